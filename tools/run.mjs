@@ -1,0 +1,152 @@
+// Runs a root script on the right Node and pnpm. Plain JavaScript for Node >= 18, no dependencies: it is what `npm start` starts.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const TOOLING = join(ROOT, '.tooling');
+/** Type stripping without a flag or a warning, and `node:sqlite`: Node 24.11, the first LTS release that has both. */
+const NODE_MINIMUM = [24, 11];
+const NODE_RANGE = '^24.11.0';
+const PNPM_RANGE = '^12.0.0';
+
+/** What each root script runs, in order; a line that fails ends the script. `node` is the right Node, other words are tools of node_modules. */
+const SCRIPTS = {
+  start: [['node', 'services/standalone/src/main.ts']],
+  services: [['node', 'tools/services.ts']],
+  test: [['node', 'tools/test.ts']],
+  bench: [['node', 'test/bench/src/main.ts']],
+  typecheck: [['tsc', '-p', 'tsconfig.json']],
+  lint: [
+    ['biome', 'ci', '--error-on-warnings'],
+    ['node', 'tools/lint-imports.ts'],
+  ],
+  format: [['biome', 'check', '--write']],
+  gen: [['node', 'tools/gen.ts']],
+  'gen:check': [['node', 'tools/gen.ts', '--check']],
+  exec: [],
+};
+
+const [name, ...rest] = process.argv.slice(2);
+if (!name || !Object.hasOwn(SCRIPTS, name)) {
+  console.error(`usage: node tools/run.mjs ${Object.keys(SCRIPTS).join('|')}`);
+  process.exit(2);
+}
+const node = findNode();
+installDependencies(node);
+const commands = name === 'exec' ? [rest] : SCRIPTS[name].map((words, i, all) => (i === all.length - 1 ? [...words, ...rest] : words));
+for (const words of commands) {
+  const code = await run(node, words);
+  if (code !== 0) process.exit(code);
+}
+
+/** The user's own Node when it is new enough, else one from npm in .tooling. */
+function findNode() {
+  if (isNewEnough(process.versions.node)) return process.execPath;
+  const packageName = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
+  const installed = join(TOOLING, 'node_modules', packageName, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  if (nodeVersion(installed) === undefined) {
+    note(`this is Node ${process.versions.node}; fetching Node ${NODE_RANGE} from npm into .tooling (once)`);
+    installTool(`${packageName}@${NODE_RANGE}`);
+  }
+  const version = nodeVersion(installed);
+  if (version === undefined || !isNewEnough(version))
+    fail(
+      `npm has no Node ${NODE_RANGE} that runs on ${process.platform}-${process.arch}. Install Node ${NODE_MINIMUM.join('.')} or later.`,
+    );
+  return installed;
+}
+
+function isNewEnough(version) {
+  const [major, minor] = version.split('.').map(Number);
+  return major > NODE_MINIMUM[0] || (major === NODE_MINIMUM[0] && minor >= NODE_MINIMUM[1]);
+}
+
+function nodeVersion(binary) {
+  if (!existsSync(binary)) return undefined;
+  const answer = spawnSync(binary, ['-v'], { encoding: 'utf8' });
+  return answer.status === 0 ? answer.stdout.trim().slice(1) : undefined;
+}
+
+function installTool(spec) {
+  mkdirSync(TOOLING, { recursive: true });
+  const manifest = join(TOOLING, 'package.json');
+  if (!existsSync(manifest)) writeFileSync(manifest, '{ "private": true }\n');
+  const args = ['install', '--prefix', TOOLING, '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', spec];
+  const answer = spawnSync(process.platform === 'win32' ? 'npm.cmd' : 'npm', args, {
+    cwd: TOOLING,
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  });
+  if (answer.status !== 0) fail(`npm could not install ${spec}. Is the npm registry reachable?`);
+}
+
+/** Installs the workspace's packages unless exactly these manifests were installed before. */
+function installDependencies(nodeBinary) {
+  const wanted = fingerprint();
+  const stamp = join(TOOLING, 'installed');
+  if (existsSync(join(ROOT, 'node_modules')) && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  note('installing packages');
+  const [command, ...args] = findPnpm(nodeBinary);
+  const answer = spawnSync(command, [...args, 'install', '--frozen-lockfile', '--prefer-offline', '--reporter=append-only'], {
+    cwd: ROOT,
+    stdio: ['ignore', 2, 2],
+    env: environment(nodeBinary),
+  });
+  if (answer.status !== 0) fail('pnpm could not install the packages; its messages are above');
+  mkdirSync(TOOLING, { recursive: true });
+  writeFileSync(stamp, wanted);
+}
+
+/** pnpm 12 as a command line: the user's own, else one from npm in .tooling. */
+function findPnpm(nodeBinary) {
+  const own = spawnSync('pnpm', ['--version'], { cwd: ROOT, encoding: 'utf8', shell: process.platform === 'win32' });
+  if (own.status === 0 && own.stdout.startsWith('12.')) return ['pnpm'];
+  // The launcher that finds the native binary of this platform: the package's own `pnpm` file is replaced by an install script, which does not run here.
+  const launcher = join(TOOLING, 'node_modules', 'pnpm', 'bin', 'pnpm.mjs');
+  if (!existsSync(launcher)) installTool(`pnpm@${PNPM_RANGE}`);
+  return [nodeBinary, launcher];
+}
+
+/** Changes whenever what pnpm would install may change. */
+function fingerprint() {
+  const files = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'proto/package.json'];
+  for (const group of ['packages', 'services', 'test'])
+    if (existsSync(join(ROOT, group)))
+      for (const member of readdirSync(join(ROOT, group)).sort()) files.push(join(group, member, 'package.json'));
+  const hash = createHash('sha256');
+  for (const file of files) if (existsSync(join(ROOT, file))) hash.update(file).update(readFileSync(join(ROOT, file)));
+  return hash.digest('hex');
+}
+
+function environment(nodeBinary) {
+  const path = [dirname(nodeBinary), join(ROOT, 'node_modules', '.bin'), process.env.PATH].join(delimiter);
+  return { ...process.env, PATH: path, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(TOOLING, 'compile-cache') };
+}
+
+/** Runs one command in the foreground; signals to us go on to it, and its exit code is ours. */
+function run(nodeBinary, [command, ...args]) {
+  const words = command === 'node' ? [nodeBinary, '--disable-warning=ExperimentalWarning', ...args] : [command, ...args];
+  const child = spawn(words[0], words.slice(1), {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: environment(nodeBinary),
+    shell: process.platform === 'win32' && command !== 'node',
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  return new Promise((resolve) => {
+    child.once('error', (error) => fail(`cannot run ${words[0]}: ${error.message}`));
+    child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGTERM' || signal === 'SIGINT' ? 0 : 1)));
+  });
+}
+
+function note(text) {
+  console.error(`wharf: ${text}`);
+}
+
+function fail(text) {
+  console.error(`wharf: ${text}`);
+  process.exit(1);
+}
