@@ -1,0 +1,34 @@
+import { defineConfig } from 'vitest/config';
+
+/** Where each layer of tests lives (README, "Tests"). A project runs alone with `vitest run --project <name>`. */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['{packages,services,tools,proto}/**/*.test.ts'],
+          exclude: ['**/node_modules/**', '**/test/**', '**/*.conformance.test.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'integration',
+          include: ['{packages,services}/*/test/**/*.test.ts', 'services/*/src/**/*.conformance.test.ts', 'test/harness/**/*.test.ts'],
+          exclude: ['**/node_modules/**'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          exclude: ['**/node_modules/**'],
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+        },
+      },
+    ],
+  },
+});
