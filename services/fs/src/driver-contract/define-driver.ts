@@ -1,0 +1,104 @@
+import { AppError } from '@wharf/errors';
+import type { z } from 'zod';
+import { type ConfigItem, type ConfigSchema, configItems, findMissingItem, normaliseAddition } from './config-items.ts';
+import type { CallOptions, StorageDriver } from './storage-driver.ts';
+
+/** Facts about a kind of storage that clients and the domain ask for; the snake_case ones are the family's (semantics 5.6). */
+export interface DriverConfig {
+  /** The server sorts its listings. */
+  readonly local_sort: boolean;
+  readonly only_local: boolean;
+  /** Never a redirect: bytes pass through us. */
+  readonly only_proxy: boolean;
+  /** Listings are not cached. */
+  readonly no_cache: boolean;
+  readonly no_upload: boolean;
+  /** May ask the admin something through the message endpoints. */
+  readonly need_ms: boolean;
+  readonly only_indices: boolean;
+  /** Redirects are possible, but not the default. */
+  readonly prefer_proxy: boolean;
+  /** What root_folder_path starts with in the form. */
+  readonly default_root: string;
+  /** `<level>|<text>` for the form, level one of info, success, warning, danger; or empty. */
+  readonly alert: string;
+}
+
+const PLAIN_CONFIG: DriverConfig = {
+  local_sort: false,
+  only_local: false,
+  only_proxy: false,
+  no_cache: false,
+  no_upload: false,
+  need_ms: false,
+  only_indices: false,
+  prefer_proxy: false,
+  default_root: '',
+  alert: '',
+};
+
+interface DriverSource<Schema extends ConfigSchema> {
+  /** The family's literal name, which storages are saved under: `Local`. */
+  readonly name: string;
+  /** For people. */
+  readonly label: string;
+  /** For our own tests: known by name, but not offered. */
+  readonly internal?: boolean;
+  /** What differs from: all booleans false, all texts empty. */
+  readonly config?: Partial<DriverConfig>;
+  /** The form offers to fetch ranges from the link when we proxy. */
+  readonly hasRangeOption?: boolean;
+  readonly configSchema: Schema;
+  /** Starts a storage. Its errors are shown to the admin as they are. */
+  readonly open: (config: z.output<Schema>, options: CallOptions) => Promise<StorageDriver>;
+}
+
+/** A kind of storage, all there is to know about it outside its folder. */
+export interface DriverDefinition {
+  readonly name: string;
+  readonly label: string;
+  readonly internal: boolean;
+  readonly config: DriverConfig;
+  readonly hasRangeOption: boolean;
+  readonly items: readonly ConfigItem[];
+  /** The keys of `addition` that are encrypted at rest and masked in logs. */
+  readonly secretKeys: ReadonlySet<string>;
+  /**
+   * The `addition` of a storage as it is kept: a JSON object with every key of the driver and no other.
+   * @throws AppError INVALID_ARGUMENT
+   */
+  normaliseAddition(addition: string): string;
+  /**
+   * Starts a storage from its `addition`, normalised or not.
+   * @throws AppError INVALID_ARGUMENT for an `addition` that cannot be; else what the driver says
+   */
+  open(addition: string, options?: CallOptions): Promise<StorageDriver>;
+}
+
+export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<Schema>): DriverDefinition {
+  const { items, secretKeys } = configItems(source.configSchema);
+  return {
+    name: source.name,
+    label: source.label,
+    internal: source.internal ?? false,
+    config: { ...PLAIN_CONFIG, ...source.config },
+    hasRangeOption: source.hasRangeOption ?? false,
+    items,
+    secretKeys,
+    normaliseAddition: (addition) => JSON.stringify(normaliseAddition(items, addition)),
+    async open(addition, options = {}) {
+      const values = normaliseAddition(items, addition);
+      const missing = findMissingItem(items, values);
+      if (missing !== undefined) throw new AppError('INVALID_ARGUMENT', `${missing.name} is required`);
+      const parsed = source.configSchema.safeParse(values);
+      if (!parsed.success) throw new AppError('INVALID_ARGUMENT', describeIssue(parsed.error));
+      return source.open(parsed.data, options);
+    },
+  };
+}
+
+/** The first problem. Values are left out: one of them may be a secret. */
+function describeIssue(error: z.ZodError): string {
+  const issue = error.issues[0];
+  return issue === undefined ? 'addition is not valid' : `${issue.path.join('.')}: ${issue.message}`;
+}

@@ -1,0 +1,168 @@
+import type { EntryName, MountPath } from './paths.ts';
+
+export type HashName = 'md5' | 'sha1' | 'sha256';
+
+/** Digests in lower-case hexadecimal; a kind that is not known is absent. */
+export type Hashes = { readonly [name in HashName]?: string };
+
+/** A file or a folder as its storage describes it at one moment. */
+export interface Entry {
+  /** `root` for the root of the storage. */
+  readonly name: EntryName;
+  readonly isDirectory: boolean;
+  /** 0 for a folder, unless the storage counts what is in it. */
+  readonly sizeBytes: number;
+  readonly modifiedAt: Date;
+  /** Absent when the storage does not tell. */
+  readonly createdAt?: Date;
+  readonly hashes?: Hashes;
+  /** True when the entry stands in for another place of the same storage. A walk does not descend into it: it could be a circle. */
+  readonly isLink?: true;
+}
+
+export interface CallOptions {
+  /** Ends the call with CANCELLED (or with the AppError that is the reason of the abort) and releases what it holds. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Bytes [offsetBytes, offsetBytes + lengthBytes), 0-based; without a length to the end. What lies past the end is left out. */
+export interface ByteRange {
+  readonly offsetBytes: number;
+  readonly lengthBytes?: number | undefined;
+}
+
+export interface WriteOptions extends CallOptions {
+  /** False: only a new file; ENTRY_EXISTS when something has the name, decided atomically. */
+  readonly overwrite: boolean;
+  /** What the sender promised; another number of bytes is refused with INVALID_ARGUMENT. */
+  readonly sizeBytes?: number | undefined;
+  /** Kept by storages whose trait `modTimeStepMs` is a number; now, when absent. */
+  readonly modifiedAt?: Date | undefined;
+  /** What the content must hash to; CONTENT_CORRUPT otherwise. Upper-case digits are fine. */
+  readonly expectedHashes?: Hashes | undefined;
+}
+
+export interface PlaceOptions extends CallOptions {
+  /** False: ENTRY_EXISTS when something has the name `to`, decided atomically. True: a file is replaced, and an empty folder by a folder. */
+  readonly overwrite: boolean;
+}
+
+export interface RemoveOptions extends CallOptions {
+  /** False: a folder with anything in it, listed or not, is refused with DIRECTORY_NOT_EMPTY. */
+  readonly recursive: boolean;
+}
+
+/** The bytes of one file in order, no chunk empty. Each chunk belongs to the receiver. Can be iterated once. */
+export interface FileContent extends AsyncIterable<Uint8Array> {
+  /** The file the bytes come from, as it was when it was opened: compare it with an earlier `stat` to see a replacement in between. */
+  readonly entry: Entry;
+}
+
+/** A URL that serves the file without us. */
+export interface DirectLink {
+  readonly url: string;
+  /** What a client must send along. A link with headers cannot be a redirect. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly expiresAt?: Date;
+}
+
+export interface Space {
+  readonly totalBytes: number;
+  readonly freeBytes: number;
+}
+
+/** The names of one folder, without anything that takes a look at each entry. */
+export interface NameListing {
+  /**
+   * Stays equal as long as the names do. Undefined when that cannot be promised yet (the folder changed a moment ago): use the names once
+   * and do not keep them.
+   */
+  readonly version: string | undefined;
+  /** Each once, in byte order. Owned by the receiver. */
+  readonly names: EntryName[];
+  /** Which of the names are folders. A link is judged by its target at the time of the listing. */
+  readonly directories: ReadonlySet<EntryName>;
+}
+
+/** Facts that callers need and cannot see from which methods exist. The conformance suite measures them. */
+export interface DriverTraits {
+  /** `A` and `a` are two entries. */
+  readonly caseSensitive: boolean;
+  /** A folder exists without anything in it. */
+  readonly keepsEmptyDirectories: boolean;
+  /** The grid in milliseconds to which a given modification time is rounded; undefined when the storage sets its own. */
+  readonly modTimeStepMs: number | undefined;
+  /** Longest name in bytes of UTF-8. */
+  readonly maxNameBytes: number;
+  /** Digests that entries of files carry always. */
+  readonly hashes: readonly HashName[];
+}
+
+/**
+ * One opened storage. Every method may be called at any time, also in parallel; paths come from the parser of `paths.ts`.
+ *
+ * Every method may also throw AppError STORAGE_UNAVAILABLE | STORAGE_LOGIN_FAILED | PERMISSION_DENIED | DEADLINE_EXCEEDED | CANCELLED, a
+ * changing one STORAGE_READ_ONLY | QUOTA_EXCEEDED | INVALID_ARGUMENT (a name the storage cannot keep) too. What an acknowledged call
+ * changed survives a crash, as far as the storage can promise it.
+ */
+export interface StorageDriver {
+  readonly traits: DriverTraits;
+  /** @throws ENTRY_NOT_FOUND */
+  stat(path: MountPath, options?: CallOptions): Promise<Entry>;
+  /** Direct children, each once; the order is the driver's own. @throws ENTRY_NOT_FOUND | NOT_A_DIRECTORY, at the first step */
+  list(directory: MountPath, options?: CallOptions): AsyncIterable<Entry>;
+  /**
+   * Opens a file. Leaving the loop early, or aborting, releases what the content holds; whoever does not iterate must abort.
+   * @throws ENTRY_NOT_FOUND | IS_A_DIRECTORY | RANGE_NOT_SATISFIABLE (a start at or behind the end, unless both are 0)
+   */
+  read(file: MountPath, range?: ByteRange, options?: CallOptions): Promise<FileContent>;
+  /** Safe to call twice. Calls that still run end with an error. */
+  close(): Promise<void>;
+
+  // Optional: present if and only if the storage itself can do it.
+
+  /**
+   * Stores a file whole or not at all: whatever fails or is cancelled, the old file stays and nothing else is left. Missing parent folders
+   * are made. Pulls from `content` only as fast as the storage takes it, and ends it early on failure.
+   * @throws ENTRY_EXISTS | IS_A_DIRECTORY | NOT_A_DIRECTORY (a parent is a file) | INVALID_ARGUMENT | CONTENT_CORRUPT; what `content` throws
+   */
+  write?(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry>;
+  /** With missing parents. An existing folder is success. @throws ENTRY_EXISTS (a file has the name) | NOT_A_DIRECTORY (a parent is one) */
+  makeDirectory?(directory: MountPath, options?: CallOptions): Promise<Entry>;
+  /** The entry itself, never what a link points to. @throws ENTRY_NOT_FOUND | DIRECTORY_NOT_EMPTY | INVALID_ARGUMENT (the root) */
+  remove?(path: MountPath, options: RemoveOptions): Promise<void>;
+  /**
+   * Gives an entry another place in one step. Onto itself it changes nothing. The parent of `to` must exist.
+   * @throws ENTRY_NOT_FOUND | ENTRY_EXISTS | INVALID_ARGUMENT (into itself, the root) | IS_A_DIRECTORY (a file over a folder) |
+   * NOT_A_DIRECTORY (a folder over a file) | DIRECTORY_NOT_EMPTY | UNSUPPORTED_OPERATION (this pair: copy and remove instead)
+   */
+  rename?(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry>;
+  /**
+   * Copies a file, or a folder with all it holds, whole or not at all, with modification times. A folder is never merged into another. The
+   * parent of `to` must exist.
+   * @throws as `rename`, and ENTRY_EXISTS for a copy onto itself or of a folder onto anything
+   */
+  copy?(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry>;
+  link?(file: MountPath, options?: CallOptions): Promise<DirectLink>;
+  space?(options?: CallOptions): Promise<Space>;
+  /**
+   * The names of a folder, or undefined when `knownVersion` still holds. For big folders: keep the names under their version, sort and
+   * page them, and look only at the entries of the page.
+   * @throws as `list`
+   */
+  listNames?(directory: MountPath, knownVersion: string | undefined, options?: CallOptions): Promise<NameListing | undefined>;
+  /** The entries of these names in their order; those that are gone are left out. @throws ENTRY_NOT_FOUND | NOT_A_DIRECTORY (the folder) */
+  statMany?(directory: MountPath, names: readonly EntryName[], options?: CallOptions): Promise<Entry[]>;
+}
+
+export type OptionalOperation = {
+  [Key in keyof StorageDriver]-?: undefined extends StorageDriver[Key] ? Key : never;
+}[keyof StorageDriver];
+
+/** `if (supports(driver, 'copy')) await driver.copy(...)`: the only way code asks about ability. */
+export function supports<Op extends OptionalOperation>(
+  driver: StorageDriver,
+  operation: Op,
+): driver is StorageDriver & Required<Pick<StorageDriver, Op>> {
+  return typeof driver[operation] === 'function';
+}
