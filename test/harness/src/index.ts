@@ -1,3 +1,10 @@
+export { type Api, api, at, type Envelope, login } from './api.ts';
+export { describeContent, generateContent } from './content.ts';
+export { ensureCommand } from './debian-package.ts';
+export { type Bytes, download, type HttpAnswer, type HttpRequest, httpRequest, type Transfer, upload } from './http.ts';
+export { type NatsServer, startNatsServer } from './nats-server.ts';
 export { type ExitStatus, type ProcessOptions, type RunningProcess, runCommand, startProcess } from './process.ts';
+export { isAvailable, isMissing, type Missing } from './required.ts';
 export { makeTempDir, type TempDir } from './temp-dir.ts';
 export { type WaitOptions, waitFor } from './wait-for.ts';
+export { startServices, startStandalone, type Wharf, type WharfOptions } from './wharf.ts';
