@@ -1,0 +1,27 @@
+export { type Models, modelsOf } from './models.ts';
+export {
+  REVISION,
+  readAdminRevision,
+  readAuthRevision,
+  readPermanentToken,
+  readRules,
+  readSession,
+  readSettingsRecord,
+  readStorages,
+  readUser,
+  readUserByRole,
+} from './reads.ts';
+export type {
+  CounterRecord,
+  LoginAttemptRecord,
+  PermanentTokenRecord,
+  RuleRecord,
+  SessionRecord,
+  SettingsRecord,
+  StorageRecord,
+  StoredSetting,
+  UserRecord,
+} from './records.ts';
+export { SETTING_ALIASES, SETTING_CATALOGUE } from './setting-catalogue.ts';
+export { readSettings, type SettingDefinition, type Settings, settingsFrom } from './settings.ts';
+export { accountsChanged, configurationChanged, entryChanged } from './subjects.ts';

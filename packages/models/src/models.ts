@@ -1,0 +1,151 @@
+import { type Connection, type Model, Schema, type SchemaDefinition } from 'mongoose';
+import type {
+  CounterRecord,
+  LoginAttemptRecord,
+  PermanentTokenRecord,
+  RuleRecord,
+  SessionRecord,
+  SettingsRecord,
+  StorageRecord,
+  StoredSetting,
+  UserRecord,
+} from './records.ts';
+
+/** Every collection of the store. Reading is for all; writing only for the owner named in records.ts, in its `store/` folder. */
+export interface Models {
+  readonly users: Model<UserRecord>;
+  readonly sessions: Model<SessionRecord>;
+  readonly loginAttempts: Model<LoginAttemptRecord>;
+  readonly permanentTokens: Model<PermanentTokenRecord>;
+  readonly authCounters: Model<CounterRecord>;
+  readonly storages: Model<StorageRecord>;
+  readonly settings: Model<SettingsRecord>;
+  readonly rules: Model<RuleRecord>;
+  readonly adminCounters: Model<CounterRecord>;
+}
+
+const text = { type: String, default: '' };
+const number = { type: Number, default: 0 };
+const flag = { type: Boolean, default: false };
+const required = <Type>(type: Type) => ({ type, required: true });
+
+/** The models of a connection; a second call answers the same ones. */
+export function modelsOf(connection: Connection): Models {
+  const define = <Record>(name: string, definition: SchemaDefinition, index?: (schema: Schema) => void): Model<Record> => {
+    const known = connection.models[name];
+    if (known) return known as Model<Record>;
+    // Names of our own fields end in no version key and no generated id: records are exactly what records.ts says.
+    const schema = new Schema(definition, { collection: name, versionKey: false, minimize: false, strict: 'throw' });
+    index?.(schema);
+    return connection.model(name, schema) as unknown as Model<Record>;
+  };
+  const counter = { _id: required(String), value: number };
+  return {
+    users: define<UserRecord>(
+      'users',
+      {
+        _id: required(Number),
+        username: required(String),
+        username_key: required(String),
+        password_hash: text,
+        pwd_ts: number,
+        base_path: required(String),
+        role: required(Number),
+        permission: number,
+        disabled: flag,
+        sso_id: text,
+        allow_ldap: flag,
+        otp_secret: text,
+      },
+      (schema) => {
+        schema.index({ username_key: 1 }, { unique: true });
+        schema.index({ role: 1 });
+      },
+    ),
+    sessions: define<SessionRecord>(
+      'sessions',
+      {
+        _id: required(String),
+        user_id: required(Number),
+        address: text,
+        created_at: required(Date),
+        expires_at: required(Date),
+      },
+      (schema) => {
+        schema.index({ user_id: 1 });
+        schema.index({ expires_at: 1 }, { expireAfterSeconds: 0 });
+      },
+    ),
+    loginAttempts: define<LoginAttemptRecord>(
+      'login_attempts',
+      { _id: required(String), failures: number, expires_at: required(Date) },
+      (schema) => {
+        schema.index({ expires_at: 1 }, { expireAfterSeconds: 0 });
+      },
+    ),
+    permanentTokens: define<PermanentTokenRecord>('permanent_tokens', { _id: required(String), sealed: required(String) }),
+    authCounters: define<CounterRecord>('auth_counters', counter),
+    storages: define<StorageRecord>(
+      'storages',
+      {
+        _id: required(Number),
+        mount_path: required(String),
+        order: number,
+        driver: required(String),
+        cache_expiration: number,
+        custom_cache_policies: text,
+        status: text,
+        addition: text,
+        remark: text,
+        modified: required(Date),
+        disabled: flag,
+        disable_index: flag,
+        enable_sign: flag,
+        order_by: text,
+        order_direction: text,
+        extract_folder: text,
+        web_proxy: flag,
+        webdav_policy: text,
+        proxy_range: flag,
+        down_proxy_url: text,
+        disable_proxy_sign: flag,
+      },
+      (schema) => {
+        schema.index({ mount_path: 1 }, { unique: true });
+      },
+    ),
+    settings: define<SettingsRecord>('settings', { _id: required(String), revision: number, items: [storedSettingSchema()] }),
+    rules: define<RuleRecord>(
+      'metas',
+      {
+        _id: required(Number),
+        path: required(String),
+        password: text,
+        p_sub: flag,
+        write: flag,
+        w_sub: flag,
+        hide: text,
+        h_sub: flag,
+        readme: text,
+        r_sub: flag,
+        header: text,
+        header_sub: flag,
+        read_users: [Number],
+        read_users_sub: flag,
+        write_users: [Number],
+        write_users_sub: flag,
+      },
+      (schema) => {
+        schema.index({ path: 1 }, { unique: true });
+      },
+    ),
+    adminCounters: define<CounterRecord>('admin_counters', counter),
+  };
+}
+
+function storedSettingSchema(): Schema<StoredSetting> {
+  return new Schema<StoredSetting>(
+    { key: required(String), value: text, help: text, type: text, options: text, group: number, flag: number },
+    { _id: false },
+  );
+}

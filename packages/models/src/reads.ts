@@ -1,0 +1,49 @@
+import type { Model } from 'mongoose';
+import type { Models } from './models.ts';
+import type { CounterRecord, PermanentTokenRecord, RuleRecord, SettingsRecord, StorageRecord, UserRecord } from './records.ts';
+
+/** The id under which an owner counts the changes of its data. */
+export const REVISION = 'revision';
+
+/** The revision of auth's data; 0 before the first change. */
+export const readAuthRevision = (models: Models): Promise<number> => readCounter(models.authCounters, REVISION);
+
+/** The revision of admin's data; 0 before the first change. */
+export const readAdminRevision = (models: Models): Promise<number> => readCounter(models.adminCounters, REVISION);
+
+async function readCounter(counters: Model<CounterRecord>, id: string): Promise<number> {
+  return (await counters.findById(id).lean<CounterRecord>())?.value ?? 0;
+}
+
+/** Every storage by order, then id. */
+export const readStorages = (models: Models): Promise<StorageRecord[]> =>
+  models.storages.find().sort({ order: 1, _id: 1 }).lean<StorageRecord[]>().exec();
+
+/** Every rule by id. */
+export const readRules = (models: Models): Promise<RuleRecord[]> => models.rules.find().sort({ _id: 1 }).lean<RuleRecord[]>().exec();
+
+/** The saved settings, or undefined when none was ever saved. */
+export const readSettingsRecord = async (models: Models): Promise<SettingsRecord | undefined> =>
+  (await models.settings.findById('settings').lean<SettingsRecord>()) ?? undefined;
+
+export const readUser = async (models: Models, id: number): Promise<UserRecord | undefined> =>
+  (await models.users.findById(id).lean<UserRecord>()) ?? undefined;
+
+/** The first user of a role; there is exactly one guest (1) and one admin (2). */
+export const readUserByRole = async (models: Models, role: number): Promise<UserRecord | undefined> =>
+  (await models.users.findOne({ role }).sort({ _id: 1 }).lean<UserRecord>()) ?? undefined;
+
+/** A session that has not expired, with its user; undefined when there is none. */
+export async function readSession(
+  models: Models,
+  id: string,
+  now: Date,
+): Promise<{ userId: number; user: UserRecord | undefined } | undefined> {
+  const session = await models.sessions.findOne({ _id: id, expires_at: { $gt: now } }).lean<{ user_id: number }>();
+  if (!session) return undefined;
+  return { userId: session.user_id, user: await readUser(models, session.user_id) };
+}
+
+/** The sealed permanent token, or undefined before the first start is over. */
+export const readPermanentToken = async (models: Models): Promise<string | undefined> =>
+  (await models.permanentTokens.findById('permanent').lean<PermanentTokenRecord>())?.sealed;

@@ -1,0 +1,116 @@
+/** A user. Written by auth. */
+export interface UserRecord {
+  _id: number;
+  username: string;
+  /** The name normalised and case-folded; unique, so that no two names look the same. */
+  username_key: string;
+  /** argon2id of the static hash. */
+  password_hash: string;
+  /** Unix seconds of the last password change. */
+  pwd_ts: number;
+  base_path: string;
+  /** 0 general, 1 guest, 2 admin. */
+  role: number;
+  permission: number;
+  disabled: boolean;
+  sso_id: string;
+  allow_ldap: boolean;
+  /** Sealed; empty while two-step verification is off. */
+  otp_secret: string;
+}
+
+/** A login that was not ended. Written by auth. */
+export interface SessionRecord {
+  _id: string;
+  user_id: number;
+  address: string;
+  created_at: Date;
+  /** The store forgets it then. */
+  expires_at: Date;
+}
+
+/** Failed logins of one address. Written by auth. */
+export interface LoginAttemptRecord {
+  /** `address <address>`. */
+  _id: string;
+  failures: number;
+  /** The count starts anew then. */
+  expires_at: Date;
+}
+
+/** The permanent admin token. Written by auth; there is one. */
+export interface PermanentTokenRecord {
+  _id: 'permanent';
+  sealed: string;
+}
+
+/** A number that only rises: the last id given out, or the revision of an owner's data. One collection for each owner. */
+export interface CounterRecord {
+  _id: string;
+  value: number;
+}
+
+/** A configured back end. Written by admin. */
+export interface StorageRecord {
+  _id: number;
+  mount_path: string;
+  order: number;
+  driver: string;
+  cache_expiration: number;
+  custom_cache_policies: string;
+  status: string;
+  /** The driver's own settings: the sealed text of a JSON object. */
+  addition: string;
+  remark: string;
+  modified: Date;
+  disabled: boolean;
+  disable_index: boolean;
+  enable_sign: boolean;
+  order_by: string;
+  order_direction: string;
+  extract_folder: string;
+  web_proxy: boolean;
+  webdav_policy: string;
+  proxy_range: boolean;
+  down_proxy_url: string;
+  disable_proxy_sign: boolean;
+}
+
+/** One stored setting. */
+export interface StoredSetting {
+  key: string;
+  value: string;
+  help: string;
+  type: string;
+  options: string;
+  group: number;
+  flag: number;
+}
+
+/** Every setting whose value was ever saved, in one document, so that a save is all or nothing. Written by admin. */
+export interface SettingsRecord {
+  _id: 'settings';
+  /** Rises with each save; a save names the one it started from. */
+  revision: number;
+  items: StoredSetting[];
+}
+
+/** A path rule. Written by admin. */
+export interface RuleRecord {
+  _id: number;
+  path: string;
+  password: string;
+  p_sub: boolean;
+  write: boolean;
+  w_sub: boolean;
+  hide: string;
+  h_sub: boolean;
+  readme: string;
+  r_sub: boolean;
+  header: string;
+  header_sub: boolean;
+  read_users: number[];
+  read_users_sub: boolean;
+  write_users: number[];
+  write_users_sub: boolean;
+}

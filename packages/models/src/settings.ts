@@ -1,0 +1,73 @@
+import type { Models } from './models.ts';
+import { readSettingsRecord } from './reads.ts';
+import type { SettingsRecord } from './records.ts';
+import { SETTING_ALIASES, SETTING_CATALOGUE } from './setting-catalogue.ts';
+
+/** What a setting may be: its form, its place and its factory value. */
+export interface SettingDefinition {
+  readonly key: string;
+  readonly value: string;
+  readonly help?: string;
+  /** `text` is of several lines. */
+  readonly type: 'string' | 'number' | 'bool' | 'select' | 'text';
+  /** Comma-separated, for select. */
+  readonly options?: string;
+  readonly group: number;
+  /** 0 public, 1 private, 2 read-only. */
+  readonly flag: 0 | 1 | 2;
+}
+
+/** Values of all settings by key: the saved ones over the factory's. */
+export interface Settings {
+  /** Empty text for a key nobody knows. */
+  text(key: string): string;
+  isOn(key: string): boolean;
+  /** `fallback` when the text is no number. */
+  number(key: string, fallback: number): number;
+  /** The parts of a comma-separated list, trimmed, lower case, none empty. */
+  list(key: string): ReadonlySet<string>;
+  /** Key and value of every setting that anybody may see. */
+  readonly public: Readonly<Record<string, string>>;
+}
+
+export async function readSettings(models: Models): Promise<Settings> {
+  return settingsFrom(await readSettingsRecord(models));
+}
+
+/** @param record undefined: nothing was ever saved. */
+export function settingsFrom(record: SettingsRecord | undefined): Settings {
+  const saved = new Map((record?.items ?? []).map((item) => [item.key, item]));
+  const values = new Map<string, string>();
+  const shown: Record<string, string> = {};
+  for (const { key, value, flag } of SETTING_CATALOGUE) {
+    const current = flag === 2 ? value : (saved.get(key)?.value ?? value);
+    values.set(key, current);
+    if (flag !== 1) shown[key] = current;
+  }
+  for (const item of saved.values()) {
+    if (values.has(item.key)) continue;
+    values.set(item.key, item.value);
+    if (item.flag === 0 || item.flag === 2) shown[item.key] = item.value;
+  }
+  const lists = new Map<string, ReadonlySet<string>>();
+  const text = (key: string) => values.get(SETTING_ALIASES[key] ?? key) ?? '';
+  return {
+    text,
+    isOn: (key) => text(key) === 'true' || text(key) === '1',
+    number(key, fallback) {
+      const value = Number(text(key));
+      return text(key).trim() === '' || !Number.isFinite(value) ? fallback : value;
+    },
+    list(key) {
+      const known = lists.get(key);
+      if (known) return known;
+      const parts = text(key)
+        .split(',')
+        .map((part) => part.trim().toLowerCase());
+      const list = new Set(parts.filter((part) => part !== ''));
+      lists.set(key, list);
+      return list;
+    },
+    public: shown,
+  };
+}

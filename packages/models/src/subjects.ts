@@ -1,0 +1,13 @@
+import { z } from 'zod';
+
+/** Accounts, sessions or the permanent token changed. Published by auth. */
+export const accountsChanged = { name: 'wharf.auth.accounts-changed.v1', schema: z.object({ revision: z.number() }) };
+
+/** Storages, settings or rules changed. Published by admin. `storageId` names the storage, when it was one. */
+export const configurationChanged = {
+  name: 'wharf.admin.configuration-changed.v1',
+  schema: z.object({ revision: z.number(), storageId: z.number().optional() }),
+};
+
+/** Entries of a folder changed through some replica. Published by fs; paths are of the whole tree. */
+export const entryChanged = { name: 'wharf.fs.entry-changed.v1', schema: z.object({ replica: z.string(), paths: z.array(z.string()) }) };

@@ -1,0 +1,88 @@
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import type { Bus, OnBusError, Subject } from './bus.ts';
+
+/** Pause between tries to reach the server, in milliseconds. */
+const RECONNECT_WAIT_MS = 500;
+/** How long closing waits for what is on its way, in milliseconds. */
+const DRAIN_MS = 1_000;
+
+/**
+ * The bus over NATS. It answers at once and connects in the background, for as long as it takes: without a server events are dropped, and
+ * caches are refreshed by their age instead.
+ *
+ * @param url `nats://host:port`, with `token@` or `user:password@` before the host where the server asks for it.
+ */
+export function createNatsBus(url: string, name: string, onError: OnBusError): Bus {
+  const subscriptions: Array<(connection: NatsConnection) => void> = [];
+  let connection: NatsConnection | undefined;
+  let closed = false;
+  let isUp = false;
+
+  const connecting = connect({
+    ...address(url),
+    name,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_WAIT_MS,
+    waitOnFirstConnect: true,
+  });
+  connecting.then(
+    (made) => {
+      if (closed) return void made.close();
+      connection = made;
+      isUp = true;
+      for (const attach of subscriptions) attach(made);
+      void watch(made);
+    },
+    (error) => onError(error, 'connect'),
+  );
+
+  async function watch(made: NatsConnection) {
+    for await (const status of made.status()) {
+      if (status.type === 'disconnect' || status.type === 'staleConnection') isUp = false;
+      if (status.type === 'reconnect') isUp = true;
+    }
+    isUp = false;
+  }
+
+  return {
+    publish(subject, event) {
+      if (!connection || connection.isClosed()) return;
+      try {
+        connection.publish(subject.name, JSON.stringify(event));
+      } catch (error) {
+        onError(error, subject.name);
+      }
+    },
+    subscribe<Event>(subject: Subject<Event>, handler: (event: Event) => void) {
+      const attach = (made: NatsConnection) => {
+        made.subscribe(subject.name, {
+          callback: (error, message) => {
+            try {
+              if (error) throw error;
+              handler(subject.schema.parse(message.json()));
+            } catch (cause) {
+              onError(cause, subject.name);
+            }
+          },
+        });
+      };
+      subscriptions.push(attach);
+      if (connection) attach(connection);
+    },
+    isConnected: () => isUp,
+    async close() {
+      closed = true;
+      if (!connection) return;
+      await Promise.race([connection.drain(), new Promise((resolve) => setTimeout(resolve, DRAIN_MS).unref())]);
+      await connection.close();
+    },
+  };
+}
+
+/** NATS wants credentials beside the address, not in it. */
+function address(url: string) {
+  const { host, username, password } = new URL(url);
+  const user = decodeURIComponent(username);
+  if (user === '') return { servers: host };
+  return password === '' ? { servers: host, token: user } : { servers: host, user, pass: decodeURIComponent(password) };
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { Secret } from './secret.ts';
+
+/** One environment variable: its name, how its text is read, and what it means (with its unit). */
+export interface ConfigKey<Value = unknown> {
+  readonly env: string;
+  readonly schema: z.ZodType<Value>;
+  readonly description: string;
+  /** The default as the documentation shows it; `required` when there is none. */
+  readonly shownDefault: string;
+}
+
+export type ConfigDefinition = Readonly<Record<string, ConfigKey>>;
+export type ConfigOf<Definition extends ConfigDefinition> = {
+  readonly [Name in keyof Definition]: Definition[Name] extends ConfigKey<infer Value> ? Value : never;
+};
+
+/** Thrown by readConfig with every problem at once; nothing has been opened by then. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`the configuration cannot be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/** Declares one variable. The schema reads the variable's text; absent and empty both arrive as `undefined`. */
+export function configKey<Value>(env: string, schema: z.ZodType<Value>, description: string): ConfigKey<Value> {
+  const fallback = schema.safeParse(undefined);
+  const shownDefault = fallback.success ? showDefault(fallback.data) : 'required';
+  return { env, schema, description, shownDefault };
+}
+
+function showDefault(value: unknown): string {
+  if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return 'empty';
+  return `\`${String(value)}\``;
+}
+
+/** @throws ConfigError naming every variable that is missing or cannot be read. Values are not repeated: they may be secret. */
+export function readConfig<Definition extends ConfigDefinition>(
+  definition: Definition,
+  environment: Readonly<Record<string, string | undefined>>,
+): ConfigOf<Definition> {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, key] of Object.entries(definition)) {
+    const text = environment[key.env];
+    const parsed = key.schema.safeParse(text === '' ? undefined : text);
+    if (parsed.success) values[name] = parsed.data;
+    else problems.push(`${key.env}: ${parsed.error.issues.map((issue) => issue.message).join('; ')}. ${key.description}`);
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  // The loop above filled exactly the keys of the definition with what their schemas answered.
+  return values as ConfigOf<Definition>;
+}
+
+const MIN_SECRET_BYTES = 32;
+
+export const schemas = {
+  port: (fallback: number) => z.coerce.number('must be a port number').int().min(0).max(65_535).default(fallback),
+  optionalPort: z.coerce.number('must be a port number').int().min(0).max(65_535).optional(),
+  text: (fallback: string) => z.string().default(fallback),
+  optionalText: z.string().optional(),
+  optionalUrl: z.url('must be a URL').optional(),
+  list: z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    ),
+  secret: z
+    .string('must be set')
+    .refine((text) => Buffer.byteLength(text) >= MIN_SECRET_BYTES, `must be at least ${MIN_SECRET_BYTES} bytes`)
+    .transform((text) => new Secret(text)),
+  optionalSecretText: z
+    .string()
+    .transform((text) => new Secret(text))
+    .optional(),
+} as const;
+
+/** Variables that every process reads in the same way. */
+export const commonKeys = {
+  secret: configKey(
+    'WHARF_SECRET',
+    schemas.secret,
+    'The secret that the JWT, internal and at-rest keys are derived from; the same in every process.',
+  ),
+  mongoUrl: configKey(
+    'MONGO_URL',
+    schemas.optionalUrl,
+    'Address of MongoDB 7+ or FerretDB 2, for example mongodb://127.0.0.1:27017/wharf.',
+  ),
+  natsUrl: configKey(
+    'NATS_URL',
+    schemas.optionalUrl,
+    'Address of a nats-server, for example nats://127.0.0.1:4222. Without it changes reach other processes within 5 seconds.',
+  ),
+  bind: configKey('WHARF_BIND', schemas.text('127.0.0.1'), 'Address that the ports between services and the ops port listen on.'),
+  logLevel: configKey(
+    'WHARF_LOG_LEVEL',
+    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+    'The least level that is logged.',
+  ),
+} as const;
+
+/** Where the other services are. */
+export const peerKeys = {
+  authAddress: configKey('WHARF_AUTH_ADDR', schemas.text('127.0.0.1:50051'), 'host:port of the auth service.'),
+  adminAddress: configKey('WHARF_ADMIN_ADDR', schemas.text('127.0.0.1:50052'), 'host:port of the admin service.'),
+  fsAddress: configKey('WHARF_FS_ADDR', schemas.text('127.0.0.1:50053'), 'host:port of the fs service.'),
+  downloaderAddress: configKey('WHARF_DOWNLOADER_ADDR', schemas.text('127.0.0.1:50054'), 'host:port of the downloader service.'),
+} as const;

@@ -1,0 +1,43 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { AppError } from '@wharf/errors';
+import type { Secret } from '../config/secret.ts';
+
+const KEY_BYTES = 32;
+/** AES-GCM's standard nonce and tag lengths (NIST SP 800-38D). */
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const SEALED_PREFIX = 'v1.';
+
+/** Independent 256-bit keys of one installation, one per purpose. */
+export interface Keys {
+  readonly jwt: Buffer;
+  readonly internal: Buffer;
+  readonly atRest: Buffer;
+}
+
+/** HKDF-SHA-256 (RFC 5869) of WHARF_SECRET with the purpose as info. */
+export function deriveKeys(secret: Secret): Keys {
+  const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secret.reveal(), '', `wharf/${purpose}/v1`, KEY_BYTES));
+  return { jwt: derive('jwt'), internal: derive('internal'), atRest: derive('at-rest') };
+}
+
+/** Encrypts a text for the store: `v1.` and the base64url of nonce, ciphertext and tag (AES-256-GCM). */
+export function seal(key: Buffer, text: string): string {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
+  const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+  return SEALED_PREFIX + Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64url');
+}
+
+/** The text that seal() was given. @throws AppError CONTENT_CORRUPT: another key, or the text was changed. */
+export function unseal(key: Buffer, sealed: string): string {
+  try {
+    if (!sealed.startsWith(SEALED_PREFIX)) throw new Error('not a sealed text');
+    const bytes = Buffer.from(sealed.slice(SEALED_PREFIX.length), 'base64url');
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+    decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
+    return decipher.update(bytes.subarray(NONCE_BYTES, bytes.length - TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+  } catch (cause) {
+    throw new AppError('CONTENT_CORRUPT', 'a stored secret cannot be read: WHARF_SECRET is not the one it was stored under', { cause });
+  }
+}

@@ -1,0 +1,109 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { AppError } from '@wharf/errors';
+import { LRUCache } from 'lru-cache';
+import { MAX_CACHE_AGE_MS } from '../revisioned-cache.ts';
+import { ROLE, type UserIdentity } from './identity.ts';
+import type { LoginTokens } from './login-tokens.ts';
+
+/** What an account's checks need to know of a user. */
+export interface AccountUser {
+  readonly id: number;
+  readonly username: string;
+  readonly role: number;
+  readonly permission: number;
+  readonly base_path: string;
+  readonly disabled: boolean;
+  readonly sso_id: string;
+  readonly otp: boolean;
+  readonly allow_ldap: boolean;
+  /** Unix seconds of the last password change. */
+  readonly pwd_ts: number;
+}
+
+/** Reads of the accounts in the store. */
+export interface AccountReads {
+  /** The user whom a session belongs to; undefined when the session ended or never was. */
+  findSessionUser(sessionId: string): Promise<{ userId: number; user: AccountUser | undefined } | undefined>;
+  findUserByRole(role: number): Promise<AccountUser | undefined>;
+  /** Undefined before the first start is over. */
+  readPermanentToken(): Promise<string | undefined>;
+}
+
+/** Somebody whose right to call was just established. */
+export interface Caller {
+  readonly identity: UserIdentity;
+  readonly user: AccountUser;
+}
+
+/** Establishes who sends a request, from its `Authorization` header alone. */
+export interface Callers {
+  /**
+   * @param authorization the raw token, with or without `Bearer `; empty or undefined is the guest.
+   * @throws AppError UNAUTHENTICATED with the family's texts
+   */
+  establish(authorization: string | undefined): Promise<Caller>;
+  /** Forgets what was read: an account, a session or the permanent token changed. */
+  invalidate(): void;
+}
+
+const REMEMBERED_SESSIONS = 10_000;
+
+/** The one place where tokens become callers; used by the gateway, and by fs for requests that reach it directly. */
+export function createCallers(options: { tokens: LoginTokens; reads: AccountReads; clock: () => number }): Callers {
+  const { tokens, reads, clock } = options;
+  const remembered = new LRUCache<string, { value: unknown; readAt: number }>({ max: REMEMBERED_SESSIONS });
+  let generation = 0;
+
+  /** A value read at most MAX_CACHE_AGE_MS ago and after the last invalidation. */
+  const fresh = async <Value>(key: string, read: () => Promise<Value>): Promise<Value> => {
+    const known = remembered.get(key);
+    const readAt = clock();
+    if (known && readAt - known.readAt < MAX_CACHE_AGE_MS) return known.value as Value;
+    const startedIn = generation;
+    const value = await read();
+    if (generation === startedIn) remembered.set(key, { value, readAt });
+    return value;
+  };
+
+  const guest = async (): Promise<Caller> => {
+    const user = await fresh('guest', () => reads.findUserByRole(ROLE.guest));
+    if (!user || user.disabled) throw new AppError('UNAUTHENTICATED', 'Guest user is disabled, login please');
+    return callerOf(user, '');
+  };
+
+  return {
+    async establish(authorization) {
+      const token = (authorization ?? '').replace(/^Bearer /i, '').trim();
+      if (token === '') return guest();
+      const permanent = await fresh('permanent', () => reads.readPermanentToken());
+      if (permanent !== undefined && permanent !== '' && equalTexts(token, permanent)) {
+        const admin = await fresh('admin', () => reads.findUserByRole(ROLE.admin));
+        if (!admin) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
+        return callerOf(admin, '');
+      }
+      const claims = tokens.verify(token);
+      const session = await fresh(`session ${claims.sid}`, () => reads.findSessionUser(claims.sid));
+      if (!session) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
+      const { user } = session;
+      if (!user || user.username !== claims.username) throw new AppError('UNAUTHENTICATED', 'failed find user: record not found');
+      if (user.pwd_ts !== claims.pwd_ts) throw new AppError('UNAUTHENTICATED', 'Password has been changed, login please');
+      if (user.disabled) throw new AppError('UNAUTHENTICATED', 'Current user is disabled, replace please');
+      return callerOf(user, claims.sid);
+    },
+    invalidate() {
+      generation += 1;
+      remembered.clear();
+    },
+  };
+}
+
+function callerOf(user: AccountUser, sessionId: string): Caller {
+  const { id, username, role, permission } = user;
+  return { user, identity: { kind: 'user', id, username, role, permission, basePath: user.base_path, sessionId } };
+}
+
+/** Compares in a time that does not depend on where the texts differ. */
+export function equalTexts(left: string, right: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(left), digest(right));
+}

@@ -1,0 +1,67 @@
+import { AppError } from '@wharf/errors';
+import jsonwebtoken from 'jsonwebtoken';
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+
+/** The claims of a login: the five that clients of the family decode, and the session it stands for. Times are unix seconds. */
+export interface LoginClaims {
+  readonly username: string;
+  /** When the password was last set. */
+  readonly pwd_ts: number;
+  readonly sid: string;
+  readonly iat: number;
+  readonly nbf: number;
+  readonly exp: number;
+}
+
+const claimsSchema = z.object({
+  username: z.string(),
+  pwd_ts: z.number(),
+  sid: z.string().min(1),
+  iat: z.number(),
+  nbf: z.number(),
+  exp: z.number(),
+});
+
+/** Nothing longer is looked at: our tokens have about 300 characters. */
+const MAX_TOKEN_LENGTH = 4_096;
+const REMEMBERED_TOKENS = 10_000;
+
+export interface LoginTokens {
+  sign(claims: LoginClaims): string;
+  /**
+   * The claims of a token of ours that is neither expired nor early. Whether its session still stands is another question.
+   * @throws AppError UNAUTHENTICATED with the family's texts
+   */
+  verify(token: string): LoginClaims;
+}
+
+export function createLoginTokens(key: Buffer, clock: () => number): LoginTokens {
+  const verified = new LRUCache<string, LoginClaims>({ max: REMEMBERED_TOKENS });
+  return {
+    sign: (claims) => jsonwebtoken.sign({ ...claims }, key, { algorithm: 'HS256' }),
+    verify(token) {
+      const now = Math.floor(clock() / 1000);
+      const known = verified.get(token);
+      if (known && known.exp > now) return known;
+      if (token.length > MAX_TOKEN_LENGTH) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
+      const claims = check(token, key, now);
+      verified.set(token, claims);
+      return claims;
+    },
+  };
+}
+
+function check(token: string, key: Buffer, now: number): LoginClaims {
+  try {
+    return claimsSchema.parse(jsonwebtoken.verify(token, key, { algorithms: ['HS256'], clockTimestamp: now }));
+  } catch (cause) {
+    throw new AppError('UNAUTHENTICATED', refusal(cause), { cause });
+  }
+}
+
+function refusal(cause: unknown): string {
+  if (cause instanceof jsonwebtoken.TokenExpiredError) return 'token is expired';
+  if (cause instanceof jsonwebtoken.NotBeforeError) return 'token not active yet';
+  return 'token is invalidated';
+}

@@ -1,0 +1,48 @@
+export type { Bus, OnBusError, Subject } from './bus/bus.ts';
+export { createLocalBus } from './bus/local-bus.ts';
+export { createNatsBus } from './bus/nats-bus.ts';
+export {
+  type ConfigDefinition,
+  ConfigError,
+  type ConfigKey,
+  type ConfigOf,
+  commonKeys,
+  configKey,
+  peerKeys,
+  readConfig,
+  schemas,
+} from './config/config.ts';
+export { Secret } from './config/secret.ts';
+export { deriveKeys, type Keys, seal, unseal } from './crypto/keys.ts';
+export { type AccountReads, type AccountUser, type Caller, type Callers, createCallers, equalTexts } from './identity/callers.ts';
+export {
+  createInternalTokens,
+  type Identity,
+  type InternalTokens,
+  ROLE,
+  type ServiceIdentity,
+  type UserIdentity,
+} from './identity/identity.ts';
+export { createLoginTokens, type LoginClaims, type LoginTokens } from './identity/login-tokens.ts';
+export { type HttpListener, listenHttp } from './ops/http-listener.ts';
+export type { Logger } from './ops/logger.ts';
+export { opsHandler } from './ops/ops-server.ts';
+export type { Readiness } from './ops/readiness.ts';
+export { createRevisionedCache, type RevisionedCache } from './revisioned-cache.ts';
+export { type Call, incomingCall, outgoingCall, type Revisions, userOf } from './rpc/call.ts';
+export { callHeaders, dropCallHeaders, type ForwardedCall, readCallHeaders } from './rpc/call-headers.ts';
+export { createDirectClient } from './rpc/direct-client.ts';
+export type { Peers } from './rpc/peers.ts';
+export {
+  defineRpcService,
+  forAdmins,
+  forAnyone,
+  forServices,
+  forUsers,
+  type Guarded,
+  notImplemented,
+  type RpcService,
+} from './rpc/service.ts';
+export { runProcess, runService, type Service } from './run-service.ts';
+export { createServiceKit, kitFor, type ServiceKit } from './service-kit.ts';
+export { connectStore, type StoreConnection } from './store.ts';

@@ -1,0 +1,35 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Time for a client to send its request's headers, in milliseconds; bodies may take as long as they keep coming. */
+const HEADERS_TIMEOUT_MS = 30_000;
+/** Longer than the usual idle time of a load balancer (60 s), so that it is the balancer that closes. */
+const KEEP_ALIVE_MS = 65_000;
+/** Room for a path of 4 KiB, percent-encoded, beside the other headers. */
+const MAX_HEADER_BYTES = 32 * 1024;
+
+export interface HttpListener {
+  readonly port: number;
+  readonly url: string;
+  /** Takes no new request, waits for those under way, and cuts them off after `graceMs` milliseconds. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Listens on one port. @throws the system's error when the port is taken */
+export async function listenHttp(handler: http.RequestListener, host: string, port: number): Promise<HttpListener> {
+  const server = http.createServer({ maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 }, handler);
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+  const bound = (server.address() as AddressInfo).port;
+  return {
+    port: bound,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    async stop(graceMs) {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      const force = setTimeout(() => server.closeAllConnections(), graceMs);
+      await closed;
+      clearTimeout(force);
+    },
+  };
+}

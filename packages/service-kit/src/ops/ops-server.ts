@@ -1,0 +1,26 @@
+import type { RequestListener } from 'node:http';
+import type { Registry } from 'prom-client';
+import type { Readiness } from './readiness.ts';
+
+/** `/healthz`: the event loop turns. `/readyz`: everything needed works, else 503 with the names of what does not. `/metrics`: Prometheus text. */
+export function opsHandler(readiness: Readiness, metrics: Registry): RequestListener {
+  return (request, response) => {
+    const answer = (status: number, text: string, type = 'text/plain; charset=utf-8') =>
+      response.writeHead(status, { 'Content-Type': type }).end(text);
+    switch (request.url) {
+      case '/healthz':
+        return void answer(200, 'ok\n');
+      case '/readyz': {
+        const missing = readiness.missing();
+        return void (missing.length === 0 ? answer(200, 'ready\n') : answer(503, `not ready: ${missing.join(', ')}\n`));
+      }
+      case '/metrics':
+        return void metrics.metrics().then(
+          (text) => answer(200, text, metrics.contentType),
+          () => answer(500, 'metrics failed\n'),
+        );
+      default:
+        return void answer(404, 'not found\n');
+    }
+  };
+}

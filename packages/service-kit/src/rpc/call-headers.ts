@@ -1,0 +1,37 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Metadata } from 'nice-grpc-common';
+import type { InternalTokens } from '../identity/identity.ts';
+import { type Call, incomingCall, outgoingCall } from './call.ts';
+
+/** Headers that only our own processes may send; the gateway drops whatever a client sends under this prefix. */
+const PREFIX = 'wharf-';
+/** The addresses that an answer hands out start with this. */
+const SITE_URL = 'wharf-site-url';
+
+/** What the data plane of fs is told with a request for bytes. */
+export type ForwardedCall = Omit<Call, 'signal'> & { readonly siteUrl: string };
+
+/** The headers that carry a call to the HTTP data plane: the same ones that carry it over gRPC. */
+export function callHeaders(tokens: InternalTokens, call: ForwardedCall): Record<string, string> {
+  const headers: Record<string, string> = { [SITE_URL]: call.siteUrl };
+  for (const [name, values] of Metadata(outgoingCall(tokens, call).metadata)) headers[name] = values.join(',');
+  return headers;
+}
+
+/** Reads what callHeaders() wrote; undefined when the request did not come through a gateway. @throws AppError UNAUTHENTICATED */
+export function readCallHeaders(
+  tokens: InternalTokens,
+  headers: IncomingHttpHeaders,
+  signal: AbortSignal,
+): (Call & { siteUrl: string }) | undefined {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) if (name.startsWith(PREFIX) && typeof value === 'string') metadata.set(name, value);
+  const siteUrl = metadata.get(SITE_URL);
+  if (siteUrl === undefined) return undefined;
+  return { ...incomingCall(tokens, { metadata, signal }), siteUrl };
+}
+
+/** Removes from a client's headers what only our own processes may say. */
+export function dropCallHeaders(headers: IncomingHttpHeaders): void {
+  for (const name of Object.keys(headers)) if (name.startsWith(PREFIX)) delete headers[name];
+}

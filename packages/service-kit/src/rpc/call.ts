@@ -1,0 +1,59 @@
+import { AppError } from '@wharf/errors';
+import { type CallContext, type CallOptions, Metadata } from 'nice-grpc-common';
+import type { Identity, InternalTokens, UserIdentity } from '../identity/identity.ts';
+
+/** The newest states of auth's and admin's data that the caller knows of; a cache older than that reloads before it answers. */
+export interface Revisions {
+  readonly auth: number;
+  readonly admin: number;
+}
+
+/** What a handler knows of the call it serves. */
+export interface Call {
+  /** Who calls; undefined for a call without a token. */
+  readonly identity: Identity | undefined;
+  readonly requestId: string;
+  readonly revisions: Revisions;
+  /** Aborted when the caller went away or his deadline passed. */
+  readonly signal: AbortSignal;
+}
+
+const IDENTITY = 'wharf-identity';
+const REQUEST_ID = 'wharf-request-id';
+const AUTH_REVISION = 'wharf-auth-revision';
+const ADMIN_REVISION = 'wharf-admin-revision';
+
+/** The call options that carry a call on to another service. Without a signal the call ends with its deadline only. */
+export function outgoingCall(
+  tokens: InternalTokens,
+  call: { identity: Identity | undefined; requestId: string; revisions: Revisions; signal?: AbortSignal },
+): CallOptions {
+  const metadata = new Metadata();
+  if (call.identity) metadata.set(IDENTITY, tokens.mint(call.identity));
+  metadata.set(REQUEST_ID, call.requestId);
+  if (call.revisions.auth > 0) metadata.set(AUTH_REVISION, String(call.revisions.auth));
+  if (call.revisions.admin > 0) metadata.set(ADMIN_REVISION, String(call.revisions.admin));
+  return call.signal ? { metadata, signal: call.signal } : { metadata };
+}
+
+/** Reads what outgoingCall() wrote. @throws AppError UNAUTHENTICATED: there is an identity token and it is not valid. */
+export function incomingCall(tokens: InternalTokens, context: Pick<CallContext, 'metadata' | 'signal'>): Call {
+  const token = context.metadata.get(IDENTITY);
+  return {
+    identity: token === undefined ? undefined : tokens.verify(token),
+    requestId: context.metadata.get(REQUEST_ID) ?? '',
+    revisions: { auth: revision(context.metadata.get(AUTH_REVISION)), admin: revision(context.metadata.get(ADMIN_REVISION)) },
+    signal: context.signal,
+  };
+}
+
+function revision(text: string | undefined): number {
+  const value = Number(text ?? 0);
+  return Number.isSafeInteger(value) && value > 0 ? value : 0;
+}
+
+/** The person who calls. @throws AppError UNAUTHENTICATED: nobody, or a service. */
+export function userOf(call: Call): UserIdentity {
+  if (call.identity?.kind !== 'user') throw new AppError('UNAUTHENTICATED', 'this call needs a user');
+  return call.identity;
+}

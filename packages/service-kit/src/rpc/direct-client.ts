@@ -1,0 +1,54 @@
+import { AppError } from '@wharf/errors';
+import { type CallOptions, Metadata } from 'nice-grpc-common';
+import type { InternalTokens } from '../identity/identity.ts';
+import { incomingCall } from './call.ts';
+import { invoke, type MethodDefinition, type RpcDefinition, type RpcService } from './service.ts';
+
+/** A signal for calls that nobody cancels. */
+const NEVER_ABORTED = new AbortController().signal;
+
+/**
+ * A client that calls a service of this process: no socket, no serialisation, the same generated interface. Requests and answers pass
+ * through `fromPartial`, so defaults are those of gRPC; identities are checked as on the wire.
+ *
+ * @param service is asked for at each call, because services of one process know each other mutually.
+ * @param onUnforeseen is told of every error that is not an AppError; the caller gets INTERNAL.
+ */
+export function createDirectClient<Client>(
+  definition: RpcDefinition,
+  service: () => RpcService,
+  tokens: InternalTokens,
+  onUnforeseen: (error: unknown, method: string) => void,
+): Client {
+  const refuse = (error: unknown, method: string): AppError => {
+    if (!AppError.is(error)) onUnforeseen(error, `${definition.name}.${method}`);
+    return AppError.from(error);
+  };
+  const client: Record<string, unknown> = {};
+  for (const [name, method] of Object.entries(definition.methods)) {
+    const start = (request: never, options: CallOptions = {}) => {
+      const context = { metadata: Metadata(options.metadata), signal: options.signal ?? NEVER_ABORTED };
+      return invoke(service(), name, method.requestType.fromPartial(request), incomingCall(tokens, context));
+    };
+    client[name] = method.responseStream
+      ? async function* (request: never, options?: CallOptions) {
+          try {
+            for await (const message of start(request, options) as AsyncIterable<never>) yield method.responseType.fromPartial(message);
+          } catch (error) {
+            throw refuse(error, name);
+          }
+        }
+      : async (request: never, options?: CallOptions) => {
+          try {
+            return answer(method, await start(request, options));
+          } catch (error) {
+            throw refuse(error, name);
+          }
+        };
+  }
+  return client as Client;
+}
+
+function answer(method: MethodDefinition, message: unknown): unknown {
+  return method.responseType.fromPartial(message as never);
+}

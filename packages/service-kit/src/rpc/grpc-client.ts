@@ -1,0 +1,70 @@
+import type { ChannelOptions } from '@grpc/grpc-js';
+import { type Channel, type CompatServiceDefinition, createChannel, createClientFactory } from 'nice-grpc';
+import type { CallOptions, ClientMiddlewareCall, Metadata } from 'nice-grpc-common';
+import { fromGrpcError } from './errors.ts';
+import type { RpcDefinition } from './service.ts';
+
+/** No call between services may take longer, unless it says otherwise, in milliseconds. */
+const DEFAULT_DEADLINE_MS = 30_000;
+
+export interface GrpcPeer<Client> {
+  readonly client: Client;
+  close(): void;
+}
+
+/** A client of a service behind `host:port`; a name with several addresses is used in turn. Connects when first used. */
+export function createGrpcPeer<Client>(definition: RpcDefinition, address: string): GrpcPeer<Client> {
+  const channel: Channel = createChannel(`dns:///${address}`, undefined, channelOptions(definition));
+  const client = createClientFactory()
+    .use(withDeadlineAndErrors)
+    // ts-proto's generic definitions are what nice-grpc takes; RpcDefinition names only the parts used here.
+    .create(definition as unknown as CompatServiceDefinition, channel) as unknown as Client;
+  return { client, close: () => channel.close() };
+}
+
+/** Round robin over all addresses; a call without side effects is tried again when a replica cannot be reached. */
+function channelOptions(definition: RpcDefinition): ChannelOptions {
+  const safe = Object.values(definition.methods).filter((method) => method.options.idempotencyLevel === 'NO_SIDE_EFFECTS');
+  const serviceConfig = {
+    loadBalancingConfig: [{ round_robin: {} }],
+    methodConfig: [
+      {
+        name: safe.map((method) => ({ service: definition.fullName, method: method.name })),
+        retryPolicy: {
+          maxAttempts: 3,
+          initialBackoff: '0.1s',
+          maxBackoff: '1s',
+          backoffMultiplier: 2,
+          retryableStatusCodes: ['UNAVAILABLE'],
+        },
+      },
+    ],
+  };
+  return {
+    'grpc.service_config': JSON.stringify(serviceConfig),
+    'grpc.keepalive_time_ms': 20_000,
+    'grpc.initial_reconnect_backoff_ms': 100,
+    'grpc.max_reconnect_backoff_ms': 2_000,
+  };
+}
+
+async function* withDeadlineAndErrors<Request, Response>(
+  call: ClientMiddlewareCall<Request, Response>,
+  options: CallOptions,
+): AsyncGenerator<Response, Response | undefined, undefined> {
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), DEFAULT_DEADLINE_MS);
+  const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal;
+  let trailer: Metadata | undefined;
+  const onTrailer = (received: Metadata) => {
+    trailer = received;
+  };
+  try {
+    const result = yield* call.next(call.request, { ...options, signal, onTrailer });
+    return result ?? undefined;
+  } catch (error) {
+    throw fromGrpcError(error, trailer, deadline.signal.aborted);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,66 @@
+import { AppError } from '@wharf/errors';
+import { type CompatServiceDefinition, createServer } from 'nice-grpc';
+import type { CallContext } from 'nice-grpc-common';
+import type { InternalTokens } from '../identity/identity.ts';
+import { incomingCall } from './call.ts';
+import { toGrpcError } from './errors.ts';
+import { HealthDefinition, healthImplementation } from './health.ts';
+import { invoke, type RpcService } from './service.ts';
+
+export interface GrpcServer {
+  /** The port it listens on. */
+  readonly port: number;
+  /** Waits for calls under way; after `graceMs` milliseconds they are cut off. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Serves one RPC service, and gRPC's standard health service beside it. */
+export async function startGrpcServer(options: {
+  service: RpcService;
+  host: string;
+  port: number;
+  tokens: InternalTokens;
+  isReady: () => boolean;
+  onUnforeseen: (error: unknown, method: string) => void;
+}): Promise<GrpcServer> {
+  const { service, tokens, onUnforeseen } = options;
+  const server = createServer();
+  server.add(service.definition as unknown as CompatServiceDefinition, implementation(service, tokens, onUnforeseen) as never);
+  server.add(HealthDefinition as unknown as CompatServiceDefinition, healthImplementation(options.isReady) as never);
+  const port = await server.listen(`${options.host}:${options.port}`);
+  return {
+    port,
+    async stop(graceMs) {
+      const force = setTimeout(() => server.forceShutdown(), graceMs);
+      await server.shutdown();
+      clearTimeout(force);
+    },
+  };
+}
+
+/** nice-grpc's form of a service: one function per method that takes a message and a CallContext. */
+function implementation(service: RpcService, tokens: InternalTokens, onUnforeseen: (error: unknown, method: string) => void) {
+  const refuse = (error: unknown, name: string, context: CallContext) => {
+    if (!AppError.is(error)) onUnforeseen(error, `${service.definition.name}.${name}`);
+    return toGrpcError(AppError.from(error), context);
+  };
+  const methods: Record<string, unknown> = {};
+  for (const [name, method] of Object.entries(service.definition.methods)) {
+    methods[name] = method.responseStream
+      ? async function* (request: unknown, context: CallContext) {
+          try {
+            yield* invoke(service, name, request, incomingCall(tokens, context)) as AsyncIterable<unknown>;
+          } catch (error) {
+            throw refuse(error, name, context);
+          }
+        }
+      : async (request: unknown, context: CallContext) => {
+          try {
+            return await invoke(service, name, request, incomingCall(tokens, context));
+          } catch (error) {
+            throw refuse(error, name, context);
+          }
+        };
+  }
+  return methods;
+}

@@ -1,0 +1,91 @@
+import { AppError } from '@wharf/errors';
+import { ROLE } from '../identity/identity.ts';
+import type { Call } from './call.ts';
+
+/** What ts-proto generates for a message, as far as it is used here. */
+interface MessageType {
+  // Parameters are contravariant: `never` takes every generated `fromPartial`.
+  fromPartial(object: never): unknown;
+}
+
+export interface MethodDefinition {
+  readonly name: string;
+  readonly requestType: MessageType;
+  readonly requestStream: boolean;
+  readonly responseType: MessageType;
+  readonly responseStream: boolean;
+  readonly options: { readonly idempotencyLevel?: string };
+}
+
+export interface RpcDefinition {
+  readonly name: string;
+  readonly fullName: string;
+  readonly methods: Readonly<Record<string, MethodDefinition>>;
+}
+
+type RequestOf<Method extends MethodDefinition> = ReturnType<Method['requestType']['fromPartial']>;
+type AnswerOf<Method extends MethodDefinition> = Parameters<Method['responseType']['fromPartial']>[0];
+
+/** A handler: a plain function of the request and the call. */
+export type Handler<Method extends MethodDefinition> = Method['responseStream'] extends true
+  ? (request: RequestOf<Method>, call: Call) => AsyncIterable<AnswerOf<Method>>
+  : (request: RequestOf<Method>, call: Call) => Promise<AnswerOf<Method>>;
+
+const GUARDED = Symbol('guarded');
+
+/** A handler behind a check of who calls. Made only by the four functions below, so that no RPC can forget its check. */
+export interface Guarded<Handle> {
+  readonly [GUARDED]: (call: Call) => void;
+  readonly handle: Handle;
+}
+
+const guarded =
+  (check: (call: Call) => void) =>
+  <Handle>(handle: Handle): Guarded<Handle> => ({ [GUARDED]: check, handle });
+
+/** Anybody may call, also without an identity: logging in. */
+export const forAnyone = guarded(() => {});
+/** A user may call, the guest included; what he may do is for the handler. */
+export const forUsers = guarded((call) => {
+  if (call.identity?.kind !== 'user') throw new AppError('UNAUTHENTICATED', 'this call needs a user');
+});
+/** Only the administrator, or one of our services, may call. */
+export const forAdmins = guarded((call) => {
+  if (call.identity?.kind === 'service') return;
+  if (call.identity?.role !== ROLE.admin) throw new AppError('PERMISSION_DENIED', 'You are not an admin');
+});
+/** Only our own services may call. */
+export const forServices = guarded((call) => {
+  if (call.identity?.kind !== 'service') throw new AppError('PERMISSION_DENIED', 'this call is for services');
+});
+
+export type RpcMethods<Definition extends RpcDefinition> = {
+  readonly [Name in keyof Definition['methods']]: Guarded<Handler<Definition['methods'][Name]>>;
+};
+
+/** A service's definition with a handler for each of its methods. */
+export interface RpcService<Definition extends RpcDefinition = RpcDefinition> {
+  readonly definition: Definition;
+  readonly methods: Readonly<Record<string, Guarded<(request: never, call: Call) => unknown>>>;
+}
+
+export function defineRpcService<Definition extends RpcDefinition>(
+  definition: Definition,
+  methods: RpcMethods<Definition>,
+): RpcService<Definition> {
+  // Each handler keeps its own request type; the map only forgets which is which.
+  return { definition, methods: methods as unknown as RpcService['methods'] };
+}
+
+/** Runs a method of a service after its guard. The answer is a promise, or an async iterable for a stream. */
+export function invoke(service: RpcService, method: string, request: unknown, call: Call): unknown {
+  const target = service.methods[method];
+  if (!target) throw new AppError('UNSUPPORTED_OPERATION', `${service.definition.fullName} has no method ${method}`);
+  target[GUARDED](call);
+  return target.handle(request as never, call);
+}
+
+/** For a method of the contract that this version does not offer. */
+export const notImplemented = async (): Promise<never> => {
+  throw new AppError('UNSUPPORTED_OPERATION', 'not implement');
+};

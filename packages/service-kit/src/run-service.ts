@@ -1,0 +1,146 @@
+import type { RequestListener } from 'node:http';
+import { createLocalBus } from './bus/local-bus.ts';
+import { createNatsBus } from './bus/nats-bus.ts';
+import { ConfigError } from './config/config.ts';
+import type { Secret } from './config/secret.ts';
+import { type HttpListener, listenHttp } from './ops/http-listener.ts';
+import { createLogger, type Logger } from './ops/logger.ts';
+import { opsHandler } from './ops/ops-server.ts';
+import { startGrpcServer } from './rpc/grpc-server.ts';
+import { createGrpcPeers } from './rpc/peers.ts';
+import type { RpcService } from './rpc/service.ts';
+import { createServiceKit, type ServiceKit } from './service-kit.ts';
+import { connectStore } from './store.ts';
+
+/** A running part of Wharf: what it serves, and how it begins and ends. */
+export interface Service {
+  readonly rpc?: RpcService;
+  /** A public HTTP port: the gateway, or the data plane of fs. */
+  readonly http?: RequestListener;
+  /** Makes indexes, loads what is needed to answer. Called once, before anything listens. */
+  start(): Promise<void>;
+  /** Called after the listeners have stopped and before the bus and the store close. Safe twice. */
+  stop(): Promise<void>;
+}
+
+/** What every service's configuration has; ports that a service does not have are absent. */
+export interface ProcessConfig {
+  readonly secret: Secret;
+  readonly mongoUrl: string | undefined;
+  readonly natsUrl: string | undefined;
+  readonly bind: string;
+  readonly logLevel: string;
+  readonly authAddress: string;
+  readonly adminAddress: string;
+  readonly fsAddress: string;
+  readonly downloaderAddress: string;
+  readonly opsPort: number;
+  readonly grpcPort?: number;
+  readonly httpHost?: string;
+  readonly httpPort?: number;
+}
+
+/** Limits of an ordered stop, in milliseconds; together they stay under the ten seconds that are promised. */
+const HTTP_GRACE_MS = 5_000;
+const GRPC_GRACE_MS = 2_500;
+const STOP_LIMIT_MS = 9_500;
+
+/**
+ * Runs one service as a process: reads the configuration, opens store and bus, starts the service and its listeners, and stops them in
+ * order on SIGTERM or SIGINT. Ends the process with 2 when the configuration cannot be used, with 1 when it cannot start.
+ */
+export async function runService<Config extends ProcessConfig>(options: {
+  name: string;
+  readConfig: () => Config;
+  create: (config: Config, kit: ServiceKit) => Service;
+}): Promise<void> {
+  await runProcess(options.name, options.readConfig, async (config, logger) => {
+    if (config.mongoUrl === undefined)
+      throw new ConfigError(['MONGO_URL: a service on its own needs a store. `npm run services` brings one.']);
+    const store = await connectStore(config.mongoUrl);
+    const onBusError = (error: unknown, subject: string) => logger.warn({ err: error, subject }, 'bus');
+    const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, options.name, onBusError);
+    const grpcPeers = createGrpcPeers(config);
+    const kit = createServiceKit({ name: options.name, logger, secret: config.secret, store, bus, peers: () => grpcPeers.peers });
+    const service = options.create(config, kit);
+    await service.start();
+
+    const onUnforeseen = (error: unknown, method: string) => logger.error({ err: error, method }, 'unforeseen error');
+    const isReady = () => kit.readiness.missing().length === 0;
+    const grpc =
+      service.rpc && config.grpcPort !== undefined
+        ? await startGrpcServer({
+            service: service.rpc,
+            host: config.bind,
+            port: config.grpcPort,
+            tokens: kit.tokens,
+            isReady,
+            onUnforeseen,
+          })
+        : undefined;
+    const http =
+      service.http && config.httpPort !== undefined
+        ? await listenHttp(service.http, config.httpHost ?? config.bind, config.httpPort)
+        : undefined;
+    const ops = await listenHttp(opsHandler(kit.readiness, kit.metrics), config.bind, config.opsPort);
+    logger.info({ url: http?.url, grpcPort: grpc?.port, opsPort: ops.port }, 'listening');
+    return async () => {
+      kit.readiness.drain();
+      await Promise.all([http?.stop(HTTP_GRACE_MS), grpc?.stop(GRPC_GRACE_MS)]);
+      await service.stop();
+      grpcPeers.close();
+      await bus.close();
+      await store.close();
+      await ops.stop(0);
+    };
+  });
+}
+
+/**
+ * The frame of every process: configuration errors are printed whole, signals end it in order and once, and what nobody caught is logged
+ * before it ends with 1.
+ *
+ * @param start opens everything and answers how to close it again.
+ */
+export async function runProcess<Config extends { readonly logLevel: string }>(
+  name: string,
+  readConfig: () => Config,
+  start: (config: Config, logger: Logger) => Promise<() => Promise<void>>,
+): Promise<void> {
+  let isEnding = false;
+  let stop: (() => Promise<void>) | undefined;
+  let logger: Logger | undefined;
+  const end = async (code: number) => {
+    if (isEnding) return;
+    isEnding = true;
+    setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref();
+    try {
+      await stop?.();
+      process.exit(code);
+    } catch (error) {
+      logger?.error({ err: error }, 'stopping failed');
+      process.exit(1);
+    }
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end(0));
+  process.on('uncaughtException', (error) => {
+    logger?.fatal({ err: error }, 'uncaught');
+    void end(1);
+  });
+
+  try {
+    const config = readConfig();
+    logger = createLogger(name, config.logLevel);
+    stop = await start(config, logger);
+  } catch (error) {
+    if (error instanceof ConfigError) {
+      console.error(`${name}: ${error.message}`);
+      process.exit(2);
+    }
+    if (logger) logger.fatal({ err: error }, 'cannot start');
+    else console.error(error);
+    process.exit(1);
+  }
+}
+
+export type { HttpListener };

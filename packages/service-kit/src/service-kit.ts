@@ -1,0 +1,68 @@
+import type { CallOptions } from 'nice-grpc-common';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Bus } from './bus/bus.ts';
+import type { Secret } from './config/secret.ts';
+import { deriveKeys, type Keys } from './crypto/keys.ts';
+import { createInternalTokens, type InternalTokens } from './identity/identity.ts';
+import type { Logger } from './ops/logger.ts';
+import { createReadiness, type Readiness } from './ops/readiness.ts';
+import { outgoingCall } from './rpc/call.ts';
+import type { Peers } from './rpc/peers.ts';
+import { isStoreConnected, type StoreConnection } from './store.ts';
+
+/** What a service gets from its process. */
+export interface ServiceKit {
+  readonly name: string;
+  readonly logger: Logger;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  readonly keys: Keys;
+  readonly tokens: InternalTokens;
+  readonly store: StoreConnection;
+  readonly bus: Bus;
+  readonly peers: Peers;
+  readonly metrics: Registry;
+  readonly readiness: Readiness;
+  /** Options for a call to a peer on the service's own account. */
+  ownCall(): CallOptions;
+}
+
+/** Builds a kit from parts that are open already; whoever opened them closes them. */
+export function createServiceKit(parts: {
+  name: string;
+  logger: Logger;
+  secret: Secret;
+  store: StoreConnection;
+  bus: Bus;
+  peers: (tokens: InternalTokens) => Peers;
+}): ServiceKit {
+  const { name, logger, store, bus } = parts;
+  const clock = () => Date.now();
+  const keys = deriveKeys(parts.secret);
+  const tokens = createInternalTokens(keys.internal, clock);
+  const readiness = createReadiness();
+  readiness.require('store', () => isStoreConnected(store));
+  const metrics = new Registry();
+  collectDefaultMetrics({ register: metrics });
+  return {
+    name,
+    logger,
+    clock,
+    keys,
+    tokens,
+    store,
+    bus,
+    peers: parts.peers(tokens),
+    metrics,
+    readiness,
+    ownCall: ownCall(tokens, name),
+  };
+}
+
+/** The same kit under another service's name, for services that share a process. */
+export function kitFor(kit: ServiceKit, name: string): ServiceKit {
+  return { ...kit, name, logger: kit.logger.child({ service: name }), ownCall: ownCall(kit.tokens, name) };
+}
+
+const ownCall = (tokens: InternalTokens, name: string) => () =>
+  outgoingCall(tokens, { identity: { kind: 'service', name }, requestId: `${name}-own`, revisions: { auth: 0, admin: 0 } });
