@@ -1,0 +1,1 @@
+export { type EmbeddedNats, type EmbeddedNatsOptions, startEmbeddedNats } from './embedded-nats.ts';
