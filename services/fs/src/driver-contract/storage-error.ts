@@ -1,0 +1,37 @@
+import { AppError, type ErrorCode } from '@wharf/errors';
+
+/** What drivers say about each failure: one text for all of them, the family's own where clients know one (semantics 1.4). */
+const STORAGE_ERROR_TEXTS = {
+  ENTRY_NOT_FOUND: 'object not found',
+  ENTRY_EXISTS: 'file exists',
+  NOT_A_DIRECTORY: 'not a folder',
+  IS_A_DIRECTORY: 'not a file',
+  DIRECTORY_NOT_EMPTY: 'the folder is not empty',
+  RANGE_NOT_SATISFIABLE: 'the range begins behind the end of the file',
+  INVALID_ARGUMENT: 'the storage cannot do this with this path',
+  UNSUPPORTED_OPERATION: 'not support',
+  PERMISSION_DENIED: 'the storage does not allow this',
+  STORAGE_READ_ONLY: 'the storage is read-only',
+  QUOTA_EXCEEDED: 'the storage is full',
+  STORAGE_UNAVAILABLE: 'the storage is not available',
+  FAILED_PRECONDITION: 'the entry is in use',
+  CONTENT_CORRUPT: 'the content is not what was announced',
+  CANCELLED: 'cancelled',
+  INTERNAL: 'internal error',
+} as const satisfies Partial<Record<ErrorCode, string>>;
+
+export type StorageErrorCode = keyof typeof STORAGE_ERROR_TEXTS;
+
+export function storageError(code: StorageErrorCode, cause?: unknown): AppError {
+  return new AppError(code, STORAGE_ERROR_TEXTS[code], { cause });
+}
+
+/** Throws CANCELLED for an aborted signal, or the AppError that is the reason of the abort. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw abortError(signal);
+}
+
+export function abortError(signal: AbortSignal): AppError {
+  const reason: unknown = signal.reason;
+  return AppError.is(reason) ? reason : storageError('CANCELLED', reason);
+}

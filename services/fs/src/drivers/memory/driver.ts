@@ -1,0 +1,268 @@
+import { randomUUID } from 'node:crypto';
+import { resolveRange } from '../../driver-contract/byte-range.ts';
+import {
+  baseName,
+  type EntryName,
+  isWithin,
+  MOUNT_ROOT,
+  type MountPath,
+  parentPath,
+  pathSegments,
+  ROOT_NAME,
+  sortNames,
+} from '../../driver-contract/paths.ts';
+import type {
+  ByteRange,
+  CallOptions,
+  DriverTraits,
+  Entry,
+  FileContent,
+  NameListing,
+  PlaceOptions,
+  RemoveOptions,
+  StorageDriver,
+  WriteOptions,
+} from '../../driver-contract/storage-driver.ts';
+import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { verifiedContent } from '../../driver-contract/verified-content.ts';
+
+interface MemoryFile {
+  readonly content: Uint8Array;
+  readonly modifiedAt: Date;
+  readonly createdAt: Date;
+}
+
+interface MemoryFolder {
+  readonly children: Map<EntryName, MemoryNode>;
+  readonly createdAt: Date;
+  modifiedAt: Date;
+  /** Another one after each change of the names, and in each folder. */
+  version: string;
+}
+
+type MemoryNode = MemoryFile | MemoryFolder;
+
+const READ_CHUNK_BYTES = 64 * 1024;
+
+/** A whole storage in memory, gone when it is closed: what the domain's tests mount. Nodes of files never change, so copies share them. */
+export class MemoryDriver implements StorageDriver {
+  readonly traits: DriverTraits = {
+    caseSensitive: true,
+    keepsEmptyDirectories: true,
+    modTimeStepMs: 1,
+    maxNameBytes: 255,
+    hashes: [],
+  };
+  #root = newFolder();
+  #isClosed = false;
+
+  async stat(path: MountPath, options: CallOptions = {}): Promise<Entry> {
+    this.#begin(options);
+    return this.#entry(path, this.#get(path));
+  }
+
+  async *list(directory: MountPath, options: CallOptions = {}): AsyncGenerator<Entry, void> {
+    this.#begin(options);
+    for (const [name, node] of [...this.#getFolder(directory).children]) {
+      throwIfAborted(options.signal);
+      yield toEntry(name, node);
+    }
+  }
+
+  async read(path: MountPath, range?: ByteRange, options: CallOptions = {}): Promise<FileContent> {
+    this.#begin(options);
+    const node = this.#get(path);
+    if (isFolder(node)) throw storageError('IS_A_DIRECTORY');
+    const { start, end } = resolveRange(range, node.content.byteLength);
+    return { entry: this.#entry(path, node), [Symbol.asyncIterator]: () => chunksOf(node.content.subarray(start, end), options) };
+  }
+
+  async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
+    this.#begin(options);
+    this.#checkWritable(path, options);
+    const folder = this.#makeFolders(parentPath(path));
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of verifiedContent(content, options)) chunks.push(chunk.slice());
+    this.#begin(options);
+    const replaced = this.#checkWritable(path, options);
+    const now = new Date();
+    const file: MemoryFile = {
+      content: Buffer.concat(chunks),
+      modifiedAt: options.modifiedAt ?? now,
+      createdAt: replaced?.createdAt ?? now,
+    };
+    // The folder may have been moved or removed meanwhile: what counts is the path.
+    const target = this.#find(parentPath(path)) === folder ? folder : this.#makeFolders(parentPath(path));
+    put(target, nameOf(path), file);
+    return this.#entry(path, file);
+  }
+
+  async makeDirectory(path: MountPath, options: CallOptions = {}): Promise<Entry> {
+    this.#begin(options);
+    const existing = this.#find(path);
+    if (existing !== undefined && !isFolder(existing)) throw storageError('ENTRY_EXISTS');
+    return this.#entry(path, this.#makeFolders(path));
+  }
+
+  async remove(path: MountPath, options: RemoveOptions): Promise<void> {
+    this.#begin(options);
+    const node = this.#get(path);
+    if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    if (isFolder(node) && node.children.size > 0 && !options.recursive) throw storageError('DIRECTORY_NOT_EMPTY');
+    take(this.#getFolder(parentPath(path)), nameOf(path));
+  }
+
+  async rename(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
+    this.#begin(options);
+    const node = this.#get(from);
+    if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
+    if (from === to) return this.#entry(to, node);
+    const folder = this.#getFolder(parentPath(to));
+    const replaced = this.#find(to);
+    if (replaced !== undefined) checkReplaceable(node, replaced, options);
+    take(this.#getFolder(parentPath(from)), nameOf(from));
+    put(folder, nameOf(to), node);
+    return this.#entry(to, node);
+  }
+
+  async copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
+    this.#begin(options);
+    const node = this.#get(from);
+    if (from === to) throw storageError('ENTRY_EXISTS');
+    if (isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
+    const folder = this.#getFolder(parentPath(to));
+    const replaced = this.#find(to);
+    if (replaced !== undefined) {
+      if (isFolder(node) || !options.overwrite) throw storageError('ENTRY_EXISTS');
+      checkReplaceable(node, replaced, options);
+    }
+    const copied = copyOf(node);
+    put(folder, nameOf(to), copied);
+    return this.#entry(to, copied);
+  }
+
+  async listNames(directory: MountPath, knownVersion: string | undefined, options: CallOptions = {}): Promise<NameListing | undefined> {
+    this.#begin(options);
+    const folder = this.#getFolder(directory);
+    if (folder.version === knownVersion) return undefined;
+    const directories = new Set([...folder.children].filter(([, node]) => isFolder(node)).map(([name]) => name));
+    return { version: folder.version, names: sortNames([...folder.children.keys()]), directories };
+  }
+
+  async statMany(directory: MountPath, names: readonly EntryName[], options: CallOptions = {}): Promise<Entry[]> {
+    this.#begin(options);
+    const { children } = this.#getFolder(directory);
+    return names.flatMap((name) => {
+      const node = children.get(name);
+      return node === undefined ? [] : [toEntry(name, node)];
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#root = newFolder();
+  }
+
+  #begin({ signal }: CallOptions): void {
+    throwIfAborted(signal);
+    if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
+  }
+
+  #find(path: MountPath): MemoryNode | undefined {
+    let node: MemoryNode | undefined = this.#root;
+    for (const name of pathSegments(path)) node = node !== undefined && isFolder(node) ? node.children.get(name) : undefined;
+    return node;
+  }
+
+  #get(path: MountPath): MemoryNode {
+    const node = this.#find(path);
+    if (node === undefined) throw storageError('ENTRY_NOT_FOUND');
+    return node;
+  }
+
+  #getFolder(path: MountPath): MemoryFolder {
+    const node = this.#get(path);
+    if (!isFolder(node)) throw storageError('NOT_A_DIRECTORY');
+    return node;
+  }
+
+  #makeFolders(path: MountPath): MemoryFolder {
+    let folder = this.#root;
+    for (const name of pathSegments(path)) {
+      const child = folder.children.get(name) ?? newFolder();
+      if (!isFolder(child)) throw storageError('NOT_A_DIRECTORY');
+      if (!folder.children.has(name)) put(folder, name, child);
+      folder = child;
+    }
+    return folder;
+  }
+
+  #checkWritable(path: MountPath, { overwrite }: WriteOptions): MemoryFile | undefined {
+    const existing = this.#find(path);
+    if (existing === undefined) return undefined;
+    if (!overwrite) throw storageError('ENTRY_EXISTS');
+    if (isFolder(existing)) throw storageError('IS_A_DIRECTORY');
+    return existing;
+  }
+
+  #entry(path: MountPath, node: MemoryNode): Entry {
+    return toEntry(baseName(path) ?? ROOT_NAME, node);
+  }
+}
+
+function newFolder(): MemoryFolder {
+  const now = new Date();
+  return { children: new Map(), createdAt: now, modifiedAt: now, version: randomUUID() };
+}
+
+function isFolder(node: MemoryNode): node is MemoryFolder {
+  return 'children' in node;
+}
+
+function toEntry(name: EntryName, node: MemoryNode): Entry {
+  const { modifiedAt, createdAt } = node;
+  return { name, isDirectory: isFolder(node), sizeBytes: isFolder(node) ? 0 : node.content.byteLength, modifiedAt, createdAt };
+}
+
+function put(folder: MemoryFolder, name: EntryName, node: MemoryNode): void {
+  folder.children.set(name, node);
+  touch(folder);
+}
+
+function take(folder: MemoryFolder, name: EntryName): void {
+  folder.children.delete(name);
+  touch(folder);
+}
+
+function touch(folder: MemoryFolder): void {
+  folder.version = randomUUID();
+  folder.modifiedAt = new Date();
+}
+
+function checkReplaceable(node: MemoryNode, replaced: MemoryNode, { overwrite }: PlaceOptions): void {
+  if (!overwrite) throw storageError('ENTRY_EXISTS');
+  if (isFolder(node) && !isFolder(replaced)) throw storageError('NOT_A_DIRECTORY');
+  if (!isFolder(node) && isFolder(replaced)) throw storageError('IS_A_DIRECTORY');
+  if (isFolder(replaced) && replaced.children.size > 0) throw storageError('DIRECTORY_NOT_EMPTY');
+}
+
+function copyOf(node: MemoryNode): MemoryNode {
+  if (!isFolder(node)) return { ...node, createdAt: new Date() };
+  const copied = newFolder();
+  for (const [name, child] of node.children) copied.children.set(name, copyOf(child));
+  copied.modifiedAt = node.modifiedAt;
+  return copied;
+}
+
+function nameOf(path: MountPath): EntryName {
+  const name = baseName(path);
+  if (name === undefined) throw storageError('INVALID_ARGUMENT');
+  return name;
+}
+
+async function* chunksOf(content: Uint8Array, { signal }: CallOptions): AsyncGenerator<Uint8Array, void> {
+  for (let at = 0; at < content.byteLength; at += READ_CHUNK_BYTES) {
+    throwIfAborted(signal);
+    yield content.slice(at, at + READ_CHUNK_BYTES);
+  }
+}
