@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { createParser, type Message, type Operation } from './parser.ts';
+import { createParser, type Message, type Operation, UNKNOWN_OPERATION } from './parser.ts';
 import type { Router, Subscription } from './router.ts';
 import { isLiteralSubject, isPattern } from './subject.ts';
 
@@ -121,7 +121,7 @@ export class Connection {
 
   #connect(json: string): void {
     const client = parseClientOptions(json);
-    if (client === undefined) this.#fail('Unknown Protocol Operation');
+    if (client === undefined) this.#fail(UNKNOWN_OPERATION);
     else if (!isSameSecret(client.token, this.#token)) this.#fail('Authorization Violation');
     else if (client.noResponders && !client.headers) this.#fail('no responders requires headers support');
     else {

@@ -79,8 +79,8 @@ describe('violations end the parsing', () => {
   it('a line above the limit is refused, whether its end has come or not', () => {
     const longest = `SUB ${'x'.repeat(MAX_LINE_BYTES - 6)} 1`;
     expect(parse(`${longest}\r\n`)).toHaveLength(1);
-    expect(parse(`${longest}0\r\n`.replace('SUB', 'SUB '))).toEqual(['Maximum Control Line Exceeded']);
-    expect(parse('x'.repeat(MAX_LINE_BYTES + 1), 'x')).toEqual(['Maximum Control Line Exceeded']);
+    expect(parse(`${longest}0\r\n`.replace('SUB', 'SUB '))).toEqual(['maximum control line exceeded']);
+    expect(parse('x'.repeat(MAX_LINE_BYTES + 1), 'x')).toEqual(['maximum control line exceeded']);
   });
 });
 

@@ -98,7 +98,7 @@ export function createParser({ maxLineBytes, maxPayloadBytes, onOperation, onVio
         const end = chunk.indexOf(LF, at);
         const part = chunk.subarray(at, end === -1 ? chunk.length : end);
         if (line.length + part.length > maxLineBytes + 1) {
-          violate('Maximum Control Line Exceeded');
+          violate('maximum control line exceeded');
           return;
         }
         if (end === -1) {

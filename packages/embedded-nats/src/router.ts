@@ -8,7 +8,7 @@ export interface Subscription {
 }
 
 /** Who gets a message: all of `plain`, and of each group one. No list in `groups` is empty. */
-export interface Receivers<S> {
+interface Receivers<S> {
   readonly plain: readonly S[];
   readonly groups: readonly (readonly S[])[];
 }
