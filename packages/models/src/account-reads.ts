@@ -1,0 +1,45 @@
+import type { Models } from './models.ts';
+import { readPermanentToken, readSession, readUserByRole } from './reads.ts';
+import type { UserRecord } from './records.ts';
+
+/** A user as the checks of a caller need him; the shape of service-kit's `AccountUser`. */
+interface AccountUser {
+  readonly id: number;
+  readonly username: string;
+  readonly role: number;
+  readonly permission: number;
+  readonly base_path: string;
+  readonly disabled: boolean;
+  readonly sso_id: string;
+  readonly otp: boolean;
+  readonly allow_ldap: boolean;
+  readonly pwd_ts: number;
+}
+
+/**
+ * The reads that service-kit's `createCallers` asks for, straight from the store: nothing is cached here.
+ *
+ * @param options.unseal opens a text that was sealed for the store (service-kit's `unseal` with `keys.atRest`).
+ * @param options.clock milliseconds since 1970; a session whose `expires_at` has passed is none, reaped or not.
+ */
+export function accountReads(models: Models, options: { unseal: (sealed: string) => string; clock: () => number }) {
+  return {
+    async findSessionUser(sessionId: string): Promise<{ userId: number; user: AccountUser | undefined } | undefined> {
+      const session = await readSession(models, sessionId, new Date(options.clock()));
+      return session && { userId: session.userId, user: session.user && accountUser(session.user) };
+    },
+    async findUserByRole(role: number): Promise<AccountUser | undefined> {
+      const user = await readUserByRole(models, role);
+      return user && accountUser(user);
+    },
+    async readPermanentToken(): Promise<string | undefined> {
+      const sealed = await readPermanentToken(models);
+      return sealed === undefined ? undefined : options.unseal(sealed);
+    },
+  };
+}
+
+function accountUser(record: UserRecord): AccountUser {
+  const { _id: id, username, role, permission, base_path, disabled, sso_id, allow_ldap, pwd_ts } = record;
+  return { id, username, role, permission, base_path, disabled, sso_id, allow_ldap, pwd_ts, otp: record.otp_secret !== '' };
+}
