@@ -1,0 +1,34 @@
+import { type AppError, ERROR_CODES, type ErrorCode } from '@wharf/errors';
+
+/** The answer of every JSON route; its HTTP status is always 200. */
+export interface Envelope {
+  /** 200, or the class of the failure. */
+  readonly code: number;
+  readonly message: string;
+  readonly data: unknown;
+}
+
+/** Codes that a route answers instead of those of ERROR_CODES. */
+export type EnvelopeCodes = Partial<Readonly<Record<ErrorCode, number>>>;
+
+const SUCCESS_CODE = 200;
+
+/** @param data undefined is answered as null. */
+export function successEnvelope(data?: unknown, message = 'success'): Envelope {
+  return { code: SUCCESS_CODE, message, data: data ?? null };
+}
+
+/**
+ * The envelope of a failure. Nothing of an unforeseen error is shown.
+ *
+ * @param options.mask blackens what must not be shown in a message; see createPrivacyMask.
+ * @param options.data what the route promises its clients with a failure; null otherwise.
+ */
+export function failureEnvelope(
+  error: AppError,
+  options: { codes?: EnvelopeCodes | undefined; mask?: ((message: string) => string) | undefined; data?: unknown } = {},
+): Envelope {
+  const code = options.codes?.[error.code] ?? ERROR_CODES[error.code].envelope;
+  const message = error.code === 'INTERNAL' ? 'internal error' : error.message;
+  return { code, message: options.mask ? options.mask(message) : message, data: options.data ?? null };
+}
