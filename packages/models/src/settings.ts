@@ -15,6 +15,11 @@ export interface SettingDefinition {
   readonly group: number;
   /** 0 public, 1 private, 2 read-only. */
   readonly flag: 0 | 1 | 2;
+  /**
+   * The value is always the factory's: what the setting would switch on is not offered, or another service keeps it. A value that a client
+   * saves is passed over, so that backups of other installations can be restored.
+   */
+  readonly isFixed?: boolean;
 }
 
 /** Values of all settings by key: the saved ones over the factory's. */
@@ -39,8 +44,8 @@ export function settingsFrom(record: SettingsRecord | undefined): Settings {
   const saved = new Map((record?.items ?? []).map((item) => [item.key, item]));
   const values = new Map<string, string>();
   const shown: Record<string, string> = {};
-  for (const { key, value, flag } of SETTING_CATALOGUE) {
-    const current = flag === 2 ? value : (saved.get(key)?.value ?? value);
+  for (const { key, value, flag, isFixed } of SETTING_CATALOGUE) {
+    const current = flag === 2 || isFixed ? value : (saved.get(key)?.value ?? value);
     values.set(key, current);
     if (flag !== 1) shown[key] = current;
   }
