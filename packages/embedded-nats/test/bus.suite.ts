@@ -188,6 +188,13 @@ export function describeBus({ name, start, knownDifferences = {} }: BusSuiteOpti
         expect(client.received()).not.toContain('-ERR');
       });
 
+      rule('a number that has a subscription keeps it until it is given up', async () => {
+        const client = await joinRaw({});
+        client.send('SUB a 1\r\nSUB b 1\r\nPUB b 1\r\nb\r\nPUB a 1\r\na\r\nUNSUB 1\r\nSUB b 1\r\nPUB a 1\r\na\r\nPUB b 3\r\nend\r\n');
+        await client.receives('end');
+        expect(client.received().split('PONG\r\n')[1]).toBe('MSG a 1 1\r\na\r\nMSG b 1 3\r\nend\r\n');
+      });
+
       rule('a client that wants no echo does not get its own messages', async () => {
         const [quiet, other] = [await join({ noEcho: true }), await join()];
         const [own, others] = [await listen(quiet, 'a'), await listen(other, 'a')];
@@ -382,6 +389,22 @@ export function describeBus({ name, start, knownDifferences = {} }: BusSuiteOpti
         expect(client.received()).not.toContain('503');
       });
 
+      rule('that nobody is there is told to the sender alone', async () => {
+        const [asking, other] = [await joinRaw({ headers: true, no_responders: true }), await join()];
+        const heard = await listen(other, 'back');
+        asking.send('PUB nobody back 0\r\n\r\nPUB nobody back 0\r\n\r\nSUB back 1\r\nPUB nobody back 0\r\n\r\nPING\r\n');
+        await waitFor('the second PONG', () => asking.received().split('PONG').length === 3);
+        await other.flush();
+        expect(asking.received().split('PONG\r\n')[1]).toBe('HMSG back 1 16 16\r\nNATS/1.0 503\r\n\r\n\r\n');
+        expect(heard).toEqual([]);
+      });
+
+      rule('who asks to be told needs headers', async () => {
+        const client = await joinRaw();
+        client.send(`CONNECT ${JSON.stringify({ auth_token: bus.token, no_responders: true })}\r\nPING\r\n`);
+        expect(await client.closed()).not.toContain('PONG');
+      });
+
       rule('many answers to one request all come', async () => {
         const [caller, ...services] = [await join(), await join(), await join()];
         for (const [i, service] of services.entries()) {
@@ -417,9 +440,27 @@ export function describeBus({ name, start, knownDifferences = {} }: BusSuiteOpti
         expect(heard).toEqual([]);
       });
 
-      rule('a client that says nothing is closed after two seconds', async () => {
-        const client = await joinRaw();
+      rule('a client that does not log in is closed after two seconds, one that did stays', async () => {
+        const [silent, client] = [await joinRaw({}), await joinRaw()];
         expect(await client.closed()).toContain("-ERR 'Authentication Timeout'\r\n");
+        silent.send('SUB a 1\r\nPUB a 2\r\nhi\r\n');
+        await silent.receives('MSG a 1 2\r\nhi\r\n');
+      });
+
+      rule('nothing is done for a client behind words that ended its connection', async () => {
+        const spy = await join();
+        const heard = await listen(spy, '>');
+        const message = 'PUB a 2\r\nhi\r\n';
+        for (const words of ['HELLO\r\n', 'HPUB a 12 12\r\nNATS/1.0\r\n\r\n\r\n', `PUB a ${MAX_PAYLOAD_BYTES + 1}\r\n`]) {
+          const client = await joinRaw({ headers: false });
+          client.send(words + message + message);
+          await client.closed();
+        }
+        const stranger = await joinRaw();
+        stranger.send(`CONNECT {"auth_token":"wrong"}\r\nCONNECT ${JSON.stringify({ auth_token: bus.token })}\r\n${message}`);
+        expect(await stranger.closed()).toContain("-ERR 'Authorization Violation'\r\n");
+        await spy.flush();
+        expect(heard).toEqual([]);
       });
 
       rule('a PING is answered', async () => {
