@@ -1,15 +1,8 @@
-import { connect, createInbox, headers, type Msg, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node';
+import { createInbox, headers, type Msg } from '@nats-io/transport-node';
 import { waitFor } from '@wharf/harness';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { connectRaw, type RawClient } from './raw-client.ts';
-
-/** A running server of either kind. */
-interface BusUnderTest {
-  readonly url: string;
-  readonly token: string;
-  stop(): Promise<void>;
-  restart(): Promise<void>;
-}
+import { afterAll, describe, expect, it } from 'vitest';
+import { describeConnections } from './connections.suite.ts';
+import { type BusUnderTest, texts, useBus } from './use-bus.ts';
 
 export interface BusSuiteOptions {
   name: string;
@@ -26,56 +19,10 @@ export function describeBus({ name, start, knownDifferences = {} }: BusSuiteOpti
   const rule = (title: string, run: () => Promise<void>) => (unseen.delete(title) ? it.fails(title, run) : it(title, run));
 
   describe(name, () => {
-    let bus: BusUnderTest;
-    const open: NatsConnection[] = [];
-    const openRaw: RawClient[] = [];
-
-    beforeAll(async () => {
-      bus = await start();
-    });
-    afterEach(async () => {
-      for (const client of openRaw.splice(0)) client.end();
-      for (const client of open.splice(0)) if (!client.isClosed()) await client.close();
-    });
-    afterAll(async () => {
-      await bus.stop();
-      expect([...unseen], 'differences that are no rule').toEqual([]);
-    });
-
-    async function join(options: NodeConnectionOptions = {}): Promise<NatsConnection> {
-      const client = await connect({ servers: bus.url, token: bus.token, reconnectTimeWait: 20, reconnectJitter: 0, ...options });
-      open.push(client);
-      return client;
-    }
-
-    /** Joins byte by byte; without options the connection is only opened. */
-    async function joinRaw(options?: object): Promise<RawClient> {
-      const client = await connectRaw(bus.url, options === undefined ? undefined : { auth_token: bus.token, ...options });
-      openRaw.push(client);
-      return client;
-    }
-
-    /** Subscribes and keeps what comes. */
-    async function listen(client: NatsConnection, subject: string, options: { queue?: string; max?: number } = {}): Promise<Msg[]> {
-      const messages: Msg[] = [];
-      client.subscribe(subject, {
-        ...options,
-        callback: (error, message) => {
-          if (error === null) messages.push(message);
-        },
-      });
-      await client.flush();
-      return messages;
-    }
-
-    /** Everything published by `from` before was handed to `to`. */
-    async function settle(from: NatsConnection, ...to: NatsConnection[]): Promise<void> {
-      await from.flush();
-      for (const client of to) await client.flush();
-    }
-
-    const subjects = (messages: Msg[]) => messages.map((message) => message.subject);
-    const texts = (messages: Msg[]) => messages.map((message) => message.string());
+    const clients = useBus(start);
+    const { bus, join, joinRaw, listen, settle } = clients;
+    const subjects = (messages: readonly Msg[]) => messages.map((message) => message.subject);
+    afterAll(() => expect([...unseen], 'differences that are no rule').toEqual([]));
 
     describe('subjects', () => {
       rule('a message reaches every subscriber of its subject and nobody else', async () => {
@@ -401,7 +348,7 @@ export function describeBus({ name, start, knownDifferences = {} }: BusSuiteOpti
 
       rule('who asks to be told needs headers', async () => {
         const client = await joinRaw();
-        client.send(`CONNECT ${JSON.stringify({ auth_token: bus.token, no_responders: true })}\r\nPING\r\n`);
+        client.send(`CONNECT ${JSON.stringify({ auth_token: bus().token, no_responders: true })}\r\nPING\r\n`);
         expect(await client.closed()).not.toContain('PONG');
       });
 
@@ -419,86 +366,6 @@ export function describeBus({ name, start, knownDifferences = {} }: BusSuiteOpti
       });
     });
 
-    describe('connections', () => {
-      rule('a wrong token, an empty one and none are refused', async () => {
-        await expect(join({ token: 'wrong', reconnect: false })).rejects.toThrow(/Authorization Violation/i);
-        await expect(join({ token: '', reconnect: false })).rejects.toThrow(/Authorization Violation/i);
-        await expect(connect({ servers: bus.url, reconnect: false })).rejects.toThrow(/Authorization Violation/i);
-      });
-
-      rule('nothing is done for a client before it logged in', async () => {
-        const spy = await join();
-        const heard = await listen(spy, '>');
-        for (const words of ['SUB > 1\r\n', 'PUB a 2\r\nhi\r\n', 'PING\r\n']) {
-          const client = await joinRaw();
-          client.send(words);
-          const said = await client.closed();
-          expect(said).toContain("-ERR 'Authorization Violation'\r\n");
-          expect(said).not.toMatch(/MSG|PONG/);
-        }
-        await spy.flush();
-        expect(heard).toEqual([]);
-      });
-
-      rule('a client that does not log in is closed after two seconds, one that did stays', async () => {
-        const [silent, client] = [await joinRaw({}), await joinRaw()];
-        expect(await client.closed()).toContain("-ERR 'Authentication Timeout'\r\n");
-        silent.send('SUB a 1\r\nPUB a 2\r\nhi\r\n');
-        await silent.receives('MSG a 1 2\r\nhi\r\n');
-      });
-
-      rule('nothing is done for a client behind words that ended its connection', async () => {
-        const spy = await join();
-        const heard = await listen(spy, '>');
-        const message = 'PUB a 2\r\nhi\r\n';
-        for (const words of ['HELLO\r\n', 'HPUB a 12 12\r\nNATS/1.0\r\n\r\n\r\n', `PUB a ${MAX_PAYLOAD_BYTES + 1}\r\n`]) {
-          const client = await joinRaw({ headers: false });
-          client.send(words + message + message);
-          await client.closed();
-        }
-        const stranger = await joinRaw();
-        stranger.send(`CONNECT {"auth_token":"wrong"}\r\nCONNECT ${JSON.stringify({ auth_token: bus.token })}\r\n${message}`);
-        expect(await stranger.closed()).toContain("-ERR 'Authorization Violation'\r\n");
-        await spy.flush();
-        expect(heard).toEqual([]);
-      });
-
-      rule('a PING is answered', async () => {
-        const client = await join();
-        expect(await client.rtt()).toBeLessThan(5000);
-      });
-
-      rule('a verbose client gets +OK for what it says', async () => {
-        const client = await joinRaw({ verbose: true, headers: true });
-        client.send('SUB a 1\r\nUNSUB 1\r\nPUB a 2\r\nhi\r\nHPUB a 12 12\r\nNATS/1.0\r\n\r\n\r\nPING\r\n');
-        await client.receives('+OK\r\nPONG\r\n+OK\r\n+OK\r\n+OK\r\n+OK\r\nPONG\r\n');
-      });
-
-      rule('words that are no protocol end the connection', async () => {
-        const client = await joinRaw({});
-        client.send('HELLO there\r\nPING\r\n');
-        const said = await client.closed();
-        expect(said).toContain("-ERR 'Unknown Protocol Operation'\r\n");
-        expect(said.split('PONG')).toHaveLength(2);
-      });
-
-      rule('a line without an end is not kept for ever', async () => {
-        const client = await joinRaw({});
-        client.send(`SUB ${'x'.repeat(10_000)}`);
-        expect(await client.closed()).toContain("-ERR 'maximum control line exceeded'\r\n");
-      });
-
-      rule('a client comes back after the server did, with its subscriptions', async () => {
-        const [publisher, subscriber] = [await join({ maxReconnectAttempts: -1 }), await join({ maxReconnectAttempts: -1 })];
-        const heard = await listen(subscriber, 'again');
-        await bus.restart();
-        await waitFor('a message after the restart', async () => {
-          publisher.publish('again', 'hello');
-          await settle(publisher, subscriber);
-          return heard.length > 0;
-        });
-        expect(heard[0]?.string()).toBe('hello');
-      });
-    });
+    describeConnections(rule, clients);
   });
 }

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
+import { ensureCommand } from './debian-package.ts';
 import { startNatsServer } from './nats-server.ts';
-import { isAvailable } from './required.ts';
+import { isAvailable, isMissing } from './required.ts';
 
-const server = await startNatsServer();
+const program = await ensureCommand('nats-server', 'nats-server');
 
 /** The first line the server sends. */
 async function greeting(url: string): Promise<string> {
@@ -14,8 +15,9 @@ async function greeting(url: string): Promise<string> {
   return String(chunk);
 }
 
-it.runIf(isAvailable('nats-server', server))('a nats-server answers on its url, also after a restart, and not after its end', async () => {
-  if (!('url' in server)) return;
+it.runIf(isAvailable('nats-server', program))('a nats-server answers on its url, also after a restart, and not after its end', async () => {
+  const server = await startNatsServer();
+  if (isMissing(server)) throw new Error(server.missing);
   expect(await greeting(server.url)).toMatch(/^INFO \{.*"auth_required":true/);
   await server.restart();
   expect(await greeting(server.url)).toMatch(/^INFO /);
