@@ -1,0 +1,99 @@
+import { AppError } from '@wharf/errors';
+import type { Passwords } from './passwords.ts';
+import { ROLE, type User } from './user.ts';
+import { parseUserDraft, type UserDraft, type UserInput } from './user-draft.ts';
+
+interface AccountParts {
+  users: {
+    find(id: number): Promise<User | undefined>;
+    list(page: { skip: number; limit: number }): Promise<User[]>;
+    count(): Promise<number>;
+    insert(user: User): Promise<void>;
+    replace(before: User, after: User): Promise<boolean>;
+    remove(id: number): Promise<boolean>;
+  };
+  endSessionsOf(userId: number): Promise<void>;
+  nextUserId(): Promise<number>;
+  /** Called after every write; answers the new revision. */
+  changed(): Promise<number>;
+  passwords: Passwords;
+  clock: () => number;
+}
+
+/** Administration of users. Writes answer the revision of the accounts after them. */
+export interface Accounts {
+  /** One page by id, from page 1; a page under 1 is the first, and fewer than 1 per page are all. */
+  list(page: number, perPage: number): Promise<{ users: User[]; total: number }>;
+  /** @throws AppError RECORD_NOT_FOUND */
+  get(id: number): Promise<User>;
+  /** @throws AppError INVALID_ARGUMENT | UNSAFE_PATH | RECORD_EXISTS */
+  create(input: UserInput): Promise<{ id: number; revision: number }>;
+  /**
+   * Replaces a user's fields. An empty password keeps the old one; the two-step secret stays. Another password or name, and disabling or
+   * enabling, end the user's sessions; other edits do not.
+   * @throws AppError RECORD_NOT_FOUND | INVALID_ARGUMENT | UNSAFE_PATH | RECORD_EXISTS
+   */
+  update(id: number, input: UserInput): Promise<number>;
+  /** Deletes a user and his sessions. @throws AppError RECORD_NOT_FOUND | FAILED_PRECONDITION */
+  remove(id: number): Promise<number>;
+}
+
+/** Tries of one update against others of the same user's password; more in a row do not happen by accident. */
+const MAX_TRIES = 5;
+
+export function createAccounts(parts: AccountParts): Accounts {
+  const { users, passwords } = parts;
+  const nowS = () => Math.floor(parts.clock() / 1000);
+  const get = async (id: number): Promise<User> => {
+    const user = await users.find(id);
+    if (!user) throw new AppError('RECORD_NOT_FOUND', 'failed get old user: record not found');
+    return user;
+  };
+
+  return {
+    async list(page, perPage) {
+      const total = await users.count();
+      if (perPage < 1) return { users: await users.list({ skip: 0, limit: 0 }), total };
+      const skip = (Math.max(page, 1) - 1) * perPage;
+      return { users: skip >= total ? [] : await users.list({ skip, limit: perPage }), total };
+    },
+    get,
+    async create(input) {
+      if (input.role !== ROLE.general) throw new AppError('INVALID_ARGUMENT', 'admin or guest user can not be created');
+      const draft = parseUserDraft(input);
+      const passwordHash = await passwords.hash(draft.password);
+      const id = await parts.nextUserId();
+      await users.insert({ id, ...decided(draft), passwordHash, pwdTs: nowS(), otpSecret: '' });
+      return { id, revision: await parts.changed() };
+    },
+    async update(id, input) {
+      const known = await get(id);
+      if (input.role !== known.role) throw new AppError('INVALID_ARGUMENT', 'role can not be changed');
+      if (input.disabled && known.role === ROLE.admin) throw new AppError('INVALID_ARGUMENT', 'admin user can not be disabled');
+      const draft = parseUserDraft(input);
+      const passwordHash = await passwords.hash(draft.password);
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+        const before = await get(id);
+        const password = draft.password === '' ? {} : { passwordHash, pwdTs: Math.max(nowS(), before.pwdTs + 1) };
+        const after: User = { ...before, ...decided(draft), ...password };
+        if (!(await users.replace(before, after))) continue;
+        const endsSessions = after.pwdTs !== before.pwdTs || after.username !== before.username || after.disabled !== before.disabled;
+        if (endsSessions) await parts.endSessionsOf(id);
+        return parts.changed();
+      }
+      throw new AppError('STALE_VERSION', 'the user was changed by somebody else at the same time, try again');
+    },
+    async remove(id) {
+      const user = await get(id);
+      if (user.role !== ROLE.general) throw new AppError('FAILED_PRECONDITION', 'cannot delete admin or guest');
+      await users.remove(id);
+      await parts.endSessionsOf(id);
+      return parts.changed();
+    },
+  };
+}
+
+/** The fields that a draft decides, without the password's text. */
+function decided({ password: _, ...fields }: UserDraft): Omit<UserDraft, 'password'> {
+  return fields;
+}

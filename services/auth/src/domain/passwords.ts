@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { AppError } from '@wharf/errors';
+import { createGate } from './gate.ts';
+import { staticHash } from './static-hash.ts';
+
+/** A slow hash with its parameters and salt inside its text. */
+export interface SlowHash {
+  hash(text: string): Promise<string>;
+  /** Compares in a time that does not depend on where the texts differ. */
+  verify(hash: string, text: string): Promise<boolean>;
+}
+
+export interface Passwords {
+  /** What is stored of a password; the empty password is stored as the empty text, which nothing matches. @throws AppError INVALID_ARGUMENT */
+  hash(password: string): Promise<string>;
+  /**
+   * Whether the static hash belongs to the stored one. It costs one verification in every case: an empty or missing stored hash is
+   * verified against a hash of nobody's password, so that time does not tell which names exist.
+   * @throws AppError RATE_LIMITED when too many wait
+   */
+  matches(storedHash: string | undefined, staticHash: string): Promise<boolean>;
+  /** Makes the hash of nobody's password, so that the first unknown name costs no more than others. */
+  prepare(): Promise<void>;
+}
+
+/** Longer ones only serve to keep us busy. */
+export const MAX_PASSWORD_BYTES = 1_024;
+/** Hashing shares the four threads of Node's pool with file access; this many leave room, and use 38 MiB at most. */
+const MAX_PARALLEL = 2;
+/** At about 25 ms each this is a wait of 6 s, far under the deadline of a call. */
+const MAX_WAITING = 500;
+
+/** Passwords under a slow hash that runs a bounded number of times at once. */
+export function createPasswords(slowHash: SlowHash): Passwords {
+  const gate = createGate({ running: MAX_PARALLEL, waiting: MAX_WAITING });
+  let nobodys: Promise<string> | undefined;
+  const hashOfNobody = () => {
+    nobodys ??= slowHash.hash(randomBytes(32).toString('hex'));
+    return nobodys;
+  };
+  return {
+    async hash(password) {
+      if (password === '') return '';
+      const text = staticHash(checkedPassword(password));
+      return gate(() => slowHash.hash(text));
+    },
+    async matches(storedHash, text) {
+      const isKnown = storedHash !== undefined && storedHash !== '';
+      const hash = isKnown ? storedHash : await hashOfNobody();
+      const isMatch = await gate(() => slowHash.verify(hash, text));
+      return isKnown && isMatch;
+    },
+    async prepare() {
+      await hashOfNobody();
+    },
+  };
+}
+
+/** The password, when it is short enough to be looked at. @throws AppError INVALID_ARGUMENT */
+export function checkedPassword(password: string): string {
+  if (password.length > MAX_PASSWORD_BYTES || Buffer.byteLength(password) > MAX_PASSWORD_BYTES)
+    throw new AppError('INVALID_ARGUMENT', `password must not be longer than ${MAX_PASSWORD_BYTES} bytes`);
+  return password;
+}

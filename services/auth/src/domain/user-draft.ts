@@ -1,0 +1,44 @@
+import { AppError } from '@wharf/errors';
+import { parseBasePath } from './base-path.ts';
+import { checkedPassword } from './passwords.ts';
+import { ALL_PERMISSIONS, ROLE, type User } from './user.ts';
+import { parseUsername } from './username.ts';
+
+/** What an administrator sends of an account; also what existing clients call its fields. */
+export interface UserInput {
+  readonly username: string;
+  readonly password: string;
+  readonly base_path: string;
+  readonly role: number;
+  readonly disabled: boolean;
+  readonly permission: number;
+  readonly sso_id: string;
+  readonly allow_ldap: boolean;
+}
+
+/** The parts of an account that an administrator decides about, checked. */
+export type UserDraft = Pick<User, 'username' | 'usernameKey' | 'basePath' | 'role' | 'permission' | 'disabled' | 'ssoId' | 'allowLdap'> & {
+  /** Empty: none, or the one there is. */
+  readonly password: string;
+};
+
+const MAX_SSO_ID_LENGTH = 255;
+
+/** @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
+export function parseUserDraft(input: UserInput): UserDraft {
+  const { role, permission } = input;
+  if (!Number.isInteger(permission) || permission < 0 || permission > ALL_PERMISSIONS)
+    throw new AppError('INVALID_ARGUMENT', `permission must be from 0 to ${ALL_PERMISSIONS}`);
+  if (input.sso_id.length > MAX_SSO_ID_LENGTH)
+    throw new AppError('INVALID_ARGUMENT', `sso_id must not be longer than ${MAX_SSO_ID_LENGTH} characters`);
+  return {
+    ...parseUsername(input.username),
+    password: checkedPassword(input.password),
+    basePath: parseBasePath(input.base_path),
+    role,
+    permission: role === ROLE.admin ? ALL_PERMISSIONS : permission,
+    disabled: input.disabled,
+    ssoId: input.sso_id,
+    allowLdap: input.allow_ldap,
+  };
+}

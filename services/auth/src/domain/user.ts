@@ -1,0 +1,25 @@
+/** Roles of the family: exactly one guest and one admin exist. The numbers are those of the wire. */
+export const ROLE = { general: 0, guest: 1, admin: 2 } as const;
+
+/** Every permission bit (docs/permissions.md). The admin's record always has them: clients test bits, never the role. */
+export const ALL_PERMISSIONS = 0xffff;
+
+/** An account with everything that is known of it. */
+export interface User {
+  readonly id: number;
+  readonly username: string;
+  /** What makes the name unique: see {@link parseUsername}. */
+  readonly usernameKey: string;
+  /** argon2id of the static hash; empty while no password was ever set, and then nobody can log in. */
+  readonly passwordHash: string;
+  /** Unix seconds of the last password change; rises with each change, even within one second. */
+  readonly pwdTs: number;
+  readonly basePath: string;
+  readonly role: number;
+  readonly permission: number;
+  readonly disabled: boolean;
+  readonly ssoId: string;
+  readonly allowLdap: boolean;
+  /** Sealed; empty while two-step verification is off. */
+  readonly otpSecret: string;
+}

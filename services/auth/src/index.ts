@@ -1,0 +1,2 @@
+export { type AuthConfig, authConfig } from './config.ts';
+export { createAuthService } from './service.ts';

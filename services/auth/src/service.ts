@@ -1,0 +1,141 @@
+import { accountsChanged, modelsOf } from '@wharf/models';
+import { AuthServiceDefinition } from '@wharf/proto/auth';
+import {
+  createLoginTokens,
+  defineRpcService,
+  forAdmins,
+  forAnyone,
+  forUsers,
+  notImplemented,
+  type Service,
+  type ServiceKit,
+  seal,
+  unseal,
+} from '@wharf/service-kit';
+import { Counter } from 'prom-client';
+import { createUser } from './api/create-user.ts';
+import { deleteUser } from './api/delete-user.ts';
+import { getPermanentToken } from './api/get-permanent-token.ts';
+import { getUser } from './api/get-user.ts';
+import { listUsers } from './api/list-users.ts';
+import { login } from './api/login.ts';
+import { loginWithHash } from './api/login-with-hash.ts';
+import { logout } from './api/logout.ts';
+import { resetPermanentToken } from './api/reset-permanent-token.ts';
+import { setPermanentToken } from './api/set-permanent-token.ts';
+import { updateUser } from './api/update-user.ts';
+import { argon2id } from './clients/argon2.ts';
+import type { AuthConfig } from './config.ts';
+import { createAccounts } from './domain/accounts.ts';
+import { firstStart } from './domain/first-start.ts';
+import { createLogin } from './domain/login.ts';
+import { createPasswords } from './domain/passwords.ts';
+import { createCounters } from './store/counters.ts';
+import { createLoginAttemptStore } from './store/login-attempts.ts';
+import { createPermanentTokenStore } from './store/permanent-token.ts';
+import { createSessionStore } from './store/sessions.ts';
+import { createUserStore } from './store/users.ts';
+
+/** The accounts: who somebody is and what he may do. */
+export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'tokenHours'>, kit: ServiceKit): Service {
+  const { clock, keys } = kit;
+  const models = modelsOf(kit.store);
+  const users = createUserStore(models);
+  const sessions = createSessionStore(models);
+  const permanentToken = createPermanentTokenStore(models);
+  const counters = createCounters(models);
+
+  const verifications = new Counter({
+    name: 'wharf_auth_password_verifications_total',
+    help: 'Passwords that were verified, those of unknown names included.',
+    registers: [kit.metrics],
+  });
+  const passwords = createPasswords({
+    hash: argon2id.hash,
+    verify: (hash, text) => {
+      verifications.inc();
+      return argon2id.verify(hash, text);
+    },
+  });
+
+  /** What every write ends with: the new revision, told to everybody. */
+  const changed = async () => {
+    const revision = await counters.nextRevision();
+    kit.bus.publish(accountsChanged, { revision });
+    return revision;
+  };
+  const writeToken = async (token: string) => {
+    await permanentToken.replace(seal(keys.atRest, token));
+    return changed();
+  };
+  const readToken = async () => {
+    const sealed = await permanentToken.find();
+    return sealed === undefined ? undefined : unseal(keys.atRest, sealed);
+  };
+
+  const logIn = createLogin({
+    findUser: users.findByKey,
+    attempts: createLoginAttemptStore(models),
+    passwords,
+    // No code is right where none can be checked: a stored secret never lets a bare password in.
+    checkOtp: async () => false,
+    insertSession: sessions.insert,
+    sign: createLoginTokens(keys.jwt, clock).sign,
+    clock,
+    tokenHours: config.tokenHours,
+  });
+  const accounts = createAccounts({
+    users,
+    endSessionsOf: sessions.removeOfUser,
+    nextUserId: counters.nextUserId,
+    changed,
+    passwords,
+    clock,
+  });
+
+  return {
+    rpc: defineRpcService(AuthServiceDefinition, {
+      login: forAnyone(login(logIn)),
+      loginWithHash: forAnyone(loginWithHash(logIn)),
+      logout: forUsers(logout({ endSession: sessions.remove, changed, revision: counters.revision })),
+      updateCurrentUser: forUsers(notImplemented),
+      generateOtp: forUsers(notImplemented),
+      verifyOtp: forUsers(notImplemented),
+      listSshKeys: forUsers(notImplemented),
+      addSshKey: forUsers(notImplemented),
+      deleteSshKey: forUsers(notImplemented),
+      listUsers: forAdmins(listUsers(accounts)),
+      getUser: forAdmins(getUser(accounts)),
+      createUser: forAdmins(createUser(accounts)),
+      updateUser: forAdmins(updateUser(accounts)),
+      deleteUser: forAdmins(deleteUser(accounts)),
+      cancelOtp: forAdmins(notImplemented),
+      listUserSshKeys: forAdmins(notImplemented),
+      deleteUserSshKey: forAdmins(notImplemented),
+      getPermanentToken: forAdmins(getPermanentToken(readToken)),
+      setPermanentToken: forAdmins(setPermanentToken(writeToken)),
+      resetPermanentToken: forAdmins(resetPermanentToken(writeToken)),
+    }),
+    async start() {
+      for (const model of [models.users, models.sessions, models.loginAttempts]) await model.createIndexes();
+      await passwords.prepare();
+      await firstStart({
+        users,
+        reserveUserIds: counters.reserveUserIds,
+        insertPermanentToken: (token) => permanentToken.insert(seal(keys.atRest, token)),
+        passwords,
+        adminPassword: config.adminPassword?.reveal(),
+        announcePassword,
+        clock,
+      });
+      // A process that ended between a change and its revision is made good for here.
+      await changed();
+    },
+    async stop() {},
+  };
+}
+
+/** The one place where a password is shown: a plain line for the person at the terminal, never the log. */
+function announcePassword(password: string): void {
+  process.stdout.write(`First start: log in as "admin" with the password ${password} (it is shown only this once).\n`);
+}

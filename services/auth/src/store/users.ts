@@ -1,0 +1,94 @@
+import { AppError } from '@wharf/errors';
+import { isDuplicateKey, type Models, readUser, type UserRecord } from '@wharf/models';
+import type { User } from '../domain/user.ts';
+
+export interface UserStore {
+  find(id: number): Promise<User | undefined>;
+  findByKey(usernameKey: string): Promise<User | undefined>;
+  /** Users by id. @param limit 0 means all */
+  list(page: { skip: number; limit: number }): Promise<User[]>;
+  count(): Promise<number>;
+  /** @throws AppError RECORD_EXISTS: the name (or the id) is taken */
+  insert(user: User): Promise<void>;
+  /**
+   * Writes everything but the two-step secret, when the password is still that of `before`.
+   * @returns false when somebody changed the password or deleted the user in between
+   * @throws AppError RECORD_EXISTS: the name is taken
+   */
+  replace(before: User, after: User): Promise<boolean>;
+  /** False when there was none. */
+  remove(id: number): Promise<boolean>;
+}
+
+export function createUserStore(models: Models): UserStore {
+  const { users } = models;
+  return {
+    async find(id) {
+      const record = await readUser(models, id);
+      return record && fromRecord(record);
+    },
+    async findByKey(usernameKey) {
+      const record = await users.findOne({ username_key: usernameKey }).lean<UserRecord>();
+      return record ? fromRecord(record) : undefined;
+    },
+    async list({ skip, limit }) {
+      const records = await users.find().sort({ _id: 1 }).skip(skip).limit(limit).lean<UserRecord[]>();
+      return records.map(fromRecord);
+    },
+    count: () => users.countDocuments().exec(),
+    async insert(user) {
+      await refusingDuplicates(user, () => users.create(toRecord(user)));
+    },
+    async replace(before, after) {
+      const { _id, otp_secret: _, ...fields } = toRecord(after);
+      const found = await refusingDuplicates(after, () => users.findOneAndUpdate({ _id, pwd_ts: before.pwdTs }, { $set: fields }).lean());
+      return found !== null;
+    },
+    async remove(id) {
+      return (await users.deleteOne({ _id: id })).deletedCount > 0;
+    },
+  };
+}
+
+async function refusingDuplicates<Answer>(user: User, write: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await write();
+  } catch (cause) {
+    if (isDuplicateKey(cause)) throw new AppError('RECORD_EXISTS', `a user with the name [${user.username}] already exists`, { cause });
+    throw cause;
+  }
+}
+
+function fromRecord(record: UserRecord): User {
+  return {
+    id: record._id,
+    username: record.username,
+    usernameKey: record.username_key,
+    passwordHash: record.password_hash,
+    pwdTs: record.pwd_ts,
+    basePath: record.base_path,
+    role: record.role,
+    permission: record.permission,
+    disabled: record.disabled,
+    ssoId: record.sso_id,
+    allowLdap: record.allow_ldap,
+    otpSecret: record.otp_secret,
+  };
+}
+
+function toRecord(user: User): UserRecord {
+  return {
+    _id: user.id,
+    username: user.username,
+    username_key: user.usernameKey,
+    password_hash: user.passwordHash,
+    pwd_ts: user.pwdTs,
+    base_path: user.basePath,
+    role: user.role,
+    permission: user.permission,
+    disabled: user.disabled,
+    sso_id: user.ssoId,
+    allow_ldap: user.allowLdap,
+    otp_secret: user.otpSecret,
+  };
+}
