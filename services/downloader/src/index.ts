@@ -1,0 +1,2 @@
+export { downloaderConfig } from './config.ts';
+export { createDownloaderService } from './service.ts';

@@ -1,0 +1,26 @@
+import type { Call, UserIdentity } from '@wharf/service-kit';
+import { userOf } from '@wharf/service-kit';
+import type { Configuration } from '../clients/configuration.ts';
+import type { Changes } from '../domain/changes.ts';
+import type { Operation } from '../domain/entry-operations.ts';
+import type { FolderReader } from '../domain/folder-reader.ts';
+import type { Actor } from '../domain/permissions.ts';
+import { parseVirtualPath } from '../driver-contract/paths.ts';
+
+/** What the handlers of this service work with. */
+export interface FsContext {
+  readonly configuration: Configuration;
+  readonly reader: FolderReader;
+  readonly changes: Changes;
+}
+
+export function actorOf(identity: UserIdentity): Actor {
+  const { id, role, permission } = identity;
+  return { id, role, permission, basePath: parseVirtualPath(identity.basePath) };
+}
+
+/** The frame of a handler: who acts, and under which configuration. @throws AppError UNAUTHENTICATED */
+export async function beginOperation(context: FsContext, call: Call): Promise<Operation> {
+  const tree = await context.configuration.tree(call.revisions);
+  return { tree, actor: actorOf(userOf(call)), changes: context.changes, signal: call.signal };
+}

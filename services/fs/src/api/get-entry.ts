@@ -1,0 +1,29 @@
+import type { GetEntryRequest, GetEntryResponse } from '@wharf/proto/fs';
+import type { Call } from '@wharf/service-kit';
+import { getEntry, relatedEntries } from '../domain/get-entry.ts';
+import { downProxyUrl, proxyUrl } from '../domain/links.ts';
+import { resolvePath } from '../domain/tree.ts';
+import { parentPath } from '../driver-contract/paths.ts';
+import { beginOperation, type FsContext } from './fs-context.ts';
+import { toWireEntry } from './wire-entry.ts';
+
+/** fs/get. */
+export const getEntryHandler =
+  (context: FsContext) =>
+  async (request: GetEntryRequest, call: Call): Promise<GetEntryResponse> => {
+    const { tree, actor, signal } = await beginOperation(context, call);
+    const path = resolvePath(actor, request.path);
+    tree.rules.requireAccess(actor, path, request.password);
+    const { entry, located } = await getEntry(tree, path, signal);
+    const directory = parentPath(path);
+    const isFile = !entry.isDirectory && located !== undefined;
+    const related = isFile ? await relatedEntries(tree, context.reader, actor, path, { entry, located }, signal) : [];
+    return {
+      ...toWireEntry(tree, located?.mount, directory, entry),
+      raw_url: isFile ? (downProxyUrl(tree, located.mount, path) ?? proxyUrl(tree, located.mount, path, request.site_url)) : '',
+      readme: tree.rules.readme(path),
+      header: tree.rules.header(path),
+      provider: located?.mount.definition.name ?? 'unknown',
+      related: related.map((each) => toWireEntry(tree, located?.mount, directory, each)),
+    };
+  };

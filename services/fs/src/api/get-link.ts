@@ -1,0 +1,20 @@
+import { AppError } from '@wharf/errors';
+import type { GetLinkRequest, GetLinkResponse } from '@wharf/proto/fs';
+import { type Call, userOf } from '@wharf/service-kit';
+import { getEntry } from '../domain/get-entry.ts';
+import { encodePath, signature } from '../domain/links.ts';
+import { resolvePath } from '../domain/tree.ts';
+import { VIRTUAL_ROOT } from '../driver-contract/paths.ts';
+import { actorOf, type FsContext } from './fs-context.ts';
+
+/** fs/link: an address at which we serve the bytes, past any download proxy. */
+export const getLinkHandler =
+  (context: FsContext) =>
+  async (request: GetLinkRequest, call: Call): Promise<GetLinkResponse> => {
+    const tree = await context.configuration.tree(call.revisions);
+    const path = resolvePath({ ...actorOf(userOf(call)), basePath: VIRTUAL_ROOT }, request.path);
+    const { entry } = await getEntry(tree, path, call.signal);
+    if (entry.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
+    const url = `${request.site_url}/p${encodePath(path)}?d&sign=${encodeURIComponent(signature(tree, path))}`;
+    return { url, header: {}, content_length: entry.sizeBytes };
+  };

@@ -1,0 +1,26 @@
+import { AppError } from '@wharf/errors';
+import type { ListDirectoriesRequest, ListDirectoriesResponse } from '@wharf/proto/fs';
+import type { Call } from '@wharf/service-kit';
+import { listEntries, pageOf } from '../domain/list-entries.ts';
+import { isAdmin } from '../domain/permissions.ts';
+import { resolvePath } from '../domain/tree.ts';
+import { VIRTUAL_ROOT } from '../driver-contract/paths.ts';
+import { beginOperation, type FsContext } from './fs-context.ts';
+import { toWireTime } from './wire-entry.ts';
+
+/** fs/dirs. With force_root an admin names a path of the whole tree. */
+export const listDirectoriesHandler =
+  (context: FsContext) =>
+  async (request: ListDirectoriesRequest, call: Call): Promise<ListDirectoriesResponse> => {
+    const { tree, actor, signal } = await beginOperation(context, call);
+    if (request.force_root && !isAdmin(actor)) throw new AppError('PERMISSION_DENIED', 'Permission denied');
+    const path = resolvePath(request.force_root ? { ...actor, basePath: VIRTUAL_ROOT } : actor, request.path);
+    tree.rules.requireAccess(actor, path, request.password);
+    const { entries } = await listEntries(tree, context.reader, actor, path, {
+      page: pageOf(1, 0),
+      refresh: false,
+      onlyFolders: true,
+      signal,
+    });
+    return { directories: entries.map((entry) => ({ name: entry.name, modified: toWireTime(entry.modifiedAt) })) };
+  };

@@ -1,0 +1,14 @@
+import type { ReloadStorageRequest, ReloadStorageResponse } from '@wharf/proto/fs';
+import type { Call } from '@wharf/service-kit';
+import type { Mounts } from '../domain/mounts.ts';
+import type { FsContext } from './fs-context.ts';
+
+/** For admin: starts a storage anew with its stored configuration and says how that went. */
+export const reloadStorageHandler =
+  (context: FsContext, mounts: Mounts) =>
+  async (request: ReloadStorageRequest, call: Call): Promise<ReloadStorageResponse> => {
+    await context.configuration.tree(call.revisions);
+    context.reader.forgetStorage(request.id);
+    const status = await mounts.reopen(request.id);
+    return { status: status ?? '', addition: mounts.normalisedAddition(request.id) ?? '' };
+  };

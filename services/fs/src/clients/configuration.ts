@@ -1,0 +1,54 @@
+import { type Models, readAdminRevision, readAuthRevision, readPermanentToken, readRules, readSettings, readStorages } from '@wharf/models';
+import { createRevisionedCache, type Revisions, type ServiceKit, unseal } from '@wharf/service-kit';
+import { createLinkSigner } from '../domain/link-signer.ts';
+import { createMountTable, type MountTable } from '../domain/mount-table.ts';
+import type { Mount, Mounts } from '../domain/mounts.ts';
+import { createRuleBook } from '../domain/rule-book.ts';
+import type { Tree } from '../domain/tree.ts';
+
+/** The configuration as admin and auth wrote it, never older than the caller's revisions nor than a few seconds. */
+export interface Configuration {
+  tree(revisions: Revisions): Promise<Tree>;
+  /** Something that admin owns changed. */
+  invalidate(): void;
+  /** The permanent token may have changed. */
+  invalidateToken(): void;
+}
+
+/** @param mounts is given every new list of storages before a tree with it is answered. */
+export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mounts): Configuration {
+  const parts = createRevisionedCache({
+    clock: kit.clock,
+    readRevision: () => readAdminRevision(models),
+    load: async () => {
+      const [storages, rules, settings] = await Promise.all([readStorages(models), readRules(models), readSettings(models)]);
+      const byId = mounts.apply(storages);
+      const mountable = storages.filter((storage) => byId.has(storage._id));
+      const table: MountTable<Mount> = createMountTable(mountable, (storage) => known(byId, storage._id));
+      return { table, rules: createRuleBook(rules), settings };
+    },
+  });
+  const signer = createRevisionedCache({
+    clock: kit.clock,
+    readRevision: () => readAuthRevision(models),
+    load: async () => {
+      const sealed = await readPermanentToken(models);
+      if (sealed === undefined) throw new Error('there is no permanent token yet: has the auth service started?');
+      return createLinkSigner(unseal(kit.keys.atRest, sealed), kit.clock);
+    },
+  });
+  return {
+    async tree(revisions) {
+      const [{ table, rules, settings }, links] = await Promise.all([parts.get(revisions.admin), signer.get(revisions.auth)]);
+      return { table, rules, settings, signer: links };
+    },
+    invalidate: () => parts.invalidate(),
+    invalidateToken: () => signer.invalidate(),
+  };
+}
+
+function known(mounts: ReadonlyMap<number, Mount>, id: number): Mount {
+  const mount = mounts.get(id);
+  if (!mount) throw new Error(`storage ${id} is not mounted`);
+  return mount;
+}

@@ -1,0 +1,17 @@
+import { type ConfigOf, commonKeys, configKey, peerKeys, readConfig, schemas } from '@wharf/service-kit';
+
+export const fsConfig = {
+  ...commonKeys,
+  ...peerKeys,
+  grpcPort: configKey('WHARF_GRPC_PORT', schemas.port(50053), 'TCP port for gRPC; 0 takes a free one.'),
+  httpPort: configKey(
+    'WHARF_DATA_PORT',
+    schemas.port(50063),
+    'TCP port of the HTTP data plane (uploads and downloads); 0 takes a free one.',
+  ),
+  opsPort: configKey('WHARF_OPS_PORT', schemas.port(9093), 'TCP port of /healthz, /readyz and /metrics; 0 takes a free one.'),
+} as const;
+
+export type FsConfig = ConfigOf<typeof fsConfig>;
+
+export const readFsConfig = (): FsConfig => readConfig(fsConfig, process.env);

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { AppError } from '@wharf/errors';
+import { type Call, type Callers, type InternalTokens, type Logger, readCallHeaders } from '@wharf/service-kit';
+import type { FsContext } from '../api/fs-context.ts';
+import { serveDownload } from './download.ts';
+import { receiveForm } from './receive-form.ts';
+import { receiveRaw } from './receive-raw.ts';
+import { refuseDownload, refuseUpload } from './refusal.ts';
+
+export interface DataPlaneOptions {
+  readonly context: FsContext;
+  readonly tokens: InternalTokens;
+  /** For requests that reach us without a gateway. */
+  readonly callers: Callers;
+  readonly logger: Logger;
+}
+
+/**
+ * The HTTP routes that carry bytes: `PUT /api/fs/put` and `/api/fs/form`, and downloads below `/d` and `/p`. The gateway hands requests
+ * over with the caller's identity; one that comes directly is authenticated here, from its `Authorization` header.
+ */
+export function createDataPlane(options: DataPlaneOptions): RequestListener {
+  return (request, response) => {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    void serve(options, request, response, gone.signal);
+  };
+}
+
+async function serve(options: DataPlaneOptions, request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
+  const { context } = options;
+  const url = request.url ?? '/';
+  const mark = url.indexOf('?');
+  const path = mark === -1 ? url : url.slice(0, mark);
+  const isUpload = path === '/api/fs/put' || path === '/api/fs/form';
+  try {
+    const call = callOf(options, request, signal);
+    if (isUpload && request.method === 'PUT') {
+      const identified = { ...call, identity: call.identity ?? (await options.callers.establish(request.headers.authorization)).identity };
+      const receive = path === '/api/fs/put' ? receiveRaw : receiveForm;
+      return await receive(context, request, response, identified);
+    }
+    const download = /^\/([dp])(\/.*)?$/s.exec(path);
+    if (download && (request.method === 'GET' || request.method === 'HEAD')) {
+      const query = new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
+      const route = download[1] === 'd' ? 'd' : 'p';
+      return await serveDownload(context, request, response, { call, route, path: download[2] ?? '/', query });
+    }
+    throw new AppError('RECORD_NOT_FOUND', 'not found');
+  } catch (error) {
+    const refusal = AppError.from(error);
+    if (refusal.code === 'CANCELLED' || signal.aborted) return void response.destroy();
+    if (refusal.code === 'INTERNAL') options.logger.error({ err: error, route: isUpload ? path : path.slice(0, 2) }, 'unforeseen error');
+    if (isUpload) await refuseUpload(context, request, response, refusal);
+    else refuseDownload(request, response, refusal);
+  }
+}
+
+function callOf({ tokens }: DataPlaneOptions, request: IncomingMessage, signal: AbortSignal): Call {
+  const forwarded = readCallHeaders(tokens, request.headers, signal);
+  return forwarded ?? { identity: undefined, requestId: randomUUID(), revisions: { auth: 0, admin: 0 }, signal };
+}

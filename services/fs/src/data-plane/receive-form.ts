@@ -1,0 +1,67 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
+import { AppError } from '@wharf/errors';
+import type { Call } from '@wharf/service-kit';
+import { beginOperation, type FsContext } from '../api/fs-context.ts';
+import { beginUpload } from '../domain/upload.ts';
+import { answerUpload } from './upload-answer.ts';
+import { readUploadHeaders } from './upload-headers.ts';
+
+/** Text fields beside the file are skipped; these limits bound what is read of them. */
+const LIMITS = { files: 1, fields: 20, fieldSize: 64 * 1024, headerPairs: 50 } as const;
+const FILE_BUFFER_BYTES = 1024 * 1024;
+
+/** `PUT /api/fs/form`: the one file of a multipart body, whatever its field is called. */
+export async function receiveForm(context: FsContext, request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
+  const operation = await beginOperation(context, call);
+  const upload = await beginUpload(operation, { ...readUploadHeaders(request.headers), sizeBytes: undefined });
+  const parser = parserFor(request);
+  const file = findFile(parser, request);
+  request.pipe(parser);
+  try {
+    await upload.store(await file);
+  } catch (error) {
+    request.unpipe(parser);
+    throw error;
+  }
+  answerUpload(response, upload);
+}
+
+function parserFor(request: IncomingMessage): BusboyInstance {
+  const type = request.headers['content-type'];
+  if (type === undefined || !/^multipart\/form-data\b/i.test(type)) throw malformed('the Content-Type must be multipart/form-data');
+  try {
+    return new Busboy({
+      headers: request.headers as BusboyHeaders,
+      limits: LIMITS,
+      fileHwm: FILE_BUFFER_BYTES,
+      highWaterMark: FILE_BUFFER_BYTES,
+    });
+  } catch (cause) {
+    throw malformed('the multipart boundary is missing', cause);
+  }
+}
+
+/** The first file part as a stream that fails when the body ends before the part does. */
+function findFile(parser: BusboyInstance, request: IncomingMessage): Promise<Readable> {
+  return new Promise((resolve, reject) => {
+    let file: Readable | undefined;
+    const fail = (error: AppError) => {
+      file?.destroy(error);
+      reject(error);
+    };
+    parser.on('file', (_field, stream: Readable) => {
+      file = stream;
+      resolve(stream);
+    });
+    parser.on('error', (cause) => fail(malformed('the multipart body ends too early or is broken', cause)));
+    parser.on('finish', () => reject(malformed('the multipart body has no file')));
+    request.on('aborted', () => fail(new AppError('CANCELLED', 'the upload was cancelled')));
+    request.on('error', (cause) => fail(new AppError('CANCELLED', 'the upload was cancelled', { cause })));
+  });
+}
+
+function malformed(message: string, cause?: unknown): AppError {
+  return new AppError('INVALID_ARGUMENT', message, { cause });
+}

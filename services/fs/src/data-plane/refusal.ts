@@ -1,0 +1,54 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type AppError, ERROR_CODES } from '@wharf/errors';
+import { createPrivacyMask, failureEnvelope } from '@wharf/service-kit';
+import type { FsContext } from '../api/fs-context.ts';
+
+/** A refused upload's body is read on for this long, in milliseconds: browsers show an answer only when they could send everything. */
+const DRAIN_MS = 30_000;
+
+/** Answers a failed upload with its envelope, while what the client still sends is thrown away. */
+export async function refuseUpload(context: FsContext, request: IncomingMessage, response: ServerResponse, error: AppError): Promise<void> {
+  if (response.headersSent) return void response.destroy();
+  const patterns = await privacyPatterns(context);
+  const envelope = failureEnvelope(error, { mask: (message) => createPrivacyMask()(patterns, message) });
+  sendEnvelope(response, envelope);
+  if (request.complete) return;
+  const limit = setTimeout(() => request.destroy(), DRAIN_MS);
+  request.once('close', () => clearTimeout(limit));
+  request.resume();
+}
+
+async function privacyPatterns(context: FsContext): Promise<string> {
+  try {
+    return (await context.configuration.tree({ auth: 0, admin: 0 })).settings.text('privacy_regs');
+  } catch {
+    // The error that is being told matters more than its masking; our own messages name no addresses.
+    return '';
+  }
+}
+
+export function sendEnvelope(response: ServerResponse, envelope: { code: number; message: string; data: unknown }): void {
+  const body = Buffer.from(JSON.stringify(envelope));
+  response
+    .writeHead(200, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': body.length,
+      'X-Content-Type-Options': 'nosniff',
+    })
+    .end(body);
+}
+
+/** Answers a failed download with a real status and a line of text. */
+export function refuseDownload(request: IncomingMessage, response: ServerResponse, error: AppError): void {
+  if (response.headersSent) return void response.destroy();
+  const text = error.code === 'INTERNAL' ? 'internal error' : error.message;
+  const body = Buffer.from(`${text}\n`);
+  response.writeHead(ERROR_CODES[error.code].http, {
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Length': body.length,
+    'Access-Control-Allow-Origin': '*',
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-store',
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}

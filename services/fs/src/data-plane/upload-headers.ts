@@ -1,0 +1,68 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { AppError } from '@wharf/errors';
+import type { UploadRequest } from '../domain/upload.ts';
+import type { Hashes } from '../driver-contract/storage-driver.ts';
+
+/** Hexadecimal digits of each digest. */
+const DIGEST_LENGTH = { md5: 32, sha1: 40, sha256: 64 } as const;
+
+/** What the headers of an upload say (semantics 3.11). @throws AppError INVALID_ARGUMENT naming the header */
+export function readUploadHeaders(headers: IncomingHttpHeaders): Omit<UploadRequest, 'sizeBytes'> {
+  return {
+    path: readFilePath(headers['file-path']),
+    overwrite: headers.overwrite !== 'false',
+    modifiedAt: readTime(headers['last-modified']),
+    expectedHashes: readHashes(headers),
+  };
+}
+
+/** Bytes that a raw body will have: its own length, or what the client says beforehand; undefined when neither is known. */
+export function readBodySize(headers: IncomingHttpHeaders): number | undefined {
+  const announced = headers['content-length'] ?? headers['x-file-size'];
+  if (typeof announced !== 'string' || announced === '') return undefined;
+  const size = Number(announced);
+  if (!Number.isSafeInteger(size) || size < 0) throw new AppError('INVALID_ARGUMENT', 'X-File-Size must be a number of bytes');
+  return size;
+}
+
+/**
+ * The target path. Clients percent-encode it, or send it as plain UTF-8, which Node shows as latin1; a text that is no percent-encoding is
+ * taken as it stands. `+` stays `+`.
+ */
+function readFilePath(value: string | string[] | undefined): string {
+  if (typeof value !== 'string' || value === '')
+    throw new AppError('INVALID_ARGUMENT', 'File-Path is required: the percent-encoded target path');
+  const text = decodeUtf8(value);
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function decodeUtf8(latin1: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(latin1, 'latin1'));
+  } catch (cause) {
+    throw new AppError('INVALID_ARGUMENT', 'File-Path must be UTF-8, percent-encoded or plain', { cause });
+  }
+}
+
+/** Milliseconds since 1970. Other forms are passed over, as the family does: a date of its own must not stop an upload. */
+function readTime(value: string | string[] | undefined): Date | undefined {
+  if (typeof value !== 'string' || !/^\d{1,15}$/.test(value.trim())) return undefined;
+  const time = new Date(Number(value));
+  return Number.isNaN(time.getTime()) ? undefined : time;
+}
+
+function readHashes(headers: IncomingHttpHeaders): Hashes {
+  const hashes: Record<string, string> = {};
+  for (const [name, length] of Object.entries(DIGEST_LENGTH)) {
+    const value = headers[`x-file-${name}`];
+    if (typeof value !== 'string' || value === '') continue;
+    if (value.length !== length || !/^[0-9a-f]+$/i.test(value))
+      throw new AppError('INVALID_ARGUMENT', `X-File-${name} must be ${length} hexadecimal digits`);
+    hashes[name] = value.toLowerCase();
+  }
+  return hashes;
+}

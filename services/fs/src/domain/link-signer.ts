@@ -1,0 +1,59 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { AppError } from '@wharf/errors';
+import { LRUCache } from 'lru-cache';
+
+const REMEMBERED_SIGNS = 50_000;
+const MS_PER_HOUR = 3_600_000;
+
+/** Signs the paths of download links as the family does (semantics 3.6), so that tools that compute links themselves keep working. */
+export interface LinkSigner {
+  /** @param path full path in the tree. @param hours validity; 0 is for ever. */
+  sign(path: string, hours: number): string;
+  /** @throws AppError UNAUTHENTICATED with the family's texts */
+  verify(path: string, sign: string): void;
+}
+
+/** @param token the permanent token, which is the key: another token makes every link invalid. @param clock milliseconds */
+export function createLinkSigner(token: string, clock: () => number): LinkSigner {
+  const permanent = new LRUCache<string, string>({ max: REMEMBERED_SIGNS });
+  const signUntil = (path: string, expiry: string) => {
+    const mac = createHmac('sha256', token).update(`${path}:${expiry}`).digest('base64');
+    return `${mac.replaceAll('+', '-').replaceAll('/', '_')}:${expiry}`;
+  };
+  return {
+    sign(path, hours) {
+      if (hours > 0) return signUntil(path, String(Math.floor((clock() + hours * MS_PER_HOUR) / 1000)));
+      const known = permanent.get(path);
+      if (known !== undefined) return known;
+      const made = signUntil(path, '0');
+      permanent.set(path, made);
+      return made;
+    },
+    verify(path, given) {
+      const sign = given.replace(/\/$/, '');
+      const colon = sign.lastIndexOf(':');
+      if (colon === -1) throw refusal('expire missing');
+      const expiry = sign.slice(colon + 1);
+      if (expiry === '') throw refusal('expire missing');
+      if (!/^\d{1,15}$/.test(expiry)) throw refusal('expire invalid');
+      if (expiry !== '0' && Number(expiry) * 1000 < clock()) throw refusal('sign expired');
+      const expected = signUntil(path, expiry);
+      if (!equal(withoutPadding(sign), withoutPadding(expected))) throw refusal('sign invalid');
+    },
+  };
+}
+
+/** One published SDK leaves the padding out. */
+function withoutPadding(sign: string): string {
+  return sign.replace(/=+:/, ':');
+}
+
+function equal(left: string, right: string): boolean {
+  const a = Buffer.from(left);
+  const b = Buffer.from(right);
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function refusal(message: string): AppError {
+  return new AppError('UNAUTHENTICATED', message);
+}

@@ -1,0 +1,102 @@
+import { AppError } from '@wharf/errors';
+import type { EntryName, VirtualPath } from '../driver-contract/paths.ts';
+import type { Entry } from '../driver-contract/storage-driver.ts';
+import type { Folder, FolderReader } from './folder-reader.ts';
+import type { Located } from './mount-table.ts';
+import type { Mount } from './mounts.ts';
+import type { Actor } from './permissions.ts';
+import { locate, type Tree } from './tree.ts';
+
+/** One page of a folder of the tree. */
+export interface Listing {
+  readonly entries: readonly Entry[];
+  /** Entries of all pages. */
+  readonly total: number;
+  /** The storage that holds the folder; undefined for one that only mounts make. */
+  readonly located: Located<Mount> | undefined;
+}
+
+export interface Page {
+  /** From 1. */
+  readonly page: number;
+  /** 0: everything. */
+  readonly perPage: number;
+}
+
+/** Numbers as clients send them: a page below 1 is the first, a size below 1 is everything. */
+export function pageOf(page: number, perPage: number): Page {
+  return { page: Math.max(1, page), perPage: Math.max(0, perPage) };
+}
+
+/**
+ * A page of what `actor` may see in a folder: the storage's entries in their order, then the folders that mounts make. Access to the
+ * folder itself has been checked.
+ *
+ * @throws AppError MOUNT_NOT_FOUND | ENTRY_NOT_FOUND | NOT_A_DIRECTORY | STORAGE_UNAVAILABLE
+ */
+export async function listEntries(
+  tree: Tree,
+  reader: FolderReader,
+  actor: Actor,
+  path: VirtualPath,
+  options: { page: Page; refresh: boolean; onlyFolders?: boolean; signal?: AbortSignal },
+): Promise<Listing> {
+  const isVisible = tree.rules.listingFilter(actor, path);
+  const virtual = tree.table.virtualFolders(path).filter((folder) => !isVisible || isVisible(folder.name, true));
+  const read = await readFolder(tree, reader, path, options, virtual.length > 0);
+  const folder = read?.folder;
+
+  let names = folder?.names ?? [];
+  if (folder && (isVisible || options.onlyFolders))
+    names = names.filter((name) => {
+      const isDirectory = folder.isDirectory(name);
+      return (isDirectory || !options.onlyFolders) && (!isVisible || isVisible(name, isDirectory));
+    });
+  const own = virtual.length > 0 ? new Set<EntryName>(folder?.names) : undefined;
+  const added = own ? virtual.filter((each) => !own.has(each.name)) : [];
+
+  const total = names.length + added.length;
+  const { page, perPage } = options.page;
+  const start = perPage === 0 ? 0 : Math.min((page - 1) * perPage, total);
+  const end = perPage === 0 ? total : Math.min(start + perPage, total);
+  const isWhole = start === 0 && end >= names.length;
+  const wanted = isWhole ? names : names.slice(start, end);
+  const entries = folder && wanted.length > 0 ? await folder.entries(wanted) : [];
+  const tail = added.slice(Math.max(0, start - names.length), Math.max(0, end - names.length));
+  return {
+    entries: tail.length === 0 ? entries : [...entries, ...tail.map((each) => virtualEntry(each))],
+    total,
+    located: read?.located,
+  };
+}
+
+/** The folder's contents in its storage; undefined when only mounts make the folder. */
+async function readFolder(
+  tree: Tree,
+  reader: FolderReader,
+  path: VirtualPath,
+  options: { refresh: boolean; signal?: AbortSignal },
+  hasVirtualFolders: boolean,
+): Promise<{ folder: Folder; located: Located<Mount> } | undefined> {
+  try {
+    const located = locate(tree, path);
+    return { located, folder: await reader.read(located, { refresh: options.refresh, signal: options.signal }) };
+  } catch (error) {
+    // Mounts below a folder that its storage does not have, or cannot show now, can be reached all the same.
+    if (hasVirtualFolders && AppError.is(error)) return undefined;
+    throw asListError(error);
+  }
+}
+
+/** A folder that is there because something is mounted at it or below it. */
+export function virtualEntry(folder: { name: EntryName; modifiedAt: Date }): Entry {
+  return { name: folder.name, isDirectory: true, sizeBytes: 0, modifiedAt: folder.modifiedAt };
+}
+
+/** The family's texts for a listing that failed. */
+function asListError(error: unknown): unknown {
+  if (AppError.is(error, 'ENTRY_NOT_FOUND'))
+    return new AppError('ENTRY_NOT_FOUND', 'failed get objs: failed get dir: object not found', { cause: error });
+  if (AppError.is(error, 'NOT_A_DIRECTORY')) return new AppError('NOT_A_DIRECTORY', 'failed get objs: not a folder', { cause: error });
+  return error;
+}

@@ -1,0 +1,85 @@
+import type { StorageRecord } from '@wharf/models';
+import {
+  baseName,
+  type EntryName,
+  isWithin,
+  type MountPath,
+  parentPath,
+  parseVirtualPath,
+  relativeTo,
+  type VirtualPath,
+} from '../driver-contract/paths.ts';
+
+/** A folder that is there because a storage is mounted at it or below it. */
+export interface VirtualFolder {
+  readonly name: EntryName;
+  readonly modifiedAt: Date;
+}
+
+/** Where a path of the tree lies. */
+export interface Located<Mount> {
+  readonly mount: Mount;
+  /** The mount's own place in the tree. */
+  readonly mountedAt: VirtualPath;
+  readonly path: MountPath;
+}
+
+/** Which storage covers which path. Immutable: another configuration is another table. */
+export interface MountTable<Mount> {
+  /** The storage with the longest mount path that covers `path`, by whole segments; of several at one place each in turn. */
+  locate(path: VirtualPath): Located<Mount> | undefined;
+  /** Folders directly below `directory` that mounts make, in the order of the storages. */
+  virtualFolders(directory: VirtualPath): readonly VirtualFolder[];
+  /** The folder that a mount makes at exactly this path. */
+  findVirtualFolder(path: VirtualPath): VirtualFolder | undefined;
+  /** True for the root, for every mount point and every folder above one: they are configuration and cannot be renamed or removed. */
+  isProtected(path: VirtualPath): boolean;
+  readonly isEmpty: boolean;
+}
+
+/** A mount path up to `.balance`: storages that share what remains take turns. */
+export function actualMountPath(mountPath: string): VirtualPath {
+  const at = mountPath.lastIndexOf('.balance');
+  return parseVirtualPath(at === -1 ? mountPath : mountPath.slice(0, at));
+}
+
+/** @param storages enabled ones in their order. @param mountOf what locate() answers for a storage. */
+export function createMountTable<Mount>(storages: readonly StorageRecord[], mountOf: (storage: StorageRecord) => Mount): MountTable<Mount> {
+  const places = new Map<string, { mounts: Mount[]; turn: number }>();
+  const folders = new Map<string, Map<EntryName, VirtualFolder>>();
+  for (const storage of storages) {
+    const place = actualMountPath(storage.mount_path);
+    const known = places.get(place);
+    if (known) known.mounts.push(mountOf(storage));
+    else places.set(place, { mounts: [mountOf(storage)], turn: 0 });
+    for (let at = place; at !== '/'; at = parentPath(at)) {
+      const parent = parentPath(at);
+      const name = baseName(at);
+      const siblings = folders.get(parent) ?? new Map<EntryName, VirtualFolder>();
+      folders.set(parent, siblings);
+      // The storage mounted right here dates the folder; else the first one below it.
+      if (name !== undefined && (at === place || !siblings.has(name))) siblings.set(name, { name, modifiedAt: storage.modified });
+    }
+  }
+
+  return {
+    locate(path) {
+      for (let at = path; ; at = parentPath(at)) {
+        const place = places.get(at);
+        if (place) {
+          const mount = place.mounts[place.turn % place.mounts.length];
+          place.turn = (place.turn + 1) % place.mounts.length;
+          if (mount !== undefined) return { mount, mountedAt: at, path: relativeTo(at, path) };
+        }
+        if (at === '/') return undefined;
+      }
+    },
+    virtualFolders: (directory) => [...(folders.get(directory)?.values() ?? [])],
+    findVirtualFolder(path) {
+      const name = baseName(path);
+      return name === undefined ? undefined : folders.get(parentPath(path))?.get(name);
+    },
+    isProtected: (path) => path === '/' || [...places.keys()].some((place) => isWithin(path, place as VirtualPath)),
+    isEmpty: places.size === 0,
+  };
+}

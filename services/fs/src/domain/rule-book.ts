@@ -1,0 +1,148 @@
+import { AppError } from '@wharf/errors';
+import type { RuleRecord } from '@wharf/models';
+import { RE2JS } from 're2js';
+import { baseName, isWithin, parentPath, type VirtualPath } from '../driver-contract/paths.ts';
+import { type Actor, denied, hasPermission, isAdmin, PERMISSION } from './permissions.ts';
+
+/** A rule with its patterns compiled. Exactly one rule applies to a path: the nearest, whatever stands further up. */
+interface Rule extends RuleRecord {
+  readonly hidePatterns: readonly RE2JS[];
+}
+
+/** What the path rules say about who may see and change what. */
+export interface RuleBook {
+  /** @throws AppError PERMISSION_DENIED: hidden, not for this reader, or the password is wrong */
+  requireAccess(actor: Actor, path: VirtualPath, password: string): void;
+  /** Whether entries may be made in a folder: by permission, or because its rule lets everybody write. */
+  canCreateIn(actor: Actor, directory: VirtualPath): boolean;
+  /** True when the rule of the folder lets people write who lack the permission. */
+  isWriteBypassed(directory: VirtualPath): boolean;
+  /** Whether the rule's list of writers lets him change things at this path. */
+  canWrite(actor: Actor, path: VirtualPath): boolean;
+  /**
+   * For an operation on an entry itself (rename, move, copy, remove): its own rule, and every rule below it, must let him.
+   * @throws AppError PERMISSION_DENIED
+   */
+  requireEntry(actor: Actor, path: VirtualPath, change: 'read' | 'write'): void;
+  /** A filter for the names of a folder's entries; undefined when nothing is left out. */
+  listingFilter(actor: Actor, directory: VirtualPath): ((name: string, isDirectory: boolean) => boolean) | undefined;
+  readme(path: VirtualPath): string;
+  header(path: VirtualPath): string;
+  /** Whether a password guards the path, so that links into it must be signed. */
+  isPasswordProtected(path: VirtualPath): boolean;
+}
+
+export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
+  const rules = new Map<string, Rule>(records.map((record) => [record.path, { ...record, hidePatterns: compileHide(record.hide) }]));
+  const hasReadLists = records.some((record) => record.read_users.length > 0);
+
+  const nearest = (path: VirtualPath): Rule | undefined => {
+    if (rules.size === 0) return undefined;
+    for (let at = path; ; at = parentPath(at)) {
+      const rule = rules.get(at);
+      if (rule || at === '/') return rule;
+    }
+  };
+
+  const isHidden = (actor: Actor, path: VirtualPath): boolean => {
+    if (hasPermission(actor, PERMISSION.seeHidden)) return false;
+    // Every folder on the way counts: what lies in a hidden folder is hidden too. What holds above his own root is not his concern.
+    for (let at = path; at !== '/' && at !== actor.basePath; at = parentPath(at)) {
+      const parent = parentPath(at);
+      const rule = nearest(parent);
+      if (rule && covers(rule, parent, rule.h_sub) && matchesHide(rule, baseName(at) ?? '')) return true;
+    }
+    return false;
+  };
+  const canRead = (actor: Actor, path: VirtualPath) => {
+    const rule = nearest(path);
+    return isAdmin(actor) || !rule || isListed(rule.read_users, actor) || !covers(rule, path, rule.read_users_sub);
+  };
+  const canWrite = (actor: Actor, path: VirtualPath) => {
+    const rule = nearest(path);
+    return isAdmin(actor) || !rule || isListed(rule.write_users, actor) || !covers(rule, path, rule.write_users_sub);
+  };
+  const isGuarded = (path: VirtualPath) => {
+    const rule = nearest(path);
+    return rule !== undefined && rule.password !== '' && covers(rule, path, rule.p_sub);
+  };
+  const canAccess = (actor: Actor, path: VirtualPath, password: string) => {
+    if (rules.size === 0) return true;
+    if (isHidden(actor, path) || !canRead(actor, path)) return false;
+    if (hasPermission(actor, PERMISSION.skipPassword) || !isGuarded(path)) return true;
+    return nearest(path)?.password === password;
+  };
+  const isWriteBypassed = (directory: VirtualPath) => {
+    const rule = nearest(directory);
+    return rule?.write === true && covers(rule, directory, rule.w_sub);
+  };
+  const mayTouch = (actor: Actor, path: VirtualPath, change: 'read' | 'write') =>
+    canAccess(actor, path, '') && (change === 'read' || canWrite(actor, path));
+
+  return {
+    requireAccess(actor, path, password) {
+      if (!canAccess(actor, path, password)) throw new AppError('PERMISSION_DENIED', 'password is incorrect or you have no permission');
+    },
+    canCreateIn: (actor, directory) => (hasPermission(actor, PERMISSION.write) || isWriteBypassed(directory)) && canWrite(actor, directory),
+    isWriteBypassed,
+    canWrite,
+    requireEntry(actor, path, change) {
+      if (!mayTouch(actor, path, change)) throw denied();
+      for (const rule of rules.values()) {
+        const inner = rule.path as VirtualPath;
+        if (inner !== path && isWithin(path, inner) && !mayTouch(actor, inner, change)) throw denied();
+      }
+    },
+    listingFilter(actor, directory) {
+      const rule = nearest(directory);
+      const hides =
+        rule !== undefined &&
+        rule.hidePatterns.length > 0 &&
+        !hasPermission(actor, PERMISSION.seeHidden) &&
+        covers(rule, directory, rule.h_sub);
+      if (!hides && (!hasReadLists || isAdmin(actor))) return undefined;
+      return (name, isDirectory) => {
+        if (hides && matchesHide(rule, name)) return false;
+        return (
+          !hasReadLists ||
+          canRead(actor, isDirectory ? ((directory === '/' ? `/${name}` : `${directory}/${name}`) as VirtualPath) : directory)
+        );
+      };
+    },
+    readme(path) {
+      const rule = nearest(path);
+      return rule && covers(rule, path, rule.r_sub) ? rule.readme : '';
+    },
+    header(path) {
+      const rule = nearest(path);
+      return rule && covers(rule, path, rule.header_sub) ? rule.header : '';
+    },
+    isPasswordProtected: isGuarded,
+  };
+}
+
+function covers(rule: Rule, path: VirtualPath, includesBelow: boolean): boolean {
+  return rule.path === path || (includesBelow && isWithin(rule.path as VirtualPath, path));
+}
+
+function isListed(users: readonly number[], actor: Actor): boolean {
+  return users.length === 0 || users.includes(actor.id);
+}
+
+function matchesHide(rule: Rule, name: string): boolean {
+  return rule.hidePatterns.some((pattern) => pattern.matcher(name).find());
+}
+
+/** One pattern per line, linear in time; an empty line is none. A line that does not compile (it was refused when saved) hides nothing. */
+function compileHide(lines: string): RE2JS[] {
+  const patterns: RE2JS[] = [];
+  for (const line of lines.split('\n').map((each) => each.replace(/\r$/, ''))) {
+    if (line === '') continue;
+    try {
+      patterns.push(RE2JS.compile(line));
+    } catch {
+      // Admin refuses such a line with its reason; one that is there anyway must not stop every listing.
+    }
+  }
+  return patterns;
+}

@@ -1,0 +1,34 @@
+import { AppError } from '@wharf/errors';
+import type { Settings } from '@wharf/models';
+import { joinPath, parseVirtualPath, type VirtualPath } from '../driver-contract/paths.ts';
+import type { LinkSigner } from './link-signer.ts';
+import type { Located, MountTable } from './mount-table.ts';
+import type { Mount } from './mounts.ts';
+import type { Actor } from './permissions.ts';
+import type { RuleBook } from './rule-book.ts';
+
+/** The configuration that one operation works under, from its beginning to its end. */
+export interface Tree {
+  readonly table: MountTable<Mount>;
+  readonly rules: RuleBook;
+  readonly settings: Settings;
+  readonly signer: LinkSigner;
+}
+
+/** Where the family keeps shares; this version has none. */
+const SHARE_ROOT = '/@s';
+
+/** The full path that a caller means by `raw`. @throws AppError UNSAFE_PATH | INVALID_ARGUMENT | RECORD_NOT_FOUND (a share) */
+export function resolvePath(actor: Actor, raw: string): VirtualPath {
+  const request = parseVirtualPath(raw);
+  if (request === SHARE_ROOT || request.startsWith(`${SHARE_ROOT}/`)) throw new AppError('RECORD_NOT_FOUND', 'the share does not exist');
+  return joinPath(actor.basePath, request);
+}
+
+/** The storage that covers a path. @throws AppError MOUNT_NOT_FOUND */
+export function locate(tree: Tree, path: VirtualPath): Located<Mount> {
+  const located = tree.table.locate(path);
+  if (located) return located;
+  const hint = path === '/' && tree.table.isEmpty ? 'please add a storage first' : `rawPath: ${path}`;
+  throw new AppError('MOUNT_NOT_FOUND', `failed get storage: storage not found; ${hint}`);
+}

@@ -1,0 +1,71 @@
+import { AppError } from '@wharf/errors';
+import { baseName, parentPath, type VirtualPath } from '../driver-contract/paths.ts';
+import { type Entry, type Hashes, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
+import { type Operation, requireCreation } from './entry-operations.ts';
+import type { Located } from './mount-table.ts';
+import type { Mount } from './mounts.ts';
+import { locate, resolvePath } from './tree.ts';
+
+/** What a client says of the file it sends. */
+export interface UploadRequest {
+  /** Relative to the caller's base path. */
+  readonly path: string;
+  readonly overwrite: boolean;
+  /** Bytes; undefined when the client does not know. */
+  readonly sizeBytes: number | undefined;
+  readonly modifiedAt: Date | undefined;
+  readonly expectedHashes: Hashes;
+}
+
+/** An upload that may begin. */
+export interface Upload {
+  readonly path: VirtualPath;
+  readonly located: Located<Mount>;
+  /** Stores the content whole or not at all. */
+  store(content: AsyncIterable<Uint8Array>): Promise<Entry>;
+}
+
+/** Names that operating systems litter folders with (setting `ignore_system_files`). */
+const SYSTEM_FILES = new Set(['.DS_Store', 'desktop.ini', 'Thumbs.db', '@eaDir']);
+
+/**
+ * Checks everything that can be checked before the first byte.
+ *
+ * @throws AppError PERMISSION_DENIED | ENTRY_EXISTS | MOUNT_NOT_FOUND | UNSUPPORTED_OPERATION | IS_A_DIRECTORY
+ */
+export async function beginUpload({ tree, actor, changes, signal }: Operation, request: UploadRequest): Promise<Upload> {
+  const path = resolvePath(actor, request.path);
+  const name = baseName(path);
+  if (name === undefined || /[/\\]$/.test(request.path)) throw new AppError('INVALID_ARGUMENT', 'File-Path must name a file');
+  requireCreation(tree, actor, parentPath(path));
+  tree.rules.requireEntry(actor, path, 'write');
+  if (tree.settings.isOn('ignore_system_files') && (SYSTEM_FILES.has(name) || name.startsWith('._')))
+    throw new AppError('PERMISSION_DENIED', 'system file upload ignored');
+  if (tree.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
+  const located = locate(tree, path);
+  const driver = await located.mount.driver();
+  if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
+    throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
+  if (!request.overwrite) await requireAbsent(driver, located);
+  return {
+    path,
+    located,
+    async store(content) {
+      const { overwrite, sizeBytes, modifiedAt, expectedHashes } = request;
+      const entry = await driver.write(located.path, content, { overwrite, sizeBytes, modifiedAt, expectedHashes, signal });
+      changes.entryChanged(path);
+      return entry;
+    },
+  };
+}
+
+/** Refuses early; the driver decides atomically when the content is there. */
+async function requireAbsent(driver: StorageDriver, { path }: Located<Mount>): Promise<void> {
+  try {
+    await driver.stat(path);
+  } catch (error) {
+    if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return;
+    throw error;
+  }
+  throw new AppError('ENTRY_EXISTS', 'file exists');
+}

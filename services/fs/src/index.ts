@@ -1,0 +1,2 @@
+export { fsConfig } from './config.ts';
+export { createFsService } from './service.ts';

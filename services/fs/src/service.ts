@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { accountReads, accountsChanged, configurationChanged, entryChanged, modelsOf } from '@wharf/models';
+import { FsServiceDefinition } from '@wharf/proto/fs';
+import {
+  createCallers,
+  createLoginTokens,
+  defineRpcService,
+  forAdmins,
+  forServices,
+  forUsers,
+  notImplemented,
+  type Service,
+  type ServiceKit,
+  unseal,
+} from '@wharf/service-kit';
+import { callDriverMethodHandler } from './api/call-driver-method.ts';
+import {
+  copyEntriesHandler,
+  makeDirectoryHandler,
+  moveEntriesHandler,
+  removeEntriesHandler,
+  renameEntryHandler,
+} from './api/change-entries.ts';
+import type { FsContext } from './api/fs-context.ts';
+import { getEntryHandler } from './api/get-entry.ts';
+import { getLinkHandler } from './api/get-link.ts';
+import { listDirectoriesHandler } from './api/list-directories.ts';
+import { listDriversHandler } from './api/list-drivers.ts';
+import { listEntriesHandler } from './api/list-entries.ts';
+import { reloadStorageHandler } from './api/reload-storage.ts';
+import { createConfiguration } from './clients/configuration.ts';
+import { createDataPlane } from './data-plane/data-plane.ts';
+import { createChanges, forgetEntries } from './domain/changes.ts';
+import { createFolderReader } from './domain/folder-reader.ts';
+import { createMounts } from './domain/mounts.ts';
+import { createDriverRegistry } from './driver-contract/driver-registry.ts';
+import { parseVirtualPath } from './driver-contract/paths.ts';
+import { DRIVERS } from './drivers/index.ts';
+
+/** The file tree: gRPC for everything but bytes, an HTTP data plane for those. */
+export function createFsService(kit: ServiceKit): Service {
+  const { logger, clock, bus } = kit;
+  const models = modelsOf(kit.store);
+  const registry = createDriverRegistry(DRIVERS);
+  const mounts = createMounts({
+    registry,
+    clock,
+    unseal: (sealed) => unseal(kit.keys.atRest, sealed),
+    onStatus: (storage, status) => {
+      kit.peers.admin
+        .reportStorageStatus({ id: storage._id, status }, kit.ownCall())
+        .catch((error) => logger.warn({ err: error, storage: storage.mount_path }, 'the status of a storage could not be reported'));
+    },
+    onError: (error, storage) => logger.warn({ err: error, storage: storage.mount_path }, 'storage'),
+  });
+  const configuration = createConfiguration(kit, models, mounts);
+  const reader = createFolderReader(clock);
+  const replica = randomUUID();
+  const changes = createChanges(reader, (paths) => bus.publish(entryChanged, { replica, paths: [...paths] }));
+  const context: FsContext = { configuration, reader, changes };
+
+  const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
+  const callers = createCallers({ tokens: createLoginTokens(kit.keys.jwt, clock), reads, clock });
+
+  return {
+    rpc: defineRpcService(FsServiceDefinition, {
+      listEntries: forUsers(listEntriesHandler(context)),
+      getEntry: forUsers(getEntryHandler(context)),
+      listDirectories: forUsers(listDirectoriesHandler(context)),
+      searchEntries: forUsers(notImplemented),
+      callDriverMethod: forUsers(callDriverMethodHandler(context)),
+      getLink: forAdmins(getLinkHandler(context)),
+      makeDirectory: forUsers(makeDirectoryHandler(context)),
+      renameEntry: forUsers(renameEntryHandler(context)),
+      batchRename: forUsers(notImplemented),
+      regexRename: forUsers(notImplemented),
+      moveEntries: forUsers(moveEntriesHandler(context)),
+      recursiveMove: forUsers(notImplemented),
+      copyEntries: forUsers(copyEntriesHandler(context)),
+      removeEntries: forUsers(removeEntriesHandler(context)),
+      removeEmptyDirectories: forUsers(notImplemented),
+      listDrivers: forAdmins(listDriversHandler(registry)),
+      reloadStorage: forServices(reloadStorageHandler(context, mounts)),
+    }),
+    http: createDataPlane({ context, tokens: kit.tokens, callers, logger }),
+    async start() {
+      bus.subscribe(configurationChanged, () => configuration.invalidate());
+      bus.subscribe(accountsChanged, () => {
+        configuration.invalidateToken();
+        callers.invalidate();
+      });
+      bus.subscribe(entryChanged, (event) => {
+        if (event.replica !== replica) forgetEntries(reader, event.paths.map(parseVirtualPath));
+      });
+      // Storages open behind the scenes: one that hangs must not keep the others waiting.
+      configuration.tree({ auth: 0, admin: 0 }).then(
+        () => mounts.openAll(),
+        (error) => logger.warn({ err: error }, 'storages are opened when they are first used'),
+      );
+    },
+    stop: () => mounts.close(),
+  };
+}
