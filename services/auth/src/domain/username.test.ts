@@ -9,6 +9,7 @@ describe('a username', () => {
     ['  Alice ', 'Alice', 'alice'],
     ['Ａｌｉｃｅ', 'Ａｌｉｃｅ', 'alice'],
     ['Straße', 'Straße', 'strasse'],
+    ['STRAẞE', 'STRAẞE', 'strasse'],
     ['ΟΔΟΣ', 'ΟΔΟΣ', 'οδος'],
     ['οδοσ', 'οδοσ', 'οδος'],
     ['张 三', '张 三', '张 三'],

@@ -37,9 +37,9 @@ export function findUsernameKey(raw: string): string | undefined {
   }
 }
 
-/** NFKC and case-folded: by way of the upper case, so that letters with several lower forms (ß, final sigma) meet. */
+/** NFKC and case-folded: lower, upper and lower again, so that letters with several forms (ẞ ß ss, both small sigmas) meet. */
 function usernameKeyOf(username: string): string {
-  return username.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC').trim();
+  return username.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC').trim();
 }
 
 const tooLong = () => new AppError('INVALID_ARGUMENT', `username must have 1 to ${MAX_CHARACTERS} characters`);
