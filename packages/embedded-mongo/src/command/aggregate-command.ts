@@ -1,0 +1,70 @@
+import { compilePipeline } from '../aggregate/pipeline.ts';
+import { encodeDocument, MAX_DOCUMENT_BYTES } from '../bson/decode.ts';
+import { type Doc, getField, isDoc, type Value } from '../bson/value.ts';
+import { findDocuments } from '../plan/find-documents.ts';
+import { compileFilter } from '../query/filter.ts';
+import { type KeyPattern, parseKeyPattern } from '../query/key-pattern.ts';
+import { CommandError } from './command-error.ts';
+import type { CommandContext, Handler } from './handler.ts';
+import type { Reply } from './reply.ts';
+import { collectionName, commandFields, Fields, type Request } from './request.ts';
+
+export const AGGREGATE: Handler = { kind: 'read', run: aggregate };
+
+function aggregate(request: Request, { catalog, cursors, now }: CommandContext): Reply {
+  const fields = commandFields(request, ['pipeline', 'cursor', 'allowDiskUse', 'bypassDocumentValidation']);
+  const name = collectionName(request);
+  const pipeline = fields.array('pipeline');
+  const options = fields.doc('cursor');
+  if (!options) throw new CommandError('FailedToParse', "The 'cursor' option is required, except for aggregate with the explain argument");
+  const batchSize = new Fields('aggregate.cursor', options, ['batchSize']).count('batchSize');
+  // The whole pipeline is compiled for its errors; what the planner takes over is left out of what runs.
+  compilePipeline(pipeline);
+  const { filter, sort, rest } = leadingStages(pipeline);
+  const run = compilePipeline(rest);
+  const collection = catalog.find(request.database, name);
+  const found = collection
+    ? findDocuments(collection, { filter: compileFilter(filter), sort, limit: undefined, deadlineMs: request.deadlineMs })
+    : [];
+  const documents = encodeEach(run(documentsOf(found), now()));
+  return { batch: cursors.open(`${request.database}.${name}`, documents, batchSize, false) };
+}
+
+interface LeadingStages {
+  readonly filter: Doc;
+  readonly sort: KeyPattern | undefined;
+  readonly rest: readonly Value[];
+}
+
+/** What a pipeline begins with as a find would say it, so that indexes can serve it. */
+function leadingStages(pipeline: readonly Value[]): LeadingStages {
+  const filters: Doc[] = [];
+  let taken = 0;
+  for (const stage of pipeline) {
+    const filter = isDoc(stage) ? getField(stage, '$match') : undefined;
+    if (!isDoc(filter)) break;
+    filters.push(filter);
+    taken++;
+  }
+  const next = pipeline[taken];
+  const order = isDoc(next) ? getField(next, '$sort') : undefined;
+  if (isDoc(order)) taken++;
+  const [first] = filters;
+  return {
+    filter: filters.length > 1 ? { $and: filters } : (first ?? {}),
+    sort: isDoc(order) ? parseKeyPattern(order) : undefined,
+    rest: pipeline.slice(taken),
+  };
+}
+
+function* documentsOf(found: Iterable<{ doc: Doc }>): Generator<Doc> {
+  for (const { doc } of found) yield doc;
+}
+
+function* encodeEach(documents: Iterable<Doc>): Generator<Buffer> {
+  for (const document of documents) {
+    const bytes = encodeDocument(document);
+    if (bytes.length > MAX_DOCUMENT_BYTES) throw new CommandError('BSONObjectTooLarge', `a result has ${bytes.length} bytes, more than the maximum`);
+    yield bytes;
+  }
+}

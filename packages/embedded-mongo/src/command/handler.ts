@@ -1,0 +1,20 @@
+import type { Catalog } from '../storage/catalog.ts';
+import type { Cursors } from './cursors.ts';
+import type { Reply } from './reply.ts';
+import type { Request } from './request.ts';
+
+/** What the handlers of commands work on. */
+export interface CommandContext {
+  readonly catalog: Catalog;
+  readonly cursors: Cursors;
+  /** The store's clock. */
+  readonly now: () => Date;
+  readonly connectionId: number;
+  readonly openConnections: () => number;
+}
+
+export interface Handler {
+  /** A write runs in the batch's transaction; a read does not need one. */
+  readonly kind: 'read' | 'write';
+  readonly run: (request: Request, context: CommandContext) => Reply;
+}

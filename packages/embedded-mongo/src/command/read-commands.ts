@@ -1,0 +1,126 @@
+import { Long } from 'bson';
+import { integerValue } from '../bson/arithmetic.ts';
+import { encodeDocument, MAX_DOCUMENT_BYTES } from '../bson/decode.ts';
+import { valueIdentity } from '../bson/key-encoding.ts';
+import { type Doc, isNumber, numeric, type Value } from '../bson/value.ts';
+import { findDocuments } from '../plan/find-documents.ts';
+import { compileFilter } from '../query/filter.ts';
+import { parseKeyPattern } from '../query/key-pattern.ts';
+import { parsePath, someValue } from '../query/path.ts';
+import { compileProjection } from '../query/projection.ts';
+import type { StoredDocument } from '../storage/collection.ts';
+import { CommandError } from './command-error.ts';
+import type { CommandContext, Handler } from './handler.ts';
+import type { Reply } from './reply.ts';
+import { collectionName, commandFields, type Request, requireDoc } from './request.ts';
+
+const FIND_FIELDS = ['filter', 'sort', 'projection', 'skip', 'limit', 'batchSize', 'singleBatch', 'allowDiskUse'];
+const FIND_REFUSED = ['tailable', 'awaitData', 'oplogReplay', 'noCursorTimeout', 'allowPartialResults', 'returnKey', 'showRecordId'];
+
+export const READ_COMMANDS: Readonly<Record<string, Handler>> = {
+  find: { kind: 'read', run: find },
+  getMore: { kind: 'read', run: getMore },
+  killCursors: { kind: 'read', run: killCursors },
+  count: { kind: 'read', run: count },
+  distinct: { kind: 'read', run: distinct },
+};
+
+function find(request: Request, { catalog, cursors }: CommandContext): Reply {
+  const fields = commandFields(request, [...FIND_FIELDS, ...FIND_REFUSED]);
+  for (const refused of FIND_REFUSED) fields.refuseFlag(refused);
+  const name = collectionName(request);
+  const filter = compileFilter(fields.doc('filter') ?? {});
+  const sort = parseKeyPattern(fields.doc('sort') ?? {});
+  const projection = compileProjection(fields.doc('projection') ?? {});
+  const skip = fields.count('skip') ?? 0;
+  const limit = fields.count('limit') || undefined;
+  const batchSize = fields.count('batchSize');
+  const collection = catalog.find(request.database, name);
+  const documents = collection
+    ? findDocuments(collection, { filter, sort, limit: limit === undefined ? undefined : skip + limit, deadlineMs: request.deadlineMs })
+    : [];
+  const encoded = slice(documents, skip, limit, projection ? ({ doc }) => encodeDocument(projection(doc)) : ({ body }) => body);
+  return { batch: cursors.open(`${request.database}.${name}`, encoded, batchSize, fields.flag('singleBatch')) };
+}
+
+function* slice<T>(documents: Iterable<T>, skip: number, limit: number | undefined, encode: (document: T) => Buffer): Generator<Buffer> {
+  let position = 0;
+  const end = limit === undefined ? Number.POSITIVE_INFINITY : skip + limit;
+  for (const document of documents) {
+    if (position++ < skip) continue;
+    yield encode(document);
+    if (position >= end) return;
+  }
+}
+
+function getMore(request: Request, { cursors }: CommandContext): Reply {
+  const fields = commandFields(request, ['collection', 'batchSize']);
+  const id = fields.value('getMore');
+  if (!(id instanceof Long)) throw new CommandError('TypeMismatch', "Field 'getMore' must be of type long");
+  return { batch: cursors.next(id, `${request.database}.${fields.string('collection')}`, fields.count('batchSize')) };
+}
+
+function killCursors(request: Request, { cursors }: CommandContext): Reply {
+  const fields = commandFields(request, ['cursors']);
+  const name = collectionName(request);
+  const killed: Long[] = [];
+  const unknown: Long[] = [];
+  for (const id of fields.array('cursors')) {
+    if (!isNumber(id)) throw new CommandError('TypeMismatch', "Field 'cursors' contains an element that is not of type long");
+    const long = Long.fromBigInt(BigInt(numeric(id)));
+    (cursors.kill(long, `${request.database}.${name}`) ? killed : unknown).push(long);
+  }
+  return { fields: { cursorsKilled: killed, cursorsNotFound: unknown, cursorsAlive: [], cursorsUnknown: [] } };
+}
+
+function count(request: Request, { catalog }: CommandContext): Reply {
+  const fields = commandFields(request, ['query', 'limit', 'skip']);
+  const collection = catalog.find(request.database, collectionName(request));
+  const query = fields.doc('query') ?? {};
+  const filter = compileFilter(query);
+  const skip = fields.count('skip') ?? 0;
+  const limit = fields.count('limit') || Number.POSITIVE_INFINITY;
+  if (!collection) return { fields: { n: 0 } };
+  let found = collection.count;
+  if (Object.keys(query).length > 0) {
+    found = 0;
+    const wanted = skip + limit;
+    for (const _ of findDocuments(collection, { filter, sort: undefined, limit: undefined, deadlineMs: request.deadlineMs })) {
+      if (++found >= wanted) break;
+    }
+  }
+  return { fields: { n: integerValue(Math.min(limit, Math.max(0, found - skip))) } };
+}
+
+function distinct(request: Request, { catalog }: CommandContext): Reply {
+  const fields = commandFields(request, ['key', 'query']);
+  const path = parsePath(fields.string('key'));
+  const query = fields.value('query') ?? null;
+  const filter = compileFilter(query === null ? {} : requireDoc('query', query));
+  const collection = catalog.find(request.database, collectionName(request));
+  const values = new Map<string, Value>();
+  let sizeBytes = 0;
+  const documents: Iterable<StoredDocument> = collection
+    ? findDocuments(collection, { filter, sort: undefined, limit: undefined, deadlineMs: request.deadlineMs })
+    : [];
+  for (const { doc } of documents) {
+    for (const value of distinctValues(doc, path)) {
+      const identity = valueIdentity(value);
+      if (values.has(identity)) continue;
+      values.set(identity, value);
+      sizeBytes += identity.length + 16;
+      if (sizeBytes > MAX_DOCUMENT_BYTES) throw new CommandError('Location17217', 'distinct too big, 16mb cap');
+    }
+  }
+  return { fields: { values: [...values.values()] } };
+}
+
+/** The elements of an array at the end of the path count, the array itself does not. */
+function distinctValues(doc: Doc, path: readonly string[]): Value[] {
+  const values: Value[] = [];
+  someValue(doc, path, (value) => {
+    if (value !== undefined) values.push(value);
+    return false;
+  });
+  return values;
+}

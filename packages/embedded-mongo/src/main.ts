@@ -1,0 +1,22 @@
+import { parseArgs } from 'node:util';
+import { startEmbeddedMongo } from './start-embedded-mongo.ts';
+
+const { values } = parseArgs({ options: { 'data-dir': { type: 'string' }, port: { type: 'string' } } });
+const dataDir = values['data-dir'];
+if (dataDir === undefined) {
+  console.error('usage: node main.ts --data-dir DIR [--port PORT]');
+  process.exit(2);
+}
+const listen = values.port === undefined ? 'socket' : { host: '127.0.0.1' as const, port: Number(values.port) };
+try {
+  const store = await startEmbeddedMongo({ dataDir, listen });
+  process.stdout.write(`ready ${store.url}\n`);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void store.stop());
+  void store.failed.then((error) => {
+    console.error(error.message, error.cause ?? '');
+    process.exitCode = 1;
+  });
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,100 @@
+import { KeyWriter } from '../bson/key-encoding.ts';
+import { CommandError } from '../command/command-error.ts';
+import type { Filter } from '../query/filter.ts';
+import { type KeyPattern, sortKey } from '../query/key-pattern.ts';
+import type { Collection, StoredDocument } from '../storage/collection.ts';
+import { choosePlan, type Plan } from './plan.ts';
+
+/** Memory for the keys of a sort; as MongoDB's limit for a sort. */
+const MAX_SORT_BYTES = 100 * 1024 * 1024;
+/** What a sorted document takes besides its key. */
+const SORT_ENTRY_BYTES = 64;
+const DEADLINE_CHECK_EVERY = 64;
+
+export interface FindQuery {
+  readonly filter: Filter;
+  readonly sort: KeyPattern | undefined;
+  /** No more than this many documents will be taken; undefined: all. */
+  readonly limit: number | undefined;
+  /** On the clock of performance.now(); undefined: none. */
+  readonly deadlineMs: number | undefined;
+}
+
+/**
+ * The documents that match, in order, read as they are asked for. Changes may be made between two steps: a document that no longer matches
+ * when its turn comes is left out.
+ *
+ * @throws CommandError QueryExceededMemoryLimitNoDiskUseAllowed, MaxTimeMSExpired, QueryPlanKilled
+ */
+export function* findDocuments(collection: Collection, query: FindQuery): Generator<StoredDocument> {
+  const plan = choosePlan(collection, query.filter, query.sort);
+  if (query.sort === undefined || query.sort.length === 0 || (plan.kind === 'index' && plan.isSorted)) {
+    yield* matches(collection, planRecords(collection, plan), query);
+    return;
+  }
+  const records = sortedRecords(collection, plan, query, query.sort);
+  yield* matches(collection, records, { ...query, deadlineMs: undefined });
+}
+
+function* matches(collection: Collection, records: Iterable<number>, query: FindQuery): Generator<StoredDocument> {
+  let seen = 0;
+  for (const record of records) {
+    if (seen++ % DEADLINE_CHECK_EVERY === 0) checkDeadline(query.deadlineMs);
+    const stored = collection.read(record);
+    if (stored && query.filter.matches(stored.doc)) yield stored;
+  }
+}
+
+/** Candidates in the plan's order, each once. */
+export function* planRecords(collection: Collection, plan: Plan): Generator<number> {
+  if (plan.kind === 'all') {
+    yield* collection.records();
+    return;
+  }
+  const { index, reverse } = plan;
+  const ranges = reverse ? plan.ranges.toReversed() : plan.ranges;
+  // A document with several keys comes once for each of them.
+  const seen = index.multikey ? new Set<number>() : undefined;
+  for (const range of ranges) {
+    for (const record of index.table.records(range, reverse, index.assertPresent)) {
+      if (seen?.has(record)) continue;
+      seen?.add(record);
+      yield record;
+    }
+  }
+}
+
+interface SortEntry {
+  readonly key: Buffer;
+  readonly record: number;
+}
+
+/** Keeps keys only; the documents are read again in order. Equal keys stay in order of insertion. */
+function sortedRecords(collection: Collection, plan: Plan, query: FindQuery, sort: KeyPattern): number[] {
+  const writer = new KeyWriter();
+  const limit = query.limit ?? Number.POSITIVE_INFINITY;
+  let entries: SortEntry[] = [];
+  let sizeBytes = 0;
+  for (const { doc, record } of matches(collection, planRecords(collection, plan), query)) {
+    const key = sortKey(doc, sort, writer);
+    entries.push({ key, record });
+    sizeBytes += key.length + SORT_ENTRY_BYTES;
+    if (entries.length >= 2 * limit + 1000) {
+      entries = entries.sort(compareEntries).slice(0, limit);
+      sizeBytes = entries.reduce((sum, entry) => sum + entry.key.length + SORT_ENTRY_BYTES, 0);
+    }
+    if (sizeBytes > MAX_SORT_BYTES) {
+      throw new CommandError('QueryExceededMemoryLimitNoDiskUseAllowed', 'the sort needs more memory than the store allows; add an index');
+    }
+  }
+  const sorted = entries.sort(compareEntries).slice(0, limit === Number.POSITIVE_INFINITY ? undefined : limit);
+  return sorted.map((entry) => entry.record);
+}
+
+function compareEntries(a: SortEntry, b: SortEntry): number {
+  return Buffer.compare(a.key, b.key) || a.record - b.record;
+}
+
+function checkDeadline(deadlineMs: number | undefined): void {
+  if (deadlineMs !== undefined && performance.now() > deadlineMs) throw new CommandError('MaxTimeMSExpired', 'operation exceeded time limit');
+}

@@ -1,0 +1,139 @@
+import { CommandError } from '../command/command-error.ts';
+import { Cursors } from '../command/cursors.ts';
+import { findHandler } from '../command/find-handler.ts';
+import type { CommandContext } from '../command/handler.ts';
+import { encodeError, encodeReply, type Reply } from '../command/reply.ts';
+import { parseRequest } from '../command/request.ts';
+import type { Doc } from '../bson/value.ts';
+import { Catalog } from '../storage/catalog.ts';
+import type { StoreFile } from '../storage/store-file.ts';
+import { expireDocuments } from './expire-documents.ts';
+
+const SQLITE_FULL = 13;
+/** A batch is committed and answered after this long, even when more commands are waiting. */
+const MAX_BATCH_MS = 100;
+const MAX_BATCH_COMMANDS = 500;
+
+/** A command waiting for its turn. */
+export interface QueuedCommand {
+  readonly body: Doc;
+  readonly connectionId: number;
+  /** Takes the encoded answer, once what the command wrote is durable. */
+  readonly answer: (document: Buffer) => void;
+}
+
+/**
+ * Runs commands in batches: all that wait share one transaction and one sync, and are answered after it (group commit).
+ *
+ * A command that fails undoes its own changes only. Commands run one after the other, in order of arrival.
+ */
+export class Engine {
+  readonly #file: StoreFile;
+  readonly #catalog: Catalog;
+  readonly #cursors = new Cursors();
+  readonly #openConnections: () => number;
+  readonly #onUnforeseen: (error: unknown) => void;
+  #queue: QueuedCommand[] = [];
+  #isScheduled = false;
+
+  constructor(
+    file: StoreFile,
+    options: { maxDocuments: number; openConnections: () => number; onUnforeseen: (error: unknown) => void },
+  ) {
+    this.#file = file;
+    this.#catalog = new Catalog(file, options.maxDocuments);
+    this.#openConnections = options.openConnections;
+    this.#onUnforeseen = options.onUnforeseen;
+  }
+
+  submit(command: QueuedCommand): void {
+    this.#queue.push(command);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    // After this turn's input: whatever other connections have sent by then joins the batch.
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.runBatch();
+    });
+  }
+
+  /** Runs everything that waits; nothing is left unanswered. */
+  drain(): void {
+    while (this.#queue.length > 0) this.runBatch();
+  }
+
+  runBatch(): void {
+    const startedMs = performance.now();
+    const answers: { command: QueuedCommand; document: Buffer }[] = [];
+    let taken = 0;
+    for (const command of this.#queue) {
+      answers.push({ command, document: this.#run(command) });
+      if (++taken >= MAX_BATCH_COMMANDS || performance.now() - startedMs > MAX_BATCH_MS) break;
+    }
+    this.#queue = this.#queue.slice(taken);
+    const failure = this.#commit();
+    for (const { command, document } of answers) command.answer(failure ?? document);
+    if (this.#queue.length > 0 && !this.#isScheduled) {
+      this.#isScheduled = true;
+      setImmediate(() => {
+        this.#isScheduled = false;
+        this.runBatch();
+      });
+    }
+  }
+
+  /** Removes documents whose time has come, and forgets idle cursors. */
+  tidy(): void {
+    this.#cursors.killIdle();
+    try {
+      for (let isMore = true; isMore; ) {
+        isMore = this.#file.write(
+          () => expireDocuments(this.#catalog, new Date()),
+          () => this.#catalog.reload(),
+        );
+        this.#file.commit();
+      }
+    } catch (error) {
+      this.#onUnforeseen(error);
+      this.#commit();
+    }
+  }
+
+  #run(command: QueuedCommand): Buffer {
+    try {
+      const request = parseRequest(command.body);
+      const handler = findHandler(request.name);
+      const context: CommandContext = {
+        catalog: this.#catalog,
+        cursors: this.#cursors,
+        now: () => new Date(),
+        connectionId: command.connectionId,
+        openConnections: this.#openConnections,
+      };
+      const run = (): Reply => handler.run(request, context);
+      if (handler.kind === 'read') return encodeReply(run());
+      return encodeReply(this.#file.write(run, () => this.#catalog.reload()));
+    } catch (error) {
+      return encodeError(this.#commandError(error));
+    }
+  }
+
+  /** @returns the answer for all commands of the batch when their changes could not be made durable. */
+  #commit(): Buffer | undefined {
+    try {
+      this.#file.commit();
+      return undefined;
+    } catch (error) {
+      this.#catalog.reload();
+      return encodeError(this.#commandError(error));
+    }
+  }
+
+  #commandError(error: unknown): CommandError {
+    if (error instanceof CommandError) return error;
+    this.#onUnforeseen(error);
+    const code = typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) & 0xff : undefined;
+    if (code === SQLITE_FULL) return new CommandError('OutOfDiskSpace', 'the disk of the store is full');
+    return new CommandError('InternalError', 'the store failed to run the command; its log has the cause');
+  }
+}

@@ -1,0 +1,169 @@
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { AppError } from '@wharf/errors';
+
+/** Marks the file as ours (SQLite's `application_id`): "WHMS". */
+const APPLICATION_ID = 0x57484d53;
+/** SQLite's `user_version`: the layout described in the README. */
+const LAYOUT_VERSION = 1;
+const FILE_NAME = 'store.sqlite';
+
+const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+const SCHEMA = `
+  CREATE TABLE collections (id INTEGER PRIMARY KEY, database TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (database, name)) STRICT;
+  CREATE TABLE indexes (
+    id INTEGER PRIMARY KEY, collection INTEGER NOT NULL REFERENCES collections (id), name TEXT NOT NULL,
+    definition BLOB NOT NULL, multikey INTEGER NOT NULL, UNIQUE (collection, name)
+  ) STRICT;
+`;
+
+/**
+ * The SQLite file of one data directory, locked for this process, with one transaction per batch of commands.
+ *
+ * The lock is SQLite's own (an exclusive file lock of the operating system), so it ends with the process that holds it, however that ends.
+ */
+export class StoreFile {
+  readonly #database: DatabaseSync;
+  #inTransaction = false;
+  #changes = 0;
+
+  private constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  /**
+   * Opens or creates `store.sqlite` (0600) in the directory.
+   *
+   * @throws AppError FAILED_PRECONDITION when another process has it open or it is not ours, CONTENT_CORRUPT when it is damaged.
+   */
+  static open(directory: string): StoreFile {
+    const path = join(directory, FILE_NAME);
+    createPrivateFile(path);
+    let database: DatabaseSync | undefined;
+    try {
+      database = new DatabaseSync(path, { timeout: 0 });
+      // EXCLUSIVE before the first read: the lock is then taken at once and kept, and the WAL needs no shared-memory file.
+      database.exec('PRAGMA locking_mode = EXCLUSIVE');
+      database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;');
+      database.exec('BEGIN IMMEDIATE');
+      prepareLayout(database, path);
+      database.exec('COMMIT');
+      return new StoreFile(database);
+    } catch (error) {
+      database?.close();
+      throw openingError(error, directory, path);
+    }
+  }
+
+  prepare(sql: string): StatementSync {
+    const statement = this.#database.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement;
+  }
+
+  /** Runs a statement that changes the file; only inside {@link write}. */
+  exec(sql: string): void {
+    this.#changes++;
+    this.#database.exec(sql);
+  }
+
+  /** To be called with every change made through a prepared statement. */
+  changed(): void {
+    this.#changes++;
+  }
+
+  /**
+   * Runs a change inside the batch's transaction. When it throws, what it changed is undone and what others changed stays.
+   *
+   * @param onUndone called after changes were undone, so that what is kept in memory can be read again.
+   */
+  write<T>(change: () => T, onUndone: () => void): T {
+    if (!this.#inTransaction) {
+      this.#database.exec('BEGIN IMMEDIATE');
+      this.#inTransaction = true;
+    }
+    const before = this.#changes;
+    this.#database.exec('SAVEPOINT command');
+    try {
+      const result = change();
+      this.#database.exec('RELEASE command');
+      return result;
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK TO command; RELEASE command');
+      if (this.#changes !== before) onUndone();
+      throw error;
+    }
+  }
+
+  /** Makes the batch's changes durable. @throws when that fails: then they are undone, and memory must be read again. */
+  commit(): void {
+    if (!this.#inTransaction) return;
+    this.#inTransaction = false;
+    try {
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  /** Moves the WAL into the main file and releases the lock. */
+  close(): void {
+    this.commit();
+    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    this.#database.close();
+  }
+}
+
+/** Only creates: opening an existing file and closing it again would drop the lock of another store in this process (POSIX locks). */
+function createPrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw new AppError('FAILED_PRECONDITION', `the store cannot be created at ${path}`, { cause: error });
+  }
+}
+
+function prepareLayout(database: DatabaseSync, path: string): void {
+  const applicationId = pragma(database, 'application_id');
+  const version = pragma(database, 'user_version');
+  if (applicationId === APPLICATION_ID) {
+    if (version === LAYOUT_VERSION) return;
+    throw new AppError('FAILED_PRECONDITION', `${path} was written by another version of this program (layout ${version}); start that version`);
+  }
+  const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_master').get();
+  if (applicationId !== 0 || tables?.['tables'] !== 0) {
+    throw new AppError('FAILED_PRECONDITION', `${path} is a database of another program; choose another data directory`);
+  }
+  database.exec(`${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT_VERSION};`);
+}
+
+function pragma(database: DatabaseSync, name: 'application_id' | 'user_version'): unknown {
+  return database.prepare(`PRAGMA ${name}`).get()?.[name];
+}
+
+function openingError(error: unknown, directory: string, path: string): AppError {
+  if (AppError.is(error)) return error;
+  const code = typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) & 0xff : undefined;
+  if (code === SQLITE_BUSY) {
+    return new AppError(
+      'FAILED_PRECONDITION',
+      `the data directory ${directory} is in use by another process; stop that process, or choose another data directory`,
+      { cause: error },
+    );
+  }
+  if (code === SQLITE_NOTADB || code === SQLITE_CORRUPT) {
+    return new AppError('CONTENT_CORRUPT', `${path} is damaged or not a store; restore it from a backup, or move it away to start empty`, {
+      cause: error,
+    });
+  }
+  return new AppError('FAILED_PRECONDITION', `the store cannot be opened at ${path}`, { cause: error });
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
