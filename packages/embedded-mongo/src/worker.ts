@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { AppError } from '@wharf/errors';
-import { startStoreServer, type StoreServerOptions } from './server/store-server.ts';
+import { type StoreServerOptions, startStoreServer } from './server/store-server.ts';
 import type { FromWorker } from './server/worker-protocol.ts';
 
 const tell = (message: FromWorker): void => parentPort?.postMessage(message);

@@ -101,7 +101,8 @@ function compileUnset(operand: Value): DocumentStage {
     if (typeof name !== 'string') throw new CommandError('Location31002', '$unset specification must be a string or an array of strings');
     spec[name] = false;
   }
-  if (names.length === 0) throw new CommandError('Location31119', '$unset specification must be a string or an array with at least one field');
+  if (names.length === 0)
+    throw new CommandError('Location31119', '$unset specification must be a string or an array with at least one field');
   const projection = parseProjection(spec);
   return (doc) => projection?.apply(doc) ?? doc;
 }
@@ -111,7 +112,10 @@ function compileProject(operand: Value): DocumentStage {
   const projection = parseProjection(operand);
   if (!projection) throw new CommandError('Location51272', '$project specification must have at least one field');
   const { apply } = projection;
-  const computed = projection.computed.map(({ path, expression }) => ({ path: parsePath(path), expression: compileExpression(expression) }));
+  const computed = projection.computed.map(({ path, expression }) => ({
+    path: parsePath(path),
+    expression: compileExpression(expression),
+  }));
   if (computed.length === 0) return (doc) => apply(doc);
   return (doc, now) => assign(apply(doc), doc, computed, now);
 }
@@ -121,7 +125,10 @@ function compileReplaceWith(operand: Value): DocumentStage {
   return (root, now) => {
     const result = expression({ root, now });
     if (!isDoc(result)) {
-      throw new CommandError('Location40228', `'newRoot' expression must evaluate to an object, but resulting value was of type ${typeName(result)}`);
+      throw new CommandError(
+        'Location40228',
+        `'newRoot' expression must evaluate to an object, but resulting value was of type ${typeName(result)}`,
+      );
     }
     return result;
   };

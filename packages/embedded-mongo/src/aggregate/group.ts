@@ -70,7 +70,8 @@ function readField(name: string, value: Value): GroupField {
   if (!create) throw new CommandError('Location15952', `unknown group operator '${operator}'`);
   const operand = value[operator] ?? null;
   if (operator === '$count') {
-    if (!isDoc(operand) || Object.keys(operand).length > 0) throw new CommandError('TypeMismatch', '$count takes no arguments, i.e. $count:{}');
+    if (!isDoc(operand) || Object.keys(operand).length > 0)
+      throw new CommandError('TypeMismatch', '$count takes no arguments, i.e. $count:{}');
     return { name, expression: () => new Int32(1), create };
   }
   if (Array.isArray(operand)) throw new CommandError('Location40237', `The ${operator} accumulator is a unary operator`);

@@ -13,7 +13,8 @@ export class MemoryBudget {
   /** @throws CommandError QueryExceededMemoryLimitNoDiskUseAllowed */
   take(value: Value): void {
     this.#leftBytes -= estimateBytes(value);
-    if (this.#leftBytes < 0) throw new CommandError('QueryExceededMemoryLimitNoDiskUseAllowed', 'the pipeline needs more memory than the store allows');
+    if (this.#leftBytes < 0)
+      throw new CommandError('QueryExceededMemoryLimitNoDiskUseAllowed', 'the pipeline needs more memory than the store allows');
   }
 }
 

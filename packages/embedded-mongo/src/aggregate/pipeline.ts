@@ -1,4 +1,4 @@
-import { toSafeInteger, integerValue } from '../bson/arithmetic.ts';
+import { integerValue, toSafeInteger } from '../bson/arithmetic.ts';
 import { KeyWriter } from '../bson/key-encoding.ts';
 import { type Doc, getField, isDoc, typeName, type Value } from '../bson/value.ts';
 import { CommandError } from '../command/command-error.ts';
@@ -128,7 +128,8 @@ function compileFacet(operand: Value, budget: MemoryBudget): Stage {
   }
   const facets = Object.keys(operand).map((name) => {
     const pipeline = getField(operand, name);
-    if (!Array.isArray(pipeline)) throw new CommandError('Location40170', `arguments to $facet must be arrays, ${name} is type ${typeName(pipeline)}`);
+    if (!Array.isArray(pipeline))
+      throw new CommandError('Location40170', `arguments to $facet must be arrays, ${name} is type ${typeName(pipeline)}`);
     return { name, stage: compilePipeline(pipeline, budget, true) };
   });
   return function* facet(input, now) {

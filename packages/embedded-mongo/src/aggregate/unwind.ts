@@ -55,7 +55,8 @@ function readOptions(operand: Value): UnwindOptions {
   for (const [name, value] of Object.entries(spec)) {
     if (name === 'path') path = value;
     else if (name === 'preserveNullAndEmptyArrays') {
-      if (typeof value !== 'boolean') throw new CommandError('Location28809', 'expected a boolean for the preserveNullAndEmptyArrays option');
+      if (typeof value !== 'boolean')
+        throw new CommandError('Location28809', 'expected a boolean for the preserveNullAndEmptyArrays option');
       keepsEmpty = value;
     } else if (name === 'includeArrayIndex') {
       if (typeof value !== 'string' || value === '' || value.startsWith('$')) {
@@ -64,7 +65,8 @@ function readOptions(operand: Value): UnwindOptions {
       indexPath = parsePath(value);
     } else throw new CommandError('Location28811', `unrecognized option to $unwind stage: ${name}`);
   }
-  if (typeof path !== 'string') throw new CommandError('Location28808', `expected a string as the path for $unwind stage, got ${typeName(path)}`);
+  if (typeof path !== 'string')
+    throw new CommandError('Location28808', `expected a string as the path for $unwind stage, got ${typeName(path)}`);
   if (!path.startsWith('$')) throw new CommandError('Location28818', `path option to $unwind stage should be prefixed with a '$': ${path}`);
   return { path: parsePath(path.slice(1)), indexPath, keepsEmpty };
 }

@@ -64,7 +64,8 @@ function* documentsOf(found: Iterable<{ doc: Doc }>): Generator<Doc> {
 function* encodeEach(documents: Iterable<Doc>): Generator<Buffer> {
   for (const document of documents) {
     const bytes = encodeDocument(document);
-    if (bytes.length > MAX_DOCUMENT_BYTES) throw new CommandError('BSONObjectTooLarge', `a result has ${bytes.length} bytes, more than the maximum`);
+    if (bytes.length > MAX_DOCUMENT_BYTES)
+      throw new CommandError('BSONObjectTooLarge', `a result has ${bytes.length} bytes, more than the maximum`);
     yield bytes;
   }
 }

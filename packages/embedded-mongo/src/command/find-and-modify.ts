@@ -25,10 +25,14 @@ function findAndModify(request: Request, { catalog, now }: CommandContext): Repl
   const isNew = fields.flag('new');
   const isUpsert = fields.flag('upsert');
   if (isRemoval === fields.has('update')) {
-    throw new CommandError('FailedToParse', isRemoval ? 'Cannot specify both an update and remove=true' : 'Either an update or remove=true must be specified');
+    throw new CommandError(
+      'FailedToParse',
+      isRemoval ? 'Cannot specify both an update and remove=true' : 'Either an update or remove=true must be specified',
+    );
   }
   if (isRemoval && isUpsert) throw new CommandError('FailedToParse', 'Cannot specify both upsert=true and remove=true');
-  if (isRemoval && isNew) throw new CommandError('FailedToParse', "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document");
+  if (isRemoval && isNew)
+    throw new CommandError('FailedToParse', "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document");
   const change = isRemoval ? undefined : compileUpdate(fields.value('update'));
   const collection = catalog.find(request.database, name);
   const stored = collection && firstOf(findDocuments(collection, { filter, sort, limit: 1, deadlineMs: request.deadlineMs }));

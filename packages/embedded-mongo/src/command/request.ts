@@ -110,7 +110,10 @@ export class Fields {
     if (value === undefined) {
       return new CommandError('Location40414', `BSON field '${this.#name}.${field}' is missing but a required field`);
     }
-    return new CommandError('TypeMismatch', `BSON field '${this.#name}.${field}' is the wrong type '${typeName(value)}', expected type '${wanted}'`);
+    return new CommandError(
+      'TypeMismatch',
+      `BSON field '${this.#name}.${field}' is the wrong type '${typeName(value)}', expected type '${wanted}'`,
+    );
   }
 }
 
@@ -132,7 +135,7 @@ export function parseRequest(body: Doc): Request {
   const [name] = Object.keys(body);
   if (name === undefined) throw new CommandError('FailedToParse', 'the command is empty');
   const database = getField(body, '$db');
-  if (typeof database !== 'string') throw new CommandError('Location40414', "OP_MSG requests require a $db argument");
+  if (typeof database !== 'string') throw new CommandError('Location40414', 'OP_MSG requests require a $db argument');
   if (TRANSACTION_FIELDS.some((field) => Object.hasOwn(body, field))) {
     throw new CommandError('IllegalOperation', 'Transaction numbers are only allowed on a replica set member or mongos');
   }

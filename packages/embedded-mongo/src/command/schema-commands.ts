@@ -1,6 +1,6 @@
+import { Int32, serialize } from 'bson';
 import { encodeDocument } from '../bson/decode.ts';
 import { type Doc, isDoc, typeName, type Value } from '../bson/value.ts';
-import { serialize, Int32 } from 'bson';
 import { compileFilter } from '../query/filter.ts';
 import type { Collection } from '../storage/collection.ts';
 import { indexSpec, parseIndexDefinition, sameKey } from '../storage/index-definition.ts';
@@ -25,7 +25,8 @@ export const SCHEMA_COMMANDS: Readonly<Record<string, Handler>> = {
 function create(request: Request, { catalog }: CommandContext): Reply {
   commandFields(request, []);
   const name = collectionName(request);
-  if (catalog.find(request.database, name)) throw new CommandError('NamespaceExists', `Collection ${request.database}.${name} already exists.`);
+  if (catalog.find(request.database, name))
+    throw new CommandError('NamespaceExists', `Collection ${request.database}.${name} already exists.`);
   catalog.open(request.database, name);
   return { fields: {} };
 }
@@ -99,14 +100,21 @@ function selectIndexes(collection: Collection, wanted: Value | undefined): Colle
   const found = collection.indexes.filter(({ definition }) =>
     typeof wanted === 'string' ? definition.name === wanted : sameKey(definition.pattern, wanted),
   );
-  if (found.length === 0) throw new CommandError('IndexNotFound', typeof wanted === 'string' ? `index not found with name [${wanted}]` : "can't find index with key");
+  if (found.length === 0)
+    throw new CommandError(
+      'IndexNotFound',
+      typeof wanted === 'string' ? `index not found with name [${wanted}]` : "can't find index with key",
+    );
   return found;
 }
 
 function listIndexes(request: Request, { catalog, cursors }: CommandContext): Reply {
   const fields = commandFields(request, ['cursor']);
   const collection = requireCollection(request, catalog);
-  const documents = [encodeDocument(ID_INDEX), ...collection.indexes.map(({ definition }) => Buffer.from(serialize(indexSpec(definition))))];
+  const documents = [
+    encodeDocument(ID_INDEX),
+    ...collection.indexes.map(({ definition }) => Buffer.from(serialize(indexSpec(definition)))),
+  ];
   return { batch: cursors.open(collection.namespace, documents.values(), batchSizeOf(fields), false) };
 }
 

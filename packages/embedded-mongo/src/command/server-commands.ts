@@ -12,7 +12,17 @@ import { MAX_WRITE_BATCH } from './write-commands.ts';
 const VERSION = '7.0.0';
 const MAX_WIRE_VERSION = 21;
 
-const HELLO_FIELDS = ['helloOk', 'client', 'compression', 'saslSupportedMechs', 'topologyVersion', 'maxAwaitTimeMS', 'loadBalanced', 'hello', 'backpressure'];
+const HELLO_FIELDS = [
+  'helloOk',
+  'client',
+  'compression',
+  'saslSupportedMechs',
+  'topologyVersion',
+  'maxAwaitTimeMS',
+  'loadBalanced',
+  'hello',
+  'backpressure',
+];
 
 export const SERVER_COMMANDS: Readonly<Record<string, Handler>> = {
   hello: { kind: 'read', run: hello },

@@ -138,13 +138,20 @@ function encodeChecked(doc: Doc, code: 'BSONObjectTooLarge' | 'Location17419'): 
 
 function batchOf(statements: Doc[]): Doc[] {
   if (statements.length < 1 || statements.length > MAX_WRITE_BATCH) {
-    throw new CommandError('InvalidLength', `Write batch sizes must be between 1 and ${MAX_WRITE_BATCH}. Got ${statements.length} operations.`);
+    throw new CommandError(
+      'InvalidLength',
+      `Write batch sizes must be between 1 and ${MAX_WRITE_BATCH}. Got ${statements.length} operations.`,
+    );
   }
   return statements;
 }
 
 /** Runs each statement; a failed one is reported by its index and, when the batch is ordered, ends it. */
-function eachStatement(statements: readonly Doc[], isOrdered: boolean, run: (statement: Doc, index: number) => void): { writeErrors?: unknown[] } {
+function eachStatement(
+  statements: readonly Doc[],
+  isOrdered: boolean,
+  run: (statement: Doc, index: number) => void,
+): { writeErrors?: unknown[] } {
   const writeErrors: unknown[] = [];
   for (const [index, statement] of statements.entries()) {
     try {

@@ -37,7 +37,8 @@ export function compileExpression(source: Value, depth = 0): Expression {
 
 function compileDocument(source: Doc, depth: number): Expression {
   const fields = Object.entries(source).map(([name, value]) => {
-    if (name.startsWith('$')) throw new CommandError('Location16410', `the field name '${name}' may not begin with '$' in an object expression`);
+    if (name.startsWith('$'))
+      throw new CommandError('Location16410', `the field name '${name}' may not begin with '$' in an object expression`);
     if (name.includes('.')) throw new CommandError('Location16410', `the field name '${name}' may not contain '.' in an object expression`);
     return { name, expression: compileExpression(value, depth + 1) };
   });
@@ -52,7 +53,8 @@ function compileDocument(source: Doc, depth: number): Expression {
 }
 
 function compileOperator(name: string, source: Doc, depth: number): Expression {
-  if (Object.keys(source).length !== 1) throw new CommandError('Location15981', 'an object representing an expression must have exactly one field');
+  if (Object.keys(source).length !== 1)
+    throw new CommandError('Location15981', 'an object representing an expression must have exactly one field');
   const operand = getField(source, name) ?? null;
   if (name === '$literal') return () => operand;
   if (name === '$cond') return compileCondition(operand, depth);

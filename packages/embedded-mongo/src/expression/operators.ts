@@ -103,7 +103,8 @@ function divide([first, second]: readonly Argument[]): Value {
   const a = first?.();
   const b = second?.();
   if (isNullish(a) || isNullish(b)) return null;
-  if (!isNumber(a) || !isNumber(b)) throw new CommandError('TypeMismatch', `$divide only supports numeric types, not ${typeName(a)} and ${typeName(b)}`);
+  if (!isNumber(a) || !isNumber(b))
+    throw new CommandError('TypeMismatch', `$divide only supports numeric types, not ${typeName(a)} and ${typeName(b)}`);
   if (toNumber(b) === 0) throw new CommandError('BadValue', "can't $divide by zero");
   return new Double(toNumber(a) / toNumber(b));
 }
@@ -140,13 +141,15 @@ function extreme(args: readonly Argument[], sign: 1 | -1): Value {
 
 function size([argument]: readonly Argument[]): Value {
   const value = argument?.();
-  if (!Array.isArray(value)) throw new CommandError('Location17124', `The argument to $size must be an array, but was of type: ${typeName(value)}`);
+  if (!Array.isArray(value))
+    throw new CommandError('Location17124', `The argument to $size must be an array, but was of type: ${typeName(value)}`);
   return new Int32(value.length);
 }
 
 function contains([needle, haystack]: readonly Argument[]): Value {
   const wanted = needle?.();
   const array = haystack?.();
-  if (!Array.isArray(array)) throw new CommandError('Location40081', `$in requires an array as a second argument, found: ${typeName(array)}`);
+  if (!Array.isArray(array))
+    throw new CommandError('Location40081', `$in requires an array as a second argument, found: ${typeName(array)}`);
   return wanted !== undefined && array.some((element) => compareValues(element, wanted) === 0);
 }

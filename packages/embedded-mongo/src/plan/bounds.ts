@@ -73,7 +73,10 @@ function prefixInterval(pattern: RegExp): Interval[] | undefined {
   const found = LITERAL_PREFIX.exec(pattern.source)?.[0];
   if (found === undefined) return undefined;
   const isQuantified = /[*?{+]/.test(pattern.source.charAt(found.length));
-  const literal = found.slice(1).replace(isQuantified ? /\\?.$/ : /^$/, '').replaceAll('\\', '');
+  const literal = found
+    .slice(1)
+    .replace(isQuantified ? /\\?.$/ : /^$/, '')
+    .replaceAll('\\', '');
   const bytes = Buffer.concat([Buffer.from([KEY_TAG.string]), Buffer.from(literal)]);
   return [{ from: { bytes, isAfter: false }, to: { bytes, isAfter: true }, isPoint: false }];
 }

@@ -96,5 +96,6 @@ function compareEntries(a: SortEntry, b: SortEntry): number {
 }
 
 function checkDeadline(deadlineMs: number | undefined): void {
-  if (deadlineMs !== undefined && performance.now() > deadlineMs) throw new CommandError('MaxTimeMSExpired', 'operation exceeded time limit');
+  if (deadlineMs !== undefined && performance.now() > deadlineMs)
+    throw new CommandError('MaxTimeMSExpired', 'operation exceeded time limit');
 }

@@ -124,7 +124,8 @@ function impliesCondition(known: Conjunct, wanted: Conjunct): boolean {
   if (intervals === undefined || intervals.some(holdsNull)) return false;
   if (wanted.predicate.op === 'exists') return true;
   const allowed = predicateIntervals(wanted.predicate);
-  const isInRange = wanted.predicate.op === 'gt' || wanted.predicate.op === 'gte' || wanted.predicate.op === 'lt' || wanted.predicate.op === 'lte';
+  const isInRange =
+    wanted.predicate.op === 'gt' || wanted.predicate.op === 'gte' || wanted.predicate.op === 'lt' || wanted.predicate.op === 'lte';
   if (!isInRange || allowed === undefined || predicate.op === 'regex') return false;
   return intervals.every((interval) => allowed.some((outer) => isInside(interval, outer)));
 }
@@ -151,7 +152,12 @@ function sortDirection(index: ReadableIndex, sort: KeyPattern, bounds: Bounds): 
   return directionFrom(index, sort, bounds.pointFields, fixed);
 }
 
-function directionFrom(index: ReadableIndex, sort: KeyPattern, start: number, fixed: ReadonlySet<string>): 'forward' | 'backward' | undefined {
+function directionFrom(
+  index: ReadableIndex,
+  sort: KeyPattern,
+  start: number,
+  fixed: ReadonlySet<string>,
+): 'forward' | 'backward' | undefined {
   const wanted = sort.filter((field) => !fixed.has(field.name));
   let direction: 'forward' | 'backward' | undefined;
   for (const [i, field] of wanted.entries()) {

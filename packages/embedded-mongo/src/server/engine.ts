@@ -1,10 +1,10 @@
+import type { Doc } from '../bson/value.ts';
 import { CommandError } from '../command/command-error.ts';
 import { Cursors } from '../command/cursors.ts';
 import { findHandler } from '../command/find-handler.ts';
 import type { CommandContext } from '../command/handler.ts';
 import { encodeError, encodeReply, type Reply } from '../command/reply.ts';
 import { parseRequest } from '../command/request.ts';
-import type { Doc } from '../bson/value.ts';
 import { Catalog } from '../storage/catalog.ts';
 import type { StoreFile } from '../storage/store-file.ts';
 import { expireDocuments } from './expire-documents.ts';
@@ -36,10 +36,7 @@ export class Engine {
   #queue: QueuedCommand[] = [];
   #isScheduled = false;
 
-  constructor(
-    file: StoreFile,
-    options: { maxDocuments: number; openConnections: () => number; onUnforeseen: (error: unknown) => void },
-  ) {
+  constructor(file: StoreFile, options: { maxDocuments: number; openConnections: () => number; onUnforeseen: (error: unknown) => void }) {
     this.#file = file;
     this.#catalog = new Catalog(file, options.maxDocuments);
     this.#openConnections = options.openConnections;

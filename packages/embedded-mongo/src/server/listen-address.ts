@@ -23,7 +23,10 @@ export function prepareSocketPath(dataDir: string): string {
   const path = join(resolve(dataDir), SOCKET_NAME);
   const chosen = Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES ? path : join(privateTempDirectory(resolve(dataDir)), SOCKET_NAME);
   if (Buffer.byteLength(chosen) > MAX_SOCKET_PATH_BYTES) {
-    throw new AppError('FAILED_PRECONDITION', `no path for a socket is short enough (${chosen}); choose a shorter data directory or TMPDIR`);
+    throw new AppError(
+      'FAILED_PRECONDITION',
+      `no path for a socket is short enough (${chosen}); choose a shorter data directory or TMPDIR`,
+    );
   }
   rmSync(chosen, { force: true });
   return chosen;

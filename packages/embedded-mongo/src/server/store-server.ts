@@ -95,7 +95,9 @@ function preparePrivateDirectory(directory: string): void {
 
 async function listen(server: Server, option: ListenOption, socketPath: string | undefined): Promise<string> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(new AppError('FAILED_PRECONDITION', `the store cannot listen: ${error.message}`, { cause: error })));
+    server.once('error', (error) =>
+      reject(new AppError('FAILED_PRECONDITION', `the store cannot listen: ${error.message}`, { cause: error })),
+    );
     if (socketPath !== undefined) server.listen(socketPath, resolve);
     else if (option !== 'socket') server.listen(option.port, option.host, resolve);
   });

@@ -69,7 +69,8 @@ export class Catalog {
     if (known) return known;
     checkDatabaseName(database);
     checkCollectionName(database, name);
-    if (this.#collections.size >= MAX_COLLECTIONS) throw new CommandError('OutOfDiskSpace', `the store holds at most ${MAX_COLLECTIONS} collections`);
+    if (this.#collections.size >= MAX_COLLECTIONS)
+      throw new CommandError('OutOfDiskSpace', `the store holds at most ${MAX_COLLECTIONS} collections`);
     this.#file.changed();
     const id = Number(this.#insertCollection.run(database, name).lastInsertRowid);
     this.#file.exec(
@@ -102,7 +103,10 @@ export class Catalog {
       if (known.name === definition.name) {
         if (isSameKey && sameOptions(known, definition)) return false;
         const code = isSameKey ? 'IndexOptionsConflict' : 'IndexKeySpecsConflict';
-        throw new CommandError(code, `An existing index has the same name as the requested index, but another key or options: ${known.name}`);
+        throw new CommandError(
+          code,
+          `An existing index has the same name as the requested index, but another key or options: ${known.name}`,
+        );
       }
       if (isSameKey && sameOptions(known, definition)) {
         throw new CommandError('IndexOptionsConflict', `Index already exists with a different name: ${known.name}`);
@@ -111,10 +115,13 @@ export class Catalog {
         throw new CommandError('IndexOptionsConflict', `An equivalent index exists with other options: ${known.name}`);
       }
     }
-    if (collection.indexes.length + 1 >= MAX_INDEXES) throw new CommandError('CannotCreateIndex', `too many indexes, limit: ${MAX_INDEXES}`);
+    if (collection.indexes.length + 1 >= MAX_INDEXES)
+      throw new CommandError('CannotCreateIndex', `too many indexes, limit: ${MAX_INDEXES}`);
     this.#file.changed();
     const id = Number(this.#insertIndex.run(collection.id, definition.name, serialize(indexSpec(definition))).lastInsertRowid);
-    this.#file.exec(`CREATE TABLE ${entriesTable(id)} (key BLOB NOT NULL, record INTEGER NOT NULL, PRIMARY KEY (key, record)) STRICT, WITHOUT ROWID`);
+    this.#file.exec(
+      `CREATE TABLE ${entriesTable(id)} (key BLOB NOT NULL, record INTEGER NOT NULL, PRIMARY KEY (key, record)) STRICT, WITHOUT ROWID`,
+    );
     const index = new SecondaryIndex(this.#file, id, definition, false);
     collection.buildIndex(index);
     collection.indexes.push(index);
@@ -158,7 +165,8 @@ export class Catalog {
 function isIdKey(definition: IndexDefinition): boolean {
   const isId = definition.fields.length === 1 && definition.fields[0]?.name === '_id';
   if (!isId && definition.name === '_id_') throw new CommandError('BadValue', "The index name '_id_' is reserved for the _id index");
-  if (isId && (definition.sparse || definition.partial)) throw new CommandError('InvalidIndexSpecificationOption', 'the _id index takes no options');
+  if (isId && (definition.sparse || definition.partial))
+    throw new CommandError('InvalidIndexSpecificationOption', 'the _id index takes no options');
   return isId && !definition.fields[0]?.descending;
 }
 

@@ -55,7 +55,8 @@ export function parseIndexDefinition(spec: Doc): IndexDefinition {
       case 'background':
         break;
       case 'v':
-        if (toSafeInteger(value) !== 1 && toSafeInteger(value) !== 2) throw new CommandError('CannotCreateIndex', 'the index version must be 1 or 2');
+        if (toSafeInteger(value) !== 1 && toSafeInteger(value) !== 2)
+          throw new CommandError('CannotCreateIndex', 'the index version must be 1 or 2');
         break;
       case 'partialFilterExpression':
         if (!isDoc(value)) throw new CommandError('TypeMismatch', "The field 'partialFilterExpression' must be an object");
@@ -111,7 +112,9 @@ export function sameOptions(a: IndexDefinition, b: IndexDefinition): boolean {
 }
 
 function encodeKey(pattern: Doc): Buffer {
-  return Buffer.from(JSON.stringify(Object.entries(pattern).map(([name, direction]) => [name, isNumber(direction) ? toNumber(direction) : 0])));
+  return Buffer.from(
+    JSON.stringify(Object.entries(pattern).map(([name, direction]) => [name, isNumber(direction) ? toNumber(direction) : 0])),
+  );
 }
 
 function parseIndexFields(pattern: Doc): KeyPattern {

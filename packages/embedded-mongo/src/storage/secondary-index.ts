@@ -110,7 +110,8 @@ export class SecondaryIndex implements ReadableIndex {
 
   /** Replaces a document's old keys by its new ones. */
   replaceKeys(record: number, before: PreparedKeys | undefined, after: PreparedKeys | undefined): void {
-    const unchanged = before && after && before.keys.length === after.keys.length && before.keys.every((key, i) => key.equals(after.keys[i] ?? key));
+    const unchanged =
+      before && after && before.keys.length === after.keys.length && before.keys.every((key, i) => key.equals(after.keys[i] ?? key));
     if (!unchanged) {
       for (const key of before?.keys ?? []) this.#delete.run(key, record);
       for (const key of after?.keys ?? []) this.#insert.run(key, record);

@@ -133,7 +133,10 @@ function prepareLayout(database: DatabaseSync, path: string): void {
   const version = pragma(database, 'user_version');
   if (applicationId === APPLICATION_ID) {
     if (version === LAYOUT_VERSION) return;
-    throw new AppError('FAILED_PRECONDITION', `${path} was written by another version of this program (layout ${version}); start that version`);
+    throw new AppError(
+      'FAILED_PRECONDITION',
+      `${path} was written by another version of this program (layout ${version}); start that version`,
+    );
   }
   const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_master').get();
   if (applicationId !== 0 || tables?.['tables'] !== 0) {

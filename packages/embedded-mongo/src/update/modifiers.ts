@@ -53,7 +53,8 @@ function arithmetic(name: string, operation: 'add' | 'multiply', path: string, o
       );
     }
     const result = calculate(operation, current, operand);
-    if (result === undefined) throw new CommandError('BadValue', `Failed to apply ${name} operations to current value: the result does not fit 64 bits`);
+    if (result === undefined)
+      throw new CommandError('BadValue', `Failed to apply ${name} operations to current value: the result does not fit 64 bits`);
     return result;
   };
 }
@@ -73,7 +74,10 @@ function addToSet(path: string, operand: Value): Modifier {
   const additions = readEach(operand);
   return (current) => {
     if (current !== undefined && !Array.isArray(current)) {
-      throw new CommandError('BadValue', `Cannot apply $addToSet to non-array field. Field named '${path}' has non-array type ${typeName(current)}`);
+      throw new CommandError(
+        'BadValue',
+        `Cannot apply $addToSet to non-array field. Field named '${path}' has non-array type ${typeName(current)}`,
+      );
     }
     const result = [...(current ?? [])];
     for (const addition of additions) {
@@ -107,7 +111,8 @@ function pullTest(operand: Value): (element: Value) => boolean {
 }
 
 function pullAll(path: string, operand: Value): Modifier {
-  if (!Array.isArray(operand)) throw new CommandError('BadValue', `$pullAll requires an array argument but was given a ${typeName(operand)}`);
+  if (!Array.isArray(operand))
+    throw new CommandError('BadValue', `$pullAll requires an array argument but was given a ${typeName(operand)}`);
   return remover('$pullAll', path, (element) => operand.some((unwanted) => compareValues(element, unwanted) === 0));
 }
 

@@ -21,7 +21,8 @@ export function compilePush(path: string, operand: Value): Modifier {
   return (current, { id }) => {
     const result = [...arrayOf(current, path, id)];
     // A negative position counts from the end; beyond either end it is that end.
-    const at = position === undefined ? result.length : position < 0 ? Math.max(0, result.length + position) : Math.min(position, result.length);
+    const at =
+      position === undefined ? result.length : position < 0 ? Math.max(0, result.length + position) : Math.min(position, result.length);
     const additions = each.map(cloneValue);
     const pushed = [...result.slice(0, at), ...additions, ...result.slice(at)];
     const sorted = order ? order(pushed) : pushed;
@@ -52,7 +53,8 @@ function readSort(spec: Value | undefined): Sorter | undefined {
   if (spec === undefined) return undefined;
   const sign = toSafeInteger(spec);
   if (sign === 1 || sign === -1) return (array) => array.toSorted((a, b) => compareValues(a, b) * sign);
-  if (!isDoc(spec) || Object.keys(spec).length === 0) throw new CommandError('BadValue', 'The $sort in $push must be 1, -1, or a document of fields with 1 or -1');
+  if (!isDoc(spec) || Object.keys(spec).length === 0)
+    throw new CommandError('BadValue', 'The $sort in $push must be 1, -1, or a document of fields with 1 or -1');
   const pattern = parseKeyPattern(spec);
   const writer = new KeyWriter();
   return (array) =>

@@ -63,7 +63,8 @@ function compileOperators(spec: Doc): (doc: Doc, context: UpdateContext) => Doc 
   const taken: string[] = [];
   for (const [name, operand] of Object.entries(spec)) {
     const factory = MODIFIERS.get(name);
-    if (!factory && name !== '$rename') throw new CommandError('FailedToParse', `Unknown modifier: ${name}. Expected a valid update modifier`);
+    if (!factory && name !== '$rename')
+      throw new CommandError('FailedToParse', `Unknown modifier: ${name}. Expected a valid update modifier`);
     for (const [field, value] of Object.entries(modifierFields(name, operand))) {
       const path = updatePath(field);
       take(taken, field);
@@ -100,7 +101,10 @@ function updatePath(field: string): Path {
 function take(taken: string[], field: string): void {
   const rival = taken.find((other) => other === field || other.startsWith(`${field}.`) || field.startsWith(`${other}.`));
   if (rival !== undefined) {
-    throw new CommandError('ConflictingUpdateOperators', `Updating the path '${field}' would create a conflict at '${rival.length < field.length ? rival : field}'`);
+    throw new CommandError(
+      'ConflictingUpdateOperators',
+      `Updating the path '${field}' would create a conflict at '${rival.length < field.length ? rival : field}'`,
+    );
   }
   taken.push(field);
 }
