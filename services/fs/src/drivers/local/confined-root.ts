@@ -1,0 +1,228 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { baseName, type MountPath, parentPath } from '../../driver-contract/paths.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
+import { errnoOf } from './errors.ts';
+import { isReservedPath } from './temp-names.ts';
+
+/** Linux opens a place with it without reading or waking what is there (open(2)). Node does not name the constant. */
+const O_PATH = 0o10000000;
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = fs.constants;
+
+/** A folder that was proved to be inside the root, held so that it stays the same whatever happens to its name. */
+export interface HeldFolder {
+  /** Where it was when it was opened, free of links. */
+  readonly realPath: string;
+  /** Put a name behind it to act on an entry of exactly this folder. The last segment is followed by calls that follow links. */
+  readonly prefix: string;
+  /** Tells mounts apart that lie on one device; empty where the system does not say. */
+  mountId(): string;
+  /** Where there are no handles: throws when the folder is no longer where it was. */
+  recheck(): void;
+  close(): void;
+}
+
+/**
+ * The only way from a path of a storage to the disk. Links are followed only to places inside the root.
+ *
+ * On Linux each place is opened first, then the system is asked where it really is, and everything happens through the handle: exchanging a
+ * folder for a link between check and use changes nothing. Elsewhere the real path is compared before and after, which leaves a gap.
+ * All calls block: they belong on a worker thread. Errors are those of the system, or AppError.
+ */
+export class ConfinedRoot {
+  /** Absolute and free of links. */
+  readonly rootPath: string;
+  readonly #hasHandles: boolean;
+
+  constructor(rootPath: string, hasHandles = process.platform === 'linux') {
+    this.rootPath = rootPath;
+    this.#hasHandles = hasHandles;
+  }
+
+  /** @throws ENTRY_NOT_FOUND for a folder outside, as for one that is not there; ENOTDIR */
+  holdFolder(folder: MountPath): HeldFolder {
+    try {
+      return this.#hold(this.#absolute(folder));
+    } catch (error) {
+      if (folder === '/' && errnoOf(error) === 'ENOENT') throw storageError('STORAGE_UNAVAILABLE', error);
+      throw error;
+    }
+  }
+
+  /** The folder of an entry and its name. The entry itself may be missing, or a link. @throws INVALID_ARGUMENT for the root */
+  holdParent(entry: MountPath): { folder: HeldFolder; name: string } {
+    const name = baseName(entry);
+    if (name === undefined) throw storageError('INVALID_ARGUMENT');
+    return { folder: this.holdFolder(parentPath(entry)), name };
+  }
+
+  /** What an entry is, and whether it is a link. A link is judged by its target, or by itself when that is missing or outside. */
+  stat(entry: MountPath): { stats: fs.Stats; isLink: boolean } {
+    if (!this.#hasHandles) return this.#statByPath(entry);
+    const place = this.#absolute(entry);
+    const fd = fs.openSync(place, O_PATH | O_NOFOLLOW);
+    try {
+      const stats = fs.fstatSync(fd);
+      if (!this.#contains(fs.readlinkSync(fdPath(fd)))) throw storageError('ENTRY_NOT_FOUND');
+      return stats.isSymbolicLink() ? { stats: this.statTarget(place) ?? stats, isLink: true } : { stats, isLink: false };
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+
+  /** What a link leads to; undefined when that is missing or outside the root. */
+  statTarget(link: string): fs.Stats | undefined {
+    return this.#follow(link)?.stats;
+  }
+
+  /** Where a link really leads; undefined when that is missing or outside the root. */
+  findTarget(link: string): MountPath | undefined {
+    const target = this.#follow(link);
+    return target === undefined ? undefined : this.#inside(target.realPath);
+  }
+
+  /**
+   * Opens a regular file for reading, links followed. The caller closes the handle.
+   * @throws IS_A_DIRECTORY | UNSUPPORTED_OPERATION for what is neither file nor folder, without waiting for it
+   */
+  openFile(file: MountPath): { fd: number; stats: fs.Stats } {
+    const place = this.#absolute(file);
+    // To open a device can act on it, so that only regular files get this far; what is opened then is checked again.
+    checkRegular(fs.statSync(place));
+    const before = this.#hasHandles ? undefined : fs.realpathSync.native(place);
+    const fd = fs.openSync(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    try {
+      const realPath = this.#hasHandles ? fs.readlinkSync(fdPath(fd)) : fs.realpathSync.native(place);
+      if (!this.#contains(realPath) || (before !== undefined && before !== realPath)) throw storageError('ENTRY_NOT_FOUND');
+      const stats = fs.fstatSync(fd);
+      checkRegular(stats);
+      return { fd, stats };
+    } catch (error) {
+      fs.closeSync(fd);
+      throw error;
+    }
+  }
+
+  /** A folder of our own right in a held one, never through a link. Reserved names are fine here. */
+  holdOwnFolder(parent: HeldFolder, name: string): HeldFolder {
+    const place = parent.prefix + name;
+    if (this.#hasHandles) return heldByHandle(fs.openSync(place, O_PATH | O_DIRECTORY | O_NOFOLLOW));
+    if (!fs.lstatSync(place).isDirectory()) throw storageError('NOT_A_DIRECTORY');
+    return { realPath: place, prefix: `${place}/`, mountId: () => '', recheck: () => undefined, close: () => undefined };
+  }
+
+  /** The times of last change of the folders between the root and `realPath`: as long as they stay, no name on the way was exchanged. */
+  chainStamp(realPath: string, olderThan: number): string | undefined {
+    let stamp = '';
+    for (let folder = realPath; folder !== this.rootPath; ) {
+      folder = path.dirname(folder);
+      const { ctimeMs, ino } = fs.lstatSync(folder);
+      if (ctimeMs > olderThan) return undefined;
+      stamp += `${ino}@${ctimeMs} `;
+      if (folder === '/') break;
+    }
+    return stamp;
+  }
+
+  #hold(place: string): HeldFolder {
+    if (!this.#hasHandles) return this.#holdByPath(place);
+    const held = heldByHandle(fs.openSync(place, O_PATH | O_DIRECTORY));
+    if (this.#contains(held.realPath)) return held;
+    held.close();
+    throw storageError('ENTRY_NOT_FOUND');
+  }
+
+  #holdByPath(place: string): HeldFolder {
+    const realPath = fs.realpathSync.native(place);
+    if (!this.#contains(realPath)) throw storageError('ENTRY_NOT_FOUND');
+    if (!fs.lstatSync(realPath).isDirectory()) throw storageError('NOT_A_DIRECTORY');
+    const recheck = () => {
+      if (fs.realpathSync.native(place) !== realPath) throw storageError('ENTRY_NOT_FOUND');
+    };
+    return { realPath, prefix: realPath.endsWith('/') ? realPath : `${realPath}/`, mountId: () => '', recheck, close: () => undefined };
+  }
+
+  #statByPath(entry: MountPath): { stats: fs.Stats; isLink: boolean } {
+    if (baseName(entry) === undefined) return { stats: fs.lstatSync(this.rootPath), isLink: false };
+    const { folder, name } = this.holdParent(entry);
+    const stats = fs.lstatSync(folder.prefix + name);
+    folder.recheck();
+    return stats.isSymbolicLink() ? { stats: this.statTarget(folder.prefix + name) ?? stats, isLink: true } : { stats, isLink: false };
+  }
+
+  #follow(link: string): { stats: fs.Stats; realPath: string } | undefined {
+    try {
+      if (!this.#hasHandles) {
+        const realPath = fs.realpathSync.native(link);
+        return this.#contains(realPath) ? { stats: fs.lstatSync(realPath), realPath } : undefined;
+      }
+      const fd = fs.openSync(link, O_PATH);
+      try {
+        const realPath = fs.readlinkSync(fdPath(fd));
+        return this.#contains(realPath) ? { stats: fs.fstatSync(fd), realPath } : undefined;
+      } finally {
+        fs.closeSync(fd);
+      }
+    } catch (error) {
+      const errno = errnoOf(error);
+      if (errno === 'ENOENT' || errno === 'ENOTDIR' || errno === 'ELOOP' || errno === 'EACCES') return undefined;
+      throw error;
+    }
+  }
+
+  #absolute(place: MountPath): string {
+    return this.rootPath === '/' ? place : this.rootPath + (place === '/' ? '' : place);
+  }
+
+  #contains(realPath: string): boolean {
+    const isInside = this.rootPath === '/' || realPath === this.rootPath || realPath.startsWith(`${this.rootPath}/`);
+    return isInside && !isReservedPath(realPath.slice(this.rootPath.length));
+  }
+
+  #inside(realPath: string): MountPath {
+    // Real paths are in the normal form of a MountPath, and this one was found inside the root.
+    return (this.rootPath === '/' ? realPath : realPath.slice(this.rootPath.length) || '/') as MountPath;
+  }
+}
+
+/**
+ * Opens a folder by its place in a held one, never through a link, so that a walk stays in the tree it began in. The caller closes `fd`.
+ * Bytes, because names on the disk need not be UTF-8.
+ */
+export function openChildFolder(place: Buffer): { fd: number; prefix: Buffer } {
+  const fd = fs.openSync(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  return { fd, prefix: process.platform === 'linux' ? Buffer.from(`${fdPath(fd)}/`) : Buffer.concat([place, Buffer.from('/')]) };
+}
+
+/** Opens a regular file in the same way. @throws UNSUPPORTED_OPERATION for what is none */
+export function openChildFile(place: Buffer): { fd: number; stats: fs.Stats } {
+  const fd = fs.openSync(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  try {
+    const stats = fs.fstatSync(fd);
+    checkRegular(stats);
+    return { fd, stats };
+  } catch (error) {
+    fs.closeSync(fd);
+    throw error;
+  }
+}
+
+function heldByHandle(fd: number): HeldFolder {
+  try {
+    const realPath = fs.readlinkSync(fdPath(fd));
+    const mountId = () => /^mnt_id:\s*(\d+)/m.exec(fs.readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1] ?? '';
+    return { realPath, prefix: `${fdPath(fd)}/`, mountId, recheck: () => undefined, close: () => fs.closeSync(fd) };
+  } catch (error) {
+    fs.closeSync(fd);
+    throw error;
+  }
+}
+
+function checkRegular(stats: fs.Stats): void {
+  if (stats.isDirectory()) throw storageError('IS_A_DIRECTORY');
+  if (!stats.isFile()) throw storageError('UNSUPPORTED_OPERATION');
+}
+
+function fdPath(fd: number): string {
+  return `/proc/self/fd/${fd}`;
+}

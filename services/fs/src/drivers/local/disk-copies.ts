@@ -1,0 +1,176 @@
+import fs from 'node:fs';
+import { isWithin, type MountPath, parentPath } from '../../driver-contract/paths.ts';
+import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { type ConfinedRoot, type HeldFolder, openChildFile, openChildFolder } from './confined-root.ts';
+import { createFile, type DiskWrites } from './disk-writes.ts';
+import { errnoOf } from './errors.ts';
+import { createPace, type Pace } from './pace.ts';
+import { NUMBERS_PER_ENTRY, packEntry } from './packed-entries.ts';
+import { placeFolderExclusively } from './place-entry.ts';
+import { syncFolder, syncHandle } from './sync-folder.ts';
+import type { TempArea } from './temp-area.ts';
+import { isReservedName } from './temp-names.ts';
+
+const { COPYFILE_EXCL, COPYFILE_FICLONE_FORCE, O_NOFOLLOW, O_WRONLY } = fs.constants;
+const CHUNK_BYTES = 1024 * 1024;
+const PERMISSION_BITS = 0o777;
+
+/** Copies within the storage. Bytes that the file system can share are shared, others move in slices. For a worker thread. */
+export class DiskCopies {
+  readonly #root: ConfinedRoot;
+  readonly #temp: TempArea;
+  readonly #writes: DiskWrites;
+
+  constructor(root: ConfinedRoot, temp: TempArea, writes: DiskWrites) {
+    this.#root = root;
+    this.#temp = temp;
+    this.#writes = writes;
+  }
+
+  async copy(from: MountPath, to: MountPath, overwrite: boolean, signal: AbortSignal): Promise<Float64Array> {
+    const { stats } = this.#root.stat(from);
+    if (from === to) throw storageError('ENTRY_EXISTS');
+    if (isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
+    this.#root.holdFolder(parentPath(to)).close();
+    return stats.isDirectory() ? this.#copyFolder(from, to, signal) : this.#copyFile(from, to, overwrite, signal);
+  }
+
+  async #copyFile(from: MountPath, to: MountPath, overwrite: boolean, signal: AbortSignal): Promise<Float64Array> {
+    const source = this.#root.openFile(from);
+    try {
+      let isShared = false;
+      const { temp, fd } = await this.#writes.beginWrite(to, overwrite, (place) => {
+        isShared = share(source.fd, place);
+        return isShared ? fs.openSync(place, O_WRONLY | O_NOFOLLOW) : createFile(place);
+      });
+      let isHandedOver = false;
+      try {
+        if (!isShared) await copyBytes(source, fd, createPace(signal));
+        fs.futimesSync(fd, new Date(), source.stats.mtime);
+        fs.fchmodSync(fd, source.stats.mode & PERMISSION_BITS);
+        throwIfAborted(signal);
+        isHandedOver = true;
+        return await this.#writes.publish(temp, fd, to, overwrite);
+      } catch (error) {
+        if (!isHandedOver) fs.closeSync(fd);
+        await this.#temp.discard(temp);
+        throw error;
+      }
+    } finally {
+      fs.closeSync(source.fd);
+    }
+  }
+
+  async #copyFolder(from: MountPath, to: MountPath, signal: AbortSignal): Promise<Float64Array> {
+    const source = this.#root.holdFolder(from);
+    const { folder, name } = this.#root.holdParent(to);
+    try {
+      const place = folder.prefix + name;
+      if (fs.lstatSync(place, { throwIfNoEntry: false }) !== undefined) throw storageError('ENTRY_EXISTS');
+      if (`${folder.realPath}/`.startsWith(`${source.realPath}/`)) throw storageError('INVALID_ARGUMENT');
+      await this.#assemble(source, folder, parentPath(to), place, signal);
+      await syncFolder(folder);
+      const packed = new Float64Array(NUMBERS_PER_ENTRY);
+      packEntry(packed, 0, fs.lstatSync(place), false);
+      return packed;
+    } finally {
+      source.close();
+      folder.close();
+    }
+  }
+
+  /** Puts the copy of a folder together out of sight, then gives it its name. */
+  async #assemble(source: HeldFolder, target: HeldFolder, targetPath: MountPath, place: string, signal: AbortSignal): Promise<void> {
+    const { ref } = this.#temp.create(target, targetPath, (temp) => fs.mkdirSync(temp, 0o700));
+    try {
+      await this.#temp.at(ref, async (temp) => {
+        await copyTree(Buffer.from(source.prefix), Buffer.from(temp), createPace(signal));
+        fs.chmodSync(temp, fs.statSync(source.prefix).mode & PERMISSION_BITS);
+        throwIfAborted(signal);
+        placeFolderExclusively(temp, place);
+      });
+    } catch (error) {
+      await this.#temp.discard(ref);
+      throw error;
+    }
+  }
+}
+
+interface OpenSource {
+  readonly fd: number;
+  readonly stats: fs.Stats;
+}
+
+async function copyTree(from: Buffer, to: Buffer, pace: Pace): Promise<void> {
+  const source = openChildFolder(withDot(from));
+  try {
+    const target = openChildFolder(to);
+    try {
+      for (const name of fs.readdirSync(source.prefix, { encoding: 'buffer' })) {
+        await pace.step();
+        if (isReservedName(name.toString())) continue;
+        await copyEntry(Buffer.concat([source.prefix, name]), Buffer.concat([target.prefix, name]), pace);
+      }
+      await syncHandle(target.fd);
+    } finally {
+      fs.closeSync(target.fd);
+    }
+  } finally {
+    fs.closeSync(source.fd);
+  }
+}
+
+async function copyEntry(from: Buffer, to: Buffer, pace: Pace): Promise<void> {
+  const stats = fs.lstatSync(from);
+  if (stats.isDirectory()) {
+    fs.mkdirSync(to, 0o700);
+    await copyTree(from, to, pace);
+    fs.chmodSync(to, stats.mode & PERMISSION_BITS);
+  } else if (stats.isSymbolicLink()) {
+    // The same text: wherever it leads from its new place, it is followed only inside the root.
+    fs.symlinkSync(fs.readlinkSync(from, { encoding: 'buffer' }), to);
+  } else {
+    const source = openChildFile(from);
+    try {
+      const isShared = share(source.fd, to);
+      const fd = isShared ? fs.openSync(to, O_WRONLY | O_NOFOLLOW) : createFile(to);
+      try {
+        if (!isShared) await copyBytes(source, fd, pace);
+        fs.futimesSync(fd, new Date(), stats.mtime);
+        fs.fchmodSync(fd, stats.mode & PERMISSION_BITS);
+        await syncHandle(fd);
+      } finally {
+        fs.closeSync(fd);
+      }
+    } finally {
+      fs.closeSync(source.fd);
+    }
+  }
+}
+
+async function copyBytes({ fd: source, stats }: OpenSource, fd: number, pace: Pace): Promise<void> {
+  const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, Math.max(1, stats.size)));
+  for (;;) {
+    await pace.step();
+    const readBytes = fs.readSync(source, chunk);
+    if (readBytes === 0) return;
+    for (let at = 0; at < readBytes; ) at += fs.writeSync(fd, chunk, at, readBytes - at);
+  }
+}
+
+/** Makes a file of the blocks of another, where the file system can (btrfs, XFS). False: nothing was made. */
+function share(source: number, place: string | Buffer): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    fs.copyFileSync(`/proc/self/fd/${source}`, place, COPYFILE_EXCL | COPYFILE_FICLONE_FORCE);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOSPC' || errnoOf(error) === 'EDQUOT') throw error;
+    return false;
+  }
+}
+
+/** The folder that a held prefix means, as a place of its own: a handle's path would be a link, which is not followed. */
+function withDot(prefix: Buffer): Buffer {
+  return prefix.at(-1) === 0x2f ? Buffer.concat([prefix, Buffer.from('.')]) : prefix;
+}

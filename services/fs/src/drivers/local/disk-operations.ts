@@ -1,0 +1,55 @@
+import fs from 'node:fs';
+import { AppError } from '@wharf/errors';
+import type { MountPath } from '../../driver-contract/paths.ts';
+import type { ByteRange } from '../../driver-contract/storage-driver.ts';
+import type { LocalSettings } from './config.ts';
+import { ConfinedRoot } from './confined-root.ts';
+import { DiskCopies } from './disk-copies.ts';
+import { DiskReads } from './disk-reads.ts';
+import { DiskWrites } from './disk-writes.ts';
+import { openRecycleBin } from './recycle-bin.ts';
+import { TempArea, type TempRef } from './temp-area.ts';
+
+/** What a disk worker can be asked for; arguments and results can be cloned. The signal comes from the pool. */
+export type DiskOperations = ReturnType<typeof createDiskOperations>;
+
+/** @throws AppError for a root or a recycle bin that cannot be used */
+export function createDiskOperations(settings: LocalSettings) {
+  const root = new ConfinedRoot(findRoot(settings.rootPath));
+  const temp = new TempArea(root);
+  const reads = new DiskReads(root, temp, settings.showsHidden);
+  const bin = settings.recycleBinPath === undefined ? undefined : openRecycleBin(settings.recycleBinPath);
+  const writes = new DiskWrites(root, temp, settings.folderMode, bin);
+  const copies = new DiskCopies(root, temp, writes);
+  return {
+    /** Removes what dead processes left. */
+    sweep: (_signal: AbortSignal) => temp.sweep(),
+    /** The root as it was resolved: later workers of the same storage begin with it. */
+    rootPath: (_signal: AbortSignal) => root.rootPath,
+    stat: (_signal: AbortSignal, path: MountPath) => reads.stat(path),
+    list: (_signal: AbortSignal, path: MountPath, statCount: number) => reads.list(path, statCount),
+    listNames: (_signal: AbortSignal, path: MountPath, knownVersion: string | undefined) => reads.listNames(path, knownVersion),
+    statMany: (_signal: AbortSignal, path: MountPath, names: string) => reads.statMany(path, names),
+    open: (_signal: AbortSignal, path: MountPath, range: ByteRange | undefined) => reads.open(path, range),
+    addUp: (signal: AbortSignal, path: MountPath) => reads.addUp(path, signal),
+    space: (_signal: AbortSignal) => reads.space(),
+    beginWrite: (_signal: AbortSignal, path: MountPath, overwrite: boolean) => writes.beginWrite(path, overwrite),
+    publish: (_signal: AbortSignal, ref: TempRef, fd: number, path: MountPath, overwrite: boolean) =>
+      writes.publish(ref, fd, path, overwrite),
+    discard: (_signal: AbortSignal, ref: TempRef) => temp.discard(ref),
+    makeDirectory: (_signal: AbortSignal, path: MountPath) => writes.makeDirectory(path),
+    remove: (signal: AbortSignal, path: MountPath, recursive: boolean) => writes.remove(path, recursive, signal),
+    rename: (_signal: AbortSignal, from: MountPath, to: MountPath, overwrite: boolean) => writes.rename(from, to, overwrite),
+    copy: (signal: AbortSignal, from: MountPath, to: MountPath, overwrite: boolean) => copies.copy(from, to, overwrite, signal),
+  };
+}
+
+function findRoot(rootPath: string): string {
+  try {
+    const realPath = fs.realpathSync.native(rootPath);
+    if (fs.statSync(realPath).isDirectory()) return realPath;
+  } catch (error) {
+    throw new AppError('FAILED_PRECONDITION', `root folder ${rootPath} not exists`, { cause: error });
+  }
+  throw new AppError('FAILED_PRECONDITION', `root folder ${rootPath} not exists`);
+}

@@ -1,0 +1,162 @@
+import { Worker } from 'node:worker_threads';
+import { AppError, type ErrorCode } from '@wharf/errors';
+import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import type { LocalSettings } from './config.ts';
+import type { DiskOperations } from './disk-operations.ts';
+
+/** What goes to a worker: a call, or the wish that one ends. */
+export type DiskRequest =
+  | { readonly id: number; readonly operation: keyof DiskOperations; readonly values: readonly unknown[] }
+  | { readonly cancel: number };
+
+export interface DiskAnswer {
+  readonly id: number;
+  readonly result?: unknown;
+  readonly error?: { readonly code: ErrorCode; readonly message: string; readonly cause: string };
+}
+
+type Values<Op extends keyof DiskOperations> = DiskOperations[Op] extends (signal: AbortSignal, ...values: infer V) => unknown ? V : never;
+type Result<Op extends keyof DiskOperations> = Awaited<ReturnType<DiskOperations[Op]>>;
+
+interface Call {
+  readonly startedAt: number;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: AppError) => void;
+  /** Set when the caller has gone: the result is given up by this. */
+  giveUp: ((result: unknown) => void) | undefined;
+}
+
+interface Lane {
+  readonly worker: Worker;
+  readonly calls: Map<number, Call>;
+  lastAnswerAt: number;
+}
+
+/** A worker with calls that gave no answer for this long waits for its disk: further calls go to another. */
+const STUCK_AFTER_MS = 50;
+const MAX_LANES = 4;
+const IDLE_AFTER_MS = 60_000;
+
+/**
+ * Runs disk operations of one storage on threads of its own, so that a disk that hangs blocks nothing but itself.
+ *
+ * One thread does all the work as long as it answers: a batch of calls in one turn is what makes a listing cheap. Threads that idle end.
+ */
+export class DiskPool {
+  readonly #lanes: Lane[] = [];
+  #settings: LocalSettings;
+  #nextId = 1;
+  #isClosed = false;
+
+  constructor(settings: LocalSettings) {
+    this.#settings = settings;
+  }
+
+  /** Resolves the root once and for all, and cleans up behind dead processes. @throws AppError, for the admin */
+  async start(signal: AbortSignal | undefined): Promise<void> {
+    const rootPath = await this.call('rootPath', [], signal);
+    this.#settings = { ...this.#settings, rootPath };
+    await this.call('sweep', [], signal);
+  }
+
+  /**
+   * @param giveUp takes back a result that comes after the caller has gone, for results that hold something
+   * @throws AppError; CANCELLED at once when the signal aborts, though a change that has begun may still happen
+   */
+  async call<Op extends keyof DiskOperations>(
+    operation: Op,
+    values: Values<Op>,
+    signal?: AbortSignal,
+    giveUp: (result: Result<Op>) => void = () => undefined,
+  ): Promise<Result<Op>> {
+    throwIfAborted(signal);
+    if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
+    const lane = this.#pickLane();
+    const id = this.#nextId++;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const call: Call = { startedAt: performance.now(), resolve, reject, giveUp: undefined };
+    if (lane.calls.size === 0) lane.worker.ref();
+    lane.calls.set(id, call);
+    lane.worker.postMessage({ id, operation, values } satisfies DiskRequest);
+    const onAbort = () => {
+      if (signal === undefined) return;
+      call.giveUp = (result) => giveUp(result as Result<Op>);
+      lane.worker.postMessage({ cancel: id } satisfies DiskRequest);
+      reject(abortError(signal));
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      return (await promise) as Result<Op>;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Ends all threads; calls that still run fail. Safe to call twice. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#lanes.map((lane) => this.#drop(lane)));
+  }
+
+  #pickLane(): Lane {
+    const now = performance.now();
+    const free = this.#lanes.find((lane) => !isStuck(lane, now));
+    if (free !== undefined) return free;
+    if (this.#lanes.length < MAX_LANES) return this.#addLane();
+    return this.#lanes.reduce((least, lane) => (lane.calls.size < least.calls.size ? lane : least));
+  }
+
+  #addLane(): Lane {
+    const worker = new Worker(new URL('./disk-worker.ts', import.meta.url), {
+      workerData: this.#settings,
+      // Handles travel between threads: the end of this one must not close them.
+      trackUnmanagedFds: false,
+      resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 },
+    });
+    const lane: Lane = { worker, calls: new Map(), lastAnswerAt: performance.now() };
+    this.#lanes.push(lane);
+    worker.on('message', (answer: DiskAnswer) => this.#settle(lane, answer));
+    worker.on('error', (error) => this.#fail(lane, error));
+    worker.on('exit', () => this.#fail(lane, undefined));
+    this.#endWhenIdle(lane);
+    return lane;
+  }
+
+  #endWhenIdle(lane: Lane): void {
+    const timer = setInterval(() => {
+      if (lane.calls.size > 0 || performance.now() - lane.lastAnswerAt < IDLE_AFTER_MS) return;
+      void this.#drop(lane);
+    }, IDLE_AFTER_MS / 2);
+    timer.unref();
+    lane.worker.once('exit', () => clearInterval(timer));
+  }
+
+  #settle(lane: Lane, { id, result, error }: DiskAnswer): void {
+    const call = lane.calls.get(id);
+    lane.lastAnswerAt = performance.now();
+    lane.calls.delete(id);
+    if (lane.calls.size === 0) lane.worker.unref();
+    if (call === undefined) return;
+    if (error !== undefined) call.reject(new AppError(error.code, error.message, { cause: error.cause }));
+    else if (call.giveUp !== undefined) call.giveUp(result);
+    else call.resolve(result);
+  }
+
+  #fail(lane: Lane, cause: unknown): void {
+    const index = this.#lanes.indexOf(lane);
+    if (index !== -1) this.#lanes.splice(index, 1);
+    for (const call of lane.calls.values()) call.reject(storageError('STORAGE_UNAVAILABLE', cause));
+    lane.calls.clear();
+  }
+
+  async #drop(lane: Lane): Promise<void> {
+    this.#fail(lane, undefined);
+    await lane.worker.terminate();
+  }
+}
+
+/** No answer to anything for a while, with calls waiting. A call that only waits for a sync does not count: its thread answers others. */
+function isStuck({ calls, lastAnswerAt }: Lane, now: number): boolean {
+  const [oldest] = calls.values();
+  return oldest !== undefined && now - Math.max(lastAnswerAt, oldest.startedAt) > STUCK_AFTER_MS;
+}

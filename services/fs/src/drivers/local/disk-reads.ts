@@ -1,0 +1,234 @@
+import fs from 'node:fs';
+import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { type EntryName, isEntryName, type MountPath, sortNames } from '../../driver-contract/paths.ts';
+import type { ByteRange, Space } from '../../driver-contract/storage-driver.ts';
+import { type ConfinedRoot, type HeldFolder, openChildFolder } from './confined-root.ts';
+import { errnoOf } from './errors.ts';
+import { createPace, type Pace } from './pace.ts';
+import { NUMBERS_PER_ENTRY, packEntry, packGone } from './packed-entries.ts';
+import { isBesideName, type TempArea } from './temp-area.ts';
+import { isReservedName } from './temp-names.ts';
+
+/** A folder that changed within this time may change again without a new time on it. */
+const SETTLED_AFTER_MS = 1000;
+
+/** Up to this size a file is read where it is opened, in one turn. */
+const INLINE_BYTES = 64 * 1024;
+
+/** Below this, looking through the handle of the folder is cheaper than checking the way to it twice. */
+const MIN_NAMES_BY_PATH = 6;
+
+/** Names travel between threads as one text; none holds a "/". */
+export interface ListedNames {
+  readonly version: string | undefined;
+  readonly names: string;
+}
+
+export interface OpenedFile {
+  readonly stats: Float64Array;
+  readonly start: number;
+  readonly end: number;
+  /** The wanted bytes, or the handle to read them from, which the receiver closes. */
+  readonly bytes?: Uint8Array;
+  readonly fd?: number;
+}
+
+/** Everything that only looks. Blocks: for a worker thread. */
+export class DiskReads {
+  readonly #root: ConfinedRoot;
+  readonly #temp: TempArea;
+  readonly #showsHidden: boolean;
+
+  constructor(root: ConfinedRoot, temp: TempArea, showsHidden: boolean) {
+    this.#root = root;
+    this.#temp = temp;
+    this.#showsHidden = showsHidden;
+  }
+
+  stat(path: MountPath): Float64Array {
+    const packed = new Float64Array(NUMBERS_PER_ENTRY);
+    const { stats, isLink } = this.#root.stat(path);
+    packEntry(packed, 0, stats, isLink);
+    return packed;
+  }
+
+  /** The names of a folder in byte order, and what is known of the first `statCount` of them. */
+  list(path: MountPath, statCount: number): ListedNames & { stats: Float64Array } {
+    return this.#inFolder(path, (folder) => {
+      const names = this.#readNames(folder);
+      return { version: undefined, names: names.join('/'), stats: this.#statAll(folder, names.slice(0, statCount)) };
+    });
+  }
+
+  /** The names with the places of folders among them; undefined when `knownVersion` still holds. */
+  listNames(path: MountPath, knownVersion: string | undefined): (ListedNames & { folders: Uint32Array }) | undefined {
+    return this.#inFolder(path, (folder) => {
+      const version = versionOf(folder);
+      if (version !== undefined && version === knownVersion) return undefined;
+      const dirents = new Map<string, fs.Dirent>();
+      for (const dirent of fs.readdirSync(folder.prefix, { withFileTypes: true })) {
+        if (this.#isListed(folder, dirent.name)) dirents.set(dirent.name, dirent);
+      }
+      const names = sortNames([...dirents.keys()]);
+      const folders: number[] = [];
+      for (const [index, name] of names.entries()) {
+        const dirent = dirents.get(name);
+        if (dirent !== undefined && this.#isFolder(folder, dirent)) folders.push(index);
+      }
+      return { version, names: names.join('/'), folders: Uint32Array.from(folders) };
+    });
+  }
+
+  statMany(path: MountPath, names: string): Float64Array {
+    return this.#inFolder(path, (folder) => this.#statAll(folder, names === '' ? [] : names.split('/')));
+  }
+
+  open(path: MountPath, range: ByteRange | undefined): OpenedFile {
+    const { fd, stats } = this.#root.openFile(path);
+    let isHandedOver = false;
+    try {
+      const packed = new Float64Array(NUMBERS_PER_ENTRY);
+      packEntry(packed, 0, stats, false);
+      const { start, end } = resolveRange(range, stats.size);
+      if (end - start > INLINE_BYTES) {
+        isHandedOver = true;
+        return { stats: packed, start, end, fd };
+      }
+      const bytes = new Uint8Array(Math.max(0, end - start));
+      const readBytes = bytes.byteLength === 0 ? 0 : fs.readSync(fd, bytes, 0, bytes.byteLength, start);
+      return { stats: packed, start, end, bytes: bytes.subarray(0, readBytes) };
+    } finally {
+      if (!isHandedOver) fs.closeSync(fd);
+    }
+  }
+
+  /** What all files below a folder hold together, in bytes. Links count as nothing. */
+  async addUp(path: MountPath, signal: AbortSignal): Promise<number> {
+    const folder = this.#root.holdFolder(path);
+    try {
+      return await addUpFolder(Buffer.from(folder.prefix), createPace(signal));
+    } finally {
+      folder.close();
+    }
+  }
+
+  space(): Space {
+    const { bsize, blocks, bavail } = fs.statfsSync(this.#root.rootPath);
+    return { totalBytes: bsize * blocks, freeBytes: bsize * bavail };
+  }
+
+  #inFolder<Result>(path: MountPath, look: (folder: HeldFolder) => Result): Result {
+    const folder = this.#root.holdFolder(path);
+    try {
+      const result = look(folder);
+      folder.recheck();
+      return result;
+    } finally {
+      folder.close();
+    }
+  }
+
+  #readNames(folder: HeldFolder): EntryName[] {
+    return sortNames(fs.readdirSync(folder.prefix).filter((name): name is EntryName => this.#isListed(folder, name)));
+  }
+
+  /** Left out: what no path can name, our own files, and hidden ones unless they are shown. */
+  #isListed(folder: HeldFolder, name: string): boolean {
+    if (name.startsWith('.')) {
+      if (isReservedName(name)) {
+        if (isBesideName(name)) void this.#temp.sweepOne(folder, name);
+        return false;
+      }
+      if (!this.#showsHidden) return false;
+    }
+    return isEntryName(name);
+  }
+
+  #isFolder(folder: HeldFolder, dirent: fs.Dirent): boolean {
+    if (dirent.isDirectory()) return true;
+    if (dirent.isFile()) return false;
+    const place = folder.prefix + dirent.name;
+    if (dirent.isSymbolicLink()) return this.#root.statTarget(place)?.isDirectory() ?? false;
+    return fs.lstatSync(place, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  }
+
+  /**
+   * By plain path an entry costs less than half of what it costs through the handle of its folder. That is safe while no name on the way
+   * to the folder is exchanged, which the times of change of the folders above it tell, unless they are too young.
+   */
+  #statAll(folder: HeldFolder, names: readonly string[]): Float64Array {
+    if (names.length >= MIN_NAMES_BY_PATH) {
+      const settledBefore = Date.now() - SETTLED_AFTER_MS;
+      const stamp = this.#stamp(folder, settledBefore);
+      if (stamp !== undefined) {
+        const prefix = folder.realPath.endsWith('/') ? folder.realPath : `${folder.realPath}/`;
+        const packed = this.#statEach(prefix, folder.prefix, names);
+        if (this.#stamp(folder, settledBefore) === stamp) return packed;
+      }
+    }
+    return this.#statEach(folder.prefix, folder.prefix, names);
+  }
+
+  #stamp(folder: HeldFolder, settledBefore: number): string | undefined {
+    try {
+      return this.#root.chainStamp(folder.realPath, settledBefore);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #statEach(prefix: string, heldPrefix: string, names: readonly string[]): Float64Array {
+    const packed = new Float64Array(names.length * NUMBERS_PER_ENTRY);
+    let at = 0;
+    for (const name of names) {
+      const stats = lstatOrGone(prefix + name);
+      if (stats === undefined) packGone(packed, at);
+      else if (stats.isSymbolicLink()) packEntry(packed, at, this.#root.statTarget(heldPrefix + name) ?? stats, true);
+      else packEntry(packed, at, stats, false);
+      at += NUMBERS_PER_ENTRY;
+    }
+    return packed;
+  }
+}
+
+function lstatOrGone(place: string): fs.Stats | undefined {
+  try {
+    return fs.lstatSync(place, { throwIfNoEntry: false });
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === 'EACCES' || errno === 'ENAMETOOLONG' || errno === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+function versionOf(folder: HeldFolder): string | undefined {
+  const { dev, ino, mtimeNs, ctimeNs, ctimeMs } = fs.statSync(folder.prefix, { bigint: true });
+  return Number(ctimeMs) > Date.now() - SETTLED_AFTER_MS ? undefined : `${dev}-${ino}-${mtimeNs}-${ctimeNs}`;
+}
+
+async function addUpFolder(prefix: Buffer, pace: Pace): Promise<number> {
+  let sum = 0;
+  for (const name of fs.readdirSync(prefix, { encoding: 'buffer' })) {
+    await pace.step();
+    const place = Buffer.concat([prefix, name]);
+    const stats = fs.lstatSync(place, { throwIfNoEntry: false });
+    if (stats?.isFile()) sum += stats.size;
+    else if (stats?.isDirectory()) sum += await addUpChild(place, pace);
+  }
+  return sum;
+}
+
+/** A folder that is gone or closed to us counts as nothing. */
+async function addUpChild(place: Buffer, pace: Pace): Promise<number> {
+  try {
+    const { fd, prefix } = openChildFolder(place);
+    try {
+      return await addUpFolder(prefix, pace);
+    } finally {
+      fs.closeSync(fd);
+    }
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return 0;
+  }
+}

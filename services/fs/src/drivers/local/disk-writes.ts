@@ -1,0 +1,248 @@
+import fs from 'node:fs';
+import { type MountPath, parentPath } from '../../driver-contract/paths.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
+import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
+import { errnoOf, toAppError } from './errors.ts';
+import { NUMBERS_PER_ENTRY, packEntry } from './packed-entries.ts';
+import { placeExclusively, placeFolderExclusively } from './place-entry.ts';
+import type { RecycleBin } from './recycle-bin.ts';
+import { removeTree } from './remove-tree.ts';
+import { syncFolder, syncHandle } from './sync-folder.ts';
+import type { TempArea, TempRef } from './temp-area.ts';
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
+const PERMISSION_BITS = 0o777;
+
+export interface BegunWrite {
+  readonly temp: TempRef;
+  /** Open for writing; `publish` or the receiver closes it. */
+  readonly fd: number;
+}
+
+/** An existing entry, or a name that is free, in a folder that is held. */
+interface Target {
+  readonly folder: HeldFolder;
+  readonly folderPath: MountPath;
+  readonly name: string;
+  readonly place: string;
+  readonly existing: fs.Stats | undefined;
+}
+
+/** Everything that changes names. What blocks is short; waiting for the disk to sync is not blocking. For a worker thread. */
+export class DiskWrites {
+  readonly #root: ConfinedRoot;
+  readonly #temp: TempArea;
+  readonly #folderMode: number;
+  readonly #bin: RecycleBin | undefined;
+
+  constructor(root: ConfinedRoot, temp: TempArea, folderMode: number, bin: RecycleBin | undefined) {
+    this.#root = root;
+    this.#temp = temp;
+    this.#folderMode = folderMode;
+    this.#bin = bin;
+  }
+
+  /** Makes missing parents and, with `make`, a temporary file that `publish` can give the name `path`. */
+  async beginWrite(path: MountPath, overwrite: boolean, make = createFile): Promise<BegunWrite> {
+    if (path === '/') throw storageError(overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
+    await this.#makeFolders(parentPath(path));
+    return this.#withTarget(path, overwrite, ({ folder, folderPath }) => {
+      const { ref, made } = this.#temp.create(folder, folderPath, make);
+      return { temp: ref, fd: made };
+    });
+  }
+
+  /** Gives a finished temporary file its name, durably. Closes `fd` in any case. */
+  async publish(temp: TempRef, fd: number, path: MountPath, overwrite: boolean): Promise<Float64Array> {
+    try {
+      return await this.#withTarget(path, overwrite, async (target) => {
+        if (target.existing !== undefined) keepOwnership(fd, target.existing);
+        await syncHandle(fd);
+        const packed = new Float64Array(NUMBERS_PER_ENTRY);
+        packEntry(packed, 0, fs.fstatSync(fd), false);
+        await this.#temp.at(temp, async (place) => {
+          if (overwrite) fs.renameSync(place, target.place);
+          else placeExclusively(place, target.place);
+        });
+        await syncFolder(target.folder);
+        return packed;
+      });
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+
+  async makeDirectory(path: MountPath): Promise<Float64Array> {
+    try {
+      await this.#makeFolders(path);
+    } catch (error) {
+      if (toAppError(error).code === 'NOT_A_DIRECTORY' && this.#isThere(path)) throw storageError('ENTRY_EXISTS', error);
+      throw error;
+    }
+    const packed = new Float64Array(NUMBERS_PER_ENTRY);
+    const { stats, isLink } = this.#root.stat(path);
+    packEntry(packed, 0, stats, isLink);
+    return packed;
+  }
+
+  async remove(path: MountPath, recursive: boolean, signal: AbortSignal): Promise<void> {
+    const { folder, name } = this.#root.holdParent(path);
+    try {
+      const place = folder.prefix + name;
+      const stats = fs.lstatSync(place);
+      folder.recheck();
+      if (this.#bin?.takes(folder.realPath, name)) {
+        if (stats.isDirectory() && !recursive && fs.readdirSync(place).length > 0) throw storageError('DIRECTORY_NOT_EMPTY');
+        this.#bin.take(place, name);
+      } else if (!stats.isDirectory()) fs.unlinkSync(place);
+      else if (recursive) await removeTree(place, signal);
+      else fs.rmdirSync(place);
+      await syncFolder(folder);
+    } finally {
+      folder.close();
+    }
+  }
+
+  async rename(from: MountPath, to: MountPath, overwrite: boolean): Promise<Float64Array> {
+    const source = this.#root.holdParent(from);
+    try {
+      const sourcePlace = source.folder.prefix + source.name;
+      const stats = fs.lstatSync(sourcePlace);
+      const target = this.#root.holdParent(to);
+      try {
+        const place = target.folder.prefix + target.name;
+        const isSame = source.folder.realPath === target.folder.realPath && source.name === target.name;
+        const sourceReal = joined(source.folder, source.name);
+        if (!isSame && stats.isDirectory() && isBelow(sourceReal, joined(target.folder, target.name)))
+          throw storageError('INVALID_ARGUMENT');
+        if (!isSame) moveTo(sourcePlace, stats, place, overwrite);
+        target.folder.recheck();
+        source.folder.recheck();
+        await syncFolder(target.folder);
+        if (source.folder.realPath !== target.folder.realPath) await syncFolder(source.folder);
+        const packed = new Float64Array(NUMBERS_PER_ENTRY);
+        const placed = fs.lstatSync(place);
+        const isLink = placed.isSymbolicLink();
+        packEntry(packed, 0, isLink ? (this.#root.statTarget(place) ?? placed) : placed, isLink);
+        return packed;
+      } finally {
+        target.folder.close();
+      }
+    } finally {
+      source.folder.close();
+    }
+  }
+
+  /**
+   * Finds the place that content for `path` goes to. A link counts as its target; one without a target inside the root is refused.
+   */
+  async #withTarget<Result>(path: MountPath, overwrite: boolean, use: (target: Target) => Result | Promise<Result>): Promise<Result> {
+    const { folder, name } = this.#root.holdParent(path);
+    try {
+      const place = folder.prefix + name;
+      const existing = fs.lstatSync(place, { throwIfNoEntry: false });
+      if (existing !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
+      if (existing?.isSymbolicLink()) {
+        const real = this.#root.findTarget(place);
+        if (real === undefined) throw storageError('PERMISSION_DENIED');
+        if (real !== path) return await this.#withTarget(real, overwrite, use);
+      }
+      if (existing?.isDirectory()) throw storageError('IS_A_DIRECTORY');
+      if (existing !== undefined && !existing.isFile()) throw storageError('UNSUPPORTED_OPERATION');
+      const result = await use({ folder, folderPath: parentPath(path), name, place, existing });
+      folder.recheck();
+      return result;
+    } finally {
+      folder.close();
+    }
+  }
+
+  /** Makes a folder and what is missing above it, each durable. */
+  async #makeFolders(path: MountPath): Promise<void> {
+    if (this.#isFolder(path)) return;
+    await this.#makeFolders(parentPath(path));
+    const { folder, name } = this.#root.holdParent(path);
+    try {
+      fs.mkdirSync(folder.prefix + name, this.#folderMode);
+      folder.recheck();
+      await syncFolder(folder);
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST') throw error;
+      // Somebody was faster, or it is a link that leads nowhere.
+      if (!this.#isFolder(path)) throw storageError('NOT_A_DIRECTORY', error);
+    } finally {
+      folder.close();
+    }
+  }
+
+  #isThere(path: MountPath): boolean {
+    try {
+      this.#root.stat(path);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #isFolder(path: MountPath): boolean {
+    try {
+      this.#root.holdFolder(path).close();
+      return true;
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return false;
+      throw error;
+    }
+  }
+}
+
+/** A new file with the mode that the umask leaves. @throws EEXIST */
+export function createFile(place: string | Buffer): number {
+  return fs.openSync(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666);
+}
+
+function moveTo(from: string, stats: fs.Stats, to: string, overwrite: boolean): void {
+  const existing = fs.lstatSync(to, { throwIfNoEntry: false });
+  if (existing !== undefined && existing.ino === stats.ino && existing.dev === stats.dev) {
+    // Two names of one file, for which rename does nothing; or one name in two cases where case does not count.
+    if (!overwrite && stats.nlink > 1) throw storageError('ENTRY_EXISTS');
+    if (stats.nlink > 1 && !stats.isDirectory()) fs.unlinkSync(from);
+    else fs.renameSync(from, to);
+    return;
+  }
+  if (existing !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
+  if (existing !== undefined && existing.isDirectory() !== stats.isDirectory()) {
+    throw storageError(existing.isDirectory() ? 'IS_A_DIRECTORY' : 'NOT_A_DIRECTORY');
+  }
+  if (overwrite) renameOver(from, to);
+  else if (stats.isDirectory()) placeFolderExclusively(from, to);
+  else placeExclusively(from, to);
+}
+
+function renameOver(from: string, to: string): void {
+  try {
+    fs.renameSync(from, to);
+  } catch (error) {
+    throw errnoOf(error) === 'EEXIST' ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
+  }
+}
+
+/** The new file takes the mode of the one it replaces, and its owner where we may give files away. */
+function keepOwnership(fd: number, replaced: fs.Stats): void {
+  const { uid, gid } = fs.fstatSync(fd);
+  if (uid !== replaced.uid || gid !== replaced.gid) {
+    try {
+      fs.fchownSync(fd, replaced.uid, replaced.gid);
+    } catch (error) {
+      if (errnoOf(error) !== 'EPERM' && errnoOf(error) !== 'EINVAL') throw error;
+    }
+  }
+  fs.fchmodSync(fd, replaced.mode & PERMISSION_BITS);
+}
+
+function joined(folder: HeldFolder, name: string): string {
+  return folder.realPath === '/' ? `/${name}` : `${folder.realPath}/${name}`;
+}
+
+function isBelow(folder: string, place: string): boolean {
+  return place.startsWith(`${folder}/`);
+}

@@ -1,0 +1,223 @@
+import fs from 'node:fs';
+import { promisify } from 'node:util';
+import { baseName, childPath, type EntryName, type MountPath, ROOT_NAME } from '../../driver-contract/paths.ts';
+import type {
+  ByteRange,
+  CallOptions,
+  DriverTraits,
+  Entry,
+  FileContent,
+  NameListing,
+  PlaceOptions,
+  RemoveOptions,
+  Space,
+  StorageDriver,
+  WriteOptions,
+} from '../../driver-contract/storage-driver.ts';
+import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import type { LocalSettings } from './config.ts';
+import { DiskPool } from './disk-pool.ts';
+import { toAppError } from './errors.ts';
+import { fileContent, inlineContent } from './file-content.ts';
+import { NUMBERS_PER_ENTRY, unpackEntry } from './packed-entries.ts';
+import { pumpContent } from './pump-content.ts';
+import type { TempRef } from './temp-area.ts';
+import { isReservedPath } from './temp-names.ts';
+
+/** So many entries are looked at in one turn of the worker: a few milliseconds. */
+const ENTRIES_PER_TURN = 1000;
+
+const setTimes = promisify(fs.futimes);
+const closeHandle = promisify(fs.close);
+
+/** A folder of this machine. Metadata is the workers' business, bytes of files flow through this thread. README tells the whole. */
+export class LocalDriver implements StorageDriver {
+  readonly traits: DriverTraits = {
+    caseSensitive: process.platform === 'linux',
+    keepsEmptyDirectories: true,
+    modTimeStepMs: 1,
+    maxNameBytes: 255,
+    hashes: [],
+  };
+  readonly #disk: DiskPool;
+  readonly #addsUpFolders: boolean;
+
+  private constructor(disk: DiskPool, addsUpFolders: boolean) {
+    this.#disk = disk;
+    this.#addsUpFolders = addsUpFolders;
+  }
+
+  /** @throws AppError, for the admin: `root folder <path> not exists` */
+  static async open(settings: LocalSettings, { signal }: CallOptions): Promise<LocalDriver> {
+    const disk = new DiskPool(settings);
+    try {
+      await disk.start(signal);
+    } catch (error) {
+      await disk.close();
+      throw error;
+    }
+    return new LocalDriver(disk, settings.addsUpFolders);
+  }
+
+  async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+    checkReachable(path);
+    return this.#finish(path, await this.#disk.call('stat', [path], signal), signal);
+  }
+
+  async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
+    checkReachable(directory);
+    const listed = await this.#disk.call('list', [directory, ENTRIES_PER_TURN], signal);
+    const names = splitNames(listed.names);
+    for (let from = 0; from < names.length; from += ENTRIES_PER_TURN) {
+      const turn = names.slice(from, from + ENTRIES_PER_TURN);
+      const packed = from === 0 ? listed.stats : await this.#disk.call('statMany', [directory, turn.join('/')], signal);
+      for (const entry of unpackAll(turn, packed)) {
+        throwIfAborted(signal);
+        yield this.#addsUpFolders ? await this.#withSize(entry, childPath(directory, entry.name), signal) : entry;
+      }
+    }
+  }
+
+  async listNames(directory: MountPath, knownVersion: string | undefined, { signal }: CallOptions = {}): Promise<NameListing | undefined> {
+    checkReachable(directory);
+    const listed = await this.#disk.call('listNames', [directory, knownVersion], signal);
+    if (listed === undefined) return undefined;
+    const names = splitNames(listed.names);
+    const directories = new Set<EntryName>();
+    for (const index of listed.folders) {
+      const name = names[index];
+      if (name !== undefined) directories.add(name);
+    }
+    return { version: listed.version, names, directories };
+  }
+
+  async statMany(directory: MountPath, names: readonly EntryName[], { signal }: CallOptions = {}): Promise<Entry[]> {
+    checkReachable(directory);
+    const reachable = names.filter((name) => !isReservedPath(`/${name}`));
+    const entries: Entry[] = [];
+    for (let from = 0; from < reachable.length || from === 0; from += ENTRIES_PER_TURN) {
+      const turn = reachable.slice(from, from + ENTRIES_PER_TURN);
+      entries.push(...unpackAll(turn, await this.#disk.call('statMany', [directory, turn.join('/')], signal)));
+    }
+    if (!this.#addsUpFolders) return entries;
+    const sized: Entry[] = [];
+    for (const entry of entries) sized.push(await this.#withSize(entry, childPath(directory, entry.name), signal));
+    return sized;
+  }
+
+  async read(file: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
+    checkReachable(file);
+    const opened = await this.#disk.call('open', [file, range], signal, ({ fd }) => {
+      if (fd !== undefined) fs.close(fd, () => undefined);
+    });
+    const entry = unpackOne(file, opened.stats);
+    const { fd, bytes, start, end } = opened;
+    if (fd !== undefined) return fileContent(entry, fd, start, end, signal);
+    return inlineContent(entry, bytes ?? new Uint8Array());
+  }
+
+  async write(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
+    checkUnreserved(file);
+    const { signal, overwrite, modifiedAt } = options;
+    const { temp, fd } = await this.#disk.call('beginWrite', [file, overwrite], signal, (late) => void this.#discard(late.temp, late.fd));
+    try {
+      await pumpContent(fd, verifiedContent(content, options));
+      if (modifiedAt !== undefined) await setTimes(fd, new Date(), modifiedAt);
+      throwIfAborted(signal);
+    } catch (error) {
+      await this.#discard(temp, fd);
+      throw isSystemError(error) ? toAppError(error) : error;
+    }
+    try {
+      // Not to be aborted: whether the file has its name would then be unknown. `publish` closes the handle.
+      return unpackOne(file, await this.#disk.call('publish', [temp, fd, file, overwrite]));
+    } catch (error) {
+      await this.#discard(temp, undefined);
+      throw error;
+    }
+  }
+
+  async makeDirectory(directory: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+    checkUnreserved(directory);
+    return this.#finish(directory, await this.#disk.call('makeDirectory', [directory], signal), signal);
+  }
+
+  async remove(path: MountPath, { signal, recursive }: RemoveOptions): Promise<void> {
+    checkReachable(path);
+    await this.#disk.call('remove', [path, recursive], signal);
+  }
+
+  async rename(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
+    checkReachable(from);
+    checkUnreserved(to);
+    return this.#finish(to, await this.#disk.call('rename', [from, to, overwrite], signal), signal);
+  }
+
+  async copy(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
+    checkReachable(from);
+    checkUnreserved(to);
+    return this.#finish(to, await this.#disk.call('copy', [from, to, overwrite], signal), signal);
+  }
+
+  async space({ signal }: CallOptions = {}): Promise<Space> {
+    return this.#disk.call('space', [], signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#disk.close();
+  }
+
+  async #finish(path: MountPath, packed: Float64Array, signal: AbortSignal | undefined): Promise<Entry> {
+    const entry = unpackOne(path, packed);
+    return this.#addsUpFolders ? this.#withSize(entry, path, signal) : entry;
+  }
+
+  async #withSize(entry: Entry, path: MountPath, signal: AbortSignal | undefined): Promise<Entry> {
+    if (!entry.isDirectory || entry.isLink) return entry;
+    return { ...entry, sizeBytes: await this.#disk.call('addUp', [path], signal) };
+  }
+
+  /** Takes a write back. Its own failure changes nothing: what stays is removed when the storage is opened after this process ended. */
+  async #discard(temp: TempRef, fd: number | undefined): Promise<void> {
+    try {
+      if (fd !== undefined) await closeHandle(fd);
+      await this.#disk.call('discard', [temp]);
+    } catch {
+      // The error that led here is the one to tell.
+    }
+  }
+}
+
+/** Our own files are not there for callers. */
+function checkReachable(path: MountPath): void {
+  if (isReservedPath(path)) throw storageError('ENTRY_NOT_FOUND');
+}
+
+function checkUnreserved(path: MountPath): void {
+  if (isReservedPath(path)) throw storageError('PERMISSION_DENIED');
+}
+
+function splitNames(names: string): EntryName[] {
+  // The worker lists only what is an EntryName.
+  return names === '' ? [] : (names.split('/') as EntryName[]);
+}
+
+function unpackOne(path: MountPath, packed: Float64Array): Entry {
+  const entry = unpackEntry(baseName(path) ?? ROOT_NAME, packed, 0);
+  if (entry === undefined) throw storageError('ENTRY_NOT_FOUND');
+  return entry;
+}
+
+function unpackAll(names: readonly EntryName[], packed: Float64Array): Entry[] {
+  const entries: Entry[] = [];
+  for (const [index, name] of names.entries()) {
+    const entry = unpackEntry(name, packed, index * NUMBERS_PER_ENTRY);
+    if (entry !== undefined) entries.push(entry);
+  }
+  return entries;
+}
+
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && 'errno' in error;
+}

@@ -1,0 +1,50 @@
+import { AppError } from '@wharf/errors';
+import { type StorageErrorCode, storageError } from '../../driver-contract/storage-error.ts';
+
+/** What the system says about a file, in our terms. Anything else is INTERNAL. */
+const CODE_OF_ERRNO: ReadonlyMap<string, StorageErrorCode> = new Map(
+  Object.entries({
+    ENOENT: 'ENTRY_NOT_FOUND',
+    ELOOP: 'ENTRY_NOT_FOUND',
+    ENOTDIR: 'NOT_A_DIRECTORY',
+    EISDIR: 'IS_A_DIRECTORY',
+    EEXIST: 'ENTRY_EXISTS',
+    ENOTEMPTY: 'DIRECTORY_NOT_EMPTY',
+    EACCES: 'PERMISSION_DENIED',
+    EPERM: 'PERMISSION_DENIED',
+    EROFS: 'STORAGE_READ_ONLY',
+    ENOSPC: 'QUOTA_EXCEEDED',
+    EDQUOT: 'QUOTA_EXCEEDED',
+    EFBIG: 'QUOTA_EXCEEDED',
+    ENAMETOOLONG: 'INVALID_ARGUMENT',
+    EINVAL: 'INVALID_ARGUMENT',
+    EILSEQ: 'INVALID_ARGUMENT',
+    EXDEV: 'UNSUPPORTED_OPERATION',
+    ENOTSUP: 'UNSUPPORTED_OPERATION',
+    EOPNOTSUPP: 'UNSUPPORTED_OPERATION',
+    EBUSY: 'FAILED_PRECONDITION',
+    ETXTBSY: 'FAILED_PRECONDITION',
+    EIO: 'STORAGE_UNAVAILABLE',
+    ESTALE: 'STORAGE_UNAVAILABLE',
+    ENODEV: 'STORAGE_UNAVAILABLE',
+    ENXIO: 'STORAGE_UNAVAILABLE',
+    ENOMEM: 'STORAGE_UNAVAILABLE',
+    EMFILE: 'STORAGE_UNAVAILABLE',
+    ENFILE: 'STORAGE_UNAVAILABLE',
+    ETIMEDOUT: 'STORAGE_UNAVAILABLE',
+    EHOSTDOWN: 'STORAGE_UNAVAILABLE',
+    ENOTCONN: 'STORAGE_UNAVAILABLE',
+  } as const),
+);
+
+/** The text of the system names paths of the disk: it goes into the cause and no further. */
+export function toAppError(error: unknown): AppError {
+  if (AppError.is(error)) return error;
+  const code = errnoOf(error);
+  return storageError((code === undefined ? undefined : CODE_OF_ERRNO.get(code)) ?? 'INTERNAL', error);
+}
+
+/** `ENOENT` and the like; undefined for what is no error of the system. */
+export function errnoOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,117 @@
+import fs from 'node:fs';
+import type { Entry, FileContent } from '../../driver-contract/storage-driver.ts';
+import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { toAppError } from './errors.ts';
+
+/** One read for so many bytes: below it the calls cost more than the bytes, above it nothing is gained. README has the figures. */
+const CHUNK_BYTES = 1024 * 1024;
+
+/**
+ * The bytes [start, end) of an open file. Owns the handle: it is closed at the end, on failure, when the loop is left and when the signal
+ * aborts. One chunk is read ahead while the receiver works on the one before.
+ */
+export function fileContent(entry: Entry, fd: number, start: number, end: number, signal: AbortSignal | undefined): FileContent {
+  const reader = new FileReader(fd, start, end, signal);
+  return { entry, [Symbol.asyncIterator]: () => reader };
+}
+
+/** Content that is here already. */
+export function inlineContent(entry: Entry, bytes: Uint8Array): FileContent {
+  return {
+    entry,
+    async *[Symbol.asyncIterator]() {
+      if (bytes.byteLength > 0) yield bytes;
+    },
+  };
+}
+
+class FileReader implements AsyncIterator<Uint8Array, undefined> {
+  readonly #fd: number;
+  readonly #end: number;
+  readonly #signal: AbortSignal | undefined;
+  #position: number;
+  #ahead: Promise<Uint8Array> | undefined;
+  #isClosing = false;
+  #onAbort = () => void this.return();
+
+  constructor(fd: number, start: number, end: number, signal: AbortSignal | undefined) {
+    this.#fd = fd;
+    this.#position = start;
+    this.#end = end;
+    this.#signal = signal;
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    try {
+      throwIfAborted(this.#signal);
+      if (this.#isClosing) return { done: true, value: undefined };
+      const pending = this.#ahead ?? this.#readNext();
+      this.#ahead = undefined;
+      if (pending === undefined) return await this.return();
+      const chunk = await this.#orAborted(pending);
+      if (chunk.byteLength === 0) throw storageError('CONTENT_CORRUPT', 'the file has become shorter');
+      this.#ahead = this.#readNext();
+      return { done: false, value: chunk };
+    } catch (error) {
+      await this.return();
+      throw toAppError(error);
+    }
+  }
+
+  /** Closes the handle once the system has let go of it. */
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    if (!this.#isClosing) {
+      this.#isClosing = true;
+      this.#signal?.removeEventListener('abort', this.#onAbort);
+      const close = () => fs.close(this.#fd, () => undefined);
+      if (this.#reading === undefined) close();
+      else this.#reading.then(close, close);
+    }
+    return { done: true, value: undefined };
+  }
+
+  #reading: Promise<Uint8Array> | undefined;
+
+  #readNext(): Promise<Uint8Array> | undefined {
+    const lengthBytes = Math.min(CHUNK_BYTES, this.#end - this.#position);
+    if (lengthBytes <= 0 || this.#isClosing) return undefined;
+    const reading = readChunk(this.#fd, this.#position, lengthBytes).finally(() => {
+      if (this.#reading === reading) this.#reading = undefined;
+    });
+    // Whoever asks for this chunk gets its failure; nobody may ask.
+    reading.catch(() => undefined);
+    this.#reading = reading;
+    this.#position += lengthBytes;
+    return reading;
+  }
+
+  async #orAborted(reading: Promise<Uint8Array>): Promise<Uint8Array> {
+    const signal = this.#signal;
+    if (signal === undefined) return reading;
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+    const onAbort = () => reject(abortError(signal));
+    signal.addEventListener('abort', onAbort, { once: true });
+    reading.then(resolve, reject);
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+}
+
+/** All the bytes asked for, or fewer where the file ends. */
+function readChunk(fd: number, position: number, lengthBytes: number): Promise<Uint8Array> {
+  const buffer = Buffer.allocUnsafeSlow(lengthBytes);
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+  const readFrom = (filled: number) => {
+    fs.read(fd, buffer, filled, lengthBytes - filled, position + filled, (error, readBytes) => {
+      if (error !== null) reject(error);
+      else if (readBytes === 0 || filled + readBytes === lengthBytes) resolve(buffer.subarray(0, filled + readBytes));
+      else readFrom(filled + readBytes);
+    });
+  };
+  readFrom(0);
+  return promise;
+}

@@ -1,0 +1,11 @@
+import { defineDriver } from '../../driver-contract/define-driver.ts';
+import { localConfigSchema, localSettings } from './config.ts';
+import { LocalDriver } from './driver.ts';
+
+export const localDriver = defineDriver({
+  name: 'Local',
+  label: 'Local folder',
+  config: { local_sort: true, only_local: true, only_proxy: true, no_cache: true, default_root: '/' },
+  configSchema: localConfigSchema,
+  open: (config, options) => LocalDriver.open(localSettings(config), options),
+});

@@ -1,0 +1,38 @@
+import type { Stats } from 'node:fs';
+import type { EntryName } from '../../driver-contract/paths.ts';
+import type { Entry } from '../../driver-contract/storage-driver.ts';
+
+/** Entries cross threads as numbers, five each: kind, is a link, size in bytes, modified and created in milliseconds (0 = unknown). */
+export const NUMBERS_PER_ENTRY = 5;
+
+const GONE = 0;
+const FILE = 1;
+const FOLDER = 2;
+
+export function packEntry(packed: Float64Array, at: number, stats: Stats, isLink: boolean): void {
+  packed[at] = stats.isDirectory() ? FOLDER : FILE;
+  packed[at + 1] = isLink ? 1 : 0;
+  // A link without a target shows its own size, everything that is neither file nor link shows none.
+  packed[at + 2] = stats.isFile() || stats.isSymbolicLink() ? stats.size : 0;
+  packed[at + 3] = stats.mtimeMs;
+  packed[at + 4] = stats.birthtimeMs;
+}
+
+export function packGone(packed: Float64Array, at: number): void {
+  packed[at] = GONE;
+}
+
+/** The entry at this place; undefined for one that is gone. */
+export function unpackEntry(name: EntryName, packed: Float64Array, at: number): Entry | undefined {
+  const kind = packed[at];
+  if (kind === undefined || kind === GONE) return undefined;
+  const createdMs = packed[at + 4] ?? 0;
+  return {
+    name,
+    isDirectory: kind === FOLDER,
+    sizeBytes: packed[at + 2] ?? 0,
+    modifiedAt: new Date(Math.round(packed[at + 3] ?? 0)),
+    ...(createdMs > 0 ? { createdAt: new Date(Math.round(createdMs)) } : {}),
+    ...(packed[at + 1] === 1 ? { isLink: true } : {}),
+  };
+}

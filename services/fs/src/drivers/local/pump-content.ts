@@ -1,0 +1,65 @@
+import fs from 'node:fs';
+import { promisify } from 'node:util';
+
+/** Chunks from a socket are small: so many bytes are written at once. At most twice as many wait here. */
+const BATCH_BYTES = 1024 * 1024;
+
+const writeBatch = promisify(fs.writev);
+
+/** Writes content to an open file from its start. While one batch is on its way to the disk, the next is taken in. */
+export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>): Promise<void> {
+  let position = 0;
+  let batch: Uint8Array[] = [];
+  let batchBytes = 0;
+  let onItsWay: Promise<void> | undefined;
+
+  const send = async () => {
+    await onItsWay;
+    onItsWay = writeAll(fd, batch, position);
+    // Its failure is met at the next turn.
+    onItsWay.catch(() => undefined);
+    position += batchBytes;
+    batch = [];
+    batchBytes = 0;
+  };
+
+  try {
+    for await (const chunk of content) {
+      batch.push(chunk);
+      batchBytes += chunk.byteLength;
+      if (batchBytes >= BATCH_BYTES) await send();
+    }
+    if (batchBytes > 0) await send();
+    await onItsWay;
+  } finally {
+    // The caller closes the handle next.
+    await onItsWay?.catch(() => undefined);
+  }
+}
+
+async function writeAll(fd: number, batch: Uint8Array[], position: number): Promise<void> {
+  let rest = batch;
+  let at = position;
+  while (rest.length > 0) {
+    const writtenBytes = await writeOnce(fd, rest, at);
+    at += writtenBytes;
+    rest = without(rest, writtenBytes);
+  }
+}
+
+async function writeOnce(fd: number, batch: Uint8Array[], position: number): Promise<number> {
+  const { bytesWritten } = await writeBatch(fd, batch, position);
+  return bytesWritten;
+}
+
+/** What is left of a batch after its first bytes were written. */
+function without(batch: Uint8Array[], writtenBytes: number): Uint8Array[] {
+  let skip = writtenBytes;
+  const first = batch.findIndex((chunk) => {
+    if (skip < chunk.byteLength) return true;
+    skip -= chunk.byteLength;
+    return false;
+  });
+  const [head, ...tail] = first === -1 ? [] : batch.slice(first);
+  return head === undefined ? [] : [head.subarray(skip), ...tail];
+}

@@ -1,0 +1,30 @@
+import fs from 'node:fs';
+import { promisify } from 'node:util';
+import type { HeldFolder } from './confined-root.ts';
+import { errnoOf } from './errors.ts';
+
+const { O_RDONLY, O_DIRECTORY } = fs.constants;
+
+/** What file systems say that cannot sync a folder alone. */
+const NOT_SYNCED = new Set(['EINVAL', 'ENOTSUP', 'EPERM', 'EBADF']);
+
+/** Makes what was written to an open file durable. Waits without blocking the thread. */
+export const syncHandle = promisify(fs.fsync);
+
+/** Makes what happened to the names of a folder durable, where the system can. */
+export async function syncFolder(folder: HeldFolder): Promise<void> {
+  let fd: number;
+  try {
+    fd = fs.openSync(folder.prefix, O_RDONLY | O_DIRECTORY);
+  } catch {
+    // A folder that may be written but not read cannot be synced alone.
+    return;
+  }
+  try {
+    await syncHandle(fd);
+  } catch (error) {
+    if (!NOT_SYNCED.has(errnoOf(error) ?? '')) throw error;
+  } finally {
+    fs.closeSync(fd);
+  }
+}

@@ -1,0 +1,175 @@
+import fs from 'node:fs';
+import { MOUNT_ROOT, type MountPath } from '../../driver-contract/paths.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
+import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
+import { errnoOf } from './errors.ts';
+import { removeTree } from './remove-tree.ts';
+import { currentOwner, isAbandoned, isReservedName, newBesideName, newTempName, TEMP_FOLDER, type TempOwner } from './temp-names.ts';
+
+/** Names a temporary entry across threads. */
+export interface TempRef {
+  /** The folder it lies in, when that is not the one below the root. */
+  readonly besideIn?: MountPath;
+  readonly name: string;
+}
+
+const SWEEP_EVERY_MS = 60 * 60 * 1000;
+const MAX_TRIES = 50;
+
+/** Where files are put together before they get their name. Everything in it carries the name of its owner, see `temp-names.ts`. */
+export class TempArea {
+  readonly #root: ConfinedRoot;
+  readonly #owner: TempOwner = currentOwner();
+  #nextSweepAt = Date.now() + SWEEP_EVERY_MS;
+
+  constructor(root: ConfinedRoot) {
+    this.#root = root;
+  }
+
+  /**
+   * Makes a temporary entry that can be renamed into `target`: below the root when both are on one file system, else in `target` itself.
+   * `make` gets its place on the disk and must fail when something is there.
+   */
+  create<Made>(target: HeldFolder, targetPath: MountPath, make: (place: string) => Made): { ref: TempRef; made: Made } {
+    if (Date.now() > this.#nextSweepAt) {
+      this.#nextSweepAt = Date.now() + SWEEP_EVERY_MS;
+      void this.sweep();
+    }
+    const area = this.#isOnRootMount(target) ? this.#createInArea(make) : undefined;
+    if (area !== undefined) return area;
+    const name = newBesideName(this.#owner);
+    return { ref: { besideIn: targetPath, name }, made: make(target.prefix + name) };
+  }
+
+  /** Runs `use` with the place of a temporary entry, and takes the folder of such entries away when it is empty then. */
+  async at<Result>(ref: TempRef, use: (place: string) => Promise<Result>): Promise<Result> {
+    const held = ref.besideIn === undefined ? this.#holdArea() : this.#root.holdFolder(ref.besideIn);
+    try {
+      return await use(held.prefix + ref.name);
+    } finally {
+      held.close();
+      if (ref.besideIn === undefined) this.#dropAreaIfEmpty();
+    }
+  }
+
+  /** Removes what a write or a copy has left. Nothing there is success. */
+  async discard(ref: TempRef): Promise<void> {
+    try {
+      await this.at(ref, removeAny);
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw error;
+    }
+  }
+
+  /** Removes what owners that have ended left below the root. What cannot be removed stays for the next time. */
+  async sweep(): Promise<void> {
+    const area = this.#findArea();
+    if (area === undefined) return;
+    try {
+      for (const name of fs.readdirSync(area.prefix)) await this.sweepOne(area, name);
+    } finally {
+      area.close();
+      this.#dropAreaIfEmpty();
+    }
+  }
+
+  /** Removes one temporary entry of a folder if its owner has ended. */
+  async sweepOne(folder: HeldFolder, name: string): Promise<void> {
+    try {
+      const { mtimeMs } = fs.lstatSync(folder.prefix + name);
+      if (isAbandoned(name, mtimeMs, this.#owner, Date.now())) await removeAny(folder.prefix + name);
+    } catch {
+      // It went away by itself, or is not ours to remove.
+    }
+  }
+
+  #createInArea<Made>(make: (place: string) => Made): { ref: TempRef; made: Made } | undefined {
+    // Another writer may take the folder away whenever it is empty.
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const area = this.#findArea() ?? this.#makeArea();
+      if (area === undefined) return undefined;
+      try {
+        const name = newTempName(this.#owner);
+        return { ref: { name }, made: make(area.prefix + name) };
+      } catch (error) {
+        const errno = errnoOf(error);
+        if (errno === 'EACCES' || errno === 'EPERM') return undefined;
+        if (errno !== 'ENOENT') throw error;
+      } finally {
+        area.close();
+      }
+    }
+    return undefined;
+  }
+
+  #isOnRootMount(target: HeldFolder): boolean {
+    if (target.realPath === this.#root.rootPath) return true;
+    const root = this.#root.holdFolder(MOUNT_ROOT);
+    try {
+      return mountOf(root) === mountOf(target);
+    } finally {
+      root.close();
+    }
+  }
+
+  #makeArea(): HeldFolder | undefined {
+    const root = this.#root.holdFolder(MOUNT_ROOT);
+    try {
+      fs.mkdirSync(root.prefix + TEMP_FOLDER, 0o700);
+    } catch (error) {
+      const errno = errnoOf(error);
+      if (errno === 'EACCES' || errno === 'EPERM') return undefined;
+      if (errno !== 'EEXIST') throw error;
+    } finally {
+      root.close();
+    }
+    return this.#findArea();
+  }
+
+  #findArea(): HeldFolder | undefined {
+    const root = this.#root.holdFolder(MOUNT_ROOT);
+    try {
+      return this.#root.holdOwnFolder(root, TEMP_FOLDER);
+    } catch (error) {
+      const errno = errnoOf(error);
+      // A file or a link in its place is not ours: temporary files then lie beside their targets.
+      if (errno === 'ENOENT' || errno === 'ENOTDIR' || errno === 'ELOOP' || errno === 'EACCES') return undefined;
+      throw error;
+    } finally {
+      root.close();
+    }
+  }
+
+  #holdArea(): HeldFolder {
+    const area = this.#findArea();
+    if (area === undefined) throw storageError('STORAGE_UNAVAILABLE');
+    return area;
+  }
+
+  #dropAreaIfEmpty(): void {
+    const root = this.#root.holdFolder(MOUNT_ROOT);
+    try {
+      fs.rmdirSync(root.prefix + TEMP_FOLDER);
+    } catch {
+      // Somebody else's file is in it, or nothing is there.
+    } finally {
+      root.close();
+    }
+  }
+}
+
+/** Whether an entry of a folder is a temporary one that lies beside its target. */
+export function isBesideName(name: string): boolean {
+  return name !== TEMP_FOLDER && isReservedName(name);
+}
+
+async function removeAny(place: string): Promise<void> {
+  if (fs.lstatSync(place).isDirectory()) await removeTree(place, undefined);
+  else fs.unlinkSync(place);
+}
+
+/** Two folders with one answer can exchange entries by rename, as far as the system tells. */
+function mountOf(folder: HeldFolder): string {
+  const { dev } = fs.statSync(folder.prefix);
+  return `${dev} ${folder.mountId()}`;
+}

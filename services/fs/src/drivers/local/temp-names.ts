@@ -1,0 +1,103 @@
+import { createHash, randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+
+/** The folder right below the root that holds files on their way, mode 0700, there only while it is needed. */
+export const TEMP_FOLDER = '.wharf-tmp';
+
+/** Beside a target, where the folder above is on another file system. */
+const BESIDE_PREFIX = `${TEMP_FOLDER}-`;
+
+/** `<host>-<pid>-<start of the process>-<random>`, so that anybody can tell whether its owner still lives. */
+const TEMP_NAME = /^([0-9a-f]{12})-(\d+)-([0-9a-f]{12})-[0-9a-f]{16}$/;
+
+const OTHERS_MAX_AGE_MS = 24 * 60 * 60 * 1000;
+
+/** A process, as it appears in the names of its temporary files. */
+export interface TempOwner {
+  readonly host: string;
+  readonly pid: number;
+  readonly start: string;
+}
+
+export function currentOwner(): TempOwner {
+  return { host: hostId(), pid: process.pid, start: processStart(process.pid) ?? digest('unknown') };
+}
+
+export function newTempName(owner: TempOwner): string {
+  return `${owner.host}-${owner.pid}-${owner.start}-${randomBytes(8).toString('hex')}`;
+}
+
+export function newBesideName(owner: TempOwner): string {
+  return BESIDE_PREFIX + newTempName(owner);
+}
+
+/** Whether a name belongs to us: such entries are not listed, and no call reaches them. */
+export function isReservedName(name: string): boolean {
+  const lower = name.toLowerCase();
+  return lower === TEMP_FOLDER || (lower.startsWith(BESIDE_PREFIX) && TEMP_NAME.test(lower.slice(BESIDE_PREFIX.length)));
+}
+
+export function isReservedPath(path: string): boolean {
+  return path.toLowerCase().includes(`/${TEMP_FOLDER}`) && path.split('/').some(isReservedName);
+}
+
+/**
+ * Whether a temporary file may go: its owner is a process of this host that has ended, or is somebody else's and was not written for a day.
+ * A name that is not ours never may.
+ */
+export function isAbandoned(name: string, modifiedMs: number, self: TempOwner, nowMs: number): boolean {
+  const parsed = TEMP_NAME.exec(name.startsWith(BESIDE_PREFIX) ? name.slice(BESIDE_PREFIX.length) : name);
+  const [, host, pid, start] = parsed ?? [];
+  if (host === undefined) return false;
+  if (host !== self.host) return nowMs - modifiedMs > OTHERS_MAX_AGE_MS;
+  const found = processStart(Number(pid));
+  return found === undefined ? !isAlive(Number(pid)) : found !== start;
+}
+
+/**
+ * Tells one space of process numbers from every other: two containers can share a host name and a disk, and one must not take the other's
+ * files for those of a dead process.
+ */
+function hostId(): string {
+  return digest(os.hostname(), read('/etc/machine-id') ?? '', readLink('/proc/self/ns/pid') ?? '');
+}
+
+/** When a process began, in this run of the system; undefined when there is none. Numbers are used again, the pair is not. */
+function processStart(pid: number): string | undefined {
+  if (process.platform !== 'linux') return isAlive(pid) ? digest(String(pid)) : undefined;
+  // Absent for a process that has ended, and with `hidepid` for those of other users.
+  const stat = read(`/proc/${pid}/stat`);
+  // The name of the program, in parentheses, may hold anything; the start is the 20th field after it (proc(5), field 22).
+  const ticks = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  return ticks === undefined ? undefined : digest(read('/proc/sys/kernel/random/boot_id') ?? '', ticks);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+function digest(...parts: string[]): string {
+  return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 12);
+}
+
+function read(path: string): string | undefined {
+  try {
+    return fs.readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function readLink(path: string): string | undefined {
+  try {
+    return fs.readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
