@@ -1,0 +1,37 @@
+import { AppError } from '@wharf/errors';
+import type { CreateStorageRequest, CreateStorageResponse } from '@wharf/proto/admin';
+import type { FsClient } from '../clients/fs.ts';
+import { parseStorageFields } from '../domain/storage.ts';
+import type { StorageStarter } from '../domain/storage-starter.ts';
+import type { AnnounceChange } from '../events/announce-change.ts';
+import type { Counters } from '../store/counters.ts';
+import { insertWithId } from '../store/insert-with-id.ts';
+import type { StorageStore } from '../store/storage-store.ts';
+import { required } from './required.ts';
+
+export const createStorage =
+  (parts: {
+    storages: StorageStore;
+    counters: Counters;
+    fs: FsClient;
+    starter: StorageStarter;
+    announceChange: AnnounceChange;
+    clock: () => number;
+  }) =>
+  async (request: CreateStorageRequest): Promise<CreateStorageResponse> => {
+    const { storages, counters, fs, starter, announceChange, clock } = parts;
+    const given = required(request.storage, 'storage');
+    const fields = parseStorageFields(given);
+    // While fs is away nobody knows the drivers; a wrong name shows in the status then.
+    const names = await fs.driverNames();
+    if (names && !names.has(fields.driver))
+      throw new AppError('RECORD_NOT_FOUND', `failed get driver new: no driver named: ${fields.driver}`, { details: { id: 0 } });
+
+    const id = await insertWithId(counters, 'storages', given.id, (free) => storages.insert(free, fields, new Date(clock())));
+    const revision = await announceChange(id);
+    if (fields.disabled) return { id, revision };
+    const problem = await starter.start(await storages.get(id), revision);
+    if (problem === undefined) return { id, revision };
+    const message = `failed init storage but storage is already created: failed init storage: ${problem}`;
+    throw new AppError('STORAGE_UNAVAILABLE', message, { details: { id } });
+  };

@@ -1,0 +1,28 @@
+import { AppError } from '@wharf/errors';
+import type { SaveSettingsRequest, SaveSettingsResponse } from '@wharf/proto/admin';
+import type { Call } from '@wharf/service-kit';
+import type { PermanentToken } from '../clients/permanent-token.ts';
+import { findToken, planSave, refusal } from '../domain/plan-save.ts';
+import { TOKEN_KEY } from '../domain/setting-items.ts';
+import type { AnnounceChange } from '../events/announce-change.ts';
+import type { Counters } from '../store/counters.ts';
+import type { SettingStore } from '../store/setting-store.ts';
+
+export const saveSettings =
+  (settings: SettingStore, token: PermanentToken, counters: Counters, announceChange: AnnounceChange) =>
+  async ({ items }: SaveSettingsRequest, call: Call): Promise<SaveSettingsResponse> => {
+    // Everything is checked before the token changes, because that happens in another service and cannot be taken back.
+    planSave(await settings.read(), items);
+    const wantedToken = findToken(items);
+    if (wantedToken !== undefined && wantedToken !== (await token.read(call))) await replaceToken(token, call, wantedToken);
+    const isChanged = await settings.change((saved) => planSave(saved, items));
+    return { revision: isChanged ? await announceChange() : await counters.revision() };
+  };
+
+async function replaceToken(token: PermanentToken, call: Call, wanted: string): Promise<void> {
+  try {
+    await token.replace(call, wanted);
+  } catch (error) {
+    throw AppError.is(error) ? refusal(TOKEN_KEY, error.message, error) : error;
+  }
+}

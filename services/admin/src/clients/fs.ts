@@ -1,0 +1,57 @@
+import { AppError } from '@wharf/errors';
+import { outgoingCall, type ServiceKit } from '@wharf/service-kit';
+
+/** What fs answers after it started a storage, or tried to. */
+export interface StartOutcome {
+  /** `work`, `disabled`, empty when the storage is gone, or why it could not be started. */
+  readonly status: string;
+  /** The driver's settings as it wants them kept; empty: unknown. */
+  readonly addition: string;
+}
+
+export interface FsClient {
+  /** The names of all drivers; undefined while fs cannot be reached. */
+  driverNames(): Promise<ReadonlySet<string> | undefined>;
+  /**
+   * Lets fs start, restart or drop a storage as it is configured at `revision`. What goes wrong is in the outcome, also when fs cannot be
+   * reached or takes longer than START_LIMIT_MS.
+   */
+  reloadStorage(id: number, revision: number): Promise<StartOutcome>;
+}
+
+/** How long a storage may take to start, in milliseconds: less than the deadline of the call that waits for it. */
+const START_LIMIT_MS = 20_000;
+
+export function createFsClient({ name, peers, tokens, ownCall, logger }: Omit<ServiceKit, 'store' | 'bus'>): FsClient {
+  return {
+    async driverNames() {
+      try {
+        const { drivers } = await peers.fs.listDrivers({}, ownCall());
+        return new Set(drivers.map((driver) => driver.config?.name ?? ''));
+      } catch (error) {
+        if (AppError.is(error, 'STORAGE_UNAVAILABLE') || AppError.is(error, 'DEADLINE_EXCEEDED')) return undefined;
+        throw error;
+      }
+    },
+    async reloadStorage(id, revision) {
+      const signal = AbortSignal.timeout(START_LIMIT_MS);
+      const call = {
+        identity: { kind: 'service', name } as const,
+        requestId: `${name}-own`,
+        revisions: { auth: 0, admin: revision },
+        signal,
+      };
+      try {
+        return await Promise.race([peers.fs.reloadStorage({ id }, outgoingCall(tokens, call)), rejectWhenAborted(signal)]);
+      } catch (error) {
+        logger.warn({ err: error, storageId: id }, 'fs did not start a storage');
+        if (signal.aborted) return { status: `the storage did not start within ${START_LIMIT_MS / 1000} s`, addition: '' };
+        return { status: AppError.from(error).message, addition: '' };
+      }
+    },
+  };
+}
+
+function rejectWhenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+}

@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { findBadPattern } from './pattern-lines.ts';
+
+describe('findBadPattern', () => {
+  it.each(['', '\n\n', '^a', 'a\r\n\r\nb\n', '(?i)x', '(?<name>x)'])('takes %j', (text) => {
+    expect(findBadPattern(text, 3)).toBeUndefined();
+  });
+
+  it.each([
+    ['a\n[', '[', 'missing closing ]: `[`'],
+    ['(?=a)b', '(?=a)b', 'look-ahead and look-behind are not supported'],
+    ['(?<!a)b', '(?<!a)b', 'look-ahead and look-behind are not supported'],
+    ['(a)\\1', '(a)\\1', 'invalid escape sequence: `\\1`'],
+    ['a\nb\nc\nd', 'd', 'there may be 3 patterns at most'],
+  ])('of %j it is %j that is refused', (text, line, reason) => {
+    expect(findBadPattern(text, 3)).toEqual({ line, reason });
+  });
+
+  it('refuses a pattern that is too long or too complex', () => {
+    expect(findBadPattern('a'.repeat(1_001), 3)?.reason).toBe('a pattern may have 1000 characters at most');
+    expect(findBadPattern('(?:abcdefgh){900}', 3)?.reason).toBe('the pattern is too complex');
+  });
+});

@@ -1,0 +1,35 @@
+import { RE2JS } from 're2js';
+
+/** Longer patterns cost every listing and every error message. */
+const MAX_PATTERN_CHARS = 1_000;
+/** Instructions of a compiled pattern; each may be looked at for every character of a text. */
+const MAX_PROGRAM_SIZE = 5_000;
+
+/** A line that cannot be used, and why. */
+export interface BadPattern {
+  readonly line: string;
+  readonly reason: string;
+}
+
+/** Looks for the first line that is no RE2 pattern, or one too many. Empty lines are none. */
+export function findBadPattern(text: string, maxLines: number): BadPattern | undefined {
+  const lines = text
+    .split('\n')
+    .map((line) => line.replace(/\r$/, ''))
+    .filter((line) => line !== '');
+  for (const [place, line] of lines.entries()) {
+    const reason = place >= maxLines ? `there may be ${maxLines} patterns at most` : whyNoPattern(line);
+    if (reason !== undefined) return { line, reason };
+  }
+  return undefined;
+}
+
+function whyNoPattern(line: string): string | undefined {
+  if (line.length > MAX_PATTERN_CHARS) return `a pattern may have ${MAX_PATTERN_CHARS} characters at most`;
+  try {
+    return RE2JS.compile(line).programSize() > MAX_PROGRAM_SIZE ? 'the pattern is too complex' : undefined;
+  } catch (error) {
+    if (/\(\?<?[=!]/.test(line)) return 'look-ahead and look-behind are not supported';
+    return error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : 'not a pattern';
+  }
+}

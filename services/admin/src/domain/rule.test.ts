@@ -1,0 +1,73 @@
+import { AppError } from '@wharf/errors';
+import { describe, expect, it } from 'vitest';
+import { parseRuleFields, type RuleFields, shadowedBy } from './rule.ts';
+
+const fields = (rest: Partial<RuleFields> = {}): RuleFields => ({
+  path: '/a',
+  password: '',
+  p_sub: false,
+  write: false,
+  w_sub: false,
+  hide: '',
+  h_sub: false,
+  readme: '',
+  r_sub: false,
+  header: '',
+  header_sub: false,
+  read_users: [],
+  read_users_sub: false,
+  write_users: [],
+  write_users_sub: false,
+  ...rest,
+});
+const errorOf = (rest: Partial<RuleFields>) => {
+  try {
+    parseRuleFields(fields(rest));
+  } catch (error) {
+    return AppError.from(error);
+  }
+  return undefined;
+};
+
+describe('parseRuleFields', () => {
+  it('keeps what is in order, cleans the path and names each user once', () => {
+    const given = fields({ path: '//a/b/', hide: '^x\n\n(?i)y$\n', read_users: [2, 1, 2], p_sub: true, readme: '# hi' });
+    expect(parseRuleFields(given)).toEqual({ ...given, path: '/a/b', read_users: [2, 1] });
+  });
+
+  it('passes over what is no field of a rule', () => {
+    expect(parseRuleFields({ ...fields(), ...{ id: 3, shadows: ['/'] } })).toEqual(fields());
+  });
+
+  it.each([
+    ['no path', { path: '' }, 'INVALID_ARGUMENT', 'path is required'],
+    ['a path that climbs', { path: '/a/..' }, 'UNSAFE_PATH', 'using relative path is not allowed'],
+    ['a hide line that is no pattern', { hide: 'a\n[' }, 'INVALID_ARGUMENT', '[ is illegal: missing closing ]: `[`'],
+    ['look-around', { hide: '^(?!a)' }, 'INVALID_ARGUMENT', '^(?!a) is illegal: look-ahead and look-behind are not supported'],
+    ['too many hide lines', { hide: 'a\n'.repeat(201) }, 'INVALID_ARGUMENT', 'a is illegal: there may be 200 patterns at most'],
+    ['a long readme', { readme: 'x'.repeat(65_537) }, 'INVALID_ARGUMENT', 'readme is longer than 65536 bytes'],
+    ['a long password', { password: 'x'.repeat(1_025) }, 'INVALID_ARGUMENT', 'password is longer than 1024 bytes'],
+    [
+      'too many users',
+      { write_users: Array.from({ length: 1_001 }, (_, id) => id) },
+      'INVALID_ARGUMENT',
+      'write_users has more than 1000 users',
+    ],
+  ])('refuses %s', (_what, rest, code, message) => {
+    expect(errorOf(rest)).toMatchObject({ code, message });
+  });
+});
+
+describe('shadowedBy', () => {
+  const rules = new Set(['/', '/a', '/a/b/c', '/ab', '/x']);
+
+  it.each([
+    ['/', []],
+    ['/a', ['/']],
+    ['/ab', ['/']],
+    ['/a/b', ['/', '/a']],
+    ['/a/b/c/d', ['/', '/a', '/a/b/c']],
+  ])('a rule at %s replaces %j', (path, shadowed) => {
+    expect(shadowedBy(path, rules)).toEqual(shadowed);
+  });
+});

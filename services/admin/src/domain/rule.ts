@@ -1,0 +1,52 @@
+import { AppError } from '@wharf/errors';
+import type { RuleRecord } from '@wharf/models';
+import { cleanPath } from './clean-path.ts';
+import { findBadPattern } from './pattern-lines.ts';
+
+export type RuleFields = Omit<RuleRecord, '_id'>;
+
+export interface Rule extends RuleFields {
+  readonly id: number;
+}
+
+const MAX_HIDE_LINES = 200;
+const MAX_TEXT_BYTES = 64 * 1024;
+const MAX_PASSWORD_BYTES = 1_024;
+const MAX_USERS = 1_000;
+
+/** Reads what a client sent as a rule. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
+export function parseRuleFields(given: RuleFields): RuleFields {
+  const { password, p_sub, write, w_sub, hide, h_sub, readme, r_sub, header, header_sub, read_users_sub, write_users_sub } = given;
+  const path = cleanPath(given.path, 'path');
+  requireShort('password', password, MAX_PASSWORD_BYTES);
+  for (const [field, text] of Object.entries({ hide, readme, header })) requireShort(field, text, MAX_TEXT_BYTES);
+  const bad = findBadPattern(hide, MAX_HIDE_LINES);
+  if (bad) throw new AppError('INVALID_ARGUMENT', `${bad.line} is illegal: ${bad.reason}`, { details: { field: 'hide' } });
+  return {
+    ...{ path, password, p_sub, write, w_sub, hide, h_sub, readme, r_sub, header, header_sub },
+    ...{ read_users: parseUsers('read_users', given.read_users), read_users_sub },
+    ...{ write_users: parseUsers('write_users', given.write_users), write_users_sub },
+  };
+}
+
+/** The paths of the rules above a path, from the top down: a nearer rule replaces them, it does not add to them. */
+export function shadowedBy(path: string, rulePaths: ReadonlySet<string>): string[] {
+  const shadowed: string[] = [];
+  for (let above = path; above !== '/'; ) {
+    above = above.slice(0, above.lastIndexOf('/')) || '/';
+    if (rulePaths.has(above)) shadowed.unshift(above);
+  }
+  return shadowed;
+}
+
+function parseUsers(field: string, ids: readonly number[]): number[] {
+  const unique = [...new Set(ids)];
+  if (unique.length > MAX_USERS)
+    throw new AppError('INVALID_ARGUMENT', `${field} has more than ${MAX_USERS} users`, { details: { field } });
+  return unique;
+}
+
+function requireShort(field: string, text: string, maxBytes: number): void {
+  if (Buffer.byteLength(text) > maxBytes)
+    throw new AppError('INVALID_ARGUMENT', `${field} is longer than ${maxBytes} bytes`, { details: { field } });
+}

@@ -1,0 +1,54 @@
+import { SETTING_CATALOGUE } from '@wharf/models';
+import { describe, expect, it } from 'vitest';
+import { findProblem } from './setting-hooks.ts';
+
+const problemOf = (key: string, value: string) => {
+  const definition = SETTING_CATALOGUE.find((each) => each.key === key);
+  if (!definition) throw new Error(`no setting ${key}`);
+  return findProblem(definition, value);
+};
+
+describe('findProblem', () => {
+  it('accepts every factory value', () => {
+    for (const definition of SETTING_CATALOGUE)
+      expect([definition.key, findProblem(definition, definition.value)]).toEqual([definition.key, undefined]);
+  });
+
+  it.each([
+    ['privacy_regs', 'a\n(', '( is illegal: missing closing ): `(`'],
+    ['filename_char_mapping', '["/"]', 'must be a JSON object of texts'],
+    ['filename_char_mapping', '{"/": 1}', 'must be a JSON object of texts'],
+    ['filename_char_mapping', '', 'must be a JSON object of texts'],
+    ['multipart_chunk_size', '0', 'multipart chunk size must be a positive integer (MB), got "0"'],
+    ['multipart_chunk_size', '1.5', 'multipart chunk size must be a positive integer (MB), got "1.5"'],
+    ['multipart_chunk_size', '', 'multipart chunk size must be a positive integer (MB), got ""'],
+    ['iframe_previews', '{', 'must be JSON'],
+    ['external_previews', 'x', 'must be JSON'],
+    ['s3_buckets', '[', 'must be JSON'],
+    ['search_index', 'database', 'this version has no search index; only none can be chosen'],
+    ['search_index', 'other', 'must be one of database,database_non_full_text,bleve,meilisearch,none'],
+    ['pagination_type', 'some', 'must be one of all,pagination,load_more,auto_load_more'],
+    ['default_page_size', 'many', 'must be a number'],
+    ['default_page_size', ' ', 'must be a number'],
+    ['link_expiration', 'Infinity', 'must be a number'],
+    ['copy_task_threads_num', '1.5', 'must be an integer'],
+    ['max_server_upload_speed', '', 'must be an integer'],
+  ])('%s refuses %j', (key, value, reason) => {
+    expect(problemOf(key, value)).toBe(reason);
+  });
+
+  it.each([
+    ['link_expiration', '0.5'],
+    ['torrent_seedtime', '-1'],
+    ['max_client_download_speed', '-1'],
+    ['upload_task_threads_num', '12'],
+    ['multipart_chunk_size', '32'],
+    ['s3_buckets', ''],
+    ['sso_login_platform', ''],
+    ['sso_login_platform', 'OIDC'],
+    ['iframe_previews', '{"pdf":{"Viewer":"/viewer?file=$e_url"}}'],
+    ['privacy_regs', ''],
+  ])('%s takes %j', (key, value) => {
+    expect(problemOf(key, value)).toBeUndefined();
+  });
+});

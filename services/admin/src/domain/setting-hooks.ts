@@ -1,0 +1,52 @@
+import type { SettingDefinition } from '@wharf/models';
+import { findBadPattern } from './pattern-lines.ts';
+
+/** More patterns than this are not used for masking (service-kit). */
+const MAX_PRIVACY_PATTERNS = 50;
+const INTEGER_KEYS = /_threads_num$|^max_(?:client|server)_(?:down|up)load_speed$/;
+
+type Hook = (value: string) => string | undefined;
+
+/** Checks of single settings; an answer is the reason of a refusal. */
+const HOOKS: Readonly<Record<string, Hook>> = {
+  privacy_regs(value) {
+    const bad = findBadPattern(value, MAX_PRIVACY_PATTERNS);
+    return bad && `${bad.line} is illegal: ${bad.reason}`;
+  },
+  filename_char_mapping: (value) => (isTextMap(parseJson(value)) ? undefined : 'must be a JSON object of texts'),
+  multipart_chunk_size: (value) =>
+    /^\+?0*[1-9]\d{0,8}$/.test(value) ? undefined : `multipart chunk size must be a positive integer (MB), got "${value}"`,
+  external_previews: requireJson,
+  iframe_previews: requireJson,
+  s3_buckets: requireJson,
+  search_index: (value) => (value === 'none' ? undefined : 'this version has no search index; only none can be chosen'),
+};
+
+/** Why a setting cannot take this value; undefined when it can. */
+export function findProblem(definition: SettingDefinition, value: string): string | undefined {
+  if (definition.type === 'select' && value !== definition.value && !(definition.options ?? '').split(',').includes(value))
+    return `must be one of ${definition.options}`;
+  const hook = HOOKS[definition.key];
+  if (hook) return hook(value);
+  if (definition.type !== 'number') return undefined;
+  if (INTEGER_KEYS.test(definition.key)) return /^[+-]?\d{1,15}$/.test(value.trim()) ? undefined : 'must be an integer';
+  return value.trim() !== '' && Number.isFinite(Number(value)) ? undefined : 'must be a number';
+}
+
+function requireJson(value: string): string | undefined {
+  return value.trim() === '' || parseJson(value) !== undefined ? undefined : 'must be JSON';
+}
+
+/** Undefined for what is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isTextMap(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((each) => typeof each === 'string');
+}

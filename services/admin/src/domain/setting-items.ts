@@ -1,0 +1,60 @@
+import { SETTING_ALIASES, SETTING_CATALOGUE, type SettingDefinition, type StoredSetting } from '@wharf/models';
+
+/** A setting as clients see it. `index` is its place in the list of all. */
+export interface SettingItem extends StoredSetting {
+  readonly index: number;
+}
+
+/** The key whose value auth keeps. */
+export const TOKEN_KEY = 'token';
+/** The flag of a setting that only was saved, once a service started after that. */
+export const DEPRECATED = 3;
+
+const DEFINITIONS: ReadonlyMap<string, SettingDefinition> = new Map(SETTING_CATALOGUE.map((definition) => [definition.key, definition]));
+
+/** The factory's definition of a key, an alias included; undefined for a key that only was saved. */
+export const findDefinition = (key: string): SettingDefinition | undefined => DEFINITIONS.get(key);
+
+/** The key under which a setting is stored: its own, or the one that it is an alias of. */
+export const storedKeyOf = (key: string): string => SETTING_ALIASES[key] ?? key;
+
+/** The value in force of a setting of the factory. */
+export function valueInForce(definition: SettingDefinition, saved: ReadonlyMap<string, StoredSetting>): string {
+  if (definition.flag === 2 || definition.isFixed) return definition.value;
+  return saved.get(storedKeyOf(definition.key))?.value ?? definition.value;
+}
+
+/** Every setting: those of the factory in their order, then those that only were saved. The token's value is empty here. */
+export function settingItems(saved: readonly StoredSetting[]): SettingItem[] {
+  const byKey = new Map(saved.map((item) => [item.key, item]));
+  const known = SETTING_CATALOGUE.map((definition) => withForm(definition, valueInForce(definition, byKey)));
+  const others = saved.filter((item) => !DEFINITIONS.has(item.key));
+  return [...known, ...others].map((item, index) => ({ ...item, index }));
+}
+
+/** The settings of the factory with the values that they start from. */
+export const factoryItems = (): SettingItem[] => settingItems([]);
+
+/** @param groups empty: all of them. */
+export function itemsOfGroups(items: readonly SettingItem[], groups: readonly number[]): readonly SettingItem[] {
+  return groups.length === 0 ? items : items.filter((item) => groups.includes(item.group));
+}
+
+/** The items with the token's value, which is asked for only when the token is among them. */
+export async function withToken(items: readonly SettingItem[], token: () => Promise<string> | string): Promise<readonly SettingItem[]> {
+  const place = items.findIndex((item) => item.key === TOKEN_KEY);
+  const item = items[place];
+  return item ? items.with(place, { ...item, value: await token() }) : items;
+}
+
+/** What is stored of a setting of the factory. */
+export function withForm(definition: SettingDefinition, value: string): StoredSetting {
+  const { key, help = '', type, options = '', group, flag } = definition;
+  return { key, value, help, type, options, group, flag };
+}
+
+/** The saved settings with those flagged as deprecated that the factory does not know; undefined when all are so already. */
+export function deprecateUnknown(saved: readonly StoredSetting[]): StoredSetting[] | undefined {
+  const isStray = (item: StoredSetting) => item.flag !== DEPRECATED && !DEFINITIONS.has(item.key);
+  return saved.some(isStray) ? saved.map((item) => (isStray(item) ? { ...item, flag: DEPRECATED } : item)) : undefined;
+}

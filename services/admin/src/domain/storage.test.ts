@@ -1,0 +1,71 @@
+import { AppError } from '@wharf/errors';
+import { describe, expect, it } from 'vitest';
+import { parseStorageFields, type StorageFields } from './storage.ts';
+
+const fields = (rest: Partial<StorageFields> = {}): StorageFields => ({
+  mount_path: '/a',
+  order: 0,
+  driver: 'Local',
+  cache_expiration: 30,
+  custom_cache_policies: '',
+  addition: '{}',
+  remark: '',
+  disabled: false,
+  disable_index: false,
+  enable_sign: false,
+  order_by: '',
+  order_direction: '',
+  extract_folder: '',
+  web_proxy: false,
+  webdav_policy: 'native_proxy',
+  proxy_range: false,
+  down_proxy_url: '',
+  disable_proxy_sign: false,
+  ...rest,
+});
+const codeOf = (rest: Partial<StorageFields>) => {
+  try {
+    parseStorageFields(fields(rest));
+  } catch (error) {
+    return AppError.from(error).code;
+  }
+  return undefined;
+};
+
+describe('parseStorageFields', () => {
+  it('keeps what is in order', () => {
+    const given = fields({ order_by: 'size', order_direction: 'desc', extract_folder: 'front', addition: '{ "a": 1 }', order: -3 });
+    expect(parseStorageFields(given)).toEqual(given);
+  });
+
+  it('passes over fields that are not for clients', () => {
+    expect(parseStorageFields({ ...fields(), ...{ status: 'work', modified: 'x', id: 7 } })).toEqual(fields());
+  });
+
+  it('cleans the mount path', () => {
+    expect(parseStorageFields(fields({ mount_path: 'a\\b/' })).mount_path).toBe('/a/b');
+    expect(parseStorageFields(fields({ mount_path: '/' })).mount_path).toBe('/');
+  });
+
+  it.each(['', '  '])('takes the addition %j for the empty object', (addition) => {
+    expect(parseStorageFields(fields({ addition })).addition).toBe('{}');
+  });
+
+  it('takes a choice it does not know for none, and a negative cache time for no cache', () => {
+    const given = fields({ order_by: 'none', order_direction: 'up', extract_folder: 'none', cache_expiration: -1 });
+    expect(parseStorageFields(given)).toEqual(fields({ cache_expiration: 0 }));
+  });
+
+  it.each([
+    ['no mount path', { mount_path: '' }, 'INVALID_ARGUMENT'],
+    ['a mount path that climbs', { mount_path: '/a/../b' }, 'UNSAFE_PATH'],
+    ['an addition that is a list', { addition: '[]' }, 'INVALID_ARGUMENT'],
+    ['an addition that is null', { addition: 'null' }, 'INVALID_ARGUMENT'],
+    ['an addition that is no JSON', { addition: '{' }, 'INVALID_ARGUMENT'],
+    ['an addition that is too long', { addition: `{"a":"${'x'.repeat(65_536)}"}` }, 'INVALID_ARGUMENT'],
+    ['a remark that is too long', { remark: 'x'.repeat(65_537) }, 'INVALID_ARGUMENT'],
+    ['a driver that is too long', { driver: 'x'.repeat(129) }, 'INVALID_ARGUMENT'],
+  ])('refuses %s', (_what, rest, code) => {
+    expect(codeOf(rest)).toBe(code);
+  });
+});

@@ -1,0 +1,76 @@
+import { AppError } from '@wharf/errors';
+import type { StorageRecord } from '@wharf/models';
+import { cleanPath } from './clean-path.ts';
+
+/** What an administrator decides about a storage. `addition` is in clear: the text of a JSON object. */
+export type StorageFields = Omit<StorageRecord, '_id' | 'status' | 'modified'>;
+
+export interface Storage extends StorageFields {
+  readonly id: number;
+  readonly status: string;
+  readonly modified: Date;
+  /** Another one after each change of the fields; to write an outcome only over what it is the outcome of. */
+  readonly version: string;
+}
+
+/** Values of `status` that are not the reason of a failure. */
+export const STATUS = { works: 'work', disabled: 'disabled', notStarted: 'not started yet' } as const;
+
+const MAX_TEXT_BYTES = 64 * 1024;
+const MAX_WORD_BYTES = 128;
+
+/**
+ * Reads what a client sent as a storage. What cannot be a sort order or a place of folders counts as none, because clients send values of
+ * other forms; a status is passed over.
+ *
+ * @throws AppError INVALID_ARGUMENT | UNSAFE_PATH
+ */
+export function parseStorageFields(given: StorageFields): StorageFields {
+  const text = (field: keyof StorageFields, maxBytes: number) => checkedText(field, String(given[field]), maxBytes);
+  return {
+    mount_path: cleanPath(given.mount_path, 'mount_path'),
+    order: given.order,
+    driver: text('driver', MAX_WORD_BYTES),
+    cache_expiration: Math.max(0, given.cache_expiration),
+    custom_cache_policies: text('custom_cache_policies', MAX_TEXT_BYTES),
+    addition: parseAddition(text('addition', MAX_TEXT_BYTES)),
+    remark: text('remark', MAX_TEXT_BYTES),
+    disabled: given.disabled,
+    disable_index: given.disable_index,
+    enable_sign: given.enable_sign,
+    order_by: oneOf(['name', 'size', 'modified'], given.order_by),
+    order_direction: oneOf(['asc', 'desc'], given.order_direction),
+    extract_folder: oneOf(['front', 'back'], given.extract_folder),
+    web_proxy: given.web_proxy,
+    webdav_policy: text('webdav_policy', MAX_WORD_BYTES),
+    proxy_range: given.proxy_range,
+    down_proxy_url: text('down_proxy_url', MAX_TEXT_BYTES),
+    disable_proxy_sign: given.disable_proxy_sign,
+  };
+}
+
+/** The text of a JSON object as it was given; nothing is the empty object. @throws AppError INVALID_ARGUMENT */
+function parseAddition(text: string): string {
+  if (text.trim() === '') return '{}';
+  if (!isObjectText(text)) throw new AppError('INVALID_ARGUMENT', 'addition is not a JSON object', { details: { field: 'addition' } });
+  return text;
+}
+
+function isObjectText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+function checkedText(field: string, text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) > maxBytes)
+    throw new AppError('INVALID_ARGUMENT', `${field} is longer than ${maxBytes} bytes`, { details: { field } });
+  return text;
+}
+
+function oneOf(choices: readonly string[], value: string): string {
+  return choices.includes(value) ? value : '';
+}

@@ -1,0 +1,2 @@
+export { type AdminConfig, adminConfig } from './config.ts';
+export { createAdminService } from './service.ts';

@@ -1,0 +1,85 @@
+import { modelsOf } from '@wharf/models';
+import { AdminServiceDefinition } from '@wharf/proto/admin';
+import { defineRpcService, forAdmins, forServices, notImplemented, type Service, type ServiceKit } from '@wharf/service-kit';
+import { createRule } from './api/create-rule.ts';
+import { createStorage } from './api/create-storage.ts';
+import { deleteRule } from './api/delete-rule.ts';
+import { deleteSetting } from './api/delete-setting.ts';
+import { deleteStorage } from './api/delete-storage.ts';
+import { disableStorage } from './api/disable-storage.ts';
+import { enableStorage } from './api/enable-storage.ts';
+import { getRule } from './api/get-rule.ts';
+import { getSettings } from './api/get-settings.ts';
+import { getStorage } from './api/get-storage.ts';
+import { listDefaultSettings } from './api/list-default-settings.ts';
+import { listRules } from './api/list-rules.ts';
+import { listSettings } from './api/list-settings.ts';
+import { listStorages } from './api/list-storages.ts';
+import { reloadStorages } from './api/reload-storages.ts';
+import { reportStorageStatus } from './api/report-storage-status.ts';
+import { saveSettings } from './api/save-settings.ts';
+import { updateRule } from './api/update-rule.ts';
+import { updateStorage } from './api/update-storage.ts';
+import { createFsClient } from './clients/fs.ts';
+import { createPermanentToken } from './clients/permanent-token.ts';
+import type { AdminConfig } from './config.ts';
+import { deprecateUnknown } from './domain/setting-items.ts';
+import { createStorageStarter } from './domain/storage-starter.ts';
+import { createAnnounceChange } from './events/announce-change.ts';
+import { configureFirstStorage } from './store/configure-first-storage.ts';
+import { createCounters } from './store/counters.ts';
+import { createRuleStore } from './store/rule-store.ts';
+import { createSettingStore } from './store/setting-store.ts';
+import { createStorageStore } from './store/storage-store.ts';
+
+/** Settings, storages and path rules: their only writer. */
+export function createAdminService(config: AdminConfig, kit: ServiceKit): Service {
+  const models = modelsOf(kit.store);
+  const counters = createCounters(models);
+  const settings = createSettingStore(models);
+  const storages = createStorageStore(models, kit.keys.atRest);
+  const rules = createRuleStore(models);
+  const announceChange = createAnnounceChange(counters, kit.bus);
+  const token = createPermanentToken(kit);
+  const fs = createFsClient(kit);
+  const starter = createStorageStarter({
+    reload: fs.reloadStorage,
+    writeOutcome: storages.writeOutcome,
+    onError: (error) => kit.logger.error({ err: error }, 'the outcome of starting a storage was not kept'),
+  });
+  const { clock } = kit;
+
+  return {
+    rpc: defineRpcService(AdminServiceDefinition, {
+      listStorages: forAdmins(listStorages(storages)),
+      getStorage: forAdmins(getStorage(storages)),
+      createStorage: forAdmins(createStorage({ storages, counters, fs, starter, announceChange, clock })),
+      updateStorage: forAdmins(updateStorage(storages, starter, announceChange, clock)),
+      deleteStorage: forAdmins(deleteStorage(storages, starter, announceChange)),
+      enableStorage: forAdmins(enableStorage(storages, starter, announceChange)),
+      disableStorage: forAdmins(disableStorage(storages, starter, announceChange)),
+      reloadStorages: forAdmins(reloadStorages(storages, starter, announceChange)),
+      reportStorageStatus: forServices(reportStorageStatus(storages, announceChange)),
+      listSettings: forAdmins(listSettings(settings, token)),
+      getSettings: forAdmins(getSettings(settings, token)),
+      listDefaultSettings: forAdmins(listDefaultSettings),
+      saveSettings: forAdmins(saveSettings(settings, token, counters, announceChange)),
+      deleteSetting: forAdmins(deleteSetting(settings, announceChange)),
+      setRpcDownloadTool: forAdmins(notImplemented),
+      setTorrentTool: forAdmins(notImplemented),
+      listRules: forAdmins(listRules(rules)),
+      getRule: forAdmins(getRule(rules)),
+      createRule: forAdmins(createRule(rules, counters, announceChange)),
+      updateRule: forAdmins(updateRule(rules, announceChange)),
+      deleteRule: forAdmins(deleteRule(rules, announceChange)),
+    }),
+    async start() {
+      await Promise.all([models.storages.createIndexes(), models.rules.createIndexes()]);
+      await settings.change(deprecateUnknown);
+      if (config.filesDir !== undefined) await configureFirstStorage(storages, counters, config.filesDir, new Date(clock()));
+      // Covers a change that was written before a crash and never announced.
+      await announceChange();
+    },
+    stop: () => starter.stop(),
+  };
+}
