@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 
 /** Runs work when its turn comes. @throws AppError RATE_LIMITED when too much waits already */
-export type Gate = <Answer>(work: () => Promise<Answer>) => Promise<Answer>;
+type Gate = <Answer>(work: () => Promise<Answer>) => Promise<Answer>;
 
 /** Lets `running` pieces of work run at once and `waiting` more wait, first come, first served. */
 export function createGate(limits: { running: number; waiting: number }): Gate {

@@ -5,7 +5,7 @@ import type { Passwords } from './passwords.ts';
 import type { User } from './user.ts';
 import { findUsernameKey } from './username.ts';
 
-export interface LoginAttempt {
+interface LoginAttempt {
   readonly username: string;
   /** Any letter case. */
   readonly staticHash: string;

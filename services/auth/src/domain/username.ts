@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 
 /** A name as it is shown, and what makes it unique. */
-export interface Username {
+interface Username {
   readonly username: string;
   readonly usernameKey: string;
 }

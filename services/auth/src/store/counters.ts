@@ -1,7 +1,7 @@
 import { type CounterRecord, isDuplicateKey, type Models, REVISION, readAuthRevision } from '@wharf/models';
 
 /** Numbers that only rise, shared by all replicas. */
-export interface Counters {
+interface Counters {
   /** An id that no user has had. */
   nextUserId(): Promise<number>;
   /** Makes sure that ids up to this one are not given out. */

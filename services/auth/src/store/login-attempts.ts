@@ -1,7 +1,7 @@
 import { isDuplicateKey, type LoginAttemptRecord, type Models } from '@wharf/models';
 import { type Attempts, LOCKOUT } from '../domain/lockout.ts';
 
-export interface LoginAttemptStore {
+interface LoginAttemptStore {
   find(key: string): Promise<Attempts | undefined>;
   /** Compare and set: false when the attempts are no longer those of `before`, and nothing was written. */
   replace(key: string, before: Attempts | undefined, after: Attempts): Promise<boolean>;

@@ -1,7 +1,7 @@
 import { isDuplicateKey, type Models, readPermanentToken } from '@wharf/models';
 
 /** The one permanent token, as sealed text. */
-export interface PermanentTokenStore {
+interface PermanentTokenStore {
   find(): Promise<string | undefined>;
   /** Writes the token unless there is one. */
   insert(sealed: string): Promise<void>;

@@ -1,7 +1,7 @@
 import type { Models } from '@wharf/models';
 
 /** A login that was not ended. */
-export interface Session {
+interface Session {
   readonly id: string;
   readonly userId: number;
   readonly address: string;
@@ -9,7 +9,7 @@ export interface Session {
   readonly expiresAt: Date;
 }
 
-export interface SessionStore {
+interface SessionStore {
   insert(session: Session): Promise<void>;
   /** No error when there is none. */
   remove(id: string): Promise<void>;

@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { isDuplicateKey, type Models, readUser, type UserRecord } from '@wharf/models';
 import type { User } from '../domain/user.ts';
 
-export interface UserStore {
+interface UserStore {
   find(id: number): Promise<User | undefined>;
   findByKey(usernameKey: string): Promise<User | undefined>;
   /** Users by id. @param limit 0 means all */

@@ -1,0 +1,99 @@
+import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { makeTempDir, type TempDir } from '@wharf/harness';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ADMIN_PASSWORD, openReplica, type Replica } from './replica.ts';
+
+const LOCKED = 'Too many unsuccessful sign-in attempts have been made using an incorrect username or password, Try again later.';
+const MINUTE = 60_000;
+
+let dir: TempDir;
+let store: EmbeddedMongo;
+let one: Replica;
+let two: Replica;
+let lastAddress = 0;
+
+const newAddress = () => `198.51.100.${++lastAddress}`;
+/** The code of the error that a login ends with, or `ok`. */
+const tryLogin = async (replica: Replica, address: string, password: string) =>
+  replica.auth.login({ username: 'admin', password, address }).then(
+    () => 'ok',
+    (error) => {
+      if (error.code === 'RATE_LIMITED') expect(error.message).toBe(LOCKED);
+      return error.code;
+    },
+  );
+const advance = (ms: number) => {
+  for (const replica of [one, two]) replica.advance(ms);
+};
+
+beforeAll(async () => {
+  dir = await makeTempDir('auth');
+  store = await startEmbeddedMongo({ dataDir: dir.path });
+  one = await openReplica(store.url);
+  two = await openReplica(store.url);
+});
+afterAll(async () => {
+  await one?.close();
+  await two?.close();
+  await store?.stop();
+  await dir?.remove();
+});
+
+describe('the lockout, with two replicas on one store', () => {
+  it('five failures of an address lock it everywhere, even for the right password, and no other address', async () => {
+    const address = newAddress();
+    for (const replica of [one, two, one, two, one]) expect(await tryLogin(replica, address, 'wrong')).toBe('UNAUTHENTICATED');
+    for (const replica of [one, two]) {
+      expect(await tryLogin(replica, address, ADMIN_PASSWORD)).toBe('RATE_LIMITED');
+      expect(await tryLogin(replica, `::ffff:${address}`, ADMIN_PASSWORD)).toBe('RATE_LIMITED');
+      expect(await tryLogin(replica, newAddress(), ADMIN_PASSWORD)).toBe('ok');
+    }
+  });
+
+  it('a locked address costs no verification', async () => {
+    const address = newAddress();
+    for (let i = 0; i < 5; i += 1) await tryLogin(one, address, 'wrong');
+    const before = await one.verifications();
+    expect(await tryLogin(one, address, 'wrong')).toBe('RATE_LIMITED');
+    expect(await one.verifications()).toBe(before);
+  });
+
+  it('a lock ends after five minutes although it was tried meanwhile', async () => {
+    const address = newAddress();
+    for (let i = 0; i < 5; i += 1) await tryLogin(one, address, 'wrong');
+    advance(4 * MINUTE);
+    for (const replica of [one, two, one, two]) expect(await tryLogin(replica, address, 'wrong')).toBe('RATE_LIMITED');
+    advance(MINUTE);
+    expect(await tryLogin(two, address, 'wrong')).toBe('UNAUTHENTICATED');
+    expect(await tryLogin(one, address, ADMIN_PASSWORD)).toBe('ok');
+  });
+
+  it('four failures are forgotten by a login that works', async () => {
+    const address = newAddress();
+    for (let round = 0; round < 2; round += 1) {
+      for (let i = 0; i < 4; i += 1) expect(await tryLogin(one, address, 'wrong')).toBe('UNAUTHENTICATED');
+      expect(await tryLogin(two, address, ADMIN_PASSWORD)).toBe('ok');
+    }
+  });
+
+  it('four failures are forgotten five minutes after the first', async () => {
+    const address = newAddress();
+    for (let round = 0; round < 2; round += 1) {
+      for (let i = 0; i < 4; i += 1) expect(await tryLogin(one, address, 'wrong')).toBe('UNAUTHENTICATED');
+      advance(5 * MINUTE);
+    }
+  });
+
+  it('of many wrong guesses sent side by side to both replicas exactly five are judged', async () => {
+    const address = newAddress();
+    const codes = await Promise.all(Array.from({ length: 24 }, (_, i) => tryLogin(i % 2 ? one : two, address, `wrong ${i}`)));
+    expect(codes.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(5);
+    expect(codes.filter((code) => code === 'RATE_LIMITED')).toHaveLength(19);
+  });
+
+  it('many right logins side by side from one address all work', async () => {
+    const address = newAddress();
+    const codes = await Promise.all(Array.from({ length: 24 }, (_, i) => tryLogin(i % 2 ? one : two, address, ADMIN_PASSWORD)));
+    expect(new Set(codes)).toEqual(new Set(['ok']));
+  });
+});

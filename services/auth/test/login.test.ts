@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { makeTempDir, type TempDir } from '@wharf/harness';
+import { createLoginTokens } from '@wharf/service-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ADMIN_PASSWORD, openReplica, type Replica } from './replica.ts';
+
+let dir: TempDir;
+let store: EmbeddedMongo;
+let replica: Replica;
+let lastAddress = 0;
+
+/** An address nobody has failed from. */
+const address = () => `192.0.2.${++lastAddress}`;
+const hashOf = (password: string) => createHash('sha256').update(`${password}-https://github.com/alist-org/alist`).digest('hex');
+const makeUser = async (fields: { username: string; password?: string; disabled?: boolean }) =>
+  (await replica.auth.createUser({ user: { base_path: '/', password: `password of ${fields.username}`, ...fields } }, replica.as())).id;
+
+beforeAll(async () => {
+  dir = await makeTempDir('auth');
+  store = await startEmbeddedMongo({ dataDir: dir.path });
+  replica = await openReplica(store.url);
+});
+afterAll(async () => {
+  await replica?.close();
+  await store?.stop();
+  await dir?.remove();
+});
+
+describe('a login', () => {
+  it('answers a token of 48 hours with the claims that clients decode, and its session is stored', async () => {
+    const { token } = await replica.auth.login({ username: 'admin', password: ADMIN_PASSWORD, address: address() });
+    const claims = createLoginTokens(replica.kit.keys.jwt, replica.kit.clock).verify(token);
+    expect(claims).toMatchObject({ username: 'admin', nbf: claims.iat, exp: claims.iat + 48 * 3600 });
+    expect(Buffer.from(claims.sid, 'base64url').length).toBeGreaterThanOrEqual(16);
+    expect(await replica.models.sessions.findById(claims.sid).lean()).toMatchObject({
+      user_id: 1,
+      address: `192.0.2.${lastAddress}`,
+      expires_at: new Date(claims.exp * 1000),
+    });
+    const { identity } = await replica.callers.establish(token);
+    expect(identity).toMatchObject({ id: 1, role: 2, permission: 0xffff, basePath: '/', sessionId: claims.sid });
+  });
+
+  it('ends after 48 hours', async () => {
+    const { token } = await replica.auth.login({ username: 'admin', password: ADMIN_PASSWORD, address: address() });
+    const hour = 3_600_000;
+    replica.advance(48 * hour - 10_000);
+    await replica.callers.establish(token);
+    replica.advance(10_000);
+    await expect(replica.callers.establish(token)).rejects.toMatchObject({ code: 'UNAUTHENTICATED', message: 'token is expired' });
+    replica.advance(-48 * hour);
+  });
+
+  it.each([(hash: string) => hash, (hash: string) => hash.toUpperCase()])(
+    'works with the static hash in either letter case',
+    async (write) => {
+      const { token } = await replica.auth.loginWithHash({
+        username: 'admin',
+        password: write(hashOf(ADMIN_PASSWORD)),
+        address: address(),
+      });
+      expect((await replica.callers.establish(token)).identity.username).toBe('admin');
+    },
+  );
+
+  it('takes a name in any letter case and spelling that is the same name', async () => {
+    await makeUser({ username: 'Ünal', password: 'x' });
+    for (const username of ['Ünal', 'ünal', 'U\u0308NAL'])
+      expect(await replica.auth.login({ username, password: 'x', address: address() })).toHaveProperty('token');
+  });
+
+  it.each([
+    ['a wrong password', 'admin', 'wrong'],
+    ['an empty password', 'admin', ''],
+    ['the static hash given as a password', 'admin', hashOf(ADMIN_PASSWORD)],
+    ['an unknown name', 'nobody', 'wrong'],
+    ['a name that cannot exist', 'a/b', 'wrong'],
+    ['an empty name', '', 'wrong'],
+    ['a name of a megabyte', 'x'.repeat(1_000_000), 'wrong'],
+    ['a user without a password', 'guest', ''],
+    ['a user without a password and his well-known one', 'guest', 'guest'],
+    ['a name that is a query', '{"$ne":""}', 'wrong'],
+  ])('with %s is refused alike, at the price of one verification', async (_, username, password) => {
+    const before = await replica.verifications();
+    await expect(replica.auth.login({ username, password, address: address() })).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+      message: 'Invalid username or password',
+    });
+    expect((await replica.verifications()) - before).toBe(1);
+  });
+
+  it.each(['', hashOf(''), ADMIN_PASSWORD, 'x'])('with the static hash %j is refused', async (password) => {
+    for (const username of ['admin', 'guest'])
+      await expect(replica.auth.loginWithHash({ username, password, address: address() })).rejects.toMatchObject({
+        code: 'UNAUTHENTICATED',
+        message: 'Invalid username or password',
+      });
+  });
+
+  it('with an overlong password is refused without a verification', async () => {
+    const before = await replica.verifications();
+    const password = 'x'.repeat(1_025);
+    await expect(replica.auth.login({ username: 'admin', password, address: address() })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    await expect(replica.auth.loginWithHash({ username: 'admin', password, address: address() })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    expect(await replica.verifications()).toBe(before);
+  });
+
+  it('of a disabled user works, and the token is refused where it is used', async () => {
+    await makeUser({ username: 'asleep', disabled: true });
+    const { token } = await replica.auth.login({ username: 'asleep', password: 'password of asleep', address: address() });
+    await expect(replica.callers.establish(token)).rejects.toMatchObject({ message: 'Current user is disabled, replace please' });
+  });
+
+  it('of a user who was made without a password is refused until he gets one', async () => {
+    const id = await makeUser({ username: 'unset', password: '' });
+    for (const password of ['', 'x'])
+      await expect(replica.auth.login({ username: 'unset', password, address: address() })).rejects.toMatchObject({
+        code: 'UNAUTHENTICATED',
+      });
+    await replica.auth.updateUser({ user: { id, username: 'unset', base_path: '/', password: 'x' } }, replica.as());
+    expect(await replica.auth.login({ username: 'unset', password: 'x', address: address() })).toHaveProperty('token');
+  });
+
+  it('with the password alone is refused to a user with a two-step secret, and counts as a failure', async () => {
+    const id = await makeUser({ username: 'two-step', password: 'x' });
+    await replica.models.users.updateOne({ _id: id }, { $set: { otp_secret: 'sealed' } });
+    const from = address();
+    await expect(replica.auth.login({ username: 'two-step', password: 'x', otp_code: '', address: from })).rejects.toMatchObject({
+      code: 'OTP_REQUIRED',
+      message: 'Invalid 2FA code',
+    });
+    expect(await replica.models.loginAttempts.findById(`address ${from}`).lean()).toMatchObject({ failures: 1 });
+    expect((await replica.auth.getUser({ id }, replica.as())).user?.otp).toBe(true);
+  });
+
+  it('leaves neither password, hash nor token in the log', async () => {
+    const { token } = await replica.auth.login({ username: 'admin', password: ADMIN_PASSWORD, address: address() });
+    await replica.callers.establish(token);
+    for (const secret of [ADMIN_PASSWORD, hashOf(ADMIN_PASSWORD), token, '$argon2id$', 'wharf-'])
+      expect(replica.log()).not.toContain(secret);
+  });
+});
+
+describe('a logout', () => {
+  it("ends the caller's session, no other one, and may be repeated", async () => {
+    const logIn = async () => (await replica.auth.login({ username: 'admin', password: ADMIN_PASSWORD, address: address() })).token;
+    const [ended, kept] = [await logIn(), await logIn()];
+    const { identity } = await replica.callers.establish(ended);
+    const first = await replica.auth.logout({}, replica.as(identity));
+    const second = await replica.auth.logout({}, replica.as(identity));
+    expect(second.revision).toBeGreaterThan(first.revision);
+    await expect(replica.callers.establish(ended)).rejects.toMatchObject({ message: 'token is invalidated' });
+    await replica.callers.establish(kept);
+  });
+
+  it('with the permanent token changes nothing', async () => {
+    const { token } = await replica.auth.getPermanentToken({}, replica.as());
+    const { identity } = await replica.callers.establish(token);
+    const { revision } = await replica.auth.logout({}, replica.as(identity));
+    expect((await replica.auth.logout({}, replica.as(identity))).revision).toBe(revision);
+    await replica.callers.establish(token);
+  });
+
+  it('is for callers with an identity', async () => {
+    await expect(replica.auth.logout({})).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  });
+});

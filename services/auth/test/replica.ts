@@ -1,0 +1,116 @@
+import { accountReads, type Models, modelsOf } from '@wharf/models';
+import { AdminServiceDefinition } from '@wharf/proto/admin';
+import { type AuthServiceClient, AuthServiceDefinition } from '@wharf/proto/auth';
+import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
+import { FsServiceDefinition } from '@wharf/proto/fs';
+import {
+  type AccountReads,
+  type Callers,
+  connectStore,
+  createCallers,
+  createDirectClient,
+  createLocalBus,
+  createLoginTokens,
+  createServiceKit,
+  type Identity,
+  outgoingCall,
+  ROLE,
+  Secret,
+  type ServiceKit,
+  type UserIdentity,
+  unseal,
+} from '@wharf/service-kit';
+import { pino } from 'pino';
+import { createAuthService } from '../src/index.ts';
+
+export const SECRET = 'a secret of the tests, 32 bytes or more';
+export const ADMIN_PASSWORD = 'canary-admin-password';
+
+/** One replica of auth over a store, and what a gateway would make of its tokens. */
+export interface Replica {
+  readonly auth: AuthServiceClient;
+  readonly kit: ServiceKit;
+  readonly models: Models;
+  /** Establishes callers as a gateway that has just started would. */
+  readonly callers: Callers;
+  /** Call options of somebody; of the admin by default. */
+  as(identity?: Identity): ReturnType<typeof outgoingCall>;
+  /** How many passwords were verified so far. */
+  verifications(): Promise<number>;
+  /** All that was logged. */
+  log(): string;
+  /** Moves this replica's clock on. */
+  advance(ms: number): void;
+  close(): Promise<void>;
+}
+
+export const ADMIN: UserIdentity = {
+  kind: 'user',
+  id: 1,
+  username: 'admin',
+  role: ROLE.admin,
+  permission: 0xffff,
+  basePath: '/',
+  sessionId: '',
+};
+
+const nobody = () => {
+  throw new Error('auth calls nobody');
+};
+
+export async function openReplica(storeUrl: string): Promise<Replica> {
+  let log = '';
+  let offsetMs = 0;
+  const clock = () => Date.now() + offsetMs;
+  const write = (line: string) => {
+    log += line;
+  };
+  const logger = pino({ level: 'trace' }, { write });
+  const onError = (error: unknown) => logger.error({ err: error });
+  const store = await connectStore(storeUrl);
+  const kit: ServiceKit = {
+    ...createServiceKit({
+      name: 'auth',
+      logger,
+      secret: new Secret(SECRET),
+      store,
+      bus: createLocalBus(onError),
+      peers: (tokens) => ({
+        auth: createDirectClient(AuthServiceDefinition, nobody, tokens, onError),
+        admin: createDirectClient(AdminServiceDefinition, nobody, tokens, onError),
+        fs: createDirectClient(FsServiceDefinition, nobody, tokens, onError),
+        downloader: createDirectClient(DownloaderServiceDefinition, nobody, tokens, onError),
+      }),
+    }),
+    clock,
+  };
+  const service = createAuthService({ adminPassword: new Secret(ADMIN_PASSWORD), tokenHours: 48 }, kit);
+  const { rpc } = service;
+  if (!rpc) throw new Error('auth has no RPCs');
+  await service.start();
+  const models = modelsOf(store);
+  const reads: AccountReads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
+  return {
+    auth: createDirectClient<AuthServiceClient>(AuthServiceDefinition, () => rpc, kit.tokens, onError),
+    kit,
+    models,
+    // Each use is a new one, so that nothing is remembered between two questions.
+    get callers() {
+      return createCallers({ tokens: createLoginTokens(kit.keys.jwt, clock), reads, clock });
+    },
+    as: (identity = ADMIN) => outgoingCall(kit.tokens, { identity, requestId: 'test', revisions: { auth: 0, admin: 0 } }),
+    async verifications() {
+      const metric = await kit.metrics.getSingleMetric('wharf_auth_password_verifications_total')?.get();
+      return metric?.values[0]?.value ?? 0;
+    },
+    log: () => log,
+    advance(ms) {
+      offsetMs += ms;
+    },
+    async close() {
+      await service.stop();
+      await kit.bus.close();
+      await store.close();
+    },
+  };
+}
