@@ -14,6 +14,7 @@ export {
 } from './config/config.ts';
 export { Secret } from './config/secret.ts';
 export { deriveKeys, type Keys, seal, unseal } from './crypto/keys.ts';
+export { type DataDir, openDataDir } from './data-dir.ts';
 export { type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope } from './http/envelope.ts';
 export { createPrivacyMask, type PrivacyMask } from './http/privacy-mask.ts';
 export { type AccountReads, type AccountUser, type Caller, type Callers, createCallers, equalTexts } from './identity/callers.ts';

@@ -3,7 +3,7 @@ import { createLocalBus } from './bus/local-bus.ts';
 import { createNatsBus } from './bus/nats-bus.ts';
 import { ConfigError } from './config/config.ts';
 import type { Secret } from './config/secret.ts';
-import { type HttpListener, listenHttp } from './ops/http-listener.ts';
+import { listenHttp } from './ops/http-listener.ts';
 import { createLogger, type Logger } from './ops/logger.ts';
 import { opsHandler } from './ops/ops-server.ts';
 import { startGrpcServer } from './rpc/grpc-server.ts';
@@ -123,6 +123,8 @@ export async function runProcess<Config extends { readonly logLevel: string }>(
     }
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end(0));
+  // A supervisor that started us with an IPC channel and is gone needs us no more.
+  process.once('disconnect', () => void end(0));
   process.on('uncaughtException', (error) => {
     logger?.fatal({ err: error }, 'uncaught');
     void end(1);
@@ -142,5 +144,3 @@ export async function runProcess<Config extends { readonly logLevel: string }>(
     process.exit(1);
   }
 }
-
-export type { HttpListener };

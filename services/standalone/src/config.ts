@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import { adminConfig } from '@wharf/admin';
+import { gatewayConfig } from '@wharf/api-gateway';
+import { authConfig } from '@wharf/auth';
+import { type ConfigOf, commonKeys, configKey, readConfig, Secret, schemas } from '@wharf/service-kit';
+import { z } from 'zod';
+
+const { httpHost, httpPort, siteUrl, trustedProxies, corsOrigins } = gatewayConfig;
+const { adminPassword, tokenHours } = authConfig;
+const { mongoUrl, natsUrl, bind, logLevel } = commonKeys;
+
+/** The variables of all services in one process; what they need to find each other falls away. */
+export const standaloneConfig = {
+  httpHost,
+  httpPort,
+  siteUrl,
+  trustedProxies,
+  corsOrigins,
+  adminPassword,
+  tokenHours,
+  mongoUrl,
+  natsUrl,
+  bind,
+  logLevel,
+  filesDir: {
+    ...adminConfig.filesDir,
+    description: 'Folder that is mounted at /local on a first start. Empty: `files` in the data folder.',
+  },
+  dataDir: configKey('WHARF_DATA_DIR', schemas.text('./data'), 'Folder for everything Wharf keeps; made with mode 0700.'),
+  secret: configKey(
+    'WHARF_SECRET',
+    z
+      .string()
+      .min(32, 'must be at least 32 bytes')
+      .transform((text) => new Secret(text))
+      .optional(),
+    'The secret that all keys are derived from. Empty: one is made at the first start and kept in the data folder.',
+  ),
+  opsPort: configKey('WHARF_OPS_PORT', schemas.optionalPort, 'Port of /healthz, /readyz and /metrics. Empty: none.'),
+} as const;
+
+export type StandaloneConfig = ConfigOf<typeof standaloneConfig>;
+
+export function readStandaloneConfig(): StandaloneConfig & { readonly filesDir: string } {
+  const config = readConfig(standaloneConfig, process.env);
+  return { ...config, filesDir: config.filesDir ?? join(config.dataDir, 'files') };
+}

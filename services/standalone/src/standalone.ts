@@ -1,0 +1,84 @@
+import { createAdminService } from '@wharf/admin';
+import { createGatewayService } from '@wharf/api-gateway';
+import { createAuthService } from '@wharf/auth';
+import { createDownloaderService } from '@wharf/downloader';
+import { startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { createFsService } from '@wharf/fs';
+import { AdminServiceDefinition } from '@wharf/proto/admin';
+import { AuthServiceDefinition } from '@wharf/proto/auth';
+import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
+import { FsServiceDefinition } from '@wharf/proto/fs';
+import {
+  connectStore,
+  createDirectClient,
+  createLocalBus,
+  createNatsBus,
+  createServiceKit,
+  type InternalTokens,
+  kitFor,
+  type Logger,
+  listenHttp,
+  openDataDir,
+  opsHandler,
+  type Peers,
+  type RpcService,
+  type Service,
+} from '@wharf/service-kit';
+import type { readStandaloneConfig } from './config.ts';
+
+/** How long requests under way may take when we stop, in milliseconds. */
+const STOP_GRACE_MS = 5_000;
+
+/** All services in one process: they call each other directly, over the same generated interfaces as anywhere else. */
+export async function startStandalone(config: ReturnType<typeof readStandaloneConfig>, logger: Logger): Promise<() => Promise<void>> {
+  const dataDir = await openDataDir(config.dataDir, config.secret);
+  const embedded = config.mongoUrl === undefined ? await startEmbeddedMongo({ dataDir: dataDir.path }) : undefined;
+  embedded?.failed.catch((error) => {
+    logger.fatal({ err: error }, 'the store has stopped');
+    process.kill(process.pid, 'SIGTERM');
+  });
+  const store = await connectStore(config.mongoUrl ?? embedded?.url ?? '');
+  const onBusError = (error: unknown, subject: string) => logger.warn({ err: error, subject }, 'bus');
+  const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, 'wharf', onBusError);
+
+  const onUnforeseen = (error: unknown, method: string) => logger.error({ err: error, method }, 'unforeseen error');
+  const peers = (tokens: InternalTokens): Peers => ({
+    auth: createDirectClient(AuthServiceDefinition, () => rpcOf(auth), tokens, onUnforeseen),
+    admin: createDirectClient(AdminServiceDefinition, () => rpcOf(admin), tokens, onUnforeseen),
+    fs: createDirectClient(FsServiceDefinition, () => rpcOf(fs), tokens, onUnforeseen),
+    downloader: createDirectClient(DownloaderServiceDefinition, () => rpcOf(downloader), tokens, onUnforeseen),
+  });
+  const kit = createServiceKit({ name: 'wharf', logger, secret: dataDir.secret, store, bus, peers });
+  const auth = createAuthService(config, kitFor(kit, 'auth'));
+  const admin = createAdminService({ filesDir: config.filesDir }, kitFor(kit, 'admin'));
+  const fs = createFsService(kitFor(kit, 'fs'));
+  const downloader = createDownloaderService();
+  const gateway = createGatewayService(config, kitFor(kit, 'api-gateway'), { bytes: httpOf(fs) });
+  const services = [auth, admin, fs, downloader, gateway];
+
+  for (const service of services) await service.start();
+  const http = await listenHttp(httpOf(gateway), config.httpHost, config.httpPort);
+  const ops =
+    config.opsPort === undefined ? undefined : await listenHttp(opsHandler(kit.readiness, kit.metrics), config.bind, config.opsPort);
+  logger.info({ url: http.url, opsUrl: ops?.url }, 'listening');
+
+  return async () => {
+    kit.readiness.drain();
+    await http.stop(STOP_GRACE_MS);
+    for (const service of services.toReversed()) await service.stop();
+    await bus.close();
+    await store.close();
+    await embedded?.stop();
+    await ops?.stop(0);
+  };
+}
+
+function rpcOf({ rpc }: Service): RpcService {
+  if (!rpc) throw new Error('this service offers no RPCs');
+  return rpc;
+}
+
+function httpOf({ http }: Service) {
+  if (!http) throw new Error('this service offers no HTTP');
+  return http;
+}

@@ -1,0 +1,81 @@
+/** Where code lives and what it may import: the direction of the architecture, as data. Whatever is not listed is forbidden. */
+export interface ImportRule {
+  /** Files this row speaks of: the start of their path, with `*` for one segment. The longest match counts. */
+  readonly files: string;
+  /** What they may import from the workspace: package names, or starts of paths (with `*`) inside their own package. */
+  readonly may: readonly string[];
+  /** Only their types: nothing of it is there at run time. */
+  readonly mayTypes?: readonly string[];
+  /** True where npm packages are nobody's business but their folder's; a list names the only ones. */
+  readonly npm: true | readonly string[];
+}
+
+const TESTS_MAY = ['@wharf/harness', '@wharf/embedded-mongo', '@wharf/embedded-nats'];
+const KITS = ['@wharf/errors', '@wharf/models', '@wharf/proto', '@wharf/service-kit'];
+
+export const IMPORT_RULES: readonly ImportRule[] = [
+  { files: 'packages/errors/', may: ['packages/errors/'], npm: [] },
+  { files: 'packages/models/', may: ['packages/models/', '@wharf/errors'], npm: true },
+  { files: 'packages/service-kit/', may: ['packages/service-kit/', '@wharf/errors', '@wharf/proto'], npm: true },
+  { files: 'packages/embedded-mongo/', may: ['packages/embedded-mongo/', '@wharf/errors'], npm: ['bson'] },
+  { files: 'packages/embedded-nats/', may: ['packages/embedded-nats/', '@wharf/errors'], npm: [] },
+
+  { files: 'services/*/src/', may: ['services/*/src/', ...KITS], npm: true },
+  {
+    files: 'services/*/src/domain/',
+    may: ['services/*/src/domain/', '@wharf/errors'],
+    mayTypes: ['@wharf/models', '@wharf/service-kit'],
+    npm: ['zod', 're2js', 'lru-cache'],
+  },
+  {
+    files: 'services/*/src/store/',
+    may: ['services/*/src/store/', 'services/*/src/domain/', '@wharf/errors', '@wharf/models', '@wharf/service-kit'],
+    npm: true,
+  },
+
+  // The catalogue of settings is data.
+  { files: 'services/admin/src/domain/', may: ['services/admin/src/domain/', '@wharf/errors', '@wharf/models'], npm: ['re2js', 'zod'] },
+  {
+    files: 'services/fs/src/domain/',
+    may: ['services/fs/src/domain/', 'services/fs/src/driver-contract/', '@wharf/errors'],
+    mayTypes: ['@wharf/models', '@wharf/service-kit'],
+    npm: ['re2js', 'lru-cache'],
+  },
+  { files: 'services/fs/src/driver-contract/', may: ['services/fs/src/driver-contract/', '@wharf/errors'], npm: ['zod'] },
+  {
+    files: 'services/fs/src/drivers/',
+    may: ['services/fs/src/drivers/*/index.ts'],
+    mayTypes: ['services/fs/src/driver-contract/'],
+    npm: [],
+  },
+  {
+    files: 'services/fs/src/drivers/*/',
+    may: ['services/fs/src/drivers/=/', 'services/fs/src/driver-contract/', '@wharf/errors'],
+    npm: true,
+  },
+
+  {
+    files: 'services/standalone/src/',
+    may: [
+      'services/standalone/src/',
+      '@wharf/service-kit',
+      '@wharf/proto',
+      '@wharf/embedded-mongo',
+      '@wharf/api-gateway',
+      '@wharf/auth',
+      '@wharf/admin',
+      '@wharf/fs',
+      '@wharf/downloader',
+    ],
+    npm: ['zod'],
+  },
+
+  { files: 'proto/gen/', may: ['proto/gen/'], npm: ['@bufbuild/protobuf', 'nice-grpc-common'] },
+  { files: 'test/harness/', may: ['test/harness/'], npm: [] },
+  { files: 'test/e2e/', may: ['test/e2e/', '@wharf/harness'], npm: [] },
+  { files: 'test/bench/', may: ['test/bench/', '@wharf/harness'], npm: ['express'] },
+  { files: 'tools/', may: ['tools/', '@wharf/service-kit', '@wharf/errors', 'services/*/src/config.ts'], npm: [] },
+];
+
+/** What a test may import beside what its own folder may. */
+export const TEST_RULE: Pick<ImportRule, 'may' | 'npm'> = { may: TESTS_MAY, npm: true };

@@ -1,0 +1,156 @@
+// `npm run services`: the five services as separate processes on this machine, and the store and the bus where none are named.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { configKey, openDataDir, readConfig, Secret, schemas } from '@wharf/service-kit';
+
+const START_LIMIT_MS = 30_000;
+const STOP_LIMIT_MS = 9_500;
+const LOOPBACK = '127.0.0.1';
+
+const config = readConfig(
+  {
+    dataDir: configKey('WHARF_DATA_DIR', schemas.text('./data'), 'Folder for everything Wharf keeps.'),
+    filesDir: configKey('WHARF_FILES_DIR', schemas.optionalText, 'Folder that is mounted at /local on a first start.'),
+    secret: configKey('WHARF_SECRET', schemas.optionalText, 'The secret that all keys are derived from.'),
+    mongoUrl: configKey('MONGO_URL', schemas.optionalText, 'Address of the store; empty starts the embedded one.'),
+    natsUrl: configKey('NATS_URL', schemas.optionalText, 'Address of the bus; empty starts the embedded one.'),
+    // Zero in these means: any free port, for every service.
+    grpcPort: configKey('WHARF_GRPC_PORT', schemas.optionalPort, 'Only 0 has a meaning here: free ports.'),
+    dataPort: configKey('WHARF_DATA_PORT', schemas.optionalPort, 'Port of the data plane.'),
+    opsPort: configKey('WHARF_OPS_PORT', schemas.optionalPort, 'Only 0 has a meaning here: free ports.'),
+  },
+  process.env,
+);
+
+interface Part {
+  readonly name: string;
+  readonly child: ChildProcess;
+  readonly exited: Promise<void>;
+}
+
+const parts: Part[] = [];
+let isStopping = false;
+
+process.on('SIGTERM', () => void stop(0));
+process.on('SIGINT', () => void stop(0));
+try {
+  await startAll();
+} catch (error) {
+  console.error(`services: ${error instanceof Error ? error.message : String(error)}`);
+  await stop(1);
+}
+
+async function startAll(): Promise<void> {
+  const dataDir = await openDataDir(config.dataDir, config.secret === undefined ? undefined : new Secret(config.secret));
+  const mongoUrl = config.mongoUrl ?? (await startEngine('embedded-mongo', ['--data-dir', dataDir.path], {}));
+  const natsToken = randomBytes(24).toString('base64url');
+  const natsAddress = config.natsUrl ?? (await startEngine('embedded-nats', ['--port', '0'], { WHARF_EMBEDDED_NATS_TOKEN: natsToken }));
+  const natsUrl = config.natsUrl ?? natsAddress.replace('nats://', `nats://${natsToken}@`);
+
+  const ports = await choosePorts();
+  const environment = {
+    WHARF_SECRET: dataDir.secret.reveal(),
+    MONGO_URL: mongoUrl,
+    NATS_URL: natsUrl,
+    WHARF_FILES_DIR: config.filesDir ?? join(dataDir.path, 'files'),
+    WHARF_AUTH_ADDR: `${LOOPBACK}:${ports.auth}`,
+    WHARF_ADMIN_ADDR: `${LOOPBACK}:${ports.admin}`,
+    WHARF_FS_ADDR: `${LOOPBACK}:${ports.fs}`,
+    WHARF_DOWNLOADER_ADDR: `${LOOPBACK}:${ports.downloader}`,
+    WHARF_FS_DATA_URL: `http://${LOOPBACK}:${ports.data}`,
+    WHARF_DATA_PORT: String(ports.data),
+  };
+  const ops = (standard: number) => ({ WHARF_OPS_PORT: String(config.opsPort === 0 ? 0 : standard) });
+  await startService('auth', { ...environment, WHARF_GRPC_PORT: String(ports.auth), ...ops(9091) });
+  await startService('admin', { ...environment, WHARF_GRPC_PORT: String(ports.admin), ...ops(9092) });
+  await startService('fs', { ...environment, WHARF_GRPC_PORT: String(ports.fs), ...ops(9093) });
+  await startService('downloader', { ...environment, WHARF_GRPC_PORT: String(ports.downloader), ...ops(9094) });
+  await startService('api-gateway', { ...environment, ...ops(9090) });
+}
+
+/** Services must know each other's ports before the first of them runs, so free ones are looked for here. */
+async function choosePorts() {
+  const standard = { auth: 50_051, admin: 50_052, fs: 50_053, downloader: 50_054, data: config.dataPort ?? 50_063 };
+  if (config.grpcPort !== 0) return standard;
+  const servers = await Promise.all(Object.keys(standard).map(() => listen()));
+  const [auth, admin, fs, downloader, data] = servers.map(({ port }) => port);
+  await Promise.all(servers.map(({ close }) => close()));
+  return { auth, admin, fs, downloader, data };
+}
+
+function listen(): Promise<{ port: number; close: () => Promise<void> }> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, LOOPBACK, () => {
+      const address = server.address();
+      if (address === null || typeof address === 'string') return reject(new Error('no port'));
+      resolve({ port: address.port, close: () => new Promise((closed) => server.close(() => closed())) });
+    });
+  });
+}
+
+/** Starts the store or the bus and answers the address from its line `ready <url>`. */
+async function startEngine(name: string, args: readonly string[], environment: Record<string, string>): Promise<string> {
+  const line = await start(name, [`packages/${name}/src/main.ts`, ...args], environment, (text) => text.startsWith('ready '));
+  return line.slice('ready '.length).trim();
+}
+
+async function startService(name: string, environment: Record<string, string>): Promise<void> {
+  await start(name, [`services/${name}/src/main.ts`], environment, (text) => text.includes('"msg":"listening"'));
+}
+
+/** Starts a process; resolves with the line that says it is ready, which it prints on standard output like everything else. */
+function start(
+  name: string,
+  args: readonly string[],
+  environment: Record<string, string>,
+  isReady: (line: string) => boolean,
+): Promise<string> {
+  const child = spawn(process.execPath, [...process.execArgv, ...args], {
+    cwd: join(import.meta.dirname, '..'),
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  parts.push({ name, child, exited });
+  return new Promise((resolve, reject) => {
+    const limit = setTimeout(() => reject(new Error(`${name} was not ready within ${START_LIMIT_MS} ms`)), START_LIMIT_MS);
+    child.once('error', reject);
+    child.once('exit', (code, signal) => {
+      reject(new Error(`${name} ended with ${signal ?? code} before it was ready`));
+      if (isStopping) return;
+      console.error(`services: ${name} ended with ${signal ?? code}; stopping the others`);
+      void stop(1);
+    });
+    if (!child.stdout) return reject(new Error(`${name} has no output`));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const ready = isReady(line);
+      if (!line.startsWith('ready ')) console.log(line);
+      if (!ready) return;
+      clearTimeout(limit);
+      resolve(line);
+    });
+  });
+}
+
+/** Ends services before the bus and the store: the other way round from how they started. */
+async function stop(code: number): Promise<void> {
+  if (isStopping) return;
+  isStopping = true;
+  const force = setTimeout(() => {
+    for (const { child } of parts) child.kill('SIGKILL');
+    process.exit(1);
+  }, STOP_LIMIT_MS);
+  const engines = parts.filter(({ name }) => name.startsWith('embedded-'));
+  const services = parts.filter((part) => !engines.includes(part));
+  for (const group of [services, engines]) {
+    for (const { child } of group) child.kill('SIGTERM');
+    await Promise.all(group.filter(({ child }) => child.exitCode === null && child.signalCode === null).map(({ exited }) => exited));
+  }
+  clearTimeout(force);
+  process.exit(code);
+}
