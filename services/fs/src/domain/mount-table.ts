@@ -38,7 +38,7 @@ export interface MountTable<Mount> {
 }
 
 /** A mount path up to `.balance`: storages that share what remains take turns. */
-export function actualMountPath(mountPath: string): VirtualPath {
+function actualMountPath(mountPath: string): VirtualPath {
   const at = mountPath.lastIndexOf('.balance');
   return parseVirtualPath(at === -1 ? mountPath : mountPath.slice(0, at));
 }

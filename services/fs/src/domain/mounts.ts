@@ -5,7 +5,7 @@ import type { DriverRegistry } from '../driver-contract/driver-registry.ts';
 import type { StorageDriver } from '../driver-contract/storage-driver.ts';
 
 /** The status of a storage that works. */
-export const WORKING = 'work';
+const WORKING = 'work';
 
 /** The longest that opening a storage may take, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000;
