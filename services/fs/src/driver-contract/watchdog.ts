@@ -1,0 +1,53 @@
+import { AppError } from '@wharf/errors';
+import { abortError, throwIfAborted } from './storage-error.ts';
+
+/** Aborts its signal when nothing happened for too long while it was armed, or when the caller's signal aborts. */
+export class Watchdog {
+  readonly #abort = new AbortController();
+  readonly #outer: AbortSignal | undefined;
+  readonly #onOuterAbort: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #stopWaiting: ((reason: unknown) => void) | undefined;
+
+  constructor(outer: AbortSignal | undefined) {
+    throwIfAborted(outer);
+    this.#outer = outer;
+    this.#onOuterAbort = () => this.#end(outer === undefined ? undefined : abortError(outer));
+    outer?.addEventListener('abort', this.#onOuterAbort, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  arm(limitMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#end(new AppError('DEADLINE_EXCEEDED', 'the storage did not answer in time')), limitMs);
+  }
+
+  disarm(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** The result of a step, or the reason of the abort, whichever comes first. One at a time. */
+  async guard<Result>(step: Promise<Result>): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    this.#stopWaiting = reject;
+    step.then(resolve, reject);
+    if (this.signal.aborted) reject(abortError(this.signal));
+    return promise;
+  }
+
+  /** Lets go of the caller's signal. The own signal stays as it is. */
+  dispose(): void {
+    this.disarm();
+    this.#outer?.removeEventListener('abort', this.#onOuterAbort);
+  }
+
+  #end(reason: unknown): void {
+    this.dispose();
+    this.#abort.abort(reason);
+    this.#stopWaiting?.(abortError(this.signal));
+  }
+}

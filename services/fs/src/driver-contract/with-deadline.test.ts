@@ -1,0 +1,90 @@
+import { AppError } from '@wharf/errors';
+import { expect, it } from 'vitest';
+import { memoryDriver } from '../drivers/memory/index.ts';
+import { MOUNT_ROOT, type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from './paths.ts';
+import { type StorageDriver, supports } from './storage-driver.ts';
+import { withDeadline } from './with-deadline.ts';
+
+const LIMITS = { callMs: 20, stallMs: 20, treeMs: 20 };
+const file = relativeTo(VIRTUAL_ROOT, parseVirtualPath('/file'));
+
+/** A storage whose named operations never answer, whatever their signal says. */
+async function hangingDriver(...operations: (keyof StorageDriver)[]): Promise<StorageDriver> {
+  const driver = await memoryDriver.open('');
+  const never = () => new Promise<never>(() => undefined);
+  for (const operation of operations) Object.defineProperty(driver, operation, { value: never });
+  return driver;
+}
+
+async function* chunks(...texts: string[]) {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+function isLate(error: unknown): boolean {
+  return AppError.is(error, 'DEADLINE_EXCEEDED');
+}
+
+it('a call that never answers ends, for every operation', async () => {
+  const all = ['stat', 'read', 'write', 'makeDirectory', 'remove', 'rename', 'copy', 'listNames', 'statMany'] as const;
+  const driver = withDeadline(await hangingDriver(...all), LIMITS);
+  for (const operation of ['write', 'makeDirectory', 'remove', 'rename', 'copy', 'listNames', 'statMany'] as const) {
+    if (!supports(driver, operation)) throw new Error(`${operation} is missing`);
+  }
+  await expect(driver.stat(MOUNT_ROOT)).rejects.toSatisfy(isLate);
+  await expect(driver.read(file)).rejects.toSatisfy(isLate);
+  await expect(driver.write?.(file, chunks('x'), { overwrite: true })).rejects.toSatisfy(isLate);
+  await expect(driver.makeDirectory?.(file)).rejects.toSatisfy(isLate);
+  await expect(driver.remove?.(file, { recursive: true })).rejects.toSatisfy(isLate);
+  await expect(driver.rename?.(file, file, { overwrite: true })).rejects.toSatisfy(isLate);
+  await expect(driver.copy?.(file, file, { overwrite: true })).rejects.toSatisfy(isLate);
+  await expect(driver.listNames?.(MOUNT_ROOT, undefined)).rejects.toSatisfy(isLate);
+  await expect(driver.statMany?.(MOUNT_ROOT, [])).rejects.toSatisfy(isLate);
+});
+
+it('a listing and a file that stop midway end', async () => {
+  const driver = await memoryDriver.open('');
+  const entry = await driver.stat(MOUNT_ROOT);
+  const stuck = async function* <Item>(item: Item) {
+    yield item;
+    await new Promise(() => undefined);
+  };
+  driver.list = () => stuck(entry);
+  driver.read = async () => ({ entry, [Symbol.asyncIterator]: () => stuck(Buffer.from('x')) });
+  const guarded = withDeadline(driver, LIMITS);
+  await expect(Array.fromAsync(guarded.list(MOUNT_ROOT))).rejects.toSatisfy(isLate);
+  await expect(Array.fromAsync(await guarded.read(file))).rejects.toSatisfy(isLate);
+});
+
+it('a hanging call ends at once when its caller aborts', async () => {
+  const driver = withDeadline(await hangingDriver('stat'), { callMs: 60_000, stallMs: 60_000, treeMs: 60_000 });
+  const abort = new AbortController();
+  const call = driver.stat(MOUNT_ROOT, { signal: abort.signal });
+  abort.abort();
+  await expect(call).rejects.toSatisfy((error) => AppError.is(error, 'CANCELLED'));
+});
+
+it('a source that is slower than the limit is not the fault of the storage', async () => {
+  const driver = withDeadline(await memoryDriver.open(''), { callMs: 20, stallMs: 20, treeMs: 20 });
+  const slow = (async function* () {
+    for (const text of ['a', 'b']) {
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      yield Buffer.from(text);
+    }
+  })();
+  expect(await driver.write?.(file, slow, { overwrite: true })).toMatchObject({ sizeBytes: 2 });
+});
+
+it('a storage that stops taking content ends the write', async () => {
+  const driver = await memoryDriver.open('');
+  driver.write = async (_file: MountPath, content: AsyncIterable<Uint8Array>) => {
+    for await (const _chunk of content) await new Promise(() => undefined);
+    return driver.stat(MOUNT_ROOT);
+  };
+  await expect(withDeadline(driver, LIMITS).write?.(file, chunks('a', 'b'), { overwrite: true })).rejects.toSatisfy(isLate);
+});
+
+it('an operation that is absent stays absent', async () => {
+  const guarded = withDeadline(await memoryDriver.open(''), LIMITS);
+  expect(supports(guarded, 'space')).toBe(false);
+  expect(supports(guarded, 'copy')).toBe(true);
+});
