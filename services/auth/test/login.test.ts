@@ -52,17 +52,12 @@ describe('a login', () => {
     replica.advance(-48 * hour);
   });
 
-  it.each([(hash: string) => hash, (hash: string) => hash.toUpperCase()])(
-    'works with the static hash in either letter case',
-    async (write) => {
-      const { token } = await replica.auth.loginWithHash({
-        username: 'admin',
-        password: write(hashOf(ADMIN_PASSWORD)),
-        address: address(),
-      });
+  it('works with the static hash in either letter case', async () => {
+    for (const password of [hashOf(ADMIN_PASSWORD), hashOf(ADMIN_PASSWORD).toUpperCase()]) {
+      const { token } = await replica.auth.loginWithHash({ username: 'admin', password, address: address() });
       expect((await replica.callers.establish(token)).identity.username).toBe('admin');
-    },
-  );
+    }
+  });
 
   it('takes a name in any letter case and spelling that is the same name', async () => {
     await makeUser({ username: 'Ünal', password: 'x' });
