@@ -45,7 +45,7 @@ try {
 
 async function startAll(): Promise<void> {
   const dataDir = await openDataDir(config.dataDir, config.secret === undefined ? undefined : new Secret(config.secret));
-  const mongoUrl = config.mongoUrl ?? (await startEngine('embedded-mongo', ['--data-dir', dataDir.path], {}));
+  const mongoUrl = config.mongoUrl ?? (await startEngine('embedded-mongo', ['--data-dir', join(dataDir.path, 'store')], {}));
   const natsToken = randomBytes(24).toString('base64url');
   const natsAddress = config.natsUrl ?? (await startEngine('embedded-nats', ['--port', '0'], { WHARF_EMBEDDED_NATS_TOKEN: natsToken }));
   const natsUrl = config.natsUrl ?? natsAddress.replace('nats://', `nats://${natsToken}@`);

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { createAdminService } from '@wharf/admin';
 import { createGatewayService } from '@wharf/api-gateway';
 import { createAuthService } from '@wharf/auth';
@@ -32,10 +33,10 @@ const STOP_GRACE_MS = 5_000;
 /** All services in one process: they call each other directly, over the same generated interfaces as anywhere else. */
 export async function startStandalone(config: ReturnType<typeof readStandaloneConfig>, logger: Logger): Promise<() => Promise<void>> {
   const dataDir = await openDataDir(config.dataDir, config.secret);
-  const embedded = config.mongoUrl === undefined ? await startEmbeddedMongo({ dataDir: dataDir.path }) : undefined;
-  embedded?.failed.catch((error) => {
-    logger.fatal({ err: error }, 'the store has stopped');
-    process.kill(process.pid, 'SIGTERM');
+  const embedded = config.mongoUrl === undefined ? await startEmbeddedMongo({ dataDir: join(dataDir.path, 'store') }) : undefined;
+  // Without its store nothing can be acknowledged any more: the process ends, and whatever watches it starts it again.
+  void embedded?.failed.then((error) => {
+    throw error;
   });
   const store = await connectStore(config.mongoUrl ?? embedded?.url ?? '');
   const onBusError = (error: unknown, subject: string) => logger.warn({ err: error, subject }, 'bus');
