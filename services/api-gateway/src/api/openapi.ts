@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { PERMISSIONS } from '../domain/permissions.ts';
+import type { Method, Route } from './route.ts';
+import type { ByteRoute } from './route-table.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const SECURITY = { public: [], guest: [{}, { token: [] }], user: [{ token: [] }], admin: [{ token: [] }] } as const;
+
+/** The OpenAPI 3.1 document of the route table. */
+export function openApiDocument(routes: readonly Route[], byteRoutes: readonly ByteRoute[]): Json {
+  const paths: Record<string, Json> = {};
+  for (const route of routes)
+    paths[route.path] = Object.fromEntries(methodsOf(route).map((method) => [method.toLowerCase(), operation(route, method)]));
+  for (const route of byteRoutes) paths[route.path] = { [route.method.toLowerCase()]: uploadOperation(route) };
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Wharf',
+      version: '1',
+      description: 'A storage gateway. Every answer has the HTTP status 200 and an envelope, whose `code` is 200 or says what went wrong.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      securitySchemes: {
+        token: { type: 'apiKey', in: 'header', name: 'Authorization', description: 'The token of a login, with or without `Bearer`.' },
+      },
+    },
+  };
+}
+
+/** The methods under which a route is documented; one that answers any is documented under the two in use. */
+function methodsOf(route: Route): readonly Method[] {
+  return route.methods === 'any' ? ['GET', 'POST'] : route.methods;
+}
+
+function operation(route: Route, method: Method): Json {
+  const input = schemaOf(route.input);
+  const isInBody = method !== 'GET' && route.takes === 'body';
+  const bit = route.permission && { name: route.permission, value: PERMISSIONS[route.permission] };
+  return {
+    operationId: operationId(method, route.path),
+    summary: route.summary,
+    tags: [tagOf(route.path)],
+    security: SECURITY[route.access],
+    'x-wharf-access': route.access,
+    ...(bit && { 'x-wharf-permission': bit }),
+    ...(isInBody
+      ? { requestBody: { required: true, content: { 'application/json': { schema: input } } } }
+      : { parameters: parametersOf(input) }),
+    responses: { '200': envelopeOf(schemaOf(route.answer, 'output')) },
+  };
+}
+
+function uploadOperation(route: ByteRoute): Json {
+  const isForm = route.body.startsWith('multipart/');
+  const file = { type: 'string', format: 'binary' };
+  const header = (name: string, isRequired: boolean, description: string) => ({
+    name,
+    in: 'header',
+    required: isRequired,
+    description,
+    schema: { type: 'string' },
+  });
+  return {
+    operationId: operationId(route.method, route.path),
+    summary: route.summary,
+    tags: [tagOf(route.path)],
+    security: SECURITY[route.access],
+    'x-wharf-access': route.access,
+    'x-wharf-permission': { name: 'write', value: PERMISSIONS.write },
+    parameters: [
+      header('File-Path', true, 'The full path of the target, percent-encoded.'),
+      header('As-Task', false, '`true` to be told of a task.'),
+      header('Overwrite', false, '`false` to refuse when the target exists.'),
+    ],
+    requestBody: {
+      required: true,
+      content: { [route.body]: { schema: isForm ? { type: 'object', properties: { file }, required: ['file'] } : file } },
+    },
+    responses: { '200': envelopeOf({ type: ['object', 'null'] }) },
+  };
+}
+
+function envelopeOf(data: Json): Json {
+  return {
+    description: 'The envelope. On a failure `code` is not 200, `message` says why and `data` is null unless said otherwise.',
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          required: ['code', 'message', 'data'],
+          properties: { code: { type: 'integer' }, message: { type: 'string' }, data: { anyOf: [data, { type: 'null' }] } },
+        },
+      },
+    },
+  };
+}
+
+function schemaOf(schema: z.ZodType, io: 'input' | 'output' = 'input'): Json {
+  const { $schema: _draft, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  return rest;
+}
+
+function parametersOf(input: Json): Json[] {
+  const properties = Object.entries(z.record(z.string(), z.unknown()).catch({}).parse(input['properties']));
+  const required = z.array(z.string()).catch([]).parse(input['required']);
+  return properties.map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema }));
+}
+
+/** `post` and `/api/fs/list` give `postFsList`. */
+function operationId(method: Method, path: string): string {
+  const words = path.split(/[/_]/).slice(2);
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+const tagOf = (path: string) =>
+  path
+    .split('/')
+    .slice(2, path.startsWith('/api/admin/') ? 4 : 3)
+    .join(' ');

@@ -1,0 +1,138 @@
+import { AppError, type ErrorCode } from '@wharf/errors';
+import type { Settings } from '@wharf/models';
+import type { Caller, EnvelopeCodes, Peers } from '@wharf/service-kit';
+import { z } from 'zod';
+import type { PermissionName } from '../domain/permissions.ts';
+import { createInputDecoder, type RawInput } from '../http/decode-input.ts';
+
+/** Who may call: anybody, even with a bad token; any user and the enabled guest; anybody but the guest; the administrator. */
+export type Access = 'public' | 'guest' | 'user' | 'admin';
+export type Method = 'GET' | 'POST' | 'PUT';
+/** Options of a call to a peer. */
+type CallOptions = NonNullable<Parameters<Peers['auth']['login']>[1]>;
+
+/** What a route's call may use. */
+export interface PublicContext {
+  /** The other services; revisions in their answers are noted. */
+  readonly peers: Peers;
+  /** Carries the caller, the request id and the known revisions to a peer; the call ends when the client goes away. */
+  readonly options: CallOptions;
+  /** The client's address. */
+  readonly address: string;
+  /** What absolute addresses in the answer begin with. */
+  readonly siteUrl: string;
+  settings(): Promise<Settings>;
+  /** Options for a call on the gateway's own account. */
+  ownCall(): CallOptions;
+}
+
+export interface CallerContext extends PublicContext {
+  readonly caller: Caller;
+}
+
+/** A context before it is known whether the route needs a caller. */
+export type AnyContext = PublicContext & { readonly caller: Caller | undefined };
+
+/** An answer whose message is a sentence of its own instead of `success`. */
+export class Said<Data> {
+  readonly message: string;
+  readonly data: Data;
+
+  constructor(message: string, data: Data) {
+    this.message = message;
+    this.data = data;
+  }
+}
+
+type Result<Answer extends z.ZodType> = Promise<z.output<Answer> | Said<z.output<Answer>>>;
+
+interface RouteDeclaration<Input extends z.ZodType, Answer extends z.ZodType> {
+  readonly methods: readonly Method[] | 'any';
+  readonly path: `/api/${string}`;
+  /** One sentence for the OpenAPI document. */
+  readonly summary: string;
+  /** The bit that a user needs who is no administrator. */
+  readonly permission?: PermissionName;
+  /** Where the input is declared to come from, for methods other than GET. Ids and the like of `query` are taken from a body too. */
+  readonly takes: 'body' | 'query';
+  readonly input: Input;
+  /** The shape of `data`. */
+  readonly answer: Answer;
+  /** Envelope codes of this route where they differ from those of the error table. */
+  readonly codes?: EnvelopeCodes;
+  /** What `data` is when the call fails; null otherwise. */
+  readonly failureData?: (error: AppError) => unknown;
+  /** Said about any input that cannot be used, in the place of a sentence about the field. */
+  readonly refusal?: string;
+}
+
+/** A route of the table. Its types have done their work; what is left runs it and describes it. */
+export interface Route extends Omit<RouteDeclaration<z.ZodType, z.ZodType>, 'answer'> {
+  readonly access: Access;
+  readonly answer: z.ZodType;
+  /** Reads the input and answers the call that is bound to it. @throws AppError INVALID_ARGUMENT */
+  prepare(raw: RawInput): (context: AnyContext) => Promise<unknown>;
+}
+
+/** Declares a route for callers. */
+export function route<Input extends z.ZodType, Answer extends z.ZodType>(
+  declaration: RouteDeclaration<Input, Answer> & {
+    readonly access: Exclude<Access, 'public'>;
+    readonly call: (context: CallerContext, input: z.output<Input>) => Result<Answer>;
+  },
+): Route {
+  const { call, ...rest } = declaration;
+  const decode = createInputDecoder(rest.input, { isBodyOnly: rest.takes === 'body', refusal: rest.refusal });
+  return {
+    ...rest,
+    prepare(raw) {
+      const input = decode(raw);
+      return async (context) => {
+        if (!hasCaller(context)) throw new AppError('UNAUTHENTICATED', 'this call needs a user');
+        return call(context, input);
+      };
+    },
+  };
+}
+
+/** Declares a route that answers anybody and never looks at a token. */
+export function publicRoute<Input extends z.ZodType, Answer extends z.ZodType>(
+  declaration: RouteDeclaration<Input, Answer> & {
+    readonly call: (context: PublicContext, input: z.output<Input>) => Result<Answer>;
+  },
+): Route {
+  const { call, ...rest } = declaration;
+  const decode = createInputDecoder(rest.input, { isBodyOnly: rest.takes === 'body', refusal: rest.refusal });
+  return {
+    ...rest,
+    access: 'public',
+    prepare(raw) {
+      const input = decode(raw);
+      return (context) => call(context, input);
+    },
+  };
+}
+
+/** Declares a route of a feature that is left out; it says so in the words that existing clients stay quiet on. */
+export function absentRoute(
+  declaration: Pick<Route, 'methods' | 'path' | 'access'> & { readonly message: string; readonly envelopeCode: number },
+): Route {
+  const { methods, path, access, message, envelopeCode } = declaration;
+  const refusedAs: ErrorCode = 'UNSUPPORTED_OPERATION';
+  return {
+    methods,
+    path,
+    access,
+    summary: `Left out: answers ${envelopeCode} "${message}".`,
+    takes: 'query',
+    input: nothing,
+    answer: z.null(),
+    codes: { [refusedAs]: envelopeCode },
+    prepare: () => () => Promise.reject(new AppError(refusedAs, message)),
+  };
+}
+
+/** The input of a route that takes none. */
+export const nothing = z.object({});
+
+const hasCaller = (context: AnyContext): context is CallerContext => context.caller !== undefined;

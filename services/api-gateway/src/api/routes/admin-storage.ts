@@ -1,0 +1,129 @@
+import type { AppError } from '@wharf/errors';
+import { z } from 'zod';
+import { flag, id, idInput, int32, pageOf, paging, requiredText, text } from '../fields.ts';
+import { nothing, type Route, route } from '../route.ts';
+import { nothingBack, pageShape, storageShape } from '../shapes.ts';
+
+const storageInput = z.object({
+  id: id().default(0),
+  mount_path: requiredText(),
+  order: int32(),
+  driver: text(),
+  cache_expiration: int32(),
+  custom_cache_policies: text(),
+  addition: text(),
+  remark: text(),
+  disabled: flag(),
+  disable_index: flag(),
+  enable_sign: flag(),
+  order_by: text(),
+  order_direction: text(),
+  extract_folder: text(),
+  web_proxy: flag(),
+  webdav_policy: text(),
+  proxy_range: flag(),
+  down_proxy_url: text(),
+  disable_proxy_sign: flag(),
+});
+
+/** Clients read `data.id` of a create that failed: the storage may be stored although it could not be started. */
+const failedId = (error: AppError) => ({ id: typeof error.details['id'] === 'number' ? error.details['id'] : 0 });
+
+export const adminStorageRoutes: readonly Route[] = [
+  route({
+    methods: 'any',
+    path: '/api/admin/storage/list',
+    access: 'admin',
+    summary: 'The storages by order, then id.',
+    takes: 'query',
+    input: z.object(paging),
+    answer: pageShape(storageShape),
+    call: ({ peers, options }, input) => peers.admin.listStorages(pageOf(input), options),
+  }),
+  route({
+    methods: ['GET'],
+    path: '/api/admin/storage/get',
+    access: 'admin',
+    summary: 'One storage.',
+    takes: 'query',
+    input: idInput,
+    answer: storageShape.nullable(),
+    call: async ({ peers, options }, input) => (await peers.admin.getStorage(input, options)).storage ?? null,
+  }),
+  route({
+    methods: ['POST'],
+    path: '/api/admin/storage/create',
+    access: 'admin',
+    summary: 'Stores a storage and starts it.',
+    takes: 'body',
+    input: storageInput,
+    answer: z.object({ id: z.int() }),
+    failureData: failedId,
+    call: async ({ peers, options }, input) => ({ id: (await peers.admin.createStorage({ storage: input }, options)).id }),
+  }),
+  route({
+    methods: ['POST'],
+    path: '/api/admin/storage/update',
+    access: 'admin',
+    summary: 'Replaces a storage and starts it again; its driver stays.',
+    takes: 'body',
+    input: storageInput,
+    answer: nothingBack,
+    call: async ({ peers, options }, input) => {
+      await peers.admin.updateStorage({ storage: input }, options);
+      return null;
+    },
+  }),
+  route({
+    methods: ['POST'],
+    path: '/api/admin/storage/delete',
+    access: 'admin',
+    summary: 'Stops a storage and forgets it; its files stay where they are.',
+    takes: 'query',
+    input: idInput,
+    answer: nothingBack,
+    call: async ({ peers, options }, input) => {
+      await peers.admin.deleteStorage(input, options);
+      return null;
+    },
+  }),
+  route({
+    methods: ['POST'],
+    path: '/api/admin/storage/enable',
+    access: 'admin',
+    summary: 'Starts a disabled storage.',
+    takes: 'query',
+    input: idInput,
+    answer: nothingBack,
+    call: async ({ peers, options }, input) => {
+      await peers.admin.enableStorage(input, options);
+      return null;
+    },
+  }),
+  route({
+    methods: ['POST'],
+    path: '/api/admin/storage/disable',
+    access: 'admin',
+    summary: 'Stops a storage and keeps its settings.',
+    takes: 'query',
+    input: idInput,
+    answer: nothingBack,
+    call: async ({ peers, options }, input) => {
+      await peers.admin.disableStorage(input, options);
+      return null;
+    },
+  }),
+  route({
+    methods: ['POST'],
+    path: '/api/admin/storage/load_all',
+    access: 'admin',
+    summary: 'Starts every enabled storage again, in the background.',
+    takes: 'query',
+    input: nothing,
+    answer: nothingBack,
+    call: async ({ peers, options }) => {
+      await peers.admin.reloadStorages({}, options);
+      return null;
+    },
+  }),
+];

@@ -1,0 +1,138 @@
+import { AppError } from '@wharf/errors';
+import { z } from 'zod';
+import { flag, int32, integer, text } from '../fields.ts';
+import { absentRoute, type Route, route } from '../route.ts';
+import { entryShape, showEntry } from '../shapes.ts';
+
+const listingShape = z.object({
+  content: z.array(entryShape),
+  total: z.int(),
+  readme: z.string(),
+  header: z.string(),
+  write: z.boolean(),
+  write_content_bypass: z.boolean(),
+  provider: z.string(),
+});
+
+const detailShape = entryShape.extend({
+  raw_url: z.string(),
+  readme: z.string(),
+  header: z.string(),
+  provider: z.string(),
+  related: z.array(entryShape),
+});
+
+const hitShape = z.object({ parent: z.string(), name: z.string(), is_dir: z.boolean(), size: z.int(), type: z.int() });
+
+/** Clients open shares under this path; there are none. */
+function refuseSharePath(path: string): void {
+  if (/^\/@s(?:\/|$)/.test(path)) throw new AppError('RECORD_NOT_FOUND', 'the share does not exist');
+}
+
+export const fsReadRoutes: readonly Route[] = [
+  route({
+    methods: 'any',
+    path: '/api/fs/list',
+    access: 'guest',
+    summary: 'One page of a folder.',
+    takes: 'body',
+    input: z.object({ path: text(), password: text(), page: integer(1), per_page: integer(), refresh: flag() }),
+    answer: listingShape,
+    call: async ({ peers, options, siteUrl }, { path, password, page, per_page, refresh }) => {
+      refuseSharePath(path);
+      const request = { path, password, page: Math.max(page, 1), per_page: Math.max(per_page, 0), refresh, site_url: siteUrl };
+      const content: z.output<typeof entryShape>[] = [];
+      let listing = { total: 0, readme: '', header: '', write: false, write_content_bypass: false, provider: 'unknown' };
+      for await (const part of peers.fs.listEntries(request, options)) {
+        if (part.listing) listing = part.listing;
+        for (const entry of part.entries) content.push(showEntry(entry));
+      }
+      const { total, readme, header, write, write_content_bypass, provider } = listing;
+      return { content, total, readme, header, write, write_content_bypass, provider };
+    },
+  }),
+  route({
+    methods: 'any',
+    path: '/api/fs/get',
+    access: 'guest',
+    summary: 'One file or folder, and where the bytes of a file are.',
+    takes: 'body',
+    input: z.object({ path: text(), password: text(), page: integer(1), per_page: integer(), refresh: flag() }),
+    answer: detailShape,
+    call: async ({ peers, options, siteUrl }, { path, password }) => {
+      refuseSharePath(path);
+      const entry = await peers.fs.getEntry({ path, password, site_url: siteUrl }, options);
+      const { raw_url, readme, header, provider, related } = entry;
+      return { ...showEntry(entry), raw_url, readme, header, provider, related: related.map(showEntry) };
+    },
+  }),
+  route({
+    methods: 'any',
+    path: '/api/fs/dirs',
+    access: 'guest',
+    summary: 'The folders directly below a folder.',
+    takes: 'body',
+    input: z.object({ path: text(), password: text(), force_root: flag() }),
+    answer: z.array(z.object({ name: z.string(), modified: z.string() })),
+    call: async ({ peers, options }, input) => {
+      refuseSharePath(input.path);
+      return (await peers.fs.listDirectories(input, options)).directories;
+    },
+  }),
+  route({
+    methods: 'any',
+    path: '/api/fs/search',
+    access: 'guest',
+    summary: 'Files and folders whose names contain every keyword.',
+    takes: 'body',
+    input: z.object({
+      parent: text(),
+      keywords: text(),
+      scope: int32(),
+      page: integer(),
+      per_page: integer(),
+      password: text(),
+    }),
+    codes: { UNSUPPORTED_OPERATION: 404 },
+    answer: z.object({ content: z.array(hitShape), total: z.int() }),
+    call: async ({ peers, options, settings }, input) => {
+      if ((await settings()).text('search_index') === 'none') throw new AppError('UNSUPPORTED_OPERATION', 'search not available');
+      return peers.fs.searchEntries(input, options);
+    },
+  }),
+  route({
+    methods: 'any',
+    path: '/api/fs/other',
+    access: 'guest',
+    summary: 'What only one driver can do.',
+    takes: 'body',
+    input: z.object({ path: text(), method: text(), data: z.unknown(), password: text() }),
+    answer: z.unknown(),
+    call: async ({ peers, options }, { path, method, data, password }) => {
+      const answer = await peers.fs.callDriverMethod({ path, method, data: JSON.stringify(data ?? null), password }, options);
+      return answer.data === '' ? null : JSON.parse(answer.data);
+    },
+  }),
+  route({
+    methods: ['POST'],
+    path: '/api/fs/link',
+    access: 'admin',
+    summary: 'How the bytes of a file are reached; the path is of the whole tree.',
+    takes: 'body',
+    input: z.object({ path: text() }),
+    answer: z.object({
+      url: z.string(),
+      header: z.record(z.string(), z.string()),
+      Expiration: z.null(),
+      concurrency: z.int(),
+      part_size: z.int(),
+      content_length: z.int(),
+    }),
+    call: async ({ peers, options, siteUrl }, { path }) => {
+      const { url, header, content_length } = await peers.fs.getLink({ path, site_url: siteUrl }, options);
+      return { url, header, Expiration: null, concurrency: 0, part_size: 0, content_length };
+    },
+  }),
+  absentRoute({ methods: 'any', path: '/api/fs/archive/meta', access: 'guest', envelopeCode: 500, message: 'not implement' }),
+  absentRoute({ methods: 'any', path: '/api/fs/archive/list', access: 'guest', envelopeCode: 500, message: 'not implement' }),
+];

@@ -1,0 +1,169 @@
+import type { Task as DownloadTask } from '@wharf/proto/downloader';
+import type { Entry, Task } from '@wharf/proto/fs';
+import { ROLE } from '@wharf/service-kit';
+import { z } from 'zod';
+import { ALL_PERMISSIONS } from '../domain/permissions.ts';
+
+/** The answer of a call that has nothing to tell. */
+export const nothingBack = z.null();
+
+/** RFC 3339. */
+const timestamp = z.string();
+
+export const userShape = z.object({
+  id: z.int(),
+  username: z.string(),
+  /** Always empty. */
+  password: z.string(),
+  base_path: z.string(),
+  role: z.int(),
+  disabled: z.boolean(),
+  permission: z.int(),
+  sso_id: z.string(),
+  otp: z.boolean(),
+  allow_ldap: z.boolean(),
+});
+
+/** A user as clients see him: no password, and the admin with every bit. */
+export function showUser(user: Omit<z.output<typeof userShape>, 'password'>): z.output<typeof userShape> {
+  const { id, username, base_path, role, disabled, sso_id, otp, allow_ldap } = user;
+  const permission = role === ROLE.admin ? ALL_PERMISSIONS : user.permission;
+  return { id, username, password: '', base_path, role, disabled, permission, sso_id, otp, allow_ldap };
+}
+
+export const sshKeyShape = z.object({
+  id: z.int(),
+  title: z.string(),
+  fingerprint: z.string(),
+  added_time: timestamp,
+  last_used_time: timestamp,
+});
+
+export const storageShape = z.object({
+  id: z.int(),
+  mount_path: z.string(),
+  order: z.int(),
+  driver: z.string(),
+  cache_expiration: z.int(),
+  custom_cache_policies: z.string(),
+  status: z.string(),
+  addition: z.string(),
+  remark: z.string(),
+  modified: timestamp,
+  disabled: z.boolean(),
+  disable_index: z.boolean(),
+  enable_sign: z.boolean(),
+  order_by: z.string(),
+  order_direction: z.string(),
+  extract_folder: z.string(),
+  web_proxy: z.boolean(),
+  webdav_policy: z.string(),
+  proxy_range: z.boolean(),
+  down_proxy_url: z.string(),
+  disable_proxy_sign: z.boolean(),
+});
+
+export const settingShape = z.object({
+  key: z.string(),
+  value: z.string(),
+  help: z.string(),
+  type: z.string(),
+  options: z.string(),
+  group: z.int(),
+  flag: z.int(),
+  index: z.int(),
+});
+
+export const ruleShape = z.object({
+  id: z.int(),
+  path: z.string(),
+  password: z.string(),
+  p_sub: z.boolean(),
+  write: z.boolean(),
+  w_sub: z.boolean(),
+  hide: z.string(),
+  h_sub: z.boolean(),
+  readme: z.string(),
+  r_sub: z.boolean(),
+  header: z.string(),
+  header_sub: z.boolean(),
+  read_users: z.array(z.int()),
+  read_users_sub: z.boolean(),
+  write_users: z.array(z.int()),
+  write_users_sub: z.boolean(),
+  /** Paths of the rules above that this one replaces. */
+  shadows: z.array(z.string()),
+});
+
+const driverItem = z.object({
+  name: z.string(),
+  type: z.string(),
+  default: z.string(),
+  options: z.string(),
+  required: z.boolean(),
+  help: z.string(),
+});
+
+export const driverShape = z.object({
+  common: z.array(driverItem),
+  additional: z.array(driverItem),
+  config: z.object({
+    name: z.string(),
+    local_sort: z.boolean(),
+    only_local: z.boolean(),
+    only_proxy: z.boolean(),
+    no_cache: z.boolean(),
+    no_upload: z.boolean(),
+    need_ms: z.boolean(),
+    default_root: z.string(),
+    alert: z.string(),
+    only_indices: z.boolean(),
+    prefer_proxy: z.boolean(),
+  }),
+});
+
+export const taskShape = z.object({
+  id: z.string(),
+  name: z.string(),
+  state: z.int(),
+  status: z.string(),
+  progress: z.number(),
+  error: z.string(),
+});
+
+export const entryShape = z.object({
+  name: z.string(),
+  size: z.int(),
+  is_dir: z.boolean(),
+  modified: timestamp,
+  created: timestamp,
+  sign: z.string(),
+  thumb: z.string(),
+  type: z.int(),
+  hashinfo: z.string(),
+  hash_info: z.record(z.string(), z.string()).nullable(),
+});
+
+/** An entry as clients see it: its digests as text and as an object. */
+export function showEntry(entry: Entry): z.output<typeof entryShape> {
+  const { name, size, is_dir, modified, created, sign, thumb, type, hashinfo } = entry;
+  return { name, size, is_dir, modified, created: created || modified, sign, thumb, type, hashinfo, hash_info: digestsOf(hashinfo) };
+}
+
+const digests = z.record(z.string(), z.string()).nullable();
+
+/** The digests in an entry's `hashinfo`; null when they are unknown. */
+export function digestsOf(hashinfo: string): Record<string, string> | null {
+  if (hashinfo === 'null' || hashinfo === '') return null;
+  return digests.parse(JSON.parse(hashinfo));
+}
+
+/** What a move or copy answers: null when everything is done, else what was queued. */
+export const queuedShape = z.object({ message: z.string(), tasks: z.array(taskShape) }).nullable();
+
+export function showQueued(tasks: readonly (Task | DownloadTask)[]): z.output<typeof queuedShape> {
+  return tasks.length === 0 ? null : { message: `${tasks.length} queued`, tasks: [...tasks] };
+}
+
+/** A page of records beside the number of all. */
+export const pageShape = <Item extends z.ZodType>(item: Item) => z.object({ content: z.array(item), total: z.int() });

@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AppError } from '@wharf/errors';
+import { type Caller, failureEnvelope, ROLE, successEnvelope } from '@wharf/service-kit';
+import { openApiDocument } from '../api/openapi.ts';
+import { type Access, type Route, Said } from '../api/route.ts';
+import { answersMethod, BYTE_ROUTES, indexRoutes, ROUTES } from '../api/route-table.ts';
+import { requirePermission } from '../domain/permissions.ts';
+import type { GatewayParts } from './gateway-parts.ts';
+import { readBody } from './read-body.ts';
+import { RequestContext } from './request-context.ts';
+import { beforeRefusal, sendEnvelope, sendJson } from './send-answer.ts';
+
+export const OPENAPI_PATH = '/api/openapi.json';
+
+const NO_SUCH_ROUTE = { code: 404, message: 'there is no such route', data: null };
+const NO_SUCH_METHOD = { code: 405, message: 'this route does not answer this method', data: null };
+
+/** Answers every request under /api, except those for bytes. */
+export function createApiHandler(parts: GatewayParts): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const routes = indexRoutes(ROUTES);
+  const bytePaths = indexRoutes(BYTE_ROUTES);
+  let document: string | undefined;
+
+  const refuse = async (request: IncomingMessage, response: ServerResponse, thrown: unknown, route?: Route) => {
+    const scope = parts.scopes.of(request);
+    const envelope = await failure(parts, scope.id, thrown, route);
+    scope.code = envelope.code;
+    scope.error = AppError.from(thrown).code;
+    if (await beforeRefusal(request, response)) sendEnvelope(response, envelope);
+  };
+
+  return async (request, response) => {
+    parts.cors.allow(request, response);
+    const method = request.method ?? 'GET';
+    if (method === 'OPTIONS') return parts.cors.preflight(request, response);
+    const { path, query } = splitUrl(request.url ?? '/');
+    const scope = parts.scopes.of(request);
+    const route = routes.get(path);
+    if (!route || !answersMethod(route, method)) {
+      if (path === OPENAPI_PATH && (method === 'GET' || method === 'HEAD')) {
+        scope.route = OPENAPI_PATH;
+        document ??= JSON.stringify(openApiDocument(ROUTES, BYTE_ROUTES));
+        return sendJson(response, document);
+      }
+      const isKnown = route !== undefined || bytePaths.has(path) || path === OPENAPI_PATH;
+      const envelope = isKnown ? NO_SUCH_METHOD : NO_SUCH_ROUTE;
+      scope.code = envelope.code;
+      if (await beforeRefusal(request, response)) sendEnvelope(response, envelope);
+      return;
+    }
+    scope.route = route.path;
+    try {
+      const caller = route.access === 'public' ? undefined : await parts.callers.establish(request.headers.authorization);
+      scope.userId = caller?.identity.id;
+      requireAccess(route.access, caller);
+      const hasBody = method !== 'GET' && method !== 'HEAD';
+      const body = hasBody ? await readBody(request, { isNeeded: route.takes === 'body' }) : ({ kind: 'none' } as const);
+      const call = route.prepare({ query, body });
+      if (caller) requirePermission(caller.identity, route.permission);
+      const result = await call(new RequestContext(parts, request, response, caller));
+      const envelope = result instanceof Said ? successEnvelope(result.data, result.message) : successEnvelope(result);
+      const json = JSON.stringify(envelope);
+      scope.code = envelope.code;
+      sendJson(response, json);
+    } catch (thrown) {
+      await refuse(request, response, thrown, route);
+    }
+  };
+}
+
+/** The path of a request as it came, and its query without the question mark. */
+export function splitUrl(url: string): { path: string; query: string } {
+  const mark = url.indexOf('?');
+  return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
+}
+
+/** @throws AppError PERMISSION_DENIED with the family's texts */
+export function requireAccess(access: Access, caller: Caller | undefined): void {
+  if (access === 'admin' && caller?.identity.role !== ROLE.admin) throw new AppError('PERMISSION_DENIED', 'You are not an admin');
+  if (access === 'user' && caller?.identity.role === ROLE.guest) throw new AppError('PERMISSION_DENIED', 'You are a guest');
+}
+
+/** The envelope for whatever was thrown; what nobody foresaw is logged here, once. */
+export async function failure(parts: GatewayParts, requestId: string, thrown: unknown, route?: Route) {
+  if (!AppError.is(thrown)) parts.kit.logger.error({ err: thrown, requestId, route: route?.path }, 'unforeseen error');
+  const error = AppError.from(thrown);
+  const envelope = failureEnvelope(error, { codes: route?.codes, data: route?.failureData?.(error) });
+  return { ...envelope, message: await parts.mask(envelope.message) };
+}

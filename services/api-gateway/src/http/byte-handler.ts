@@ -1,0 +1,99 @@
+import { Agent, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { AppError } from '@wharf/errors';
+import { callHeaders, dropCallHeaders, type UserIdentity } from '@wharf/service-kit';
+import { createProxyMiddleware } from 'http-proxy-middleware';
+import { BYTE_ROUTES, indexRoutes } from '../api/route-table.ts';
+import { failure, requireAccess, splitUrl } from './api-handler.ts';
+import { preflightDownload } from './cors.ts';
+import type { GatewayParts } from './gateway-parts.ts';
+import { beforeRefusal, sendEnvelope, sendText } from './send-answer.ts';
+import { siteUrlOf } from './site-url.ts';
+
+/** Hands requests for bytes to the data plane of fs; answers false for any other request. */
+export type ByteHandler = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+
+/**
+ * Uploads are handed over with the identity of their caller, downloads without: their signature says who may read. The body is not
+ * touched here.
+ */
+export function createByteHandler(parts: GatewayParts, dataPlane: RequestListener): ByteHandler {
+  const uploads = indexRoutes(BYTE_ROUTES);
+
+  const handOver = (request: IncomingMessage, response: ServerResponse, identity: UserIdentity | undefined) => {
+    const { id: requestId } = parts.scopes.of(request);
+    const siteUrl = siteUrlOf(request, parts.siteUrl, parts.proxies);
+    dropCallHeaders(request.headers);
+    // The headers below say who calls; the token has done its work.
+    delete request.headers.authorization;
+    Object.assign(request.headers, callHeaders(parts.kit.tokens, { identity, requestId, revisions: parts.revisions.current(), siteUrl }));
+    dataPlane(request as Parameters<RequestListener>[0], response as Parameters<RequestListener>[1]);
+  };
+
+  return async (request, response) => {
+    const { path } = splitUrl(request.url ?? '/');
+    const download = /^\/[dp]\//.exec(path)?.[0];
+    if (download !== undefined) {
+      parts.scopes.of(request).route = `${download}*`;
+      if (request.method === 'OPTIONS') preflightDownload(response);
+      else if (request.method === 'GET' || request.method === 'HEAD') handOver(request, response, undefined);
+      else if (await beforeRefusal(request, response)) sendText(response, 405, 'this address is only read\n');
+      return true;
+    }
+    const upload = uploads.get(path);
+    if (!upload || upload.method !== request.method) return false;
+    const scope = parts.scopes.of(request);
+    scope.route = upload.path;
+    parts.cors.allow(request, response);
+    try {
+      const caller = await parts.callers.establish(request.headers.authorization);
+      scope.userId = caller.identity.id;
+      requireAccess(upload.access, caller);
+      handOver(request, response, caller.identity);
+    } catch (thrown) {
+      await refuseUpload(parts, request, response, thrown);
+    }
+    return true;
+  };
+}
+
+async function refuseUpload(parts: GatewayParts, request: IncomingMessage, response: ServerResponse, thrown: unknown): Promise<void> {
+  const scope = parts.scopes.of(request);
+  const envelope = await failure(parts, scope.id, thrown);
+  scope.code = envelope.code;
+  scope.error = AppError.from(thrown).code;
+  if (await beforeRefusal(request, response)) sendEnvelope(response, envelope);
+}
+
+/** A data plane in another process. */
+export interface RemoteDataPlane {
+  readonly listener: RequestListener;
+  /** Closes the connections that are kept for later. */
+  close(): void;
+}
+
+/** Streams requests to the data plane at `url` and its answers back; a client that goes away is passed on. */
+export function createRemoteDataPlane(parts: GatewayParts, url: string): RemoteDataPlane {
+  const agent = new Agent({ keepAlive: true });
+  const onError = async (cause: Error, request: IncomingMessage, response: ServerResponse) => {
+    if (response.headersSent || response.destroyed) return void response.destroy();
+    const scope = parts.scopes.of(request);
+    parts.kit.logger.warn({ err: cause, requestId: scope.id }, 'the data plane cannot be reached');
+    const error = new AppError('STORAGE_UNAVAILABLE', 'the file service cannot be reached', { cause });
+    if ((request.url ?? '').startsWith('/api/')) return refuseUpload(parts, request, response, error);
+    scope.error = error.code;
+    if (await beforeRefusal(request, response)) sendText(response, 502, `${error.message}\n`);
+  };
+  const proxy = createProxyMiddleware<IncomingMessage, ServerResponse>({
+    target: url,
+    agent,
+    ejectPlugins: true,
+    plugins: [
+      (server) => {
+        server.on('error', (cause, request, response) => {
+          if (request && response && 'writeHead' in response) void onError(cause, request, response).catch(() => response.destroy());
+        });
+      },
+    ],
+  });
+  return { listener: (request, response) => void proxy(request, response), close: () => agent.destroy() };
+}

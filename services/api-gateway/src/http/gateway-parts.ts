@@ -1,0 +1,24 @@
+import type { Settings } from '@wharf/models';
+import type { Callers, Peers, ServiceKit } from '@wharf/service-kit';
+import type { KnownRevisions } from '../domain/known-revisions.ts';
+import type { TrustedProxies } from './client-address.ts';
+import type { Cors } from './cors.ts';
+import type { RequestScopes } from './request-scopes.ts';
+
+/** What the handlers of the gateway share. */
+export interface GatewayParts {
+  readonly kit: Pick<ServiceKit, 'logger' | 'tokens' | 'ownCall'>;
+  /** Peers whose revisions are noted. */
+  readonly peers: Peers;
+  readonly revisions: KnownRevisions;
+  readonly callers: Callers;
+  readonly proxies: TrustedProxies;
+  readonly scopes: RequestScopes;
+  readonly cors: Cors;
+  /** WHARF_SITE_URL. */
+  readonly siteUrl: string | undefined;
+  /** At least as new as the last write that went through this gateway. @throws what reading the store throws */
+  readonly settings: () => Promise<Settings>;
+  /** Blackens what the setting `privacy_regs` wants hidden. */
+  readonly mask: (message: string) => Promise<string>;
+}

@@ -1,0 +1,111 @@
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '@wharf/errors';
+import type { RawInput } from './decode-input.ts';
+
+/** No body of a JSON route is larger, in bytes. */
+export const MAX_BODY_BYTES = 4 * 1024 * 1024;
+/** How much of a refused body is read and thrown away, in bytes: browsers report a network failure when nobody reads. */
+const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
+/** A JSON body, or the rest of a refused one, must have come within this time, in milliseconds. */
+const BODY_TIMEOUT_MS = 30_000;
+
+const NO_BODY: RawInput['body'] = { kind: 'none' };
+
+/**
+ * Reads the body of a JSON route. JSON is what says so, and what begins like it without saying anything; else it is a form.
+ *
+ * @param options.isNeeded an empty body that says it is JSON is refused then.
+ * @throws AppError INVALID_ARGUMENT: too large, too slow, or not what it says it is
+ */
+export async function readBody(request: IncomingMessage, options: { isNeeded: boolean }): Promise<RawInput['body']> {
+  const type = (request.headers['content-type'] ?? '').trim().toLowerCase();
+  const isJson = /^application\/(?:json|[\w.+-]+\+json)(?:\s*;|$)/.test(type);
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) {
+    if (isJson && options.isNeeded) throw new AppError('INVALID_ARGUMENT', 'EOF');
+    return NO_BODY;
+  }
+  if (isJson || (!isForm(type) && /^\s*[[{]/.test(bytes.toString('latin1', 0, 64)))) return { kind: 'json', value: parseJson(bytes) };
+  if (type.startsWith('multipart/form-data'))
+    return { kind: 'form', fields: await parseMultipart(bytes, request.headers['content-type'] ?? '') };
+  return { kind: 'form', fields: new URLSearchParams(bytes.toString('utf8')) };
+}
+
+const isForm = (type: string) => type.startsWith('application/x-www-form-urlencoded') || type.startsWith('multipart/form-data');
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch (cause) {
+    throw new AppError('INVALID_ARGUMENT', 'the body is not valid JSON', { cause });
+  }
+}
+
+/** Text fields only; files are for the data plane. */
+async function parseMultipart(bytes: Buffer, contentType: string): Promise<URLSearchParams> {
+  try {
+    const form = await new Response(new Uint8Array(bytes), { headers: { 'Content-Type': contentType } }).formData();
+    const fields = new URLSearchParams();
+    for (const [name, value] of form) if (typeof value === 'string') fields.append(name, value);
+    return fields;
+  } catch (cause) {
+    throw new AppError('INVALID_ARGUMENT', 'the body is not a valid form', { cause });
+  }
+}
+
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
+  if (!hasBody(request)) return Buffer.alloc(0);
+  const chunks: Buffer[] = [];
+  const isTooLarge = Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES;
+  const outcome = isTooLarge ? 'too large' : await consume(request, MAX_BODY_BYTES, (chunk) => chunks.push(chunk));
+  if (outcome === 'whole') return Buffer.concat(chunks);
+  chunks.length = 0;
+  if (outcome === 'too late') throw new AppError('INVALID_ARGUMENT', `the body did not come within ${BODY_TIMEOUT_MS / 1000} seconds`);
+  throw new AppError('INVALID_ARGUMENT', `the body is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
+}
+
+/**
+ * Reads what is left of a body and throws it away, so that the client gets to read the answer.
+ *
+ * @returns false when the body is too large or too slow for that: the connection cannot be used again.
+ */
+export async function drainBody(request: IncomingMessage): Promise<boolean> {
+  if (!hasBody(request)) return true;
+  if (Number(request.headers['content-length'] ?? 0) > MAX_DRAINED_BYTES) return false;
+  return (await consume(request, MAX_DRAINED_BYTES, () => {})) === 'whole';
+}
+
+function hasBody(request: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  return encoding !== undefined || (length !== undefined && length !== '0');
+}
+
+/** Reads until the end, until more than `maxBytes` came, or until time is up; then the request is paused. @throws CANCELLED */
+function consume(
+  request: IncomingMessage,
+  maxBytes: number,
+  onChunk: (chunk: Buffer) => void,
+): Promise<'whole' | 'too large' | 'too late'> {
+  if (request.readableEnded) return Promise.resolve('whole');
+  return new Promise((resolve, reject) => {
+    let receivedBytes = 0;
+    const settle = (outcome: 'whole' | 'too large' | 'too late') => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+      if (outcome !== 'whole') request.pause();
+      resolve(outcome);
+    };
+    const onData = (chunk: Buffer) => {
+      receivedBytes += chunk.length;
+      if (receivedBytes > maxBytes) settle('too large');
+      else onChunk(chunk);
+    };
+    const onEnd = () => settle('whole');
+    const onGone = () => {
+      clearTimeout(timer);
+      reject(new AppError('CANCELLED', 'the client went away'));
+    };
+    const timer = setTimeout(() => settle('too late'), BODY_TIMEOUT_MS);
+    request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+  });
+}

@@ -1,0 +1,62 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Settings } from '@wharf/models';
+import { type Caller, outgoingCall, type Peers } from '@wharf/service-kit';
+import type { AnyContext } from '../api/route.ts';
+import type { GatewayParts } from './gateway-parts.ts';
+import { siteUrlOf } from './site-url.ts';
+
+/** A route's view of one request. What costs something is made when it is first asked for. */
+export class RequestContext implements AnyContext {
+  readonly caller: Caller | undefined;
+  readonly #parts: GatewayParts;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  #abort: AbortController | undefined;
+
+  constructor(parts: GatewayParts, request: IncomingMessage, response: ServerResponse, caller: Caller | undefined) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#response = response;
+    this.caller = caller;
+  }
+
+  get peers(): Peers {
+    return this.#parts.peers;
+  }
+
+  get options(): AnyContext['options'] {
+    return outgoingCall(this.#parts.kit.tokens, {
+      identity: this.caller?.identity,
+      requestId: this.#parts.scopes.of(this.#request).id,
+      revisions: this.#parts.revisions.current(),
+      signal: this.#signal(),
+    });
+  }
+
+  get address(): string {
+    return this.#parts.proxies.clientAddress(this.#request);
+  }
+
+  get siteUrl(): string {
+    return siteUrlOf(this.#request, this.#parts.siteUrl, this.#parts.proxies);
+  }
+
+  settings(): Promise<Settings> {
+    return this.#parts.settings();
+  }
+
+  ownCall(): AnyContext['options'] {
+    return this.#parts.kit.ownCall();
+  }
+
+  /** Aborted when the client goes away before its answer. */
+  #signal(): AbortSignal {
+    if (this.#abort) return this.#abort.signal;
+    const abort = new AbortController();
+    this.#abort = abort;
+    this.#response.once('close', () => {
+      if (!this.#response.writableFinished) abort.abort();
+    });
+    return abort.signal;
+  }
+}

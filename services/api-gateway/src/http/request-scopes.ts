@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServiceKit } from '@wharf/service-kit';
+import { Counter, Histogram } from 'prom-client';
+import type { TrustedProxies } from './client-address.ts';
+
+/** What is told about one request in the log and in the metrics. Never bodies, tokens or query strings. */
+export interface RequestScope {
+  readonly id: string;
+  /** The declared path, never the client's. */
+  route: string;
+  /** The envelope's code; the HTTP status where there is no envelope. */
+  code: number | undefined;
+  userId: number | undefined;
+  /** The name of the error that was answered. */
+  error: string | undefined;
+}
+
+export interface RequestScopes {
+  /** Begins a request: gives it an id, and tells of it once its answer is over. */
+  open(request: IncomingMessage, response: ServerResponse): RequestScope;
+  /** The scope of a request that was begun. */
+  of(request: IncomingMessage): RequestScope;
+}
+
+const SANE_ID = /^[\w.:-]{8,128}$/;
+/** Upper bounds in seconds: quick answers from memory to long transfers. */
+const DURATION_BUCKETS_S = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600];
+
+export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics'>, proxies: TrustedProxies): RequestScopes {
+  const scopes = new WeakMap<IncomingMessage, RequestScope>();
+  const requests = new Counter({
+    name: 'http_requests_total',
+    help: 'Answered requests by route and code.',
+    labelNames: ['route', 'code'],
+    registers: [kit.metrics],
+  });
+  const durations = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time from the headers of a request to the end of its answer.',
+    labelNames: ['route'],
+    buckets: DURATION_BUCKETS_S,
+    registers: [kit.metrics],
+  });
+  return {
+    open(request, response) {
+      const scope: RequestScope = { id: idOf(request, proxies), route: 'unknown', code: undefined, userId: undefined, error: undefined };
+      const startedAt = performance.now();
+      scopes.set(request, scope);
+      response.setHeader('X-Request-Id', scope.id);
+      response.once('close', () => {
+        const ms = Math.round((performance.now() - startedAt) * 1000) / 1000;
+        const { id: requestId, route, code = response.statusCode, userId, error } = scope;
+        requests.inc({ route, code });
+        durations.observe({ route }, ms / 1000);
+        const line = { requestId, method: request.method, route, code, ms, userId, error };
+        if (code >= 500) kit.logger.info(line, 'request');
+        else kit.logger.debug(line, 'request');
+      });
+      return scope;
+    },
+    of(request) {
+      const scope = scopes.get(request);
+      if (!scope) throw new Error('the request was never opened');
+      return scope;
+    },
+  };
+}
+
+function idOf(request: IncomingMessage, proxies: TrustedProxies): string {
+  const told = request.headers['x-request-id'];
+  return typeof told === 'string' && SANE_ID.test(told) && proxies.isFromProxy(request) ? told : randomUUID();
+}

@@ -1,0 +1,46 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AppError } from '@wharf/errors';
+import type { Envelope } from '@wharf/service-kit';
+import { drainBody } from './read-body.ts';
+
+/** Writes an envelope; its HTTP status is 200 whatever its code. */
+export function sendEnvelope(response: ServerResponse, envelope: Envelope): void {
+  sendJson(response, JSON.stringify(envelope));
+}
+
+export function sendJson(response: ServerResponse, json: string): void {
+  response
+    .writeHead(200, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(json),
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+    })
+    .end(json);
+}
+
+export function sendText(response: ServerResponse, status: number, text: string): void {
+  response
+    .writeHead(status, {
+      'Content-Type': 'text/plain; charset=utf-8',
+      'Content-Length': Buffer.byteLength(text),
+      'X-Content-Type-Options': 'nosniff',
+    })
+    .end(text);
+}
+
+/**
+ * Makes sure that a refusal will be read: a client that still sends reads nothing. What is left of the body is read away up to a bound;
+ * beyond it the connection is closed after the answer.
+ *
+ * @returns false when the client went away: there is nobody to answer.
+ */
+export async function beforeRefusal(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  try {
+    if (!(await drainBody(request))) response.setHeader('Connection', 'close');
+    return !response.headersSent && !response.destroyed;
+  } catch (error) {
+    if (AppError.is(error, 'CANCELLED')) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,85 @@
+import type { RequestListener } from 'node:http';
+import {
+  accountReads,
+  accountsChanged,
+  configurationChanged,
+  modelsOf,
+  readAdminRevision,
+  readSettings,
+  settingsFrom,
+} from '@wharf/models';
+import {
+  createCallers,
+  createLoginTokens,
+  createPrivacyMask,
+  createRevisionedCache,
+  type Service,
+  type ServiceKit,
+  unseal,
+} from '@wharf/service-kit';
+import type { GatewayConfig } from './config.ts';
+import { createKnownRevisions } from './domain/known-revisions.ts';
+import { createApp } from './http/app.ts';
+import { createByteHandler, createRemoteDataPlane } from './http/byte-handler.ts';
+import { createTrustedProxies } from './http/client-address.ts';
+import { createCors } from './http/cors.ts';
+import type { GatewayParts } from './http/gateway-parts.ts';
+import { createRequestScopes } from './http/request-scopes.ts';
+
+/** What the gateway itself takes from the configuration; the rest is for its process. */
+type GatewayOptions = Pick<GatewayConfig, 'siteUrl' | 'trustedProxies' | 'corsOrigins'> & Partial<Pick<GatewayConfig, 'fsDataUrl'>>;
+
+/**
+ * The HTTP face of Wharf.
+ *
+ * @param options.bytes the data plane of fs where it is in the same process; else requests for bytes are passed on to `config.fsDataUrl`.
+ */
+export function createGatewayService(config: GatewayOptions, kit: ServiceKit, options: { bytes?: RequestListener } = {}): Service {
+  const { clock } = kit;
+  const models = modelsOf(kit.store);
+  const callers = createCallers({
+    tokens: createLoginTokens(kit.keys.jwt, clock),
+    reads: accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock }),
+    clock,
+  });
+  const settingsCache = createRevisionedCache({ readRevision: () => readAdminRevision(models), load: () => readSettings(models), clock });
+  const revisions = createKnownRevisions((owner) => {
+    if (owner === 'auth') callers.invalidate();
+  });
+  const settings = () => settingsCache.get(revisions.current().admin);
+  const privacyMask = createPrivacyMask();
+  const proxies = createTrustedProxies(config.trustedProxies);
+
+  const parts: GatewayParts = {
+    kit,
+    peers: revisions.watch(kit.peers),
+    revisions,
+    callers,
+    proxies,
+    scopes: createRequestScopes(kit, proxies),
+    cors: createCors(config.corsOrigins),
+    siteUrl: config.siteUrl,
+    settings,
+    async mask(message) {
+      // An error must be answered while the store is away too; the factory's patterns hold then.
+      const current = await settings().catch(() => settingsFrom(undefined));
+      return privacyMask(current.text('privacy_regs'), message);
+    },
+  };
+  const remote = config.fsDataUrl === undefined ? undefined : createRemoteDataPlane(parts, config.fsDataUrl);
+  const dataPlane = options.bytes ?? remote?.listener;
+  if (!dataPlane) throw new Error('the gateway needs a data plane: bytes, or fsDataUrl');
+
+  kit.bus.subscribe(accountsChanged, () => callers.invalidate());
+  kit.bus.subscribe(configurationChanged, () => settingsCache.invalidate());
+
+  return {
+    http: createApp(parts, createByteHandler(parts, dataPlane)),
+    async start() {
+      await settings();
+    },
+    async stop() {
+      remote?.close();
+    },
+  };
+}
