@@ -1,0 +1,54 @@
+import { AppError } from '@wharf/errors';
+import type { Models, StorageRecord } from '@wharf/models';
+import { deriveKeys, Secret, unseal } from '@wharf/service-kit';
+
+/**
+ * Stands for fs at the seam between the services: it reads the stored configuration as fs does, and "starts" a storage unless its
+ * addition says why it fails. Starting adds a key to the addition, as drivers do that normalise it.
+ */
+export class FakeFs {
+  readonly drivers = ['Local', 'Memory'];
+  /** Mount paths of what runs, by id. */
+  readonly mounted = new Map<number, string>();
+  /** Ids and admin revisions of all reloads. */
+  readonly reloads: Array<{ id: number; revision: number }> = [];
+  isDown = false;
+  /** Waited for before each start. */
+  gate: Promise<void> = Promise.resolve();
+  readonly #models: Models;
+  readonly #key: Buffer;
+
+  constructor(models: Models, secret: string) {
+    this.#models = models;
+    this.#key = deriveKeys(new Secret(secret)).atRest;
+  }
+
+  requireUp(): void {
+    if (this.isDown) throw new AppError('STORAGE_UNAVAILABLE', 'a service cannot be reached');
+  }
+
+  async reload(id: number, revision: number): Promise<{ status: string; addition: string }> {
+    this.requireUp();
+    this.reloads.push({ id, revision });
+    const record = await this.#models.storages.findById(id).lean<StorageRecord>();
+    await this.gate;
+    this.mounted.delete(id);
+    if (!record) return { status: '', addition: '' };
+    if (record.disabled) return { status: 'disabled', addition: '' };
+    const given: unknown = JSON.parse(unseal(this.#key, record.addition));
+    const addition = { ...(given as Record<string, unknown>), normalised: true };
+    if ('fail' in addition) return { status: String(addition.fail), addition: JSON.stringify(addition) };
+    this.mounted.set(id, record.mount_path);
+    return { status: 'work', addition: JSON.stringify(addition) };
+  }
+}
+
+/** Stands for auth at the seam: it keeps the permanent token. */
+export class FakeAuth {
+  token = 'wharf-the-token-of-this-test';
+
+  replace(token: string): void {
+    if (token.length < 16) throw new AppError('INVALID_ARGUMENT', 'a permanent token has 16 characters at least');
+    this.token = token;
+  }
+}

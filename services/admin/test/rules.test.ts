@@ -1,0 +1,86 @@
+import type { Rule } from '@wharf/proto/admin';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Installation, openInstallation } from './installation.ts';
+import { errorOf, type Replica, rule } from './replica.ts';
+
+let installation: Installation;
+let replica: Replica;
+
+beforeAll(async () => {
+  installation = await openInstallation();
+});
+beforeEach(async () => {
+  replica = await installation.open();
+});
+afterEach(() => installation.clear());
+afterAll(() => installation?.close());
+
+const create = (rest: Partial<Rule> = {}) => replica.admin.createRule({ rule: rule(rest) }, replica.as());
+const get = async (id: number): Promise<Rule | null> => (await replica.admin.getRule({ id }, replica.as())).rule;
+const list = (page = 0, per_page = 0) => replica.admin.listRules({ page, per_page }, replica.as());
+
+describe('path rules', () => {
+  it('are kept with every field, over a restart', async () => {
+    const given = {
+      ...{ path: '/a', password: 'secret', p_sub: true, write: true, w_sub: true, hide: '^x\n', h_sub: true, readme: '# r', r_sub: true },
+      ...{ header: 'h', header_sub: true, read_users: [3, 4], read_users_sub: true, write_users: [5], write_users_sub: true },
+    };
+    const { id } = await create({ ...given, path: 'a/' });
+    await installation.restartStore();
+    replica = await installation.open();
+    expect(await get(id)).toEqual({ ...given, id, shadows: [] });
+  });
+
+  it('are listed by id, in pages, with the rules that each replaces', async () => {
+    for (const path of ['/a/b', '/', '/a', '/ab']) await create({ path });
+    const { content, total } = await list();
+    expect(total).toBe(4);
+    expect(content.map(({ path, shadows }) => [path, shadows])).toEqual([
+      ['/a/b', ['/', '/a']],
+      ['/', []],
+      ['/a', ['/']],
+      ['/ab', ['/']],
+    ]);
+    const second = await list(2, 3);
+    expect(second.content.map(({ path, shadows }) => [path, shadows])).toEqual([['/ab', ['/']]]);
+    expect((await get(content[0]?.id ?? 0))?.shadows).toEqual(['/', '/a']);
+  });
+
+  it('are replaced whole', async () => {
+    const { id } = await create({ password: 'secret', read_users: [1] });
+    const { revision } = await replica.admin.updateRule({ rule: rule({ id, path: '/b', hide: 'x' }) }, replica.as());
+    expect(await get(id)).toMatchObject({ path: '/b', hide: 'x', password: '', read_users: [] });
+    expect(replica.events.at(-1)).toEqual({ revision });
+  });
+
+  it('have one path each, also when eight are made at once', async () => {
+    const results = await Promise.allSettled(Array.from({ length: 8 }, () => create({ path: '/same' })));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const { id } = await create({ path: '/other' });
+    const taken = { code: 'RECORD_EXISTS', message: 'the path /same has a rule already' };
+    expect(await errorOf(create({ path: 'same/' }))).toMatchObject(taken);
+    expect(await errorOf(replica.admin.updateRule({ rule: rule({ id, path: '/same' }) }, replica.as()))).toMatchObject(taken);
+  });
+
+  it('are refused with a line that is no pattern, and nothing is stored', async () => {
+    expect(await errorOf(create({ hide: 'ok\n*x' }))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: '*x is illegal: missing argument to repetition operator: `*`',
+    });
+    expect((await list()).total).toBe(0);
+  });
+
+  it('are deleted', async () => {
+    const { id } = await create();
+    await replica.admin.deleteRule({ id }, replica.as());
+    expect((await list()).total).toBe(0);
+    expect((await create()).id).toBeGreaterThan(id);
+  });
+
+  it('must exist', async () => {
+    expect((await errorOf(replica.admin.getRule({ id: 9 }, replica.as()))).code).toBe('RECORD_NOT_FOUND');
+    expect((await errorOf(replica.admin.updateRule({ rule: rule({ id: 9 }) }, replica.as()))).code).toBe('RECORD_NOT_FOUND');
+    expect((await errorOf(replica.admin.deleteRule({ id: 9 }, replica.as()))).code).toBe('RECORD_NOT_FOUND');
+    expect((await errorOf(replica.admin.createRule({}, replica.as()))).code).toBe('INVALID_ARGUMENT');
+  });
+});
