@@ -21,9 +21,9 @@ export interface PublicContext {
   readonly address: string;
   /** What absolute addresses in the answer begin with. */
   readonly siteUrl: string;
-  settings(): Promise<Settings>;
+  readonly settings: () => Promise<Settings>;
   /** Options for a call on the gateway's own account. */
-  ownCall(): CallOptions;
+  readonly ownCall: () => CallOptions;
 }
 
 export interface CallerContext extends PublicContext {

@@ -41,12 +41,12 @@ export class RequestContext implements AnyContext {
     return siteUrlOf(this.#request, this.#parts.siteUrl, this.#parts.proxies);
   }
 
-  settings(): Promise<Settings> {
-    return this.#parts.settings();
+  get settings(): () => Promise<Settings> {
+    return this.#parts.settings;
   }
 
-  ownCall(): AnyContext['options'] {
-    return this.#parts.kit.ownCall();
+  get ownCall(): AnyContext['ownCall'] {
+    return this.#parts.kit.ownCall;
   }
 
   /** Aborted when the client goes away before its answer. */

@@ -23,6 +23,9 @@ export interface RequestScopes {
   of(request: IncomingMessage): RequestScope;
 }
 
+/** Errors that an operator should see without asking for every request. */
+const TROUBLE: ReadonlySet<string> = new Set(['INTERNAL', 'STORAGE_UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CONTENT_CORRUPT']);
+
 const SANE_ID = /^[\w.:-]{8,128}$/;
 /** Upper bounds in seconds: quick answers from memory to long transfers. */
 const DURATION_BUCKETS_S = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600];
@@ -54,7 +57,7 @@ export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics'>,
         requests.inc({ route, code });
         durations.observe({ route }, ms / 1000);
         const line = { requestId, method: request.method, route, code, ms, userId, error };
-        if (code >= 500) kit.logger.info(line, 'request');
+        if (error !== undefined && TROUBLE.has(error)) kit.logger.info(line, 'request');
         else kit.logger.debug(line, 'request');
       });
       return scope;
