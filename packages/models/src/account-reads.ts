@@ -1,5 +1,5 @@
 import type { Models } from './models.ts';
-import { readPermanentToken, readSession, readUserByRole } from './reads.ts';
+import { readPermanentToken, readSession, readUserByName, readUserByRole } from './reads.ts';
 import type { UserRecord } from './records.ts';
 
 /** A user as the checks of a caller need him; the shape of service-kit's `AccountUser`. */
@@ -27,6 +27,10 @@ export function accountReads(models: Models, options: { unseal: (sealed: string)
     async findSessionUser(sessionId: string): Promise<{ userId: number; user: AccountUser | undefined } | undefined> {
       const session = await readSession(models, sessionId, new Date(options.clock()));
       return session && { userId: session.userId, user: session.user && accountUser(session.user) };
+    },
+    async findUserByName(username: string): Promise<AccountUser | undefined> {
+      const user = await readUserByName(models, username);
+      return user && accountUser(user);
     },
     async findUserByRole(role: number): Promise<AccountUser | undefined> {
       const user = await readUserByRole(models, role);

@@ -33,6 +33,10 @@ export const readUser = async (models: Models, id: number): Promise<UserRecord |
 export const readUserByRole = async (models: Models, role: number): Promise<UserRecord | undefined> =>
   (await models.users.findOne({ role }).sort({ _id: 1 }).lean<UserRecord>()) ?? undefined;
 
+/** The user of exactly this name. */
+export const readUserByName = async (models: Models, username: string): Promise<UserRecord | undefined> =>
+  (await models.users.findOne({ username }).lean<UserRecord>()) ?? undefined;
+
 /** A session that has not expired, with its user; undefined when there is none. */
 export async function readSession(
   models: Models,

@@ -24,6 +24,8 @@ export interface AccountUser {
 export interface AccountReads {
   /** The user whom a session belongs to; undefined when the session ended or never was. */
   findSessionUser(sessionId: string): Promise<{ userId: number; user: AccountUser | undefined } | undefined>;
+  /** By exactly this name. */
+  findUserByName(username: string): Promise<AccountUser | undefined>;
   findUserByRole(role: number): Promise<AccountUser | undefined>;
   /** Undefined before the first start is over. */
   readPermanentToken(): Promise<string | undefined>;
@@ -83,11 +85,12 @@ export function createCallers(options: { tokens: LoginTokens; reads: AccountRead
       }
       const claims = tokens.verify(token);
       const session = await fresh(`session ${claims.sid}`, () => reads.findSessionUser(claims.sid));
-      if (!session) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
-      const { user } = session;
+      // The session may be gone because of what happened to the user, which clients want to be told.
+      const user = session ? session.user : await fresh(`name ${claims.username}`, () => reads.findUserByName(claims.username));
       if (!user || user.username !== claims.username) throw new AppError('UNAUTHENTICATED', 'failed find user: record not found');
       if (user.pwd_ts !== claims.pwd_ts) throw new AppError('UNAUTHENTICATED', 'Password has been changed, login please');
       if (user.disabled) throw new AppError('UNAUTHENTICATED', 'Current user is disabled, replace please');
+      if (!session) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
       return callerOf(user, claims.sid);
     },
     invalidate() {
