@@ -109,6 +109,8 @@ export class DiskPool {
   #addLane(): Lane {
     const worker = new Worker(new URL('./disk-worker.ts', import.meta.url), {
       workerData: this.#settings,
+      // Not those of the process, which may be meant for its own program, such as `--input-type`.
+      execArgv: ['--disable-warning=ExperimentalWarning'],
       // Handles travel between threads: the end of this one must not close them.
       trackUnmanagedFds: false,
       resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 },

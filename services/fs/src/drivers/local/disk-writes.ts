@@ -189,7 +189,8 @@ export class DiskWrites {
       this.#root.holdFolder(path).close();
       return true;
     } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return false;
+      const errno = errnoOf(error);
+      if (errno === 'ENOENT' || errno === 'ELOOP') return false;
       throw error;
     }
   }

@@ -1,0 +1,159 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { MOUNT_ROOT } from '../../src/driver-contract/paths.ts';
+import { ConfinedRoot } from '../../src/drivers/local/confined-root.ts';
+import { localDriver } from '../../src/drivers/local/index.ts';
+import { at, codeOf, makeFolders, namesIn, openLocal, put } from './open-local.ts';
+
+describe('opening', () => {
+  it('fails for a root that is missing or no folder, with the text of the family', async () => {
+    const { root } = await makeFolders();
+    const none = path.join(root, 'none');
+    await writeFile(path.join(root, 'file'), 'x');
+    await expect(openLocal(none)).rejects.toThrow(`root folder ${none} not exists`);
+    await expect(openLocal(path.join(root, 'file'))).rejects.toThrow(/^root folder .*file not exists$/);
+    await expect(localDriver.open('{}')).rejects.toThrow('root_folder_path is required');
+  });
+
+  it.each([
+    [{ mkdir_perm: '888' }, /mkdir_perm/],
+    [{ mkdir_perm: 'rwx' }, /mkdir_perm/],
+    [{ thumb_concurrency: 'many' }, /thumb_concurrency/],
+    [{ video_thumb_pos: '101%' }, /video_thumb_pos/],
+    [{ video_thumb_pos: '-1' }, /video_thumb_pos/],
+  ])('fails for %j', async (items, message) => {
+    const { root } = await makeFolders();
+    await expect(openLocal(root, items)).rejects.toThrow(message);
+  });
+
+  it.each([{ mkdir_perm: '0755' }, { mkdir_perm: '' }, { thumb_concurrency: '16', video_thumb_pos: '20%' }, { video_thumb_pos: '1.5' }])(
+    'works for %j',
+    async (items) => {
+      const { root } = await makeFolders();
+      expect(await namesIn(await openLocal(root, items), '/')).toEqual([]);
+    },
+  );
+
+  it('of an aborted call ends, and a root that vanishes later is a storage that is not available', async () => {
+    const { base, root } = await makeFolders();
+    await expect(localDriver.open(JSON.stringify({ root_folder_path: root }), { signal: AbortSignal.abort() })).rejects.toThrow(
+      'cancelled',
+    );
+    const gone = path.join(base, 'gone');
+    await mkdir(gone);
+    const driver = await openLocal(gone);
+    execFileSync('rmdir', [gone]);
+    expect(await codeOf(namesIn(driver, '/'))).toBe('STORAGE_UNAVAILABLE');
+  });
+});
+
+it('hidden entries are listed only when they are to be shown', async () => {
+  const { root } = await makeFolders();
+  await writeFile(path.join(root, '.hidden'), 'x');
+  await writeFile(path.join(root, 'shown'), 'x');
+  expect(await namesIn(await openLocal(root, { show_hidden: true }), '/')).toEqual(['.hidden', 'shown']);
+  const hiding = await openLocal(root, { show_hidden: false });
+  expect(await namesIn(hiding, '/')).toEqual(['shown']);
+  expect((await hiding.listNames(MOUNT_ROOT, undefined))?.names).toEqual(['shown']);
+});
+
+it('new folders take the mode of mkdir_perm, less the umask', async () => {
+  const { root } = await makeFolders();
+  await (await openLocal(root, { mkdir_perm: '750' })).makeDirectory(at('/a/b'));
+  expect((await stat(path.join(root, 'a/b'))).mode & 0o777).toBe(0o750 & ~process.umask());
+});
+
+it('folder sizes are added up when that is wanted, and 0 else', async () => {
+  const { root } = await makeFolders();
+  await mkdir(path.join(root, 'a/b'), { recursive: true });
+  await writeFile(path.join(root, 'a/one'), 'x'.repeat(10));
+  await writeFile(path.join(root, 'a/b/two'), 'x'.repeat(5));
+  const adding = await openLocal(root, { directory_size: true });
+  expect(await Array.fromAsync(adding.list(MOUNT_ROOT))).toMatchObject([{ name: 'a', sizeBytes: 15 }]);
+  expect(await adding.stat(at('/a/b'))).toMatchObject({ sizeBytes: 5 });
+  expect(await (await openLocal(root)).stat(at('/a'))).toMatchObject({ sizeBytes: 0 });
+});
+
+describe('with a recycle bin', () => {
+  it('removed entries move there, and a taken name gets the time behind it', async () => {
+    const { base, root } = await makeFolders();
+    const bin = path.join(base, 'bin');
+    const driver = await openLocal(root, { recycle_bin_path: bin });
+    for (const content of ['first', 'second', 'third']) {
+      await put(driver, '/file', content);
+      await driver.remove(at('/file'), { recursive: false });
+    }
+    await put(driver, '/folder/inner', 'x');
+    expect(await codeOf(driver.remove(at('/folder'), { recursive: false }))).toBe('DIRECTORY_NOT_EMPTY');
+    await driver.remove(at('/folder'), { recursive: true });
+    await driver.makeDirectory(at('/folder'));
+    await driver.remove(at('/folder'), { recursive: false });
+    expect(await readdir(root)).toEqual([]);
+    const names = (await readdir(bin)).sort();
+    expect(names).toHaveLength(5);
+    expect(names[0]).toBe('file');
+    expect(names[1]).toMatch(/^file_\d{14}$/);
+    expect(names[3]).toBe('folder');
+    expect(names[4]).toMatch(/^folder_\d{14}$/);
+    expect(await readdir(path.join(bin, 'folder'))).toEqual(['inner']);
+  });
+
+  it('inside the root, what is in it is deleted, and a folder around it stays', async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root, { recycle_bin_path: path.join(root, 'kept/bin') });
+    await put(driver, '/file', 'x');
+    await driver.remove(at('/file'), { recursive: false });
+    expect(await namesIn(driver, '/kept/bin')).toEqual(['file']);
+    expect(await codeOf(driver.remove(at('/kept'), { recursive: true }))).toBe('FAILED_PRECONDITION');
+    await driver.remove(at('/kept/bin/file'), { recursive: false });
+    expect(await namesIn(driver, '/kept/bin')).toEqual([]);
+  });
+
+  it('called "delete permanently" there is none', async () => {
+    const { base, root } = await makeFolders();
+    const driver = await openLocal(root, { recycle_bin_path: 'delete permanently' });
+    await put(driver, '/file', 'x');
+    await driver.remove(at('/file'), { recursive: false });
+    expect((await readdir(base)).sort()).toEqual(['outside', 'root']);
+  });
+});
+
+it.runIf(process.platform === 'linux')('names that no path can say are not listed, but go with their folder', async () => {
+  const { root } = await makeFolders();
+  await mkdir(path.join(root, 'd'));
+  for (const name of [Buffer.from([0x61, 0xff]), Buffer.from('back\\slash'), Buffer.from('line\nbreak')]) {
+    await writeFile(Buffer.concat([Buffer.from(`${root}/d/`), name]), 'x');
+  }
+  const driver = await openLocal(root);
+  expect(await namesIn(driver, '/d')).toEqual([]);
+  expect(await codeOf(driver.remove(at('/d'), { recursive: false }))).toBe('DIRECTORY_NOT_EMPTY');
+  await driver.copy(at('/d'), at('/copied'), { overwrite: false });
+  expect(await readdir(path.join(root, 'copied'))).toHaveLength(3);
+  await driver.remove(at('/d'), { recursive: true });
+  expect(await readdir(root)).toEqual(['copied']);
+});
+
+it('where folders cannot be held by handles, the real path decides', async () => {
+  const { root, outside } = await makeFolders();
+  await mkdir(path.join(root, 'd'));
+  await writeFile(path.join(root, 'd/file'), 'hello');
+  await writeFile(path.join(outside, 'secret'), 'secret');
+  execFileSync('ln', ['-s', outside, path.join(root, 'out')]);
+  execFileSync('ln', ['-s', 'd', path.join(root, 'in')]);
+  const confined = new ConfinedRoot(root, false);
+  expect(confined.stat(at('/in/file')).stats.size).toBe(5);
+  expect(confined.stat(at('/in'))).toMatchObject({ isLink: true });
+  expect(confined.stat(at('/out')).stats.isSymbolicLink()).toBe(true);
+  for (const act of [
+    () => confined.holdFolder(at('/out')),
+    () => confined.stat(at('/out/secret')),
+    () => confined.openFile(at('/out/secret')),
+  ]) {
+    expect(act).toThrow('object not found');
+  }
+  const held = confined.holdFolder(at('/d'));
+  execFileSync('sh', ['-c', 'mv "$0/d" "$0/was" && ln -s "$1" "$0/d"', root, outside]);
+  expect(() => held.recheck()).toThrow('object not found');
+});

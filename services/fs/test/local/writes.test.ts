@@ -1,0 +1,147 @@
+import { chmod, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { isAvailable, runCommand } from '@wharf/harness';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { currentOwner, newBesideName } from '../../src/drivers/local/temp-names.ts';
+import { at, codeOf, debrisIn, makeFolders, namesIn, openLocal, put, textOf } from './open-local.ts';
+
+const mounts = isAvailable('mount', await findMount());
+
+async function findMount(): Promise<object> {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return { missing: 'only root can mount a small disk' };
+  const { code, stderr } = await runCommand('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt']);
+  return code === 0 ? {} : { missing: stderr.trim() };
+}
+
+/** A file system of its own, so small that it fills up. Unmounted after the test. */
+async function mountSmallDisk(place: string, sizeMb: number): Promise<void> {
+  await mkdir(place, { recursive: true });
+  const { code, stderr } = await runCommand('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m`, 'none', place]);
+  expect(code, stderr).toBe(0);
+  onTestFinished(async () => {
+    await runCommand('umount', ['--lazy', place]);
+  });
+}
+
+async function modeOf(place: string): Promise<string> {
+  return ((await stat(place)).mode & 0o777).toString(8);
+}
+
+describe('writing', () => {
+  it('keeps the mode of the file it replaces, and gives a new one what the umask leaves', async () => {
+    const { root } = await makeFolders();
+    await writeFile(path.join(root, 'script'), 'old');
+    await chmod(path.join(root, 'script'), 0o750);
+    const driver = await openLocal(root);
+    await put(driver, '/script', 'new');
+    await put(driver, '/fresh', 'new');
+    expect(await modeOf(path.join(root, 'script'))).toBe('750');
+    expect(await modeOf(path.join(root, 'fresh'))).toBe((0o666 & ~process.umask()).toString(8));
+  });
+
+  it('leaves no folder for temporary files behind', async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    await Promise.all(Array.from({ length: 30 }, (_, index) => put(driver, `/d/file-${index}`, 'x')));
+    expect(await debrisIn(root)).toEqual([]);
+    expect(await readdir(path.join(root, 'd'))).toHaveLength(30);
+  });
+
+  it('hides its temporary files, and no call reaches them', async () => {
+    const { root } = await makeFolders();
+    const beside = newBesideName(currentOwner());
+    await mkdir(path.join(root, '.wharf-tmp'));
+    await writeFile(path.join(root, '.wharf-tmp/file'), 'x');
+    await writeFile(path.join(root, beside), 'x');
+    await writeFile(path.join(root, '.wharf-tmp-notes'), 'of a user');
+    const driver = await openLocal(root);
+    expect(await namesIn(driver, '/')).toEqual(['.wharf-tmp-notes']);
+    expect((await driver.listNames(at('/'), undefined))?.names).toEqual(['.wharf-tmp-notes']);
+    for (const place of ['/.wharf-tmp', '/.wharf-tmp/file', '/.WHARF-TMP/file', `/${beside}`, `/${beside}/x`]) {
+      expect(await codeOf(driver.stat(at(place)))).toBe('ENTRY_NOT_FOUND');
+      expect(await codeOf(namesIn(driver, place))).toBe('ENTRY_NOT_FOUND');
+      expect(await codeOf(driver.read(at(place)))).toBe('ENTRY_NOT_FOUND');
+      expect(await codeOf(driver.remove(at(place), { recursive: true }))).toBe('ENTRY_NOT_FOUND');
+      expect(await codeOf(driver.rename(at(place), at('/taken'), { overwrite: true }))).toBe('ENTRY_NOT_FOUND');
+      expect(await codeOf(put(driver, place, 'x'))).toBe('PERMISSION_DENIED');
+      expect(await codeOf(driver.makeDirectory(at(place)))).toBe('PERMISSION_DENIED');
+      expect(await codeOf(driver.rename(at('/.wharf-tmp-notes'), at(place), { overwrite: true }))).toBe('PERMISSION_DENIED');
+      expect(await codeOf(driver.copy(at('/.wharf-tmp-notes'), at(place), { overwrite: true }))).toBe('PERMISSION_DENIED');
+    }
+    expect(await readFile(path.join(root, '.wharf-tmp/file'), 'utf8')).toBe('x');
+  });
+
+  it('keeps the date it is given, also that of a copy', async () => {
+    const { root } = await makeFolders();
+    await writeFile(path.join(root, 'old'), 'x');
+    await utimes(path.join(root, 'old'), new Date(), new Date('2001-02-03T04:05:06.789Z'));
+    const driver = await openLocal(root);
+    const copied = await driver.copy(at('/old'), at('/copied'), { overwrite: false });
+    expect(copied.modifiedAt).toEqual(new Date('2001-02-03T04:05:06.789Z'));
+    expect((await stat(path.join(root, 'copied'))).mtime).toEqual(copied.modifiedAt);
+  });
+
+  it('never shows a path of the disk in an error', async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    for (const call of [driver.stat(at('/none')), driver.read(at('/none')), driver.remove(at('/none'), { recursive: true })]) {
+      await expect(call).rejects.toThrow(/^object not found$/);
+    }
+  });
+});
+
+describe.runIf(mounts)('a disk of its own', () => {
+  it('that is full refuses with QUOTA_EXCEEDED, and the old file and nothing else is left', async () => {
+    const { root } = await makeFolders();
+    await mountSmallDisk(root, 2);
+    const driver = await openLocal(root);
+    await put(driver, '/old', 'old content');
+    for (const file of ['/old', '/new']) expect(await codeOf(put(driver, file, Buffer.alloc(4_000_000, 1)))).toBe('QUOTA_EXCEEDED');
+    await put(driver, '/big', Buffer.alloc(1_200_000, 1));
+    expect(await codeOf(driver.copy(at('/big'), at('/copied'), { overwrite: false }))).toBe('QUOTA_EXCEEDED');
+    expect(await namesIn(driver, '/')).toEqual(['big', 'old']);
+    expect(await textOf(driver, '/old')).toBe('old content');
+    expect(await debrisIn(root)).toEqual([]);
+    const { totalBytes, freeBytes } = await driver.space();
+    expect(totalBytes).toBe(2 * 1024 * 1024);
+    expect(freeBytes).toBeLessThan(1_000_000);
+  });
+
+  it('below the root takes its temporary files beside the target', async () => {
+    const { root } = await makeFolders();
+    const disk = path.join(root, 'disk');
+    await mountSmallDisk(disk, 8);
+    await writeFile(path.join(root, 'here'), 'x');
+    const driver = await openLocal(root);
+    let seen: string[] = [];
+    const content = (async function* () {
+      yield Buffer.alloc(3_000_000, 1);
+      seen = await readdir(disk);
+      yield Buffer.from('end');
+    })();
+    await driver.write(at('/disk/file'), content, { overwrite: false });
+    expect(seen).toHaveLength(1);
+    expect(seen[0]).toMatch(/^\.wharf-tmp-/);
+    expect(await readdir(disk)).toEqual(['file']);
+    expect(await codeOf(driver.rename(at('/here'), at('/disk/there'), { overwrite: false }))).toBe('UNSUPPORTED_OPERATION');
+    expect(await codeOf(driver.rename(at('/here'), at('/disk/there'), { overwrite: true }))).toBe('UNSUPPORTED_OPERATION');
+    await driver.copy(at('/here'), at('/disk/there'), { overwrite: false });
+    await driver.makeDirectory(at('/folder/sub'));
+    await driver.copy(at('/folder'), at('/disk/folder'), { overwrite: false });
+    expect(await namesIn(driver, '/disk')).toEqual(['file', 'folder', 'there']);
+    expect(await debrisIn(root)).toEqual([]);
+  });
+
+  it('below the root loses what dead processes left beside targets when it is listed', async () => {
+    const { root } = await makeFolders();
+    const disk = path.join(root, 'disk');
+    await mountSmallDisk(disk, 2);
+    await writeFile(path.join(disk, newBesideName({ ...currentOwner(), start: '0123456789ab' })), 'x');
+    const living = newBesideName(currentOwner());
+    await writeFile(path.join(disk, living), 'x');
+    const driver = await openLocal(root);
+    expect(await namesIn(driver, '/disk')).toEqual([]);
+    await driver.stat(at('/disk'));
+    expect(await readdir(disk)).toEqual([living]);
+  });
+});
