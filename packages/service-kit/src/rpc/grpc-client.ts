@@ -4,8 +4,12 @@ import type { CallOptions, ClientMiddlewareCall, Metadata } from 'nice-grpc-comm
 import { fromGrpcError } from './errors.ts';
 import type { RpcDefinition } from './service.ts';
 
-/** No call between services may take longer, unless it says otherwise, in milliseconds. */
-const DEFAULT_DEADLINE_MS = 30_000;
+/** No call that only reads may take longer, in milliseconds. */
+const READ_DEADLINE_MS = 30_000;
+/** No other call may take longer: moving a tree to another storage is done within its call. */
+const CHANGE_DEADLINE_MS = 3_600_000;
+/** The largest message, in bytes. Listings are streamed in chunks far below it; lists of users or rules come whole. */
+export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 export interface GrpcPeer<Client> {
   readonly client: Client;
@@ -42,6 +46,7 @@ function channelOptions(definition: RpcDefinition): ChannelOptions {
   };
   return {
     'grpc.service_config': JSON.stringify(serviceConfig),
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.keepalive_time_ms': 20_000,
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2_000,
@@ -53,7 +58,8 @@ async function* withDeadlineAndErrors<Request, Response>(
   options: CallOptions,
 ): AsyncGenerator<Response, Response | undefined, undefined> {
   const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(), DEFAULT_DEADLINE_MS);
+  const isRead = call.method.options.idempotencyLevel === 'NO_SIDE_EFFECTS';
+  const timer = setTimeout(() => deadline.abort(), isRead ? READ_DEADLINE_MS : CHANGE_DEADLINE_MS);
   const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal;
   let trailer: Metadata | undefined;
   const onTrailer = (received: Metadata) => {

@@ -4,6 +4,7 @@ import type { CallContext } from 'nice-grpc-common';
 import type { InternalTokens } from '../identity/identity.ts';
 import { incomingCall } from './call.ts';
 import { toGrpcError } from './errors.ts';
+import { MAX_MESSAGE_BYTES } from './grpc-client.ts';
 import { HealthDefinition, healthImplementation } from './health.ts';
 import { invoke, type RpcService } from './service.ts';
 
@@ -24,7 +25,7 @@ export async function startGrpcServer(options: {
   onUnforeseen: (error: unknown, method: string) => void;
 }): Promise<GrpcServer> {
   const { service, tokens, onUnforeseen } = options;
-  const server = createServer();
+  const server = createServer({ 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES });
   server.add(service.definition as unknown as CompatServiceDefinition, implementation(service, tokens, onUnforeseen) as never);
   server.add(HealthDefinition as unknown as CompatServiceDefinition, healthImplementation(options.isReady) as never);
   const port = await server.listen(`${options.host}:${options.port}`);

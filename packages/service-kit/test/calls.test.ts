@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto';
+import { AppError, ERROR_CODES, type ErrorCode } from '@wharf/errors';
+import { type DownloaderServiceClient, DownloaderServiceDefinition } from '@wharf/proto/downloader';
+import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createInternalTokens, type Identity } from '../src/identity/identity.ts';
+import { type Call, outgoingCall } from '../src/rpc/call.ts';
+import { createDirectClient } from '../src/rpc/direct-client.ts';
+import { createGrpcPeer, type GrpcPeer } from '../src/rpc/grpc-client.ts';
+import { type GrpcServer, startGrpcServer } from '../src/rpc/grpc-server.ts';
+import { defineRpcService, forAdmins, forAnyone, forServices, forUsers, notImplemented, type RpcService } from '../src/rpc/service.ts';
+
+const tokens = createInternalTokens(randomBytes(32), () => Date.now());
+const unforeseen: unknown[] = [];
+const onUnforeseen = (error: unknown) => unforeseen.push(error);
+const seen: Call[] = [];
+
+/** Answers with what its name asks for: an error code, or a stream of many chunks. */
+const downloader = defineRpcService(DownloaderServiceDefinition, {
+  addDownloads: forUsers(async (request, call) => {
+    seen.push(call);
+    const [wanted = ''] = request.urls;
+    if (wanted in ERROR_CODES)
+      throw new AppError(wanted as ErrorCode, `message of ${wanted}`, { details: { id: 7 }, cause: new Error('secret') });
+    if (wanted === 'unforeseen') throw new Error('secret text of a library');
+    return {};
+  }),
+  listTools: forAnyone(async () => ({ names: ['SimpleHttp'] })),
+  probeTool: forServices(notImplemented),
+});
+
+const fsMethods = Object.fromEntries(Object.keys(FsServiceDefinition.methods).map((name) => [name, forAdmins(notImplemented)]));
+const fs: RpcService = {
+  definition: FsServiceDefinition,
+  methods: {
+    ...fsMethods,
+    listEntries: forUsers(async function* (request: { per_page: number; path: string }) {
+      for (let chunk = 0; chunk < request.per_page; chunk += 1) {
+        yield { entries: Array.from({ length: 1_000 }, (_, i) => ({ name: `${chunk}-${i}` })) };
+        if (request.path === '/fail') throw new AppError('ENTRY_NOT_FOUND', 'object not found');
+      }
+    }),
+  },
+};
+
+interface Clients {
+  readonly downloader: DownloaderServiceClient;
+  readonly fs: FsServiceClient;
+}
+
+const direct: Clients = {
+  downloader: createDirectClient(DownloaderServiceDefinition, () => downloader, tokens, onUnforeseen),
+  fs: createDirectClient(FsServiceDefinition, () => fs, tokens, onUnforeseen),
+};
+
+describe.each(['direct', 'gRPC'])('calls, %s', (kind) => {
+  const servers: GrpcServer[] = [];
+  const opened: GrpcPeer<unknown>[] = [];
+  let clients = direct;
+
+  beforeAll(async () => {
+    if (kind === 'direct') return;
+    const serve = async <Client>(service: RpcService): Promise<Client> => {
+      const server = await startGrpcServer({ service, host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
+      servers.push(server);
+      const peer = createGrpcPeer<Client>(service.definition, `127.0.0.1:${server.port}`);
+      opened.push(peer);
+      return peer.client;
+    };
+    clients = { downloader: await serve(downloader), fs: await serve(fs) };
+  });
+  afterAll(async () => {
+    for (const peer of opened) peer.close();
+    for (const server of servers) await server.stop(500);
+  });
+
+  const as = (identity: Identity | undefined, signal?: AbortSignal) =>
+    outgoingCall(tokens, { identity, requestId: 'r-1', revisions: { auth: 3, admin: 4 }, ...(signal && { signal }) });
+  const user: Identity = { kind: 'user', id: 7, username: 'ünn', role: 0, permission: 8, basePath: '/täm', sessionId: 's' };
+  const admin: Identity = { ...user, role: 2 };
+  const service: Identity = { kind: 'service', name: 'admin' };
+
+  it('the identity, the request id and the revisions arrive', async () => {
+    await clients.downloader.addDownloads({}, as(user));
+    expect(seen.at(-1)).toMatchObject({ identity: user, requestId: 'r-1', revisions: { auth: 3, admin: 4 } });
+  });
+
+  it('an answer has its defaults', async () => {
+    expect(await clients.downloader.addDownloads({}, as(user))).toEqual({ tasks: [] });
+    expect(await clients.downloader.listTools({})).toEqual({ names: ['SimpleHttp'] });
+  });
+
+  it.each(Object.keys(ERROR_CODES))('%s arrives with its message and details, without its cause', async (code) => {
+    const error = await clients.downloader.addDownloads({ urls: [code] }, as(user)).catch((caught: unknown) => caught);
+    expect(AppError.is(error) && [error.code, error.message, error.details]).toEqual([code, `message of ${code}`, { id: 7 }]);
+  });
+
+  it('an unforeseen error is INTERNAL without its text, and told to the service', async () => {
+    unforeseen.length = 0;
+    const error = await clients.downloader.addDownloads({ urls: ['unforeseen'] }, as(user)).catch((caught: unknown) => caught);
+    expect(AppError.is(error) && [error.code, error.message]).toEqual(['INTERNAL', 'internal error']);
+    expect(unforeseen).toHaveLength(1);
+  });
+
+  it('each guard lets in whom it says', async () => {
+    const code = (promise: Promise<unknown>) =>
+      promise.then(
+        () => 'ok',
+        (error) => (AppError.is(error) ? error.code : String(error)),
+      );
+    const matrix = [];
+    for (const identity of [undefined, user, admin, service])
+      matrix.push([
+        await code(clients.downloader.listTools({}, as(identity))),
+        await code(clients.downloader.addDownloads({}, as(identity))),
+        await code(clients.fs.listDrivers({}, as(identity))),
+        await code(clients.downloader.probeTool({}, as(identity))),
+      ]);
+    expect(matrix).toEqual([
+      ['ok', 'UNAUTHENTICATED', 'PERMISSION_DENIED', 'PERMISSION_DENIED'],
+      ['ok', 'ok', 'PERMISSION_DENIED', 'PERMISSION_DENIED'],
+      ['ok', 'ok', 'UNSUPPORTED_OPERATION', 'PERMISSION_DENIED'],
+      ['ok', 'UNAUTHENTICATED', 'UNSUPPORTED_OPERATION', 'UNSUPPORTED_OPERATION'],
+    ]);
+  });
+
+  it('a forged identity is refused, also where anybody may call', async () => {
+    const forged = outgoingCall(
+      createInternalTokens(randomBytes(32), () => Date.now()),
+      { identity: admin, requestId: '', revisions: { auth: 0, admin: 0 } },
+    );
+    await expect(clients.downloader.listTools({}, forged)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  });
+
+  it('a stream brings 200,000 entries in order', async () => {
+    let count = 0;
+    for await (const { entries } of clients.fs.listEntries({ per_page: 200 }, as(user))) {
+      expect(entries[0]?.name).toBe(`${count / 1_000}-0`);
+      count += entries.length;
+    }
+    expect(count).toBe(200_000);
+  });
+
+  it('a stream that fails on its way says how', async () => {
+    const read = async () => {
+      for await (const _ of clients.fs.listEntries({ per_page: 2, path: '/fail' }, as(user)));
+    };
+    await expect(read()).rejects.toMatchObject({ code: 'ENTRY_NOT_FOUND', message: 'object not found' });
+  });
+});
+
+describe('gRPC', () => {
+  it('a service that is not there is STORAGE_UNAVAILABLE', async () => {
+    const server = await startGrpcServer({ service: downloader, host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
+    const { port } = server;
+    await server.stop(100);
+    const peer = createGrpcPeer<DownloaderServiceClient>(DownloaderServiceDefinition, `127.0.0.1:${port}`);
+    await expect(peer.client.listTools({})).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    peer.close();
+  });
+});
