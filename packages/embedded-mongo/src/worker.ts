@@ -1,23 +1,11 @@
+import { enableCompileCache, flushCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
-import { AppError } from '@wharf/errors';
-import { type StoreServerOptions, startStoreServer } from './server/store-server.ts';
-import type { FromWorker } from './server/worker-protocol.ts';
 
-const tell = (message: FromWorker): void => parentPort?.postMessage(message);
-const options: StoreServerOptions = workerData;
+// A thread strips the types of all its files again: 150 ms without this cache, 30 ms with it. It lies beside the code and is as trusted as that;
+// where the folder cannot be written, starting is slower and nothing else.
+enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)));
 
-try {
-  const server = await startStoreServer(options);
-  parentPort?.once('message', () => {
-    void server.stop().then(() => {
-      tell({ type: 'stopped' });
-      parentPort?.close();
-    });
-  });
-  tell({ type: 'ready', url: server.url });
-} catch (error) {
-  const refusal = AppError.from(error);
-  if (refusal.code === 'INTERNAL') throw error;
-  tell({ type: 'refused', code: refusal.code, message: refusal.message });
-  parentPort?.close();
-}
+const { runStoreWorker } = await import('./server/store-worker.ts');
+if (parentPort) await runStoreWorker(parentPort, workerData);
+flushCompileCache();

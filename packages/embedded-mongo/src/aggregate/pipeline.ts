@@ -112,9 +112,11 @@ function compileLimit(operand: Value): Stage {
 }
 
 function compileCount(operand: Value): Stage {
-  if (typeof operand !== 'string' || operand === '' || operand.startsWith('$') || operand.includes('.') || operand.includes('\0')) {
-    throw new CommandError('Location40156', `the count field must be a non-empty string without '$' and '.', not ${typeName(operand)}`);
-  }
+  if (typeof operand !== 'string') throw new CommandError('Location40156', `the count field must be a string, not ${typeName(operand)}`);
+  if (operand === '') throw new CommandError('Location40157', 'the count field must not be empty');
+  if (operand.startsWith('$')) throw new CommandError('Location40158', 'the count field cannot begin with $');
+  if (operand.includes('\0')) throw new CommandError('Location40159', 'the count field cannot contain a zero byte');
+  if (operand.includes('.')) throw new CommandError('Location40160', "the count field cannot contain '.'");
   return function* count(input) {
     let documents = 0;
     for (const _doc of input) documents++;

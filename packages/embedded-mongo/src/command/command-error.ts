@@ -65,6 +65,10 @@ export const CODES = {
   Location31254: 31254,
   Location40081: 40081,
   Location40156: 40156,
+  Location40157: 40157,
+  Location40158: 40158,
+  Location40159: 40159,
+  Location40160: 40160,
   Location40169: 40169,
   Location40170: 40170,
   Location40176: 40176,
@@ -79,6 +83,7 @@ export const CODES = {
   Location40414: 40414,
   Location40415: 40415,
   Location40600: 40600,
+  Location51091: 51091,
   Location51272: 51272,
   Location5107201: 5107201,
 } as const;

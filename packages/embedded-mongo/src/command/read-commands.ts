@@ -6,7 +6,7 @@ import { type Doc, isNumber, numeric, type Value } from '../bson/value.ts';
 import { findDocuments } from '../plan/find-documents.ts';
 import { compileFilter } from '../query/filter.ts';
 import { parseKeyPattern } from '../query/key-pattern.ts';
-import { parsePath, someValue } from '../query/path.ts';
+import { parsePath, someLeaf } from '../query/path.ts';
 import { compileProjection } from '../query/projection.ts';
 import type { StoredDocument } from '../storage/collection.ts';
 import { CommandError } from './command-error.ts';
@@ -62,7 +62,7 @@ function getMore(request: Request, { cursors }: CommandContext): Reply {
 
 function killCursors(request: Request, { cursors }: CommandContext): Reply {
   const fields = commandFields(request, ['cursors']);
-  const name = collectionName(request);
+  const name = String(request.body['killCursors']);
   const killed: Long[] = [];
   const unknown: Long[] = [];
   for (const id of fields.array('cursors')) {
@@ -118,8 +118,9 @@ function distinct(request: Request, { catalog }: CommandContext): Reply {
 /** The elements of an array at the end of the path count, the array itself does not. */
 function distinctValues(doc: Doc, path: readonly string[]): Value[] {
   const values: Value[] = [];
-  someValue(doc, path, (value) => {
-    if (value !== undefined) values.push(value);
+  someLeaf(doc, path, (value, isElement) => {
+    if (Array.isArray(value) && !isElement) values.push(...value);
+    else if (value !== undefined) values.push(value);
     return false;
   });
   return values;

@@ -1,6 +1,7 @@
 import { toNumber, toSafeInteger } from '../bson/arithmetic.ts';
 import { type Doc, getField, isDoc, isNumber, typeName, type Value } from '../bson/value.ts';
 import { isTruthy } from '../query/filter.ts';
+import { checkCollectionName, checkDatabaseName } from '../storage/names.ts';
 import { CommandError } from './command-error.ts';
 
 /** Fields that every command takes. Those that ask for what a standalone server does not have are refused below. */
@@ -158,7 +159,8 @@ export function commandFields(request: Request, allowed: readonly string[]): Fie
 export function collectionName(request: Request): string {
   const name = getField(request.body, request.name);
   if (typeof name !== 'string') throw new CommandError('InvalidNamespace', `collection name has invalid type ${typeName(name)}`);
-  if (name === '') throw new CommandError('InvalidNamespace', `Invalid namespace specified '${request.database}.'`);
+  checkDatabaseName(request.database);
+  checkCollectionName(request.database, name);
   return name;
 }
 

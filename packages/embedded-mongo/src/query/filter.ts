@@ -162,7 +162,7 @@ export function isTruthy(value: Value): boolean {
 
 function regexPredicate(pattern: string, options: string): Predicate {
   const compiled = compilePattern({ pattern, options });
-  if (compiled === undefined) throw new CommandError('BadValue', `the regular expression /${pattern}/${options} is not supported`);
+  if (compiled === undefined) throw new CommandError('Location51091', `the regular expression /${pattern}/${options} is not supported`);
   return { op: 'regex', pattern: compiled };
 }
 
