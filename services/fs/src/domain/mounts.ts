@@ -67,6 +67,11 @@ export function createMounts(options: MountsOptions): Mounts {
     }
     return createConnection(storage, definition, addition, options);
   };
+  /** The connection that took the place of this one when the storage was opened afresh; itself when its configuration has changed since. */
+  const openedAfresh = (connection: Connection): Connection => {
+    const now = connections.get(connection.storage._id);
+    return now && now.definition === connection.definition && now.addition === connection.addition ? now : connection;
+  };
   const replace = (id: number, next: Connection | undefined) => {
     const old = connections.get(id);
     if (old === next) return;
@@ -85,7 +90,8 @@ export function createMounts(options: MountsOptions): Mounts {
         if (!connection) continue;
         replace(id, connection);
         // The record is copied: a request goes on with the configuration it began with.
-        mounts.set(id, { storage: connection.storage, definition: connection.definition, driver: connection.driver });
+        const { storage, definition } = connection;
+        mounts.set(id, { storage, definition, driver: () => openedAfresh(connection).driver() });
       }
       return mounts;
     },
