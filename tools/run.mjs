@@ -35,7 +35,8 @@ if (!name || !Object.hasOwn(SCRIPTS, name)) {
   process.exit(2);
 }
 const node = findNode();
-installDependencies(node);
+// Running Wharf takes no tool of its developers.
+installDependencies(node, name === 'start' ? 'production' : 'all');
 const commands = name === 'exec' ? [rest] : SCRIPTS[name].map((words, i, all) => (i === all.length - 1 ? [...words, ...rest] : words));
 for (const words of commands) {
   const code = await run(node, words);
@@ -83,21 +84,26 @@ function installTool(spec) {
   if (answer.status !== 0) fail(`npm could not install ${spec}. Is the npm registry reachable?`);
 }
 
-/** Installs the workspace's packages unless exactly these manifests were installed before. */
-function installDependencies(nodeBinary) {
-  const wanted = fingerprint();
+/** Installs the workspace's packages unless exactly these manifests were installed before, with at least these packages. */
+function installDependencies(nodeBinary, extent) {
   const stamp = join(TOOLING, 'installed');
-  if (existsSync(join(ROOT, 'node_modules')) && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  const manifests = fingerprint();
+  const [installed, knownExtent] = existsSync(stamp) ? readFileSync(stamp, 'utf8').split(' ') : [];
+  const isEnough = installed === manifests && (knownExtent === 'all' || knownExtent === extent);
+  if (isEnough && existsSync(join(ROOT, 'node_modules'))) return;
   note('installing packages');
   const [command, ...args] = findPnpm(nodeBinary);
-  const answer = spawnSync(command, [...args, 'install', '--frozen-lockfile', '--prefer-offline', '--reporter=append-only'], {
-    cwd: ROOT,
-    stdio: ['ignore', 2, 2],
-    env: environment(nodeBinary),
-  });
+  const options = [
+    'install',
+    '--frozen-lockfile',
+    '--prefer-offline',
+    '--reporter=append-only',
+    ...(extent === 'production' ? ['--prod'] : []),
+  ];
+  const answer = spawnSync(command, [...args, ...options], { cwd: ROOT, stdio: ['ignore', 2, 2], env: environment(nodeBinary) });
   if (answer.status !== 0) fail('pnpm could not install the packages; its messages are above');
   mkdirSync(TOOLING, { recursive: true });
-  writeFileSync(stamp, wanted);
+  writeFileSync(stamp, `${manifests} ${extent}`);
 }
 
 /** pnpm 12 as a command line: the user's own, else one from npm in .tooling. */
