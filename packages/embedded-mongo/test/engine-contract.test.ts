@@ -1,7 +1,13 @@
-import { startDocumentDb } from '@wharf/harness';
+import { isAvailable } from '@wharf/harness';
+import { describe } from 'vitest';
 import { ALL_RULES } from './contract/all-rules.ts';
+import { KNOWN_DIFFERENCES } from './contract/known-differences.ts';
 import { describeStore } from './contract/store-contract.ts';
+import { openRealEngine } from './real-engine.ts';
 
-const url = process.env['WHARF_TEST_MONGODB_URL'] ?? '';
-describeStore('engine', async () => ({ url, stop: async () => undefined }), ALL_RULES);
-void startDocumentDb;
+const engine = await openRealEngine();
+
+describe.runIf(isAvailable('mongodb', engine))('a real engine', () => {
+  if (!('url' in engine)) return;
+  describeStore(engine.kind, async () => engine, ALL_RULES, KNOWN_DIFFERENCES[engine.kind]);
+});

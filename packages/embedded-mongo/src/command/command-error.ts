@@ -83,6 +83,7 @@ export const CODES = {
   Location40414: 40414,
   Location40415: 40415,
   Location40600: 40600,
+  Location51024: 51024,
   Location51091: 51091,
   Location51272: 51272,
   Location5107201: 5107201,

@@ -98,7 +98,8 @@ export class Fields {
     if (!isNumber(value)) throw this.#wrongType(field, 'long', value);
     const count = toSafeInteger(value) ?? Math.trunc(toNumber(value));
     if (!Number.isSafeInteger(count)) throw new CommandError('BadValue', `BSON field '${this.#name}.${field}' must be a whole number`);
-    if (count < 0) throw new CommandError('BadValue', `BSON field '${this.#name}.${field}' value must be >= 0, actual value '${count}'`);
+    if (count < 0)
+      throw new CommandError('Location51024', `BSON field '${this.#name}.${field}' value must be >= 0, actual value '${count}'`);
     return count;
   }
 

@@ -246,7 +246,7 @@ interface RefusedCase {
 }
 
 const REFUSED: readonly RefusedCase[] = [
-  { title: 'an unknown operator is refused', filter: { v: { $near: [1, 2] } }, code: 2 },
+  { title: 'an unknown operator is refused', filter: { v: { $shout: [1, 2] } }, code: 2 },
   { title: 'an unknown top level operator is refused', filter: { $unknown: 1 }, code: 2 },
   { title: '$and of nothing is refused', filter: { $and: [] }, code: 2 },
   { title: '$or of a scalar is refused', filter: { $or: [1] }, code: 2 },

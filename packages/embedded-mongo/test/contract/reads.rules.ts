@@ -207,6 +207,6 @@ export function readRules(rule: Rule): void {
 
   rule('a negative skip is refused', async ({ db, collection }) => {
     await collection.insertOne({ a: 1 });
-    expect((await failureOf(db.command({ find: collection.collectionName, skip: -1 }))).code).toBe(2);
+    expect((await failureOf(db.command({ find: collection.collectionName, skip: -1 }))).code).toBe(51024);
   });
 }

@@ -194,7 +194,7 @@ const REFUSED: readonly RefusedCase[] = [
   { title: '$pop by 2 is refused', before: { a: [1] }, update: { $pop: { a: 2 } }, code: 9 },
   { title: 'a field inside a scalar is not viable', before: { a: 1 }, update: { $set: { 'a.b': 1 } }, code: 28 },
   { title: 'a named field inside an array is not viable', before: { a: [1] }, update: { $set: { 'a.b': 1 } }, code: 28 },
-  { title: 'a dollar field is not stored', before: {}, update: { $set: { 'a.$b': 1 } }, code: 52 },
+  { title: 'a dollar field is not set', before: {}, update: { $set: { 'a.$b': 1 } }, code: 52 },
   { title: 'an empty part of a path is refused', before: {}, update: { $set: { 'a..b': 1 } }, code: 56 },
   { title: 'an operand that is no document is refused', before: {}, update: { $set: 5 }, code: 9 },
   { title: 'a pipeline takes no $match', before: {}, update: [{ $match: {} }], code: 72 },
