@@ -52,6 +52,11 @@ export interface RemoveOptions extends CallOptions {
   readonly recursive: boolean;
 }
 
+export interface StatManyOptions extends CallOptions {
+  /** What `listNames` said of the folder; STALE_VERSION when it holds no more. Saves asking for the names before each look at a page. */
+  readonly ifVersion?: string | undefined;
+}
+
 /** The bytes of one file in order, no chunk empty. Each chunk belongs to the receiver. Can be iterated once. */
 export interface FileContent extends AsyncIterable<Uint8Array> {
   /** The file the bytes come from, as it was when it was opened: compare it with an earlier `stat` to see a replacement in between. */
@@ -151,8 +156,11 @@ export interface StorageDriver {
    * @throws as `list`
    */
   listNames?(directory: MountPath, knownVersion: string | undefined, options?: CallOptions): Promise<NameListing | undefined>;
-  /** The entries of these names in their order; those that are gone are left out. @throws ENTRY_NOT_FOUND | NOT_A_DIRECTORY (the folder) */
-  statMany?(directory: MountPath, names: readonly EntryName[], options?: CallOptions): Promise<Entry[]>;
+  /**
+   * The entries of these names in their order; those that are gone are left out.
+   * @throws STALE_VERSION; ENTRY_NOT_FOUND | NOT_A_DIRECTORY (the folder)
+   */
+  statMany?(directory: MountPath, names: readonly EntryName[], options?: StatManyOptions): Promise<Entry[]>;
 }
 
 export type OptionalOperation = {

@@ -15,6 +15,7 @@ const STORAGE_ERROR_TEXTS = {
   QUOTA_EXCEEDED: 'the storage is full',
   STORAGE_UNAVAILABLE: 'the storage is not available',
   FAILED_PRECONDITION: 'the entry is in use',
+  STALE_VERSION: 'the folder has changed',
   CONTENT_CORRUPT: 'the content is not what was announced',
   CANCELLED: 'cancelled',
   INTERNAL: 'internal error',

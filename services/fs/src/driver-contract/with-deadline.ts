@@ -40,7 +40,8 @@ export function withDeadline(driver: StorageDriver, { callMs, stallMs, treeMs }:
       listNames: (directory, known, options) => within(callMs, options, (call) => listNames.call(driver, directory, known, call)),
     }),
     ...(statMany && {
-      statMany: (directory, names, options) => within(callMs, options, (call) => statMany.call(driver, directory, names, call)),
+      statMany: (directory, names, options) =>
+        within(callMs, options, (call) => statMany.call(driver, directory, names, { ...options, ...call })),
     }),
   };
 }

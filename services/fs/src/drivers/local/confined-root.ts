@@ -15,6 +15,8 @@ export interface HeldFolder {
   readonly realPath: string;
   /** Put a name behind it to act on an entry of exactly this folder. The last segment is followed by calls that follow links. */
   readonly prefix: string;
+  /** With times in nanoseconds. */
+  stat(): fs.BigIntStats;
   /** Tells mounts apart that lie on one device; empty where the system does not say. */
   mountId(): string;
   /** Where there are no handles: throws when the folder is no longer where it was. */
@@ -108,7 +110,7 @@ export class ConfinedRoot {
     const place = parent.prefix + name;
     if (this.#hasHandles) return heldByHandle(fs.openSync(place, O_PATH | O_DIRECTORY | O_NOFOLLOW));
     if (!fs.lstatSync(place).isDirectory()) throw storageError('NOT_A_DIRECTORY');
-    return { realPath: place, prefix: `${place}/`, mountId: () => '', recheck: () => undefined, close: () => undefined };
+    return heldByPath(place, () => undefined);
   }
 
   /** The times of last change of the folders between the root and `realPath`: as long as they stay, no name on the way was exchanged. */
@@ -139,7 +141,7 @@ export class ConfinedRoot {
     const recheck = () => {
       if (fs.realpathSync.native(place) !== realPath) throw storageError('ENTRY_NOT_FOUND');
     };
-    return { realPath, prefix: realPath.endsWith('/') ? realPath : `${realPath}/`, mountId: () => '', recheck, close: () => undefined };
+    return heldByPath(realPath, recheck);
   }
 
   #statByPath(entry: MountPath): { stats: fs.Stats; isLink: boolean } {
@@ -211,11 +213,29 @@ function heldByHandle(fd: number): HeldFolder {
   try {
     const realPath = fs.readlinkSync(fdPath(fd));
     const mountId = () => /^mnt_id:\s*(\d+)/m.exec(fs.readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1] ?? '';
-    return { realPath, prefix: `${fdPath(fd)}/`, mountId, recheck: () => undefined, close: () => fs.closeSync(fd) };
+    return {
+      realPath,
+      prefix: `${fdPath(fd)}/`,
+      stat: () => fs.fstatSync(fd, { bigint: true }),
+      mountId,
+      recheck: () => undefined,
+      close: () => fs.closeSync(fd),
+    };
   } catch (error) {
     fs.closeSync(fd);
     throw error;
   }
+}
+
+function heldByPath(realPath: string, recheck: () => void): HeldFolder {
+  return {
+    realPath,
+    prefix: realPath.endsWith('/') ? realPath : `${realPath}/`,
+    stat: () => fs.lstatSync(realPath, { bigint: true }),
+    mountId: () => '',
+    recheck,
+    close: () => undefined,
+  };
 }
 
 function checkRegular(stats: fs.Stats): void {

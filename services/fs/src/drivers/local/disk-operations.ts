@@ -29,7 +29,7 @@ export function createDiskOperations(settings: LocalSettings) {
     stat: (_signal: AbortSignal, path: MountPath) => reads.stat(path),
     list: (_signal: AbortSignal, path: MountPath, statCount: number) => reads.list(path, statCount),
     listNames: (_signal: AbortSignal, path: MountPath, knownVersion: string | undefined) => reads.listNames(path, knownVersion),
-    statMany: (_signal: AbortSignal, path: MountPath, names: string) => reads.statMany(path, names),
+    statMany: (_signal: AbortSignal, path: MountPath, names: string, ifVersion?: string) => reads.statMany(path, names, ifVersion),
     open: (_signal: AbortSignal, path: MountPath, range: ByteRange | undefined) => reads.open(path, range),
     addUp: (signal: AbortSignal, path: MountPath) => reads.addUp(path, signal),
     space: (_signal: AbortSignal) => reads.space(),

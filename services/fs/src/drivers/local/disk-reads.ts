@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type EntryName, isEntryName, type MountPath, sortNames } from '../../driver-contract/paths.ts';
 import type { ByteRange, Space } from '../../driver-contract/storage-driver.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFolder } from './confined-root.ts';
 import { errnoOf } from './errors.ts';
 import { createPace, type Pace } from './pace.ts';
@@ -63,8 +64,10 @@ export class DiskReads {
   /** The names with the places of folders among them; undefined when `knownVersion` still holds. */
   listNames(path: MountPath, knownVersion: string | undefined): (ListedNames & { folders: Uint32Array }) | undefined {
     return this.#inFolder(path, (folder) => {
-      const version = versionOf(folder);
-      if (version !== undefined && version === knownVersion) return undefined;
+      const stats = folder.stat();
+      const version = versionOf(stats);
+      if (version === knownVersion) return undefined;
+      const isSettled = Number(stats.ctimeMs) < Date.now() - SETTLED_AFTER_MS;
       const dirents = new Map<string, fs.Dirent>();
       for (const dirent of fs.readdirSync(folder.prefix, { withFileTypes: true })) {
         if (this.#isListed(folder, dirent.name)) dirents.set(dirent.name, dirent);
@@ -75,12 +78,15 @@ export class DiskReads {
         const dirent = dirents.get(name);
         if (dirent !== undefined && this.#isFolder(folder, dirent)) folders.push(index);
       }
-      return { version, names: names.join('/'), folders: Uint32Array.from(folders) };
+      return { version: isSettled ? version : undefined, names: names.join('/'), folders: Uint32Array.from(folders) };
     });
   }
 
-  statMany(path: MountPath, names: string): Float64Array {
-    return this.#inFolder(path, (folder) => this.#statAll(folder, names === '' ? [] : names.split('/')));
+  statMany(path: MountPath, names: string, ifVersion?: string): Float64Array {
+    return this.#inFolder(path, (folder) => {
+      if (ifVersion !== undefined && ifVersion !== versionOf(folder.stat())) throw storageError('STALE_VERSION');
+      return this.#statAll(folder, names === '' ? [] : names.split('/'));
+    });
   }
 
   open(path: MountPath, range: ByteRange | undefined): OpenedFile {
@@ -201,9 +207,9 @@ function lstatOrGone(place: string): fs.Stats | undefined {
   }
 }
 
-function versionOf(folder: HeldFolder): string | undefined {
-  const { dev, ino, mtimeNs, ctimeNs, ctimeMs } = fs.statSync(folder.prefix, { bigint: true });
-  return Number(ctimeMs) > Date.now() - SETTLED_AFTER_MS ? undefined : `${dev}-${ino}-${mtimeNs}-${ctimeNs}`;
+/** Given out for a folder that has settled only, so that equal ones mean equal names. */
+function versionOf({ dev, ino, mtimeNs, ctimeNs }: fs.BigIntStats): string {
+  return `${dev}-${ino}-${mtimeNs}-${ctimeNs}`;
 }
 
 async function addUpFolder(prefix: Buffer, pace: Pace): Promise<number> {

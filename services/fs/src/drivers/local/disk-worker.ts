@@ -5,8 +5,9 @@ import { createDiskOperations, type DiskOperations } from './disk-operations.ts'
 import type { DiskAnswer, DiskRequest } from './disk-pool.ts';
 import { toAppError } from './errors.ts';
 
-/** The other end of `disk-pool.ts`: a thread that may block on the disk. Only the pool starts it, with LocalSettings as its data. */
-serve(workerData as LocalSettings);
+/** The long ones, which look at their signal. The others do not last. */
+const ENDED_BY_SIGNAL: ReadonlySet<keyof DiskOperations> = new Set(['addUp', 'remove', 'copy']);
+const NEVER = new AbortController().signal;
 
 function serve(settings: LocalSettings): void {
   const port = parentPort;
@@ -26,22 +27,25 @@ function serve(settings: LocalSettings): void {
       return;
     }
     const { id } = request;
-    const abort = new AbortController();
+    const abort = ENDED_BY_SIGNAL.has(request.operation) ? new AbortController() : undefined;
     const answer = (message: DiskAnswer) => port.postMessage(message);
     const fail = (error: unknown) => {
       const { code, message, cause } = toAppError(error);
       answer({ id, error: { code, message, cause: cause instanceof Error ? cause.message : AppError.from(cause).message } });
     };
     try {
-      const result = run(request, abort.signal);
+      const result = run(request, abort?.signal ?? NEVER);
       if (!(result instanceof Promise)) {
         answer({ id, result });
         return;
       }
-      running.set(id, abort);
+      if (abort !== undefined) running.set(id, abort);
       result.then((value: unknown) => answer({ id, result: value }), fail).finally(() => running.delete(id));
     } catch (error) {
       fail(error);
     }
   });
 }
+
+/** The other end of `disk-pool.ts`: a thread that may block on the disk. Only the pool starts it, with LocalSettings as its data. */
+serve(workerData as LocalSettings);

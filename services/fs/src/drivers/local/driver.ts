@@ -11,6 +11,7 @@ import type {
   PlaceOptions,
   RemoveOptions,
   Space,
+  StatManyOptions,
   StorageDriver,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
@@ -23,7 +24,7 @@ import { fileContent, inlineContent } from './file-content.ts';
 import { NUMBERS_PER_ENTRY, unpackEntry } from './packed-entries.ts';
 import { pumpContent } from './pump-content.ts';
 import type { TempRef } from './temp-area.ts';
-import { isReservedPath } from './temp-names.ts';
+import { isReservedName, isReservedPath } from './temp-names.ts';
 
 /** So many entries are looked at in one turn of the worker: a few milliseconds. */
 const ENTRIES_PER_TURN = 1000;
@@ -92,13 +93,13 @@ export class LocalDriver implements StorageDriver {
     return { version: listed.version, names, directories };
   }
 
-  async statMany(directory: MountPath, names: readonly EntryName[], { signal }: CallOptions = {}): Promise<Entry[]> {
+  async statMany(directory: MountPath, names: readonly EntryName[], { signal, ifVersion }: StatManyOptions = {}): Promise<Entry[]> {
     checkReachable(directory);
-    const reachable = names.filter((name) => !isReservedPath(`/${name}`));
+    const reachable = names.filter((name) => !isReservedName(name));
     const entries: Entry[] = [];
     for (let from = 0; from < reachable.length || from === 0; from += ENTRIES_PER_TURN) {
       const turn = reachable.slice(from, from + ENTRIES_PER_TURN);
-      entries.push(...unpackAll(turn, await this.#disk.call('statMany', [directory, turn.join('/')], signal)));
+      entries.push(...unpackAll(turn, await this.#disk.call('statMany', [directory, turn.join('/'), ifVersion], signal)));
     }
     if (!this.#addsUpFolders) return entries;
     const sized: Entry[] = [];

@@ -170,6 +170,5 @@ async function removeAny(place: string): Promise<void> {
 
 /** Two folders with one answer can exchange entries by rename, as far as the system tells. */
 function mountOf(folder: HeldFolder): string {
-  const { dev } = fs.statSync(folder.prefix);
-  return `${dev} ${folder.mountId()}`;
+  return `${folder.stat().dev} ${folder.mountId()}`;
 }

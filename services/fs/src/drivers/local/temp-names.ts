@@ -34,12 +34,13 @@ export function newBesideName(owner: TempOwner): string {
 
 /** Whether a name belongs to us: such entries are not listed, and no call reaches them. */
 export function isReservedName(name: string): boolean {
+  if (!name.startsWith('.')) return false;
   const lower = name.toLowerCase();
   return lower === TEMP_FOLDER || (lower.startsWith(BESIDE_PREFIX) && TEMP_NAME.test(lower.slice(BESIDE_PREFIX.length)));
 }
 
 export function isReservedPath(path: string): boolean {
-  return path.toLowerCase().includes(`/${TEMP_FOLDER}`) && path.split('/').some(isReservedName);
+  return path.includes('/.') && path.toLowerCase().includes(`/${TEMP_FOLDER}`) && path.split('/').some(isReservedName);
 }
 
 /**

@@ -20,6 +20,7 @@ import type {
   NameListing,
   PlaceOptions,
   RemoveOptions,
+  StatManyOptions,
   StorageDriver,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
@@ -149,9 +150,10 @@ export class MemoryDriver implements StorageDriver {
     return { version: folder.version, names: sortNames([...folder.children.keys()]), directories };
   }
 
-  async statMany(directory: MountPath, names: readonly EntryName[], options: CallOptions = {}): Promise<Entry[]> {
+  async statMany(directory: MountPath, names: readonly EntryName[], options: StatManyOptions = {}): Promise<Entry[]> {
     this.#begin(options);
-    const { children } = this.#getFolder(directory);
+    const { children, version } = this.#getFolder(directory);
+    if (options.ifVersion !== undefined && options.ifVersion !== version) throw storageError('STALE_VERSION');
     return names.flatMap((name) => {
       const node = children.get(name);
       return node === undefined ? [] : [toEntry(name, node)];

@@ -1,0 +1,115 @@
+import { expect } from 'vitest';
+import { at, collect, digest, namesIn, pattern, put, refuses, text, textOf } from './driver-calls.ts';
+import type { Rule } from './rule.ts';
+
+const CHUNK_EDGES_BYTES = [0, 1, 65_535, 65_536, 65_537, 1_048_575, 1_048_576, 1_048_577, 3_000_001];
+
+export function contentRules(rule: Rule): void {
+  for (const sizeBytes of CHUNK_EDGES_BYTES) {
+    rule(`${sizeBytes} bytes come back as they went`, ['write'], async (driver) => {
+      const content = pattern(sizeBytes);
+      expect((await put(driver, '/file', content, { sizeBytes })).sizeBytes).toBe(sizeBytes);
+      const read = await driver.read(at('/file'));
+      expect(read.entry).toEqual(await driver.stat(at('/file')));
+      expect(digest(await collect(read))).toBe(digest(content));
+    });
+  }
+  rule('a range gives exactly its bytes', ['write'], async (driver) => {
+    const content = pattern(2_500_000);
+    await put(driver, '/file', content);
+    for (const [offsetBytes, lengthBytes] of [
+      [0, 1],
+      [0, 2_500_000],
+      [1, 10],
+      [65_535, 2],
+      [1_048_575, 1_048_578],
+      [2_499_999, 1],
+      [5, 0],
+    ] as const) {
+      const bytes = await collect(await driver.read(at('/file'), { offsetBytes, lengthBytes }));
+      expect(digest(bytes)).toBe(digest(content.subarray(offsetBytes, offsetBytes + lengthBytes)));
+    }
+    expect(await collect(await driver.read(at('/file'), { offsetBytes: 2_499_990 }))).toHaveLength(10);
+  });
+  rule('a range past the end gives what is there', ['write'], async (driver) => {
+    await put(driver, '/file', 'hello');
+    expect(text(await collect(await driver.read(at('/file'), { offsetBytes: 3, lengthBytes: 1000 })))).toBe('lo');
+    await put(driver, '/empty', '');
+    expect(await collect(await driver.read(at('/empty'), { offsetBytes: 0, lengthBytes: 1000 }))).toHaveLength(0);
+  });
+  rule('a range that begins at or behind the end is refused', ['write'], async (driver) => {
+    await put(driver, '/file', 'hello');
+    await refuses('RANGE_NOT_SATISFIABLE', driver.read(at('/file'), { offsetBytes: 5 }));
+    await refuses('RANGE_NOT_SATISFIABLE', driver.read(at('/file'), { offsetBytes: 6, lengthBytes: 1 }));
+    await refuses('RANGE_NOT_SATISFIABLE', driver.read(at('/file'), { offsetBytes: Number.MAX_SAFE_INTEGER }));
+    await refuses('INVALID_ARGUMENT', driver.read(at('/file'), { offsetBytes: -1 }));
+    await refuses('INVALID_ARGUMENT', driver.read(at('/file'), { offsetBytes: 0, lengthBytes: -1 }));
+    await refuses('INVALID_ARGUMENT', driver.read(at('/file'), { offsetBytes: 0.5 }));
+  });
+  rule('reading may end early, and the file is free again', ['write', 'remove'], async (driver) => {
+    await put(driver, '/file', pattern(5_000_000));
+    for (let round = 0; round < 20; round++) {
+      for await (const chunk of await driver.read(at('/file'))) {
+        expect(chunk.byteLength).toBeGreaterThan(0);
+        break;
+      }
+    }
+    await driver.remove(at('/file'), { recursive: false });
+    await refuses('ENTRY_NOT_FOUND', driver.stat(at('/file')));
+  });
+  rule('a reader that has begun sees one file, also when it is replaced', ['write'], async (driver) => {
+    const [old, next] = [pattern(3_000_000), Buffer.alloc(3_000_000, 7)];
+    await put(driver, '/file', old);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of await driver.read(at('/file'))) {
+      if (chunks.length === 0) await put(driver, '/file', next);
+      chunks.push(chunk);
+    }
+    expect(digest(Buffer.concat(chunks))).toBe(digest(old));
+    expect(digest(await collect(await driver.read(at('/file'))))).toBe(digest(next));
+  });
+  rule('an existing file is replaced when asked', ['write'], async (driver) => {
+    await put(driver, '/file', pattern(100_000));
+    await put(driver, '/file', 'short');
+    expect(await textOf(driver, '/file')).toBe('short');
+    expect(await namesIn(driver, '/')).toEqual(['file']);
+  });
+  rule('an existing file is refused unless asked', ['write'], async (driver) => {
+    await put(driver, '/file', 'old');
+    await refuses('ENTRY_EXISTS', put(driver, '/file', 'new', { overwrite: false }));
+    expect(await textOf(driver, '/file')).toBe('old');
+    await put(driver, '/other', 'new', { overwrite: false });
+    expect(await textOf(driver, '/other')).toBe('new');
+  });
+  rule('a file cannot take the place of a folder', ['write', 'makeDirectory'], async (driver) => {
+    await driver.makeDirectory(at('/folder'));
+    await refuses('IS_A_DIRECTORY', put(driver, '/folder', 'x'));
+    await refuses('ENTRY_EXISTS', put(driver, '/folder', 'x', { overwrite: false }));
+    await refuses('IS_A_DIRECTORY', put(driver, '/', 'x'));
+  });
+  rule('missing folders above a file are made', ['write'], async (driver) => {
+    await put(driver, '/a/b/c/file', 'x');
+    expect(await driver.stat(at('/a/b/c'))).toMatchObject({ name: 'c', isDirectory: true });
+  });
+  rule('a file is no folder to write into', ['write'], async (driver) => {
+    await put(driver, '/file', 'x');
+    await refuses('NOT_A_DIRECTORY', put(driver, '/file/below', 'y'));
+  });
+  rule('another size than announced is refused, and nothing is stored', ['write'], async (driver) => {
+    await put(driver, '/old', 'old');
+    for (const sizeBytes of [0, 4, 6, 1_000_000]) {
+      await refuses('INVALID_ARGUMENT', put(driver, '/new', 'hello', { sizeBytes }));
+      await refuses('INVALID_ARGUMENT', put(driver, '/old', 'hello', { sizeBytes }));
+    }
+    expect(await namesIn(driver, '/')).toEqual(['old']);
+    expect(await textOf(driver, '/old')).toBe('old');
+  });
+  rule('another hash than announced is refused, and nothing is stored', ['write'], async (driver) => {
+    const sha256 = digest(Buffer.from('hello'));
+    await refuses('CONTENT_CORRUPT', put(driver, '/file', 'hellO', { expectedHashes: { sha256 } }));
+    await refuses('CONTENT_CORRUPT', put(driver, '/file', 'hello', { expectedHashes: { md5: '0'.repeat(32), sha256 } }));
+    expect(await namesIn(driver, '/')).toEqual([]);
+    await put(driver, '/file', 'hello', { expectedHashes: { sha256: sha256.toUpperCase() } });
+    expect(await textOf(driver, '/file')).toBe('hello');
+  });
+}

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { AppError, type ErrorCode } from '@wharf/errors';
+import { expect, vi } from 'vitest';
+import { type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '../paths.ts';
+import type { CallOptions, Entry, StorageDriver, WriteOptions } from '../storage-driver.ts';
+import type { Able } from './rule.ts';
+
+export function at(path: string): MountPath {
+  return relativeTo(VIRTUAL_ROOT, parseVirtualPath(path));
+}
+
+/** Bytes that differ at every chunk border, so that a shifted or repeated chunk shows. */
+export function pattern(sizeBytes: number, seed = 0): Buffer {
+  const bytes = Buffer.alloc(sizeBytes);
+  for (let index = 0; index < sizeBytes; index++) bytes[index] = (index * 31 + (index >> 8) * 17 + (index >> 16) * 7 + seed) & 0xff;
+  return bytes;
+}
+
+export function digest(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+export function text(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('utf8');
+}
+
+export async function put(
+  driver: Able<'write'>,
+  path: string,
+  content: string | Uint8Array,
+  options: Partial<WriteOptions> = {},
+): Promise<Entry> {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+  const chunks = (async function* () {
+    for (let from = 0; from < bytes.byteLength; from += 70_000) yield bytes.subarray(from, from + 70_000);
+  })();
+  return driver.write(at(path), chunks, { overwrite: true, ...options });
+}
+
+export async function collect(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of content) {
+    expect(chunk.byteLength).toBeGreaterThan(0);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+export async function textOf(driver: StorageDriver, path: string): Promise<string> {
+  return text(await collect(await driver.read(at(path))));
+}
+
+export async function entriesIn(driver: StorageDriver, path: string, options?: CallOptions): Promise<Entry[]> {
+  return Array.fromAsync(driver.list(at(path), options));
+}
+
+export async function namesIn(driver: StorageDriver, path: string): Promise<string[]> {
+  return (await entriesIn(driver, path)).map((entry) => entry.name);
+}
+
+/** Asks until the storage vouches for the names of a folder, which may take it until the folder has rested. */
+export async function settledVersion(driver: Able<'listNames'>, path: string): Promise<string> {
+  return vi.waitFor(
+    async () => {
+      const version = (await driver.listNames(at(path), undefined))?.version;
+      if (version === undefined) throw new Error(`the names in ${path} have no version`);
+      return version;
+    },
+    { timeout: 10_000, interval: 50 },
+  );
+}
+
+export async function codeOf(call: Promise<unknown>): Promise<ErrorCode | 'done'> {
+  try {
+    await call;
+    return 'done';
+  } catch (error) {
+    return AppError.from(error).code;
+  }
+}
+
+export async function refuses(code: ErrorCode, call: Promise<unknown>): Promise<void> {
+  expect(await codeOf(call)).toBe(code);
+}

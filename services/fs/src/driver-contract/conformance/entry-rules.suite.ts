@@ -1,0 +1,95 @@
+import { expect } from 'vitest';
+import { type EntryName, MOUNT_ROOT } from '../paths.ts';
+import { at, codeOf, entriesIn, namesIn, put, refuses, settledVersion } from './driver-calls.ts';
+import type { Rule } from './rule.ts';
+
+export function entryRules(rule: Rule): void {
+  rule('the root is a folder named root', [], async (driver) => {
+    expect(await driver.stat(MOUNT_ROOT)).toMatchObject({ name: 'root', isDirectory: true });
+    expect(await namesIn(driver, '/')).toEqual([]);
+  });
+  rule('a file has its name, size and a date', ['write'], async (driver) => {
+    const before = Date.now() - 60_000;
+    const written = await put(driver, '/a.txt', 'hello');
+    expect(written).toMatchObject({ name: 'a.txt', isDirectory: false, sizeBytes: 5 });
+    expect(await driver.stat(at('/a.txt'))).toEqual(written);
+    expect(written.modifiedAt.getTime()).toBeGreaterThan(before);
+    expect(written.modifiedAt.getTime()).toBeLessThan(Date.now() + 60_000);
+  });
+  rule('list and stat say the same', ['write', 'makeDirectory'], async (driver) => {
+    await put(driver, '/a', 'hello');
+    await driver.makeDirectory(at('/b'));
+    for (const entry of await entriesIn(driver, '/')) expect(await driver.stat(at(`/${entry.name}`))).toEqual(entry);
+  });
+  rule('what is not there is not found', [], async (driver) => {
+    await refuses('ENTRY_NOT_FOUND', driver.stat(at('/none')));
+    await refuses('ENTRY_NOT_FOUND', driver.stat(at('/none/deeper')));
+    await refuses('ENTRY_NOT_FOUND', entriesIn(driver, '/none'));
+    await refuses('ENTRY_NOT_FOUND', driver.read(at('/none')));
+  });
+  rule('nothing is found below a file', ['write'], async (driver) => {
+    await put(driver, '/file', 'x');
+    expect(['ENTRY_NOT_FOUND', 'NOT_A_DIRECTORY']).toContain(await codeOf(driver.stat(at('/file/below'))));
+  });
+  rule('a file cannot be listed', ['write'], async (driver) => {
+    await put(driver, '/file', 'x');
+    await refuses('NOT_A_DIRECTORY', entriesIn(driver, '/file'));
+  });
+  rule('a folder cannot be read', ['makeDirectory'], async (driver) => {
+    await driver.makeDirectory(at('/folder'));
+    await refuses('IS_A_DIRECTORY', driver.read(at('/folder')));
+  });
+  rule('a listing of 10,000 entries has each once', ['write'], async (driver) => {
+    const names = Array.from({ length: 10_000 }, (_, index) => `entry-${index}`);
+    for (let from = 0; from < names.length; from += 100) {
+      await Promise.all(names.slice(from, from + 100).map((name) => put(driver, `/big/${name}`, '')));
+    }
+    expect((await namesIn(driver, '/big')).sort()).toEqual(names.sort());
+  });
+  rule('a listing may be left early', ['write'], async (driver) => {
+    for (const name of ['a', 'b', 'c']) await put(driver, `/${name}`, name);
+    for await (const entry of driver.list(MOUNT_ROOT)) {
+      expect(entry.isDirectory).toBe(false);
+      break;
+    }
+    expect(await namesIn(driver, '/')).toHaveLength(3);
+  });
+  rule(
+    'names come in byte order with their kind, and their version holds until they change',
+    ['write', 'makeDirectory', 'listNames'],
+    async (driver) => {
+      for (const name of ['b', 'B', '10', '9', 'é', '\uffee', '😀']) await put(driver, `/d/${name}`, 'x');
+      await driver.makeDirectory(at('/d/folder'));
+      const first = await driver.listNames(at('/d'), undefined);
+      expect(first?.names).toEqual(['10', '9', 'B', 'b', 'folder', 'é', '\uffee', '😀']);
+      expect([...(first?.directories ?? [])]).toEqual(['folder']);
+      if (first?.version !== undefined) expect(await driver.listNames(at('/d'), first.version)).toBeUndefined();
+      await put(driver, '/d/another', 'x');
+      expect((await driver.listNames(at('/d'), first?.version))?.names).toContain('another');
+      await refuses('ENTRY_NOT_FOUND', driver.listNames(at('/none'), undefined));
+      await refuses('NOT_A_DIRECTORY', driver.listNames(at('/d/b'), undefined));
+    },
+  );
+  rule(
+    'entries of many names come in the order asked for, without those that are gone',
+    ['write', 'makeDirectory', 'statMany'],
+    async (driver) => {
+      for (const name of ['a', 'b', 'c']) await put(driver, `/d/${name}`, name);
+      await driver.makeDirectory(at('/d/folder'));
+      const entries = await driver.statMany(at('/d'), ['c', 'none', 'folder', 'a'] as EntryName[]);
+      expect(entries.map((entry) => entry.name)).toEqual(['c', 'folder', 'a']);
+      for (const entry of entries) expect(await driver.stat(at(`/d/${entry.name}`))).toEqual(entry);
+      await refuses('ENTRY_NOT_FOUND', driver.statMany(at('/none'), ['a'] as EntryName[]));
+    },
+  );
+  rule('entries under a version come as long as the names stay', ['write', 'listNames', 'statMany'], async (driver) => {
+    await put(driver, '/d/a', 'x');
+    await refuses('STALE_VERSION', driver.statMany(at('/d'), ['a'] as EntryName[], { ifVersion: 'another' }));
+    const ifVersion = await settledVersion(driver, '/d');
+    expect(await driver.statMany(at('/d'), ['a'] as EntryName[], { ifVersion })).toHaveLength(1);
+    expect(await driver.listNames(at('/d'), ifVersion)).toBeUndefined();
+    await put(driver, '/d/b', 'x');
+    await refuses('STALE_VERSION', driver.statMany(at('/d'), ['a'] as EntryName[], { ifVersion }));
+    expect((await driver.listNames(at('/d'), ifVersion))?.names).toEqual(['a', 'b']);
+  });
+}

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { expect } from 'vitest';
+import { MOUNT_ROOT } from '../paths.ts';
+import { at, codeOf, entriesIn, namesIn, pattern, put, refuses } from './driver-calls.ts';
+import type { Rule } from './rule.ts';
+
+export function lifeRules(rule: Rule): void {
+  rule('the trait caseSensitive is true to the facts', ['write'], async (driver) => {
+    await put(driver, '/name', 'lower');
+    await put(driver, '/NAME', 'upper');
+    expect(await namesIn(driver, '/')).toHaveLength(driver.traits.caseSensitive ? 2 : 1);
+  });
+  rule('the trait keepsEmptyDirectories is true to the facts', ['makeDirectory'], async (driver) => {
+    await driver.makeDirectory(at('/empty'));
+    expect(await codeOf(driver.stat(at('/empty')))).toBe(driver.traits.keepsEmptyDirectories ? 'done' : 'ENTRY_NOT_FOUND');
+  });
+  rule('the trait modTimeStepMs is true to the facts', ['write'], async (driver) => {
+    const modifiedAt = new Date('2021-03-04T05:06:07.891Z');
+    const { modifiedAt: kept } = await put(driver, '/file', 'x', { modifiedAt });
+    const stepMs = driver.traits.modTimeStepMs;
+    if (stepMs === undefined) expect(Math.abs(kept.getTime() - Date.now())).toBeLessThan(60_000);
+    else expect(Math.abs(kept.getTime() - modifiedAt.getTime())).toBeLessThan(stepMs);
+    expect((await driver.stat(at('/file'))).modifiedAt).toEqual(kept);
+  });
+  rule('the trait hashes is true to the facts', ['write'], async (driver) => {
+    const content = pattern(10_000);
+    const entry = await put(driver, '/file', content);
+    for (const name of driver.traits.hashes) expect(entry.hashes?.[name]).toBe(createHash(name).update(content).digest('hex'));
+  });
+  rule('the space that is free is part of the whole', ['space'], async (driver) => {
+    const { totalBytes, freeBytes } = await driver.space();
+    expect(freeBytes).toBeGreaterThanOrEqual(0);
+    expect(totalBytes).toBeGreaterThanOrEqual(freeBytes);
+  });
+  rule('closing twice is fine, and afterwards every call fails', [], async (driver) => {
+    await driver.close();
+    await driver.close();
+    await refuses('STORAGE_UNAVAILABLE', driver.stat(MOUNT_ROOT));
+    await refuses('STORAGE_UNAVAILABLE', entriesIn(driver, '/'));
+  });
+}

@@ -1,0 +1,160 @@
+import { expect } from 'vitest';
+import { MOUNT_ROOT } from '../paths.ts';
+import { at, collect, digest, namesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
+import type { Rule } from './rule.ts';
+
+export function folderRules(rule: Rule): void {
+  rule('a folder is made with those above it', ['makeDirectory'], async (driver, test) => {
+    if (!driver.traits.keepsEmptyDirectories) test.skip('folders are not kept without entries');
+    expect(await driver.makeDirectory(at('/a/b/c'))).toMatchObject({ name: 'c', isDirectory: true });
+    expect(await namesIn(driver, '/a')).toEqual(['b']);
+    expect(await namesIn(driver, '/a/b/c')).toEqual([]);
+  });
+  rule('making a folder that exists is success', ['makeDirectory', 'write'], async (driver) => {
+    await put(driver, '/a/file', 'x');
+    expect(await driver.makeDirectory(at('/a'))).toMatchObject({ name: 'a', isDirectory: true });
+    expect(await driver.makeDirectory(MOUNT_ROOT)).toMatchObject({ isDirectory: true });
+    expect(await namesIn(driver, '/a')).toEqual(['file']);
+  });
+  rule('a folder cannot take the place of a file', ['makeDirectory', 'write'], async (driver) => {
+    await put(driver, '/file', 'x');
+    await refuses('ENTRY_EXISTS', driver.makeDirectory(at('/file')));
+    await refuses('NOT_A_DIRECTORY', driver.makeDirectory(at('/file/below')));
+    expect(await textOf(driver, '/file')).toBe('x');
+  });
+  rule('a removed file is gone', ['write', 'remove'], async (driver) => {
+    await put(driver, '/d/file', 'x');
+    await driver.remove(at('/d/file'), { recursive: false });
+    await refuses('ENTRY_NOT_FOUND', driver.stat(at('/d/file')));
+    await refuses('ENTRY_NOT_FOUND', driver.remove(at('/d/file'), { recursive: true }));
+  });
+  rule('a folder with entries goes only when asked for', ['write', 'makeDirectory', 'remove'], async (driver) => {
+    await put(driver, '/d/e/file', 'x');
+    await refuses('DIRECTORY_NOT_EMPTY', driver.remove(at('/d'), { recursive: false }));
+    expect(await textOf(driver, '/d/e/file')).toBe('x');
+    await driver.makeDirectory(at('/empty'));
+    await driver.remove(at('/empty'), { recursive: false });
+    await driver.remove(at('/d'), { recursive: true });
+    expect(await namesIn(driver, '/')).toEqual([]);
+  });
+  rule('the root cannot be removed', ['write', 'remove'], async (driver) => {
+    await put(driver, '/file', 'x');
+    await refuses('INVALID_ARGUMENT', driver.remove(MOUNT_ROOT, { recursive: true }));
+    expect(await textOf(driver, '/file')).toBe('x');
+  });
+}
+
+export function renameRules(rule: Rule): void {
+  rule('a file moves with its content and date', ['write', 'makeDirectory', 'rename'], async (driver) => {
+    const before = await put(driver, '/a', 'hello');
+    await driver.makeDirectory(at('/d'));
+    const after = await driver.rename(at('/a'), at('/d/b'), { overwrite: false });
+    expect(after).toMatchObject({ name: 'b', sizeBytes: 5, modifiedAt: before.modifiedAt });
+    expect(await textOf(driver, '/d/b')).toBe('hello');
+    await refuses('ENTRY_NOT_FOUND', driver.stat(at('/a')));
+  });
+  rule('a folder moves with all it holds', ['write', 'rename'], async (driver) => {
+    await put(driver, '/d/e/file', 'x');
+    expect(await driver.rename(at('/d'), at('/f'), { overwrite: false })).toMatchObject({ name: 'f', isDirectory: true });
+    expect(await textOf(driver, '/f/e/file')).toBe('x');
+    expect(await namesIn(driver, '/')).toEqual(['f']);
+  });
+  rule('a rename refuses an existing name unless asked', ['write', 'makeDirectory', 'rename'], async (driver) => {
+    await put(driver, '/a', 'a');
+    await put(driver, '/b', 'b');
+    await driver.makeDirectory(at('/d'));
+    await driver.makeDirectory(at('/empty'));
+    await refuses('ENTRY_EXISTS', driver.rename(at('/a'), at('/b'), { overwrite: false }));
+    await refuses('ENTRY_EXISTS', driver.rename(at('/a'), at('/d'), { overwrite: false }));
+    await refuses('ENTRY_EXISTS', driver.rename(at('/d'), at('/b'), { overwrite: false }));
+    await refuses('ENTRY_EXISTS', driver.rename(at('/d'), at('/empty'), { overwrite: false }));
+    expect([await textOf(driver, '/a'), await textOf(driver, '/b')]).toEqual(['a', 'b']);
+    expect((await namesIn(driver, '/')).sort()).toEqual(['a', 'b', 'd', 'empty']);
+  });
+  rule('a rename replaces an existing file when asked', ['write', 'rename'], async (driver) => {
+    await put(driver, '/a', 'a');
+    await put(driver, '/b', 'b');
+    await driver.rename(at('/a'), at('/b'), { overwrite: true });
+    expect(await textOf(driver, '/b')).toBe('a');
+    expect(await namesIn(driver, '/')).toEqual(['b']);
+  });
+  rule('a rename never mixes kinds or buries a full folder', ['write', 'makeDirectory', 'rename'], async (driver) => {
+    await put(driver, '/file', 'x');
+    await put(driver, '/full/file', 'y');
+    await driver.makeDirectory(at('/d'));
+    await refuses('IS_A_DIRECTORY', driver.rename(at('/file'), at('/d'), { overwrite: true }));
+    await refuses('NOT_A_DIRECTORY', driver.rename(at('/d'), at('/file'), { overwrite: true }));
+    await refuses('DIRECTORY_NOT_EMPTY', driver.rename(at('/d'), at('/full'), { overwrite: true }));
+    expect(await textOf(driver, '/full/file')).toBe('y');
+    await driver.rename(at('/full'), at('/d'), { overwrite: true });
+    expect(await textOf(driver, '/d/file')).toBe('y');
+  });
+  rule('a folder does not move into itself', ['write', 'rename'], async (driver) => {
+    await put(driver, '/d/file', 'x');
+    await refuses('INVALID_ARGUMENT', driver.rename(at('/d'), at('/d/e'), { overwrite: false }));
+    await refuses('INVALID_ARGUMENT', driver.rename(MOUNT_ROOT, at('/d/e'), { overwrite: true }));
+    expect(await textOf(driver, '/d/file')).toBe('x');
+  });
+  rule('a rename onto itself changes nothing', ['write', 'rename'], async (driver) => {
+    await put(driver, '/a', 'a');
+    expect(await driver.rename(at('/a'), at('/a'), { overwrite: false })).toMatchObject({ name: 'a' });
+    expect(await driver.rename(at('/a'), at('/a'), { overwrite: true })).toMatchObject({ name: 'a' });
+    expect(await textOf(driver, '/a')).toBe('a');
+  });
+  rule('a rename needs its source and the folder of its target', ['write', 'rename'], async (driver) => {
+    await put(driver, '/a', 'a');
+    await refuses('ENTRY_NOT_FOUND', driver.rename(at('/none'), at('/b'), { overwrite: true }));
+    await refuses('ENTRY_NOT_FOUND', driver.rename(at('/none'), at('/none'), { overwrite: true }));
+    await refuses('ENTRY_NOT_FOUND', driver.rename(at('/a'), at('/none/b'), { overwrite: true }));
+    await put(driver, '/file', 'x');
+    await refuses('NOT_A_DIRECTORY', driver.rename(at('/a'), at('/file/b'), { overwrite: true }));
+    expect(await textOf(driver, '/a')).toBe('a');
+  });
+}
+
+export function copyRules(rule: Rule): void {
+  rule('a copied file is another file with the same content and date', ['write', 'copy'], async (driver) => {
+    const content = pattern(2_100_000);
+    const before = await put(driver, '/a', content);
+    const copied = await driver.copy(at('/a'), at('/b'), { overwrite: false });
+    expect(copied).toMatchObject({ name: 'b', sizeBytes: 2_100_000 });
+    if (driver.traits.modTimeStepMs !== undefined) expect(copied.modifiedAt).toEqual(before.modifiedAt);
+    await put(driver, '/a', 'changed');
+    expect(digest(await collect(await driver.read(at('/b'))))).toBe(digest(content));
+  });
+  rule('a folder is copied with all it holds', ['write', 'makeDirectory', 'copy'], async (driver) => {
+    await put(driver, '/d/e/file', 'x');
+    await put(driver, '/d/top', 'y');
+    await driver.makeDirectory(at('/d/empty'));
+    expect(await driver.copy(at('/d'), at('/f'), { overwrite: false })).toMatchObject({ name: 'f', isDirectory: true });
+    expect(await textOf(driver, '/f/e/file')).toBe('x');
+    const expected = driver.traits.keepsEmptyDirectories ? ['e', 'empty', 'top'] : ['e', 'top'];
+    expect((await namesIn(driver, '/f')).sort()).toEqual(expected);
+    expect((await namesIn(driver, '/')).sort()).toEqual(['d', 'f']);
+  });
+  rule('a copy refuses an existing name unless asked', ['write', 'makeDirectory', 'copy'], async (driver) => {
+    await put(driver, '/a', 'a');
+    await put(driver, '/b', 'b');
+    await driver.makeDirectory(at('/d'));
+    await refuses('ENTRY_EXISTS', driver.copy(at('/a'), at('/b'), { overwrite: false }));
+    await refuses('ENTRY_EXISTS', driver.copy(at('/d'), at('/b'), { overwrite: true }));
+    await refuses('IS_A_DIRECTORY', driver.copy(at('/a'), at('/d'), { overwrite: true }));
+    expect(await textOf(driver, '/b')).toBe('b');
+    await driver.copy(at('/a'), at('/b'), { overwrite: true });
+    expect(await textOf(driver, '/b')).toBe('a');
+  });
+  rule('a copy onto or into itself is refused', ['write', 'copy'], async (driver) => {
+    await put(driver, '/d/file', 'x');
+    await refuses('ENTRY_EXISTS', driver.copy(at('/d/file'), at('/d/file'), { overwrite: true }));
+    await refuses('ENTRY_EXISTS', driver.copy(at('/d'), at('/d'), { overwrite: true }));
+    await refuses('INVALID_ARGUMENT', driver.copy(at('/d'), at('/d/e'), { overwrite: false }));
+    await refuses('INVALID_ARGUMENT', driver.copy(MOUNT_ROOT, at('/e'), { overwrite: false }));
+    expect(await namesIn(driver, '/d')).toEqual(['file']);
+  });
+  rule('a copy needs its source and the folder of its target', ['write', 'copy'], async (driver) => {
+    await put(driver, '/a', 'a');
+    await refuses('ENTRY_NOT_FOUND', driver.copy(at('/none'), at('/b'), { overwrite: true }));
+    await refuses('ENTRY_NOT_FOUND', driver.copy(at('/a'), at('/none/b'), { overwrite: true }));
+    expect(await namesIn(driver, '/')).toEqual(['a']);
+  });
+}
