@@ -148,7 +148,11 @@ async function stop(code: number): Promise<void> {
   const engines = parts.filter(({ name }) => name.startsWith('embedded-'));
   const services = parts.filter((part) => !engines.includes(part));
   for (const group of [services, engines]) {
-    for (const { child } of group) child.kill('SIGTERM');
+    for (const { child } of group) {
+      child.kill('SIGTERM');
+      // An open channel would keep a process alive that listens for its end.
+      if (child.connected) child.disconnect();
+    }
     await Promise.all(group.filter(({ child }) => child.exitCode === null && child.signalCode === null).map(({ exited }) => exited));
   }
   clearTimeout(force);
