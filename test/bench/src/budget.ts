@@ -1,0 +1,35 @@
+import type { Figures } from './figures.ts';
+
+/** What a work may cost, and whether it did. */
+export interface Budget {
+  /** As in the table. */
+  readonly text: string;
+  isKept(own: Figures, peer: Figures | undefined): boolean;
+}
+
+/** CPU time per request, as a multiple of the peer's. */
+export function atMostRatio(ratio: number): Budget {
+  return {
+    text: `<= ${ratio}x`,
+    isKept: (own, peer) => peer !== undefined && own.cpuMsPerRequest <= ratio * peer.cpuMsPerRequest,
+  };
+}
+
+export function atMostTimes({ cpuMs, p50Ms }: { cpuMs: number; p50Ms: number }): Budget {
+  return {
+    text: `<= ${cpuMs} ms CPU, p50 < ${p50Ms} ms`,
+    isKept: (own) => own.cpuMsPerRequest <= cpuMs && own.p50Ms < p50Ms,
+  };
+}
+
+/** Bytes per second of CPU time, as a part of the peer's. */
+export function shareOfPeer(share: number): Budget {
+  return {
+    text: `>= ${share}x`,
+    isKept: (own, peer) => peer !== undefined && own.bytesPerCpuS >= share * peer.bytesPerCpuS,
+  };
+}
+
+export function bytesPerCpuSecond(bytes: number): Budget {
+  return { text: `>= ${bytes / 1e6} MB/CPU s`, isKept: (own) => own.bytesPerCpuS >= bytes };
+}

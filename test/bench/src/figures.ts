@@ -1,0 +1,65 @@
+import type { LoadAmount, LoadGenerator, LoadJob, LoadResult } from './load.ts';
+import { readUsage, resetPeaks } from './process-usage.ts';
+import type { Contender, Work } from './works.ts';
+
+/** What one server did in one round, or the medians of several. */
+export interface Figures {
+  readonly requestsPerS: number;
+  /** Bodies, both ways. */
+  readonly bytesPerS: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Of all the server's processes and threads. */
+  readonly cpuMsPerRequest: number;
+  readonly bytesPerCpuS: number;
+  /** The most that was resident in the round, all processes together. */
+  readonly peakBytes: number;
+}
+
+/** A server that answered wrongly. */
+export class WrongAnswer extends Error {}
+
+/** Warms the server up and measures one round. @throws WrongAnswer */
+export async function measure(generator: LoadGenerator, { server, request }: Contender, work: Work, isFirst: boolean): Promise<Figures> {
+  const run = async (amount: LoadAmount): Promise<LoadResult> => {
+    const job: LoadJob = { base: server.base, ...request, ...amount };
+    const result = await generator.run(job);
+    if (result.failure !== undefined) throw new WrongAnswer(`${work.title} by ${server.name}: ${result.failure}`);
+    return result;
+  };
+  // The code is warm after the first round; a connection and a cache still need a few.
+  const warmUp = isFirst ? work.warmUpRequests : Math.ceil(work.warmUpRequests / 10);
+  if (warmUp > 0) await run({ ...work.amount, requests: warmUp });
+  resetPeaks(server.pid);
+  const before = readUsage(server.pid);
+  const result = await run(work.amount);
+  const after = readUsage(server.pid);
+  const cpuMs = after.cpuMs - before.cpuMs;
+  return {
+    requestsPerS: (result.requests * 1000) / result.elapsedMs,
+    bytesPerS: (result.bodyBytes * 1000) / result.elapsedMs,
+    p50Ms: result.p50Ms,
+    p99Ms: result.p99Ms,
+    cpuMsPerRequest: cpuMs / result.requests,
+    bytesPerCpuS: (result.bodyBytes * 1000) / cpuMs,
+    peakBytes: after.peakBytes,
+  };
+}
+
+export function medianOf(rounds: readonly Figures[]): Figures {
+  const of = (key: keyof Figures) => {
+    const sorted = rounds.map((round) => round[key]).sort((left, right) => left - right);
+    const middle = Math.floor(sorted.length / 2);
+    const high = sorted[middle] ?? Number.NaN;
+    return sorted.length % 2 === 1 ? high : ((sorted[middle - 1] ?? Number.NaN) + high) / 2;
+  };
+  return {
+    requestsPerS: of('requestsPerS'),
+    bytesPerS: of('bytesPerS'),
+    p50Ms: of('p50Ms'),
+    p99Ms: of('p99Ms'),
+    cpuMsPerRequest: of('cpuMsPerRequest'),
+    bytesPerCpuS: of('bytesPerCpuS'),
+    peakBytes: of('peakBytes'),
+  };
+}

@@ -1,0 +1,50 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { generateContent, makeTempDir } from '@wharf/harness';
+
+/** The same folder is what Wharf mounts and what the other file servers serve. */
+export interface Fixture {
+  readonly filesDir: string;
+  /** Where the other servers put uploads. */
+  readonly uploadsDir: string;
+  /** Entries of the folders `small`, `medium` and `large`. */
+  readonly entries: { readonly small: number; readonly medium: number; readonly large: number };
+  /** Sizes of `small.bin` and `big.bin`. */
+  readonly sizeBytes: { readonly small: number; readonly big: number };
+  remove(): Promise<void>;
+}
+
+const FILES_AT_ONCE = 64;
+
+export async function makeFixture(isQuick: boolean): Promise<Fixture> {
+  const dir = await makeTempDir('bench');
+  const filesDir = join(dir.path, 'files');
+  const uploadsDir = join(dir.path, 'uploads');
+  const entries = { small: 30, medium: 1_000, large: isQuick ? 10_000 : 100_000 };
+  const sizeBytes = { small: 4 * 1024, big: (isQuick ? 64 : 1024) * 1024 * 1024 };
+  await mkdir(uploadsDir, { recursive: true });
+  for (const [name, count] of Object.entries(entries)) await makeFolder(join(filesDir, name), count);
+  await makeFile(join(filesDir, 'small.bin'), sizeBytes.small);
+  await makeFile(join(filesDir, 'big.bin'), sizeBytes.big);
+  return { filesDir, uploadsDir, entries, sizeBytes, remove: () => dir.remove() };
+}
+
+/** Files of a few bytes: what a listing costs does not depend on their size. */
+async function makeFolder(path: string, count: number): Promise<void> {
+  await mkdir(path, { recursive: true });
+  let next = 0;
+  const maker = async () => {
+    while (next < count) {
+      next += 1;
+      const number = String(next).padStart(6, '0');
+      await writeFile(join(path, `holiday picture ${number}.jpg`), number);
+    }
+  };
+  await Promise.all(Array.from({ length: FILES_AT_ONCE }, maker));
+}
+
+async function makeFile(path: string, sizeBytes: number): Promise<void> {
+  await pipeline(generateContent('bench', sizeBytes), createWriteStream(path));
+}

@@ -1,0 +1,77 @@
+import { fileURLToPath } from 'node:url';
+import { type Figures, measure, medianOf, WrongAnswer } from './figures.ts';
+import { makeFixture } from './fixture.ts';
+import { type LoadGenerator, startLoadGenerator } from './load.ts';
+import { type BenchOptions, parseOptions } from './options.ts';
+import { readUsage } from './process-usage.ts';
+import { formatProcesses, formatTable, type ProcessFigures, type Result, writeJson } from './report.ts';
+import { type Server, startBareNode, startExpress, startNginx, startRclone } from './servers.ts';
+import { startWharf, type WharfServer } from './wharf-server.ts';
+import { type Contender, prepareWorks, WORKS, type Work } from './works.ts';
+
+const RESULTS_DIR = fileURLToPath(new URL('../../../bench-results/', import.meta.url));
+
+const stopping: Array<() => Promise<void>> = [];
+let failures = 0;
+try {
+  if (process.platform !== 'linux') throw new Error('the benchmarks read /proc: they run on Linux only');
+  await bench(parseOptions(process.argv.slice(2), WORKS));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  failures += 1;
+} finally {
+  for (const stop of stopping.toReversed()) await stop();
+}
+process.exitCode = failures > 0 ? 1 : 0;
+
+async function bench(options: BenchOptions): Promise<void> {
+  const { isQuick, only } = options;
+  const generator = startLoadGenerator();
+  stopping.push(() => generator.stop());
+  console.error('making files');
+  const fixture = await makeFixture(isQuick);
+  stopping.push(() => fixture.remove());
+  const keep = <Kind extends Server | undefined>(server: Kind): Kind => {
+    if (server) stopping.push(() => server.stop());
+    return server;
+  };
+  console.error('starting servers');
+  const wharfs: WharfServer[] = [];
+  for (const shape of options.shapes) wharfs.push(keep(await startWharf(shape, fixture, options.cpuProfileDir)));
+  const field = {
+    wharfs,
+    express: keep(await startExpress()),
+    node: keep(await startBareNode(fixture)),
+    nginx: keep(await startNginx(fixture)),
+    rclone: keep(await startRclone(fixture)),
+  };
+  const works = await prepareWorks(field, fixture, isQuick);
+
+  const results: Result[] = [];
+  for (const work of works.filter(({ name }) => only === undefined || only.includes(name))) {
+    console.error(work.title);
+    results.push(...(await inTurn(generator, work, options.rounds)));
+  }
+  const processes = wharfs.map(({ name, pid, firstStartMs, secondStartMs }): ProcessFigures => {
+    const { residentBytes, processes: count } = readUsage(pid);
+    return { shape: name, firstStartMs, secondStartMs, residentBytes, processes: count };
+  });
+  console.log(`\n${formatTable(results)}\n\n${formatProcesses(processes)}\n`);
+  console.log(`written to ${await writeJson(RESULTS_DIR, results, processes)}`);
+}
+
+/** Every server does one round, then every server the next: what disturbs the machine for a while disturbs all alike. */
+async function inTurn(generator: LoadGenerator, work: Work, rounds: number): Promise<Result[]> {
+  const measured = new Map<Contender, Figures[]>(work.contenders.map((contender) => [contender, []]));
+  for (let round = 0; round < rounds; round += 1)
+    for (const [contender, figures] of measured)
+      try {
+        figures.push(await measure(generator, contender, work, round === 0));
+      } catch (error) {
+        if (!(error instanceof WrongAnswer)) throw error;
+        console.error(error.message);
+        failures += 1;
+        measured.delete(contender);
+      }
+  return [...measured].map(([{ server }, figures]) => ({ work, server: server.name, rounds: figures, median: medianOf(figures) }));
+}

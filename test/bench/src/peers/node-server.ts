@@ -1,0 +1,31 @@
+// Node's own HTTP server and streams: files of the folder in its first argument by GET, and PUT into the folder in its second.
+import { createReadStream, createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+
+const CHUNK_BYTES = 1024 * 1024;
+const [filesDir = '.', uploadsDir = '.'] = process.argv.slice(2);
+
+const server = createServer((request, response) => {
+  answer(request, response).catch(() => response.destroy());
+});
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo;
+  console.log(`ready http://127.0.0.1:${port}`);
+});
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const name = (request.url ?? '/').slice(1);
+  if (request.method === 'PUT') {
+    await pipeline(request, createWriteStream(join(uploadsDir, name), { highWaterMark: CHUNK_BYTES, flush: true }));
+    response.end('stored');
+    return;
+  }
+  const path = join(filesDir, name);
+  const { size } = await stat(path);
+  response.writeHead(200, { 'Content-Type': 'application/octet-stream', 'Content-Length': size });
+  await pipeline(createReadStream(path, { highWaterMark: CHUNK_BYTES }), response);
+}

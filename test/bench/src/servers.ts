@@ -1,0 +1,114 @@
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ensureCommand, httpRequest, isMissing, makeTempDir, type RunningProcess, startProcess } from '@wharf/harness';
+import type { Fixture } from './fixture.ts';
+
+/** A process, or several under one, that is measured. */
+export interface Server {
+  readonly name: string;
+  /** Origin. */
+  readonly base: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export function startExpress(): Promise<Server> {
+  return startNode('express', new URL('./peers/express-server.ts', import.meta.url), []);
+}
+
+export function startBareNode({ filesDir, uploadsDir }: Fixture): Promise<Server> {
+  return startNode('node', new URL('./peers/node-server.ts', import.meta.url), [filesDir, uploadsDir]);
+}
+
+async function startNode(name: string, file: URL, args: readonly string[]): Promise<Server> {
+  const running = await startProcess({
+    name,
+    command: process.execPath,
+    args: ['--disable-warning=ExperimentalWarning', fileURLToPath(file), ...args],
+    env: { PATH: process.env['PATH'], NODE_ENV: 'production' },
+    ready: { line: (line) => (line.startsWith('ready ') ? line.slice('ready '.length) : undefined) },
+  });
+  return serverOf(name, running.ready, running);
+}
+
+/** nginx with one worker over the same files, and WebDAV's PUT where it was built in. Undefined, and said, where there is none. */
+export async function startNginx({ filesDir, uploadsDir }: Fixture): Promise<Server | undefined> {
+  const program = await ensureCommand('nginx', 'nginx');
+  if (isMissing(program)) return without('nginx', program.missing);
+  const dir = await makeTempDir('nginx');
+  const port = await freePort();
+  const config = join(dir.path, 'nginx.conf');
+  const user = process.getuid?.() === 0 ? 'user root;' : '';
+  const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${dir.path}/${kind};`).join(' ');
+  await writeFile(
+    config,
+    `${user} daemon off; worker_processes 1; pid ${dir.path}/nginx.pid; error_log stderr;
+events { worker_connections 512; }
+http {
+  ${temps}
+  access_log off; sendfile on; keepalive_requests 100000000; client_max_body_size 0; default_type application/octet-stream;
+  server {
+    listen 127.0.0.1:${port};
+    location / { root ${filesDir}; }
+    location /uploads/ { alias ${uploadsDir}/; dav_methods PUT; client_body_temp_path ${uploadsDir}; }
+  }
+}
+`,
+  );
+  const running = await startProcess({
+    name: 'nginx',
+    command: program.path,
+    args: ['-c', config, '-p', dir.path, '-e', 'stderr'],
+    ready: { probe: () => answers(`http://127.0.0.1:${port}`, '/small.bin') },
+  });
+  return serverOf('nginx', `http://127.0.0.1:${port}`, running, () => dir.remove());
+}
+
+/** `rclone serve http` over the same files. Undefined, and said, where there is none. */
+export async function startRclone({ filesDir }: Fixture): Promise<Server | undefined> {
+  const program = await ensureCommand('rclone', 'rclone');
+  if (isMissing(program)) return without('rclone', program.missing);
+  const port = await freePort();
+  const running = await startProcess({
+    name: 'rclone',
+    command: program.path,
+    args: ['serve', 'http', filesDir, '--addr', `127.0.0.1:${port}`, '--read-only', '--config', '/dev/null'],
+    ready: { probe: () => answers(`http://127.0.0.1:${port}`, '/small.bin') },
+  });
+  return serverOf('rclone', `http://127.0.0.1:${port}`, running);
+}
+
+function serverOf(name: string, base: string, running: RunningProcess<unknown>, afterwards?: () => Promise<void>): Server {
+  return {
+    name,
+    base,
+    pid: running.pid,
+    async stop() {
+      await running.stop();
+      await afterwards?.();
+    },
+  };
+}
+
+function without(name: string, reason: string): undefined {
+  console.error(`without ${name}: ${reason}`);
+}
+
+async function answers(base: string, path: string): Promise<true | undefined> {
+  const { status } = await httpRequest(base, { path, idleTimeoutMs: 1000 });
+  return status === 200 || undefined;
+}
+
+/** For programs that cannot choose a port themselves. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => (typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port'))));
+    });
+  });
+}

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { at, login, makeTempDir, startServices, startStandalone, type Wharf } from '@wharf/harness';
+import type { Fixture } from './fixture.ts';
+import type { Shape } from './options.ts';
+import type { Server } from './servers.ts';
+
+const START = { standalone: startStandalone, services: startServices };
+
+/** Wharf over the fixture, mounted at /local, with what requests to it need. */
+export interface WharfServer extends Server {
+  readonly name: Shape;
+  readonly adminPassword: string;
+  /** Of the admin, who sends every request. */
+  readonly token: string;
+  /** Milliseconds until `GET /ping` answered `pong`: with an empty data folder, and with that folder again. */
+  readonly firstStartMs: number;
+  readonly secondStartMs: number;
+  /** Path and query of the link to the bytes of a file below /local. */
+  linkTo(path: string): Promise<string>;
+}
+
+export async function startWharf(shape: Shape, fixture: Fixture, cpuProfileDir: string | undefined): Promise<WharfServer> {
+  const dir = await makeTempDir(`bench-${shape}`);
+  const adminPassword = randomBytes(12).toString('base64url');
+  const profiling = cpuProfileDir === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${cpuProfileDir}` };
+  const start = async (env: Record<string, string>): Promise<{ wharf: Wharf; startMs: number }> => {
+    const startedAt = performance.now();
+    const wharf = await START[shape]({
+      dataDir: join(dir.path, 'data'),
+      filesDir: fixture.filesDir,
+      env: { WHARF_ADMIN_PASSWORD: adminPassword, WHARF_SECRET: secret, NODE_ENV: 'production', ...env },
+    });
+    return { wharf, startMs: performance.now() - startedAt };
+  };
+  const secret = randomBytes(32).toString('hex');
+  const first = await start({});
+  await first.wharf.stop();
+  const { wharf, startMs } = await start(profiling);
+  const admin = await login(wharf.base, 'admin', adminPassword);
+  return {
+    name: shape,
+    base: wharf.base,
+    pid: wharf.pid,
+    adminPassword,
+    token: admin.token ?? '',
+    firstStartMs: first.startMs,
+    secondStartMs: startMs,
+    async linkTo(path) {
+      const url = at(await admin.call('/api/fs/get', { path }), 'raw_url');
+      if (typeof url !== 'string') throw new Error(`${path} has no raw_url`);
+      const { pathname, search } = new URL(url);
+      return pathname + search;
+    },
+    async stop() {
+      await wharf.stop();
+      await dir.remove();
+    },
+  };
+}
