@@ -3,7 +3,6 @@ import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MOUNT_ROOT } from '../../src/driver-contract/paths.ts';
-import { ConfinedRoot } from '../../src/drivers/local/confined-root.ts';
 import { localDriver } from '../../src/drivers/local/index.ts';
 import { at, codeOf, makeFolders, namesIn, openLocal, put } from './open-local.ts';
 
@@ -133,27 +132,4 @@ it.runIf(process.platform === 'linux')('names that no path can say are not liste
   expect(await readdir(path.join(root, 'copied'))).toHaveLength(3);
   await driver.remove(at('/d'), { recursive: true });
   expect(await readdir(root)).toEqual(['copied']);
-});
-
-it('where folders cannot be held by handles, the real path decides', async () => {
-  const { root, outside } = await makeFolders();
-  await mkdir(path.join(root, 'd'));
-  await writeFile(path.join(root, 'd/file'), 'hello');
-  await writeFile(path.join(outside, 'secret'), 'secret');
-  execFileSync('ln', ['-s', outside, path.join(root, 'out')]);
-  execFileSync('ln', ['-s', 'd', path.join(root, 'in')]);
-  const confined = new ConfinedRoot(root, false);
-  expect(confined.stat(at('/in/file')).stats.size).toBe(5);
-  expect(confined.stat(at('/in'))).toMatchObject({ isLink: true });
-  expect(confined.stat(at('/out')).stats.isSymbolicLink()).toBe(true);
-  for (const act of [
-    () => confined.holdFolder(at('/out')),
-    () => confined.stat(at('/out/secret')),
-    () => confined.openFile(at('/out/secret')),
-  ]) {
-    expect(act).toThrow('object not found');
-  }
-  const held = confined.holdFolder(at('/d'));
-  execFileSync('sh', ['-c', 'mv "$0/d" "$0/was" && ln -s "$1" "$0/d"', root, outside]);
-  expect(() => held.recheck()).toThrow('object not found');
 });

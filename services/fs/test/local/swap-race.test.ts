@@ -1,7 +1,9 @@
-import { mkdir, readdir, readFile, rename, symlink, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { waitFor } from '@wharf/harness';
 import { expect, it } from 'vitest';
+import type { EntryName } from '../../src/driver-contract/paths.ts';
 import { at, codeOf, type LocalStorage, makeFolders, openLocal, put } from './open-local.ts';
 
 const SECRET = 'the secret outside '.repeat(100);
@@ -82,6 +84,28 @@ it('while a folder is exchanged for a link, nothing outside is seen', async () =
   });
   expect(swaps).toBeGreaterThan(0);
   expect(seen).toBeGreaterThan(0);
+});
+
+it('an exchange in the middle of a look at many entries shows nothing outside', async () => {
+  const { root, outside } = await makeFolders();
+  const names = Array.from({ length: 1000 }, (_, index) => `file-${index}`) as EntryName[];
+  await mkdir(path.join(root, 'd'));
+  for (const name of names) {
+    await writeFile(path.join(root, 'd', name), 'inside');
+    await writeFile(path.join(outside, name), SECRET);
+  }
+  const driver = await openLocal(root);
+  for (let round = 0; round < 5; round++) {
+    // Only then are entries looked at by path.
+    await waitFor('the folder to rest', async () => Date.now() - (await stat(root)).ctimeMs > 1100);
+    const looking = driver.statMany(at('/d'), names);
+    await new Promise((resolve) => setTimeout(resolve, round));
+    await rename(path.join(root, 'd'), path.join(root, 'real'));
+    await symlink(outside, path.join(root, 'd'));
+    await unlink(path.join(root, 'd'));
+    await rename(path.join(root, 'real'), path.join(root, 'd'));
+    expect(new Set((await looking).map((entry) => entry.sizeBytes))).toEqual(new Set(['inside'.length]));
+  }
 });
 
 it('while a folder is exchanged for a link, nothing outside is changed', async () => {

@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { ConfinedRoot, openChildFile, openChildFolder } from '../../src/drivers/local/confined-root.ts';
+import { at, makeFolders } from './open-local.ts';
+
+it('a walk goes into no link', async () => {
+  const { root, outside } = await makeFolders();
+  await writeFile(path.join(outside, 'secret'), 'x');
+  await symlink(outside, path.join(root, 'folder'));
+  await symlink(path.join(outside, 'secret'), path.join(root, 'file'));
+  expect(() => openChildFolder(Buffer.from(path.join(root, 'folder')))).toThrow();
+  expect(() => openChildFile(Buffer.from(path.join(root, 'file')))).toThrow();
+});
+
+it('the way to a folder counts as settled only while no folder above it has changed for a while', async () => {
+  const { root } = await makeFolders();
+  await mkdir(path.join(root, 'a/b'), { recursive: true });
+  const confined = new ConfinedRoot(root);
+  const place = path.join(root, 'a/b');
+  const before = confined.chainStamp(place, Date.now() + 1000);
+  expect(before).toBeTypeOf('string');
+  expect(confined.chainStamp(place, Date.now() - 1000)).toBeUndefined();
+  await writeFile(path.join(root, 'a/b/file'), 'x');
+  expect(confined.chainStamp(place, Date.now() + 1000)).toBe(before);
+  await writeFile(path.join(root, 'a/file'), 'x');
+  expect(confined.chainStamp(place, Date.now() + 1000)).not.toBe(before);
+});
+
+it('where folders cannot be held by handles, the real path decides', async () => {
+  const { root, outside } = await makeFolders();
+  await mkdir(path.join(root, 'd'));
+  await writeFile(path.join(root, 'd/file'), 'hello');
+  await writeFile(path.join(outside, 'secret'), 'secret');
+  execFileSync('ln', ['-s', outside, path.join(root, 'out')]);
+  execFileSync('ln', ['-s', 'd', path.join(root, 'in')]);
+  const confined = new ConfinedRoot(root, false);
+  expect(confined.stat(at('/in/file')).stats.size).toBe(5);
+  expect(confined.stat(at('/in'))).toMatchObject({ isLink: true });
+  expect(confined.stat(at('/out')).stats.isSymbolicLink()).toBe(true);
+  for (const act of [
+    () => confined.holdFolder(at('/out')),
+    () => confined.stat(at('/out/secret')),
+    () => confined.openFile(at('/out/secret')),
+  ]) {
+    expect(act).toThrow('object not found');
+  }
+  const held = confined.holdFolder(at('/d'));
+  execFileSync('sh', ['-c', 'mv "$0/d" "$0/was" && ln -s "$1" "$0/d"', root, outside]);
+  expect(() => held.recheck()).toThrow('object not found');
+});
