@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { type Caller, failureEnvelope, ROLE, successEnvelope } from '@wharf/service-kit';
+import { type Caller, type Envelope, type EnvelopeCodes, failureEnvelope, ROLE, successEnvelope } from '@wharf/service-kit';
 import { openApiDocument } from '../api/openapi.ts';
 import { type Access, type Route, Said } from '../api/route.ts';
 import { answersMethod, BYTE_ROUTES, indexRoutes, ROUTES } from '../api/route-table.ts';
@@ -21,11 +21,12 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
   const bytePaths = indexRoutes(BYTE_ROUTES);
   let document: string | undefined;
 
-  const refuse = async (request: IncomingMessage, response: ServerResponse, thrown: unknown, route?: Route) => {
+  const refuse = async (request: IncomingMessage, response: ServerResponse, thrown: unknown, route: Route, wasCalled: boolean) => {
     const scope = parts.scopes.of(request);
-    const envelope = await failure(parts, scope.id, thrown, route);
+    const error = AppError.from(thrown);
+    const envelope = await failure(parts, scope.id, thrown, route.codes, wasCalled ? route.failureData?.(error) : undefined);
     scope.code = envelope.code;
-    scope.error = AppError.from(thrown).code;
+    scope.error = error.code;
     if (await beforeRefusal(request, response)) sendEnvelope(response, envelope);
   };
 
@@ -49,6 +50,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       return;
     }
     scope.route = route.path;
+    let wasCalled = false;
     try {
       const caller = route.access === 'public' ? undefined : await parts.callers.establish(request.headers.authorization);
       scope.userId = caller?.identity.id;
@@ -57,13 +59,14 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       const body = hasBody ? await readBody(request, { isNeeded: route.takes === 'body' }) : ({ kind: 'none' } as const);
       const call = route.prepare({ query, body });
       if (caller) requirePermission(caller.identity, route.permission);
+      wasCalled = true;
       const result = await call(new RequestContext(parts, request, response, caller));
       const envelope = result instanceof Said ? successEnvelope(result.data, result.message) : successEnvelope(result);
       const json = JSON.stringify(envelope);
       scope.code = envelope.code;
       sendJson(response, json);
     } catch (thrown) {
-      await refuse(request, response, thrown, route);
+      await refuse(request, response, thrown, route, wasCalled);
     }
   };
 }
@@ -81,9 +84,14 @@ export function requireAccess(access: Access, caller: Caller | undefined): void 
 }
 
 /** The envelope for whatever was thrown; what nobody foresaw is logged here, once. */
-export async function failure(parts: GatewayParts, requestId: string, thrown: unknown, route?: Route) {
-  if (!AppError.is(thrown)) parts.kit.logger.error({ err: thrown, requestId, route: route?.path }, 'unforeseen error');
-  const error = AppError.from(thrown);
-  const envelope = failureEnvelope(error, { codes: route?.codes, data: route?.failureData?.(error) });
+export async function failure(
+  parts: GatewayParts,
+  requestId: string,
+  thrown: unknown,
+  codes?: EnvelopeCodes,
+  data?: unknown,
+): Promise<Envelope> {
+  if (!AppError.is(thrown)) parts.kit.logger.error({ err: thrown, requestId }, 'unforeseen error');
+  const envelope = failureEnvelope(AppError.from(thrown), { codes, data });
   return { ...envelope, message: await parts.mask(envelope.message) };
 }

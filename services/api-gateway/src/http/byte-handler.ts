@@ -89,6 +89,14 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string): RemoteD
     ejectPlugins: true,
     plugins: [
       (server) => {
+        // Whether the client keeps his connection is between him and us. A body of unknown length always ends the one behind us.
+        server.on('proxyReq', (outgoing) => {
+          if (!outgoing.hasHeader('transfer-encoding')) outgoing.setHeader('Connection', 'keep-alive');
+        });
+        server.on('proxyRes', (answer) => {
+          delete answer.headers.connection;
+          delete answer.headers['keep-alive'];
+        });
         server.on('error', (cause, request, response) => {
           if (request && response && 'writeHead' in response) void onError(cause, request, response).catch(() => response.destroy());
         });

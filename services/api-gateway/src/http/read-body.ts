@@ -106,6 +106,7 @@ function consume(
       reject(new AppError('CANCELLED', 'the client went away'));
     };
     const timer = setTimeout(() => settle('too late'), BODY_TIMEOUT_MS);
-    request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+    // Whoever read before may have left the request paused.
+    request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone).resume();
   });
 }

@@ -20,5 +20,5 @@ export const shareRoutes: readonly Route[] = [
   absentRoute({ ...NO_SHARE, path: '/api/share/delete' }),
   absentRoute({ ...NO_SHARE, path: '/api/share/enable' }),
   absentRoute({ ...NO_SHARE, path: '/api/share/disable' }),
-  absentRoute({ methods: 'any', path: '/api/share/create', access: 'user', envelopeCode: 403, message: 'permission denied' }),
+  absentRoute({ methods: 'any', path: '/api/share/create', access: 'user', envelopeCode: 500, message: 'not implement' }),
 ];

@@ -1,0 +1,162 @@
+import { describeContent, download, generateContent, httpRequest, upload, waitFor } from '@wharf/harness';
+import { readCallHeaders } from '@wharf/service-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CONTENT_SEED, type DataPlane, startDataPlane, unusedUrl } from './data-plane.ts';
+import { type Gateway, openGateway, PERMANENT_TOKEN } from './gateway.ts';
+
+const AS_ADMIN = { Authorization: PERMANENT_TOKEN };
+const SIZE_BYTES = 64 * 1024 * 1024;
+const NEVER = new AbortController().signal;
+
+let plane: DataPlane;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  plane = await startDataPlane();
+  gateway = await openGateway({ fsDataUrl: plane.url });
+}, 60_000);
+afterAll(async () => {
+  await gateway?.close();
+  await plane?.stop(0);
+});
+
+describe('requests for bytes, with the data plane in another process', () => {
+  it('a download streams through, with status and headers', async () => {
+    const path = `/d/bytes/${SIZE_BYTES}?sign=a%2Bb`;
+    const { status, headers, sizeBytes, sha256 } = await download(gateway.base, { path, headers: { Range: 'bytes=0-' } });
+    expect({ sizeBytes, sha256 }).toEqual(describeContent(CONTENT_SEED, SIZE_BYTES));
+    expect([status, headers['content-range'], headers.etag]).toEqual([206, `bytes 0-${SIZE_BYTES - 1}/${SIZE_BYTES}`, '"x"']);
+    expect(plane.seen.at(-1)?.range).toBe('bytes=0-');
+  });
+
+  it('HEAD has the headers alone', async () => {
+    const answer = await gateway.request({ method: 'HEAD', path: '/p/bytes/0' });
+    expect([answer.status, answer.body.length]).toEqual([404, 0]);
+    const known = await gateway.request({ method: 'HEAD', path: '/d/bytes/5' });
+    expect([known.status, known.headers['content-length'], known.body.length]).toEqual([206, '5', 0]);
+  });
+
+  it.each([true, false])('an upload streams through; with a length: %s', async (isLengthKnown) => {
+    const headers = { ...AS_ADMIN, 'File-Path': '/a', ...(isLengthKnown ? { 'Content-Length': SIZE_BYTES } : {}) };
+    const answer = await upload(gateway.base, { path: '/api/fs/put', headers, body: generateContent(CONTENT_SEED, SIZE_BYTES) });
+    expect(answer.json()).toEqual(describeContent(CONTENT_SEED, SIZE_BYTES));
+  });
+
+  it('a data plane that takes nothing holds the client back', async () => {
+    const abort = new AbortController();
+    let sentBytes = 0;
+    const isRefused = upload(
+      gateway.base,
+      {
+        path: '/api/fs/put',
+        headers: { ...AS_ADMIN, 'File-Path': '/stall', 'Content-Length': SIZE_BYTES * 16 },
+        body: generateContent(CONTENT_SEED, SIZE_BYTES * 16),
+        signal: abort.signal,
+      },
+      (bytes) => {
+        sentBytes = bytes;
+      },
+    ).then(
+      () => false,
+      () => true,
+    );
+    let before = -1;
+    const standsStill = () => {
+      const isSame = sentBytes > 0 && sentBytes === before;
+      before = sentBytes;
+      return isSame;
+    };
+    await waitFor('the upload to stand still', standsStill, { everyMs: 500, withinMs: 20_000 });
+    // What fits into the buffers of two connections.
+    expect(sentBytes).toBeLessThan(SIZE_BYTES);
+    abort.abort();
+    expect(await isRefused).toBe(true);
+    plane.resume();
+    await waitFor('the data plane to hear of it', () => plane.aborted.includes('/api/fs/put'));
+  });
+
+  it('a client that goes away ends the download behind the gateway', async () => {
+    await expect(
+      download(gateway.base, { path: '/d/endless/1' }, (receivedBytes) => {
+        if (receivedBytes > 1_000_000) throw new Error('enough');
+      }),
+    ).rejects.toThrow('enough');
+    await waitFor('the data plane to hear of it', () => plane.aborted.includes('/d/endless/1'));
+  });
+
+  it('a refusal that comes before the body is read reaches the client', async () => {
+    const headers = { ...AS_ADMIN, 'File-Path': '/refuse', 'Content-Length': SIZE_BYTES };
+    const answer = await upload(gateway.base, { path: '/api/fs/put', headers, body: generateContent(CONTENT_SEED, SIZE_BYTES) });
+    expect(answer.json()).toEqual({ code: 403 });
+  });
+
+  it('the path arrives as it was sent', async () => {
+    const path = '/d/%E6%96%87/..%2f%2e%2e//a%20b%252f?sign=x:0&d';
+    let url = '';
+    const listener = await openGateway({
+      bytes: (request, response) => {
+        url = request.url ?? '';
+        response.end();
+      },
+    });
+    await listener.request({ path });
+    await listener.close();
+    expect(url).toBe(path);
+  });
+});
+
+describe('what the data plane is told', () => {
+  const callOf = () => {
+    const headers = plane.seen.at(-1) ?? {};
+    return { headers, call: readCallHeaders(gateway.kit.tokens, headers, NEVER) };
+  };
+
+  it('of an upload: who calls, instead of his token, and nothing that the client made up', async () => {
+    const forged = { 'wharf-identity': 'forged', 'wharf-auth-revision': '99', 'wharf-site-url': 'http://evil.example', 'wharf-other': 'x' };
+    await gateway.request({ method: 'PUT', path: '/api/fs/form', headers: { ...AS_ADMIN, ...forged, 'File-Path': '/a' }, body: 'x' });
+    const { headers, call } = callOf();
+    expect(call).toMatchObject({ identity: { kind: 'user', id: 1, username: 'admin', role: 2 }, siteUrl: gateway.base });
+    expect(call?.revisions.auth).not.toBe(99);
+    expect(call?.requestId).toMatch(/^[0-9a-f-]{36}$/);
+    expect([headers.authorization, headers['wharf-other'], headers['file-path']]).toEqual([undefined, undefined, '/a']);
+  });
+
+  it('of a download: nobody, whatever token came with it', async () => {
+    for (const headers of [{}, AS_ADMIN, { Authorization: 'no-such-token' }, { 'wharf-identity': 'forged' }]) {
+      expect((await gateway.request({ path: '/d/bytes/3', headers })).status).toBe(206);
+      expect(callOf().call).toMatchObject({ identity: undefined, siteUrl: gateway.base });
+    }
+  });
+});
+
+describe('refusals of byte routes', () => {
+  it('an upload without a right to call is an envelope, and its body is read away', async () => {
+    const headers = { 'Content-Length': 8 * 1024 * 1024 };
+    const answer = await upload(gateway.base, { path: '/api/fs/put', headers, body: generateContent('x', 8 * 1024 * 1024) });
+    expect(answer.json()).toEqual({ code: 401, message: 'Guest user is disabled, login please', data: null });
+  });
+
+  it('beyond a bound the connection is closed instead', async () => {
+    const answer = await httpRequest(gateway.base, {
+      method: 'PUT',
+      path: '/api/fs/put',
+      headers: { 'Content-Length': 2 ** 31 },
+      body: [],
+    });
+    expect([answer.headers.connection, answer.json()]).toEqual(['close', expect.objectContaining({ code: 401 })]);
+  });
+
+  it('downloads answer no other method', async () => {
+    const answer = await gateway.request({ method: 'POST', path: '/d/bytes/3', body: 'x' });
+    expect([answer.status, answer.headers['content-type']]).toEqual([405, 'text/plain; charset=utf-8']);
+  });
+
+  it('a data plane that is down: an envelope for uploads, 502 for downloads', async () => {
+    const alone = await openGateway({ fsDataUrl: await unusedUrl() });
+    const put = await alone.request({ method: 'PUT', path: '/api/fs/put', headers: AS_ADMIN, body: Buffer.alloc(1_000_000) });
+    expect([put.status, put.json()]).toEqual([200, { code: 500, message: 'the file service cannot be reached', data: null }]);
+    const get = await alone.request({ path: '/d/bytes/3' });
+    expect([get.status, get.text()]).toEqual([502, 'the file service cannot be reached\n']);
+    await alone.close();
+  });
+});
