@@ -12,8 +12,6 @@ export interface DataPlane extends HttpListener {
   readonly seen: IncomingHttpHeaders[];
   /** Requests whose client went away before the end, by path. */
   readonly aborted: string[];
-  /** Bytes taken of the upload under way. */
-  receivedBytes(): number;
   /** Lets a stalled upload go on. */
   resume(): void;
 }
@@ -25,11 +23,10 @@ export interface DataPlane extends HttpListener {
 export async function startDataPlane(): Promise<DataPlane> {
   const seen: IncomingHttpHeaders[] = [];
   const aborted: string[] = [];
-  let received = 0;
   let stalled: IncomingMessage | undefined;
   const upload = (request: IncomingMessage, response: ServerResponse) => {
     const hash = createHash('sha256');
-    received = 0;
+    let received = 0;
     const stalls = request.headers['file-path'] === '/stall';
     if (request.headers['file-path'] === '/refuse')
       return void response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"code":403}');
@@ -61,7 +58,7 @@ export async function startDataPlane(): Promise<DataPlane> {
     '127.0.0.1',
     0,
   );
-  return { ...listener, seen, aborted, receivedBytes: () => received, resume: () => void stalled?.resume() };
+  return { ...listener, seen, aborted, resume: () => void stalled?.resume() };
 }
 
 function endless(response: ServerResponse): void {

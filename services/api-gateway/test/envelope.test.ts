@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { AppError } from '@wharf/errors';
-import type { HttpAnswer } from '@wharf/harness';
+import { generateContent, type HttpAnswer } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../src/api/route.ts';
 import { BYTE_ROUTES, ROUTES } from '../src/api/route-table.ts';
@@ -74,6 +74,13 @@ describe('every route answers an envelope', () => {
     for (const route of postable) {
       const { code, message } = await post(route, FIVE_MIB);
       expect([code, message], route.path).toEqual([400, 'the body is larger than 4 MiB']);
+    }
+  });
+
+  it('400 for a body of unknown length that turns out too large, also when it goes on and on', async () => {
+    for (const sizeBytes of [5 * 1024 * 1024, 100 * 1024 * 1024]) {
+      const asked = { method: 'POST', path: '/api/auth/login', headers: JSON_TYPE, body: generateContent('x', sizeBytes) };
+      expect(envelopeOf(await gateway.request(asked), 'POST /api/auth/login')).toMatchObject({ code: 400, data: null });
     }
   });
 

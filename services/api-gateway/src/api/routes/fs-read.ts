@@ -106,7 +106,7 @@ export const fsReadRoutes: readonly Route[] = [
     access: 'guest',
     summary: 'What only one driver can do.',
     takes: 'body',
-    input: z.object({ path: text(), method: text(), data: z.unknown(), password: text() }),
+    input: z.object({ path: text(), method: text(), data: z.unknown().optional(), password: text() }),
     answer: z.unknown(),
     call: async ({ peers, options }, { path, method, data, password }) => {
       const answer = await peers.fs.callDriverMethod({ path, method, data: JSON.stringify(data ?? null), password }, options);
