@@ -82,9 +82,7 @@ function setThroughArrays(holder: Doc, path: Path, from: number, value: Value | 
     else holder[name] = value;
     return;
   }
-  const next = getField(holder, name);
-  if (value === undefined && !isDoc(next) && !Array.isArray(next)) return;
-  holder[name] = setInside(next, path, from + 1, value);
+  holder[name] = setInside(getField(holder, name), path, from + 1, value);
 }
 
 function setInside(current: Value | undefined, path: Path, from: number, value: Value | undefined): Value {

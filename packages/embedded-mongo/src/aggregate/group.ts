@@ -1,8 +1,8 @@
 import { Double, Int32 } from 'bson';
-import { calculateWidening, toNumber } from '../bson/arithmetic.ts';
+import { NumberSum, toNumber } from '../bson/arithmetic.ts';
 import { compareValues } from '../bson/compare.ts';
 import { valueIdentity } from '../bson/key-encoding.ts';
-import { type Doc, isDoc, isNumber, type NumberValue, type Value } from '../bson/value.ts';
+import { type Doc, isDoc, isNumber, type Value } from '../bson/value.ts';
 import { CommandError } from '../command/command-error.ts';
 import { compileExpression, type Expression } from '../expression/expression.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -79,25 +79,25 @@ function readField(name: string, value: Value): GroupField {
 }
 
 function sum(): Accumulator {
-  let total: NumberValue = new Int32(0);
+  const total = new NumberSum();
   return {
     add: (value) => {
-      if (isNumber(value)) total = calculateWidening('add', total, value);
+      if (isNumber(value)) total.add(value);
     },
-    result: () => total,
+    result: () => total.result(),
   };
 }
 
 function average(): Accumulator {
-  let total: NumberValue = new Int32(0);
+  const total = new NumberSum();
   let count = 0;
   return {
     add: (value) => {
       if (!isNumber(value)) return;
-      total = calculateWidening('add', total, value);
+      total.add(value);
       count++;
     },
-    result: () => (count === 0 ? null : new Double(toNumber(total) / count)),
+    result: () => (count === 0 ? null : new Double(toNumber(total.result()) / count)),
   };
 }
 

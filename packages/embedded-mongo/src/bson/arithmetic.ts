@@ -25,6 +25,50 @@ export function calculateWidening(operation: Operation, a: NumberValue, b: Numbe
   return calculate(operation, a, b) ?? new Double(onNumbers(operation, toNumber(a), toNumber(b)));
 }
 
+/**
+ * A sum of any numbers: exact while all are integers; with doubles the rounding errors are carried along (Neumaier), as MongoDB does, so that the
+ * result does not depend on the order.
+ */
+export class NumberSum {
+  #integers = 0n;
+  #isInt32 = true;
+  #hasDouble = false;
+  #double = 0;
+  #compensation = 0;
+
+  add(value: NumberValue): void {
+    if (value instanceof Double) {
+      this.#hasDouble = true;
+      this.#addDouble(value.value);
+      return;
+    }
+    this.#integers += BigInt(numeric(value));
+    this.#isInt32 &&= value instanceof Int32;
+  }
+
+  result(): NumberValue {
+    if (!this.#hasDouble) {
+      if (this.#isInt32 && this.#integers >= INT32_MIN && this.#integers <= INT32_MAX) return new Int32(Number(this.#integers));
+      if (this.#integers >= INT64_MIN && this.#integers <= INT64_MAX) return Long.fromBigInt(this.#integers);
+      return new Double(Number(this.#integers));
+    }
+    const total = new NumberSum();
+    total.#double = this.#double;
+    total.#compensation = this.#compensation;
+    const rounded = Number(this.#integers);
+    total.#addDouble(rounded);
+    total.#addDouble(Number(this.#integers - BigInt(rounded)));
+    const sum = total.#double + total.#compensation;
+    return new Double(Number.isNaN(sum) ? total.#double : sum);
+  }
+
+  #addDouble(value: number): void {
+    const sum = this.#double + value;
+    this.#compensation += Math.abs(this.#double) >= Math.abs(value) ? this.#double - sum + value : value - sum + this.#double;
+    this.#double = sum;
+  }
+}
+
 /** The nearest double. */
 export function toNumber(value: NumberValue): number {
   return value instanceof Long ? value.toNumber() : value.value;

@@ -120,13 +120,13 @@ function fieldPath(text: string): Path {
   }
 }
 
-/** A field path in an expression maps over arrays; array indexes are no part of it. */
+/** A field path in an expression maps over the documents of an array, not over arrays in it; an index is no part of it. */
 function follow(value: Value | undefined, path: Path, from: number): Value | undefined {
   if (from === path.length) return value;
   if (isDoc(value)) return follow(getField(value, path[from] ?? ''), path, from + 1);
   if (!Array.isArray(value)) return undefined;
   return value.flatMap((element) => {
-    if (!isDoc(element) && !Array.isArray(element)) return [];
+    if (!isDoc(element)) return [];
     const found = follow(element, path, from);
     return found === undefined ? [] : [found];
   });

@@ -1,5 +1,5 @@
 import { Double, Int32, Long } from 'bson';
-import { calculateWidening, toNumber } from '../bson/arithmetic.ts';
+import { calculateWidening, NumberSum, toNumber } from '../bson/arithmetic.ts';
 import { compareValues } from '../bson/compare.ts';
 import { isNumber, type NumberValue, typeName, type Value } from '../bson/value.ts';
 import { CommandError } from '../command/command-error.ts';
@@ -59,7 +59,7 @@ function isNullish(value: Value | undefined): value is null | undefined {
 }
 
 function add(args: readonly Argument[]): Value {
-  let sum: NumberValue = new Int32(0);
+  const sum = new NumberSum();
   let date: Date | undefined;
   const values = args.map((argument) => argument());
   for (const value of values) {
@@ -67,10 +67,10 @@ function add(args: readonly Argument[]): Value {
     if (value instanceof Date) {
       if (date) throw new CommandError('TypeMismatch', 'only one date allowed in an $add expression');
       date = value;
-    } else if (isNumber(value)) sum = calculateWidening('add', sum, value);
+    } else if (isNumber(value)) sum.add(value);
     else throw new CommandError('TypeMismatch', `$add only supports numeric or date types, not ${typeName(value)}`);
   }
-  return date ? dateOf(date.getTime() + Math.round(toNumber(sum))) : sum;
+  return date ? dateOf(date.getTime() + Math.round(toNumber(sum.result()))) : sum.result();
 }
 
 function subtract([first, second]: readonly Argument[]): Value {

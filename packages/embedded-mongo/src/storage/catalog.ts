@@ -31,23 +31,25 @@ export class Catalog {
     this.reload();
   }
 
-  /** Reads everything from the file again, after changes were undone. Open cursors over the old collections end with an error. */
+  /** Reads everything from the file again, after changes were undone. What is as it was stays in place, so that open cursors go on. */
   reload(): void {
-    for (const collection of this.#collections.values()) collection.retire();
+    const known = new Map([...this.#collections.values()].map((collection) => [collection.id, collection]));
     this.#collections.clear();
     this.#documentCount = 0;
     const indexes = this.#readIndexes();
     for (const row of this.#file.prepare('SELECT id, database, name FROM collections ORDER BY id').all()) {
       const [id, database, name] = columns(row);
-      const collection = new Collection(
-        this.#file,
-        this.#budget,
-        { id: Number(id), database: String(database), name: String(name) },
-        indexes.get(Number(id)) ?? [],
-      );
+      const found = { id: Number(id), database: String(database), name: String(name) };
+      const kept = known.get(found.id);
+      known.delete(found.id);
+      const same = kept?.namespace === `${found.database}.${found.name}` && kept.isPresent ? kept : undefined;
+      if (!same) kept?.retire();
+      const collection = same ?? new Collection(this.#file, this.#budget, found);
+      collection.refresh(indexes.get(found.id) ?? []);
       this.#collections.set(collection.namespace, collection);
       this.#documentCount += collection.count;
     }
+    for (const vanished of known.values()) vanished.retire();
   }
 
   find(database: string, name: string): Collection | undefined {
@@ -76,7 +78,7 @@ export class Catalog {
     this.#file.exec(
       `CREATE TABLE ${documentsTable(id)} (record INTEGER PRIMARY KEY, id_key BLOB NOT NULL UNIQUE, body BLOB NOT NULL) STRICT`,
     );
-    const collection = new Collection(this.#file, this.#budget, { id, database, name }, []);
+    const collection = new Collection(this.#file, this.#budget, { id, database, name });
     this.#collections.set(collection.namespace, collection);
     return collection;
   }

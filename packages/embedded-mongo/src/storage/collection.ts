@@ -30,7 +30,7 @@ export class Collection {
   readonly id: number;
   readonly database: string;
   readonly name: string;
-  readonly indexes: SecondaryIndex[];
+  readonly indexes: SecondaryIndex[] = [];
   readonly idIndex: ReadableIndex;
   readonly #file: StoreFile;
   readonly #budget: DocumentBudget;
@@ -41,14 +41,14 @@ export class Collection {
   readonly #read: StatementSync;
   readonly #findId: StatementSync;
   readonly #page: StatementSync;
-  #count: number;
+  readonly #countAll: StatementSync;
+  #count = 0;
   #isGone = false;
 
-  constructor(file: StoreFile, budget: DocumentBudget, row: { id: number; database: string; name: string }, indexes: SecondaryIndex[]) {
+  constructor(file: StoreFile, budget: DocumentBudget, row: { id: number; database: string; name: string }) {
     this.id = row.id;
     this.database = row.database;
     this.name = row.name;
-    this.indexes = indexes;
     this.#file = file;
     this.#budget = budget;
     const table = documentsTable(row.id);
@@ -59,7 +59,7 @@ export class Collection {
     this.#read = file.prepare(`SELECT body FROM ${table} WHERE record = ?`);
     this.#findId = file.prepare(`SELECT record FROM ${table} WHERE id_key = ?`);
     this.#page = file.prepare(`SELECT record FROM ${table} WHERE record > ? ORDER BY record LIMIT ${PAGE}`);
-    this.#count = Number(firstColumn(file.prepare(`SELECT count(*) FROM ${table}`).get()));
+    this.#countAll = file.prepare(`SELECT count(*) FROM ${table}`);
   }
 
   get namespace(): string {
@@ -73,6 +73,19 @@ export class Collection {
   readonly assertPresent = (): void => {
     if (this.#isGone) throw new CommandError('QueryPlanKilled', `the collection '${this.namespace}' was dropped or reloaded`);
   };
+
+  get isPresent(): boolean {
+    return !this.#isGone;
+  }
+
+  /** Takes over what the file holds. An index that is still the same stays in place. */
+  refresh(indexes: readonly SecondaryIndex[]): void {
+    const kept = this.indexes.filter((index) => indexes.some(({ id, name }) => id === index.id && name === index.name));
+    for (const index of this.indexes) if (!kept.includes(index)) index.retire();
+    const added = indexes.filter(({ id }) => !kept.some((index) => index.id === id));
+    this.indexes.splice(0, this.indexes.length, ...kept, ...added);
+    this.#count = Number(firstColumn(this.#countAll.get()));
+  }
 
   /** To be called when the collection is dropped, or replaced by a fresh reading of the file. */
   retire(): void {

@@ -53,6 +53,18 @@ export function unsetAt(doc: Doc, path: Path): void {
   }
 }
 
+/** True when something that holds no fields, or an array that the path names no index of, stands on the way to its end. */
+export function isBlocked(doc: Doc, path: Path): boolean {
+  let value: Value = doc;
+  for (const part of path) {
+    if (Array.isArray(value) ? arrayIndex(part) === undefined : !isDoc(value)) return true;
+    const next: Value | undefined = isDoc(value) ? getField(value, part) : Array.isArray(value) ? value[arrayIndex(part) ?? 0] : undefined;
+    if (next === undefined) return false;
+    value = next;
+  }
+  return false;
+}
+
 /** True when the way to the path's end leads through an array. */
 export function leadsThroughArray(doc: Doc, path: Path): boolean {
   return path.some((_, i) => i > 0 && Array.isArray(valueAt(doc, path.slice(0, i))));

@@ -3,7 +3,7 @@ import { checkStorable, checkStorableName } from '../bson/decode.ts';
 import { cloneDoc, type Doc, getField, isDoc, type Value } from '../bson/value.ts';
 import { CommandError } from '../command/command-error.ts';
 import { arrayIndex, type Path, parsePath } from '../query/path.ts';
-import { leadsThroughArray, setAt, unsetAt, valueAt } from './document-path.ts';
+import { isBlocked, leadsThroughArray, setAt, unsetAt, valueAt } from './document-path.ts';
 import { KEEP, MODIFIERS, type Modifier, modifierFields } from './modifiers.ts';
 import { compilePipelineUpdate } from './pipeline-update.ts';
 
@@ -68,7 +68,7 @@ function compileOperators(spec: Doc): (doc: Doc, context: UpdateContext) => Doc 
     for (const [field, value] of Object.entries(modifierFields(name, operand))) {
       const path = updatePath(field);
       take(taken, field);
-      if (factory) changes.push(fieldChange(path, factory(field, checkedOperand(name, value)), name === '$setOnInsert', name === '$unset'));
+      if (factory) changes.push(fieldChange(name, path, factory(field, checkedOperand(name, value))));
       else changes.push(renameChange(path, value, taken));
     }
   }
@@ -109,16 +109,18 @@ function take(taken: string[], field: string): void {
   taken.push(field);
 }
 
-function fieldChange(path: Path, modifier: Modifier, isInsertOnly: boolean, isRemoval: boolean): Change {
+function fieldChange(name: string, path: Path, modifier: Modifier): Change {
   return {
     path,
     apply: (doc, { now, isInsert }) => {
-      if (isInsertOnly && !isInsert) return;
+      if (name === '$setOnInsert' && !isInsert) return;
+      if (name === '$pop' && isBlocked(doc, path))
+        throw new CommandError('PathNotViable', `Cannot use the path '${path.join('.')}' to traverse a scalar`);
       const current = valueAt(doc, path);
       const next = modifier(current, { now, id: getField(doc, '_id') });
       if (next === KEEP) return;
       if (next !== undefined) setAt(doc, path, next);
-      else if (isRemoval) unsetAt(doc, path);
+      else if (name === '$unset') unsetAt(doc, path);
     },
   };
 }

@@ -3,7 +3,8 @@ import type { Random } from './random.ts';
 
 const { Binary, Double, Int32, Long, ObjectId } = mongo;
 
-export const FIELDS = ['a', 'b', 'c', 'd'] as const;
+/** Fields that hold anything. */
+const FIELDS = ['a', 'b', 'c'] as const;
 export const IDS = 40;
 
 /** Values collide often on purpose: few of each type, and equal numbers of different types. */
@@ -52,13 +53,24 @@ export function randomFields(random: Random, names: readonly string[], depth: nu
   return document;
 }
 
-/** `u` is the field of the unique index: scalars only, since the engines differ over arrays there. */
+/** No documents: the engines order those differently. */
+export function randomFlat(random: Random): unknown {
+  return random.chance(0.25) ? random.times(1 + random.below(3), () => randomScalar(random)) : randomScalar(random);
+}
+
+/**
+ * `d` is sorted by and never holds documents. `n` is summed up, exactly whatever the order. `u` is the field of the unique index: scalars only,
+ * since the engines differ over arrays there.
+ */
 export function randomDocument(random: Random): mongo.Document {
   const document: mongo.Document = { _id: new Int32(random.below(IDS)), ...randomFields(random, FIELDS, 0) };
+  if (random.chance(0.7)) document['d'] = randomFlat(random);
+  if (random.chance(0.7))
+    document['n'] = random.pick([new Int32(random.below(9)), new Double(random.below(9) / 2), Long.fromNumber(random.below(9)), 'none']);
   if (random.chance(0.4)) document['u'] = random.chance(0.8) ? new Int32(random.below(30)) : randomScalar(random);
   return document;
 }
 
 export function randomPath(random: Random): string {
-  return random.pick(['a', 'a', 'b', 'b', 'c', 'd', 'a.x', 'b.y', 'c.x', 'a.x.y', 'b.a', 'd.x']);
+  return random.pick(['a', 'a', 'b', 'b', 'c', 'd', 'a.x', 'b.y', 'c.x', 'a.x.y', 'b.a', 'n']);
 }

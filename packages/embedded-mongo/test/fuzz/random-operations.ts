@@ -1,6 +1,6 @@
 import { mongo } from 'mongoose';
 import type { Random } from './random.ts';
-import { FIELDS, IDS, randomDocument, randomPath, randomScalar, randomValue } from './random-documents.ts';
+import { IDS, randomDocument, randomFlat, randomPath, randomScalar, randomValue } from './random-documents.ts';
 
 const { Int32 } = mongo;
 
@@ -86,11 +86,14 @@ function randomId(random: Random): mongo.Int32 {
   return new Int32(random.below(IDS));
 }
 
-/** Ends with `_id`, so that the order of a result is fully determined. */
+/**
+ * Ends with `_id`, so that the order of a result is fully determined. One field at most may hold arrays: a sort by two parallel arrays is refused by
+ * MongoDB and not by DocumentDB.
+ */
 function randomSort(random: Random): mongo.Document {
   const sort: mongo.Document = {};
-  if (random.chance(0.6))
-    for (const name of random.some([...FIELDS, 'a.x', 'b.y', 'u'], 1 + random.below(2))) sort[name] = random.pick([1, -1]);
+  if (random.chance(0.2)) sort['u'] = random.pick([1, -1]);
+  if (random.chance(0.6)) sort['d'] = random.pick([1, -1]);
   return { ...sort, _id: random.pick([1, -1]) };
 }
 
@@ -156,30 +159,27 @@ function randomUpdate(random: Random): mongo.Document | mongo.Document[] {
   return random.chance(0.2) ? randomUpdatePipeline(random) : randomOperators(random);
 }
 
+/**
+ * Two fields at most, in the order of their names, and apart: MongoDB refuses conflicts before it looks for documents, and adds new fields in the
+ * order of their names; DocumentDB does neither.
+ */
 function randomOperators(random: Random): mongo.Document {
   const update: mongo.Document = {};
-  for (const path of random.some(['a', 'b', 'c', 'd', 'u', 'a.x', 'b.y', 'c.x', 'a.0', 'b.1'], 1 + random.below(3))) {
-    const operator = random.pick([
-      '$set',
-      '$set',
-      '$unset',
-      '$inc',
-      '$mul',
-      '$min',
-      '$max',
-      '$push',
-      '$addToSet',
-      '$pull',
-      '$pullAll',
-      '$pop',
-      '$setOnInsert',
-      '$rename',
-    ]);
-    if (path === 'u' && operator !== '$set' && operator !== '$unset') continue;
+  const paths = random.some(['a', 'b', 'c', 'd', 'u'], 1 + random.below(2)).sort();
+  for (const name of paths) {
+    const path = name !== 'u' && name !== 'd' && random.chance(0.3) ? `${name}.${random.pick(['x', 'y', '0', '1'])}` : name;
+    const isNested = path !== name;
+    const operators = isNested ? SETTERS : [...SETTERS, ...ARRAY_OPERATORS];
+    const operator = name === 'u' ? random.pick(['$set', '$unset']) : random.pick(operators);
+    if (operator === '$rename' && paths.length > 1) continue;
     update[operator] = { ...(update[operator] as mongo.Document | undefined), [path]: randomOperand(random, operator, path) };
   }
-  return Object.keys(update).length === 0 ? { $set: { d: randomValue(random) } } : update;
+  return Object.keys(update).length === 0 ? { $set: { d: randomFlat(random) } } : update;
 }
+
+const SETTERS = ['$set', '$set', '$set', '$unset', '$inc', '$mul', '$min', '$max', '$push', '$addToSet', '$setOnInsert'];
+/** Of top level fields only: below a missing field DocumentDB makes documents for them, where MongoDB does nothing. */
+const ARRAY_OPERATORS = ['$pull', '$pull', '$pullAll', '$pop', '$rename'];
 
 function randomOperand(random: Random, operator: string, path: string): unknown {
   switch (operator) {
@@ -195,29 +195,35 @@ function randomOperand(random: Random, operator: string, path: string): unknown 
     case '$pull':
       return random.pick([() => randomScalar(random), () => ({ $gt: randomScalar(random) }), () => ({ x: randomScalar(random) })])();
     case '$addToSet':
-      return random.chance(0.7) ? randomValue(random, 1) : { $each: random.times(random.below(3), () => randomScalar(random)) };
+      if (random.chance(0.6)) return path === 'd' ? randomScalar(random) : randomValue(random, 1);
+      return { $each: random.times(1 + random.below(3), () => randomScalar(random)) };
     case '$push':
-      return random.chance(0.5) ? randomValue(random, 1) : randomEach(random);
+      if (random.chance(0.4)) return path === 'd' ? randomScalar(random) : randomValue(random, 1);
+      return randomEach(random, path === 'd');
     case '$rename':
-      return `${random.pick(['r', 'd', 'c'])}${random.chance(0.3) ? '.x' : ''}`;
+      return 'r';
+    case '$min':
+    case '$max':
+      return randomScalar(random);
     default:
+      if (path === 'd') return randomFlat(random);
       return path === 'u' ? randomScalar(random) : randomValue(random, 1);
   }
 }
 
-function randomEach(random: Random): mongo.Document {
+function randomEach(random: Random, isFlat: boolean): mongo.Document {
   return {
-    $each: random.times(random.below(3), () => randomScalar(random)),
+    $each: random.times(1 + random.below(3), () => randomScalar(random)),
     ...(random.chance(0.4) && { $position: random.below(5) - 2 }),
-    ...(random.chance(0.4) && { $slice: random.below(5) - 2 }),
-    ...(random.chance(0.3) && { $sort: random.pick([1, -1]) }),
+    ...(random.chance(0.4) && { $slice: random.pick([-2, -1, 1, 2, 3]) }),
+    ...(isFlat && random.chance(0.5) && { $sort: random.pick([1, -1]) }),
   };
 }
 
 function randomUpdatePipeline(random: Random): mongo.Document[] {
   return random.times(1 + random.below(2), () =>
     random.pick([
-      () => ({ $set: { [random.pick(['a', 'b', 'c.x'])]: randomExpression(random) } }),
+      () => ({ $set: { [random.pick(['a', 'b'])]: randomExpression(random) } }),
       () => ({ $unset: random.pick(['a', 'b.x', 'c']) }),
     ])(),
   );
@@ -249,9 +255,9 @@ function randomExpression(random: Random, depth = 0): unknown {
 
 function randomOperandExpression(random: Random): unknown {
   return random.pick([
-    () => '$a',
-    () => '$b',
-    () => '$a.x',
+    () => '$d',
+    () => '$u',
+    () => '$n',
     () => '$missing',
     () => new Int32(random.below(5)),
     () => null,
@@ -264,15 +270,17 @@ function randomPipeline(random: Random): mongo.Document[] {
     () => [
       {
         $group: {
-          _id: random.pick(['$a', '$b', '$a.x', null]),
+          _id: random.pick([{ $ifNull: ['$a', null] }, { $ifNull: ['$b', null] }, { $ifNull: ['$a.x', null] }, null]),
           n: { $sum: 1 },
-          ids: { $push: '$_id' },
-          s: { $sum: '$c' },
+          first: { $min: '$_id' },
+          s: { $sum: '$n' },
+          v: { $avg: '$n' },
           lo: { $min: '$d' },
           hi: { $max: '$d' },
         },
       },
-      { $sort: { n: -1, ids: 1 } },
+      { $sort: { n: -1, first: 1 } },
+      { $project: { _id: 0 } },
     ],
     () => [{ $unwind: { path: random.pick(['$a', '$b', '$c']), preserveNullAndEmptyArrays: random.chance(0.5) } }],
     () => [{ $project: { v: randomExpression(random), a: 1 } }],
@@ -293,9 +301,16 @@ function randomIndex(random: Random): Operation {
   ]);
   const isUnique = random.chance(0.3);
   if (isUnique) return { kind: 'createIndex', key: { u: 1 }, options: { unique: true, sparse: true, name: 'u_unique' } };
-  const names = random.some(['a', 'b', 'c', 'a.x', 'b.y', 'd'], 1 + random.below(2));
+  const name = random.pick(['a', 'b', 'c', 'a.x', 'b.y', 'd']);
   // Two arrays in one index are refused by MongoDB and accepted by DocumentDB.
-  const key = Object.fromEntries(names.slice(0, random.chance(0.8) ? 1 : 2).map((name) => [name, random.pick<1 | -1>([1, -1])]));
+  const names = random.chance(0.7)
+    ? [name]
+    : random.pick([
+        ['u', name],
+        [name, 'u'],
+        [name, '_id'],
+      ]);
+  const key = Object.fromEntries(names.map((each) => [each, random.pick<1 | -1>([1, -1])]));
   return {
     kind: 'createIndex',
     key,
