@@ -22,7 +22,7 @@ export function withDeadline(driver: StorageDriver, { callMs, stallMs, treeMs }:
     traits: driver.traits,
     stat: (path, options) => within(callMs, options, (call) => driver.stat(path, call)),
     list: (directory, options) => listWithin(stallMs, options, (call) => driver.list(directory, call)),
-    read: (file, range, options) => readWithin(callMs, stallMs, options, (call) => driver.read(file, range, call)),
+    read: (file, range, options) => readWithin(callMs, stallMs, options, (call) => driver.read(file, range, { ...options, ...call })),
     close: () => driver.close(),
     ...(write && {
       write: (file, content, options) =>

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { at, collect, digest, namesIn, pattern, put, refuses, text, textOf } from './driver-calls.ts';
 import type { Rule } from './rule.ts';
@@ -14,6 +16,16 @@ export function contentRules(rule: Rule): void {
       expect(digest(await collect(read))).toBe(digest(content));
     });
   }
+  rule('chunks that may be used again are right until the next one is asked for', ['write'], async (driver) => {
+    const content = pattern(5_500_000);
+    await put(driver, '/file', content);
+    const hash = createHash('sha256');
+    for await (const chunk of await driver.read(at('/file'), { offsetBytes: 100 }, { reusesChunks: true })) {
+      await setImmediate();
+      hash.update(chunk);
+    }
+    expect(hash.digest('hex')).toBe(digest(content.subarray(100)));
+  });
   rule('a range gives exactly its bytes', ['write'], async (driver) => {
     const content = pattern(2_500_000);
     await put(driver, '/file', content);

@@ -9,6 +9,7 @@ import type {
   FileContent,
   NameListing,
   PlaceOptions,
+  ReadOptions,
   RemoveOptions,
   Space,
   StatManyOptions,
@@ -107,14 +108,14 @@ export class LocalDriver implements StorageDriver {
     return sized;
   }
 
-  async read(file: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
+  async read(file: MountPath, range?: ByteRange, options: ReadOptions = {}): Promise<FileContent> {
     checkReachable(file);
-    const opened = await this.#disk.call('open', [file, range], signal, ({ fd }) => {
+    const opened = await this.#disk.call('open', [file, range], options.signal, ({ fd }) => {
       if (fd !== undefined) fs.close(fd, () => undefined);
     });
     const entry = unpackOne(file, opened.stats);
     const { fd, bytes, start, end } = opened;
-    if (fd !== undefined) return fileContent(entry, fd, start, end, signal);
+    if (fd !== undefined) return fileContent(entry, fd, start, end, options);
     return inlineContent(entry, bytes ?? new Uint8Array());
   }
 

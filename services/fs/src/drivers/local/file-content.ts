@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import type { Entry, FileContent } from '../../driver-contract/storage-driver.ts';
+import type { Entry, FileContent, ReadOptions } from '../../driver-contract/storage-driver.ts';
 import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { toAppError } from './errors.ts';
 
@@ -10,8 +10,8 @@ const CHUNK_BYTES = 1024 * 1024;
  * The bytes [start, end) of an open file. Owns the handle: it is closed at the end, on failure, when the loop is left and when the signal
  * aborts. One chunk is read ahead while the receiver works on the one before.
  */
-export function fileContent(entry: Entry, fd: number, start: number, end: number, signal: AbortSignal | undefined): FileContent {
-  const reader = new FileReader(fd, start, end, signal);
+export function fileContent(entry: Entry, fd: number, start: number, end: number, options: ReadOptions): FileContent {
+  const reader = new FileReader(fd, start, end, options);
   return { entry, [Symbol.asyncIterator]: () => reader };
 }
 
@@ -29,16 +29,22 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
   readonly #fd: number;
   readonly #end: number;
   readonly #signal: AbortSignal | undefined;
+  readonly #reusesChunks: boolean;
   #position: number;
+  /** Handed out last: free again when the next one is asked for. */
+  #handedOut: ArrayBufferLike | undefined;
+  #free: ArrayBufferLike | undefined;
   #ahead: Promise<Uint8Array> | undefined;
+  #reading: Promise<Uint8Array> | undefined;
   #isClosing = false;
   #onAbort = () => void this.return();
 
-  constructor(fd: number, start: number, end: number, signal: AbortSignal | undefined) {
+  constructor(fd: number, start: number, end: number, { signal, reusesChunks = false }: ReadOptions) {
     this.#fd = fd;
     this.#position = start;
     this.#end = end;
     this.#signal = signal;
+    this.#reusesChunks = reusesChunks;
     signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
@@ -46,11 +52,13 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
     try {
       throwIfAborted(this.#signal);
       if (this.#isClosing) return { done: true, value: undefined };
+      if (this.#reusesChunks) this.#free = this.#handedOut;
       const pending = this.#ahead ?? this.#readNext();
       this.#ahead = undefined;
       if (pending === undefined) return await this.return();
       const chunk = await this.#orAborted(pending);
       if (chunk.byteLength === 0) throw storageError('CONTENT_CORRUPT', 'the file has become shorter');
+      this.#handedOut = chunk.buffer;
       this.#ahead = this.#readNext();
       return { done: false, value: chunk };
     } catch (error) {
@@ -71,12 +79,12 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
     return { done: true, value: undefined };
   }
 
-  #reading: Promise<Uint8Array> | undefined;
-
   #readNext(): Promise<Uint8Array> | undefined {
     const lengthBytes = Math.min(CHUNK_BYTES, this.#end - this.#position);
     if (lengthBytes <= 0 || this.#isClosing) return undefined;
-    const reading = readChunk(this.#fd, this.#position, lengthBytes).finally(() => {
+    const buffer = this.#free === undefined ? Buffer.allocUnsafeSlow(lengthBytes) : Buffer.from(this.#free, 0, lengthBytes);
+    this.#free = undefined;
+    const reading = readChunk(this.#fd, this.#position, buffer).finally(() => {
       if (this.#reading === reading) this.#reading = undefined;
     });
     // Whoever asks for this chunk gets its failure; nobody may ask.
@@ -101,9 +109,9 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
   }
 }
 
-/** All the bytes asked for, or fewer where the file ends. */
-function readChunk(fd: number, position: number, lengthBytes: number): Promise<Uint8Array> {
-  const buffer = Buffer.allocUnsafeSlow(lengthBytes);
+/** Fills the buffer, or less of it where the file ends. */
+function readChunk(fd: number, position: number, buffer: Buffer): Promise<Uint8Array> {
+  const lengthBytes = buffer.byteLength;
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   const readFrom = (filled: number) => {
     fs.read(fd, buffer, filled, lengthBytes - filled, position + filled, (error, readBytes) => {
