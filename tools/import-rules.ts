@@ -33,6 +33,8 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     npm: true,
   },
 
+  // Roles are the kit's words.
+  { files: 'services/api-gateway/src/domain/', may: ['services/api-gateway/src/domain/', '@wharf/errors', '@wharf/service-kit'], npm: [] },
   // The catalogue of settings is data.
   { files: 'services/admin/src/domain/', may: ['services/admin/src/domain/', '@wharf/errors', '@wharf/models'], npm: ['re2js', 'zod'] },
   {

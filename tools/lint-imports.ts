@@ -42,7 +42,7 @@ function judge(each: Import): string[] {
   const rule = ruleFor(each.file);
   const where = `${each.file}:${each.line}`;
   if (!rule) return [`${where}: no row of tools/import-rules.ts speaks of this file`];
-  const isTest = /(^|\/)test\/|\.(test|suite)\.ts$/.test(each.file) && !each.file.startsWith('test/');
+  const isTest = /(^|\/)(test|testing)\/|\.(test|suite)\.ts$/.test(each.file) && !each.file.startsWith('test/');
   const isAllowed = isWorkspace(each.target)
     ? rule.may.some((prefix) => matches(each, prefix)) ||
       (each.isTypeOnly && (rule.mayTypes ?? []).some((prefix) => matches(each, prefix))) ||
@@ -65,7 +65,8 @@ function matches({ file, target }: Import, prefix: string): boolean {
   if (own.startsWith('@')) return target === own;
   const star = own.indexOf('*');
   // A star inside one's own kind of package means that package.
-  const bound = star !== -1 && own.startsWith('services/*/src') ? own.replace('*', file.split('/')[1] ?? '') : own;
+  const bound =
+    star !== -1 && own.startsWith('services/*/src') && file.startsWith('services/') ? own.replace('*', file.split('/')[1] ?? '') : own;
   return patternOf(bound).test(target);
 }
 
