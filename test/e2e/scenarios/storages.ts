@@ -1,0 +1,122 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { at } from '@wharf/harness';
+import { describe, expect, test } from 'vitest';
+import { fetchFile, namesIn, put } from '../support/files.ts';
+import { dataOf } from '../support/people.ts';
+import type { World } from '../support/world.ts';
+
+/** Storages that are made while Wharf runs. */
+export function storages(world: World): void {
+  const { admin, base } = world;
+
+  const localStorage = (mountPath: string, root: string, more: Record<string, unknown> = {}) => ({
+    mount_path: mountPath,
+    driver: 'Local',
+    order: 1,
+    cache_expiration: 30,
+    addition: JSON.stringify({ root_folder_path: root, show_hidden: true, mkdir_perm: '777' }),
+    ...more,
+  });
+
+  describe('storages', () => {
+    test('a storage serves from the moment its creation is answered, changes at once and is gone when deleted', async () => {
+      const root = join(world.outside, world.unique('second'));
+      await mkdir(root);
+      await writeFile(join(root, 'there.txt'), 'already');
+      const mount = `/${world.unique('mount')}`;
+      const id = at(await admin.call('/api/admin/storage/create', localStorage(mount, root)), 'id');
+      expect(await namesIn(admin, mount)).toEqual(['there.txt']);
+      expect(await namesIn(admin, '/')).toContain(mount.slice(1));
+      expect(await put(admin, base, `${mount}/new/file.txt`, 'new')).toMatchObject({ code: 200 });
+      expect(await readFile(join(root, 'new', 'file.txt'), 'utf8')).toBe('new');
+      expect(await dataOf(admin, `/api/admin/storage/get?id=${id}`)).toMatchObject({
+        id,
+        mount_path: mount,
+        driver: 'Local',
+        status: 'work',
+      });
+
+      expect(await admin.post(`/api/admin/storage/disable?id=${id}`)).toMatchObject({ code: 200 });
+      expect(await admin.post(`/api/admin/storage/disable?id=${id}`)).toMatchObject({ code: 500, message: 'this storage have disabled' });
+      expect(await admin.post('/api/fs/list', { path: mount })).toMatchObject({
+        code: 500,
+        message: `failed get storage: storage not found; rawPath: ${mount}`,
+      });
+      expect(await namesIn(admin, '/')).not.toContain(mount.slice(1));
+      expect(await admin.post(`/api/admin/storage/enable?id=${id}`)).toMatchObject({ code: 200 });
+      expect(await namesIn(admin, mount)).toEqual(['new', 'there.txt']);
+
+      const moved = `/${world.unique('moved')}/deeper`;
+      expect(await admin.post('/api/admin/storage/update', { id, ...localStorage(moved, root) })).toMatchObject({ code: 200, data: null });
+      expect(await namesIn(admin, moved)).toEqual(['new', 'there.txt']);
+      expect(await namesIn(admin, moved.slice(0, moved.lastIndexOf('/')))).toEqual(['deeper']);
+      expect(await admin.post('/api/admin/storage/load_all')).toMatchObject({ code: 200 });
+      expect(await namesIn(admin, moved)).toEqual(['new', 'there.txt']);
+
+      expect(await admin.post(`/api/admin/storage/delete?id=${id}`)).toMatchObject({ code: 200 });
+      expect(await admin.post('/api/fs/list', { path: moved })).toMatchObject({ code: 500 });
+      expect(await readFile(join(root, 'new', 'file.txt'), 'utf8')).toBe('new');
+    });
+
+    test('a storage that cannot start is kept with the reason as its status, and hurts no other', async () => {
+      const mount = `/${world.unique('broken')}`;
+      const missing = join(world.outside, 'not there');
+      const answer = await admin.post('/api/admin/storage/create', localStorage(mount, missing));
+      expect(answer).toMatchObject({ code: 500, data: { id: expect.any(Number) } });
+      expect(answer.message).toMatch(/^failed init storage but storage is already created: failed init storage: /);
+      const id = at(answer.data, 'id');
+      expect(at(await dataOf(admin, `/api/admin/storage/get?id=${id}`), 'status')).not.toBe('work');
+      expect(await admin.post('/api/fs/list', { path: mount })).toMatchObject({
+        code: 500,
+        message: expect.stringContaining('storage not init'),
+      });
+      expect(await admin.post('/api/fs/list', { path: '/local' })).toMatchObject({ code: 200 });
+      await mkdir(missing);
+      expect(await admin.post('/api/admin/storage/update', { id, ...localStorage(mount, missing) })).toMatchObject({ code: 200 });
+      expect(await namesIn(admin, mount)).toEqual([]);
+      await admin.call(`/api/admin/storage/delete?id=${id}`);
+    });
+
+    test('copies and moves go from one storage to another', async () => {
+      const root = join(world.outside, world.unique('other'));
+      await mkdir(root);
+      const mount = `/${world.unique('other-mount')}`;
+      const id = at(await admin.call('/api/admin/storage/create', localStorage(mount, root)), 'id');
+      const { path, disk } = await world.folder('across');
+      await put(admin, base, `${path}/tree/in/side.txt`, 'inside');
+      expect(await admin.post('/api/fs/copy', { src_dir: path, dst_dir: mount, names: ['tree'] })).toMatchObject({ code: 200 });
+      expect((await fetchFile(admin, base, `${mount}/tree/in/side.txt`)).text()).toBe('inside');
+      expect(await admin.post('/api/fs/move', { src_dir: mount, dst_dir: `${path}/back`, names: ['tree'] })).toMatchObject({ code: 200 });
+      expect(await readFile(join(disk, 'back', 'tree', 'in', 'side.txt'), 'utf8')).toBe('inside');
+      expect(await namesIn(admin, mount)).toEqual([]);
+      await admin.call(`/api/admin/storage/delete?id=${id}`);
+    });
+
+    test('a storage mounted inside another is a folder of it that cannot be renamed, moved or removed', async () => {
+      const { path } = await world.folder('outer');
+      const root = join(world.outside, world.unique('inner'));
+      await mkdir(root);
+      await writeFile(join(root, 'inner.txt'), 'inner');
+      const id = at(await admin.call('/api/admin/storage/create', localStorage(`${path}/inner`, root)), 'id');
+      expect(await namesIn(admin, path)).toEqual(['inner']);
+      expect(await namesIn(admin, `${path}/inner`)).toEqual(['inner.txt']);
+      const literal = (verb: string) => ({ code: 500, message: `${verb} root folder is not allowed` });
+      expect(await admin.post('/api/fs/rename', { path: `${path}/inner`, name: 'x' })).toMatchObject(literal('rename'));
+      expect(await admin.post('/api/fs/move', { src_dir: path, dst_dir: '/local', names: ['inner'] })).toMatchObject(literal('move'));
+      expect(await admin.post('/api/fs/remove', { dir: path, names: ['inner'] })).toMatchObject(literal('delete'));
+      expect(await admin.post('/api/fs/remove', { dir: '/', names: ['local'] })).toMatchObject(literal('delete'));
+      expect(await readFile(join(root, 'inner.txt'), 'utf8')).toBe('inner');
+      await admin.call(`/api/admin/storage/delete?id=${id}`);
+    });
+
+    test('the storages and the templates of the drivers are listed', async () => {
+      const list = at(await dataOf(admin, '/api/admin/storage/list?page=1&per_page=1'), 'content');
+      expect(list).toMatchObject([{ mount_path: '/local', driver: 'Local' }]);
+      expect(await dataOf(admin, '/api/admin/driver/names')).toContain('Local');
+      const info = await dataOf(admin, '/api/admin/driver/info?driver=Local');
+      expect(at(info, 'common', 0)).toMatchObject({ name: 'mount_path', type: 'string', required: true });
+      expect(at(await dataOf(admin, '/api/admin/driver/list'), 'Local')).toEqual(info);
+    });
+  });
+}
