@@ -30,18 +30,19 @@ import { listEntriesHandler } from './api/list-entries.ts';
 import { reloadStorageHandler } from './api/reload-storage.ts';
 import { createConfiguration } from './clients/configuration.ts';
 import { createDataPlane } from './data-plane/data-plane.ts';
-import { createChanges, forgetEntries } from './domain/changes.ts';
+import { createChanges } from './domain/changes.ts';
 import { createFolderReader } from './domain/folder-reader.ts';
 import { createMounts } from './domain/mounts.ts';
+import type { DriverDefinition } from './driver-contract/define-driver.ts';
 import { createDriverRegistry } from './driver-contract/driver-registry.ts';
 import { parseVirtualPath } from './driver-contract/paths.ts';
 import { DRIVERS } from './drivers/index.ts';
 
-/** The file tree: gRPC for everything but bytes, an HTTP data plane for those. */
-export function createFsService(kit: ServiceKit): Service {
+/** The file tree: gRPC for everything but bytes, an HTTP data plane for those. @param drivers every kind of storage that it knows */
+export function createFsService(kit: ServiceKit, drivers: readonly DriverDefinition[] = DRIVERS): Service {
   const { logger, clock, bus } = kit;
   const models = modelsOf(kit.store);
-  const registry = createDriverRegistry(DRIVERS);
+  const registry = createDriverRegistry(drivers);
   const mounts = createMounts({
     registry,
     clock,
@@ -90,7 +91,7 @@ export function createFsService(kit: ServiceKit): Service {
         callers.invalidate();
       });
       bus.subscribe(entryChanged, (event) => {
-        if (event.replica !== replica) forgetEntries(reader, event.paths.map(parseVirtualPath));
+        if (event.replica !== replica) reader.forget(event.paths.map(parseVirtualPath));
       });
       // Storages open behind the scenes: one that hangs must not keep the others waiting.
       configuration.tree({ auth: 0, admin: 0 }).then(

@@ -8,7 +8,6 @@ export const reloadStorageHandler =
   (context: FsContext, mounts: Mounts) =>
   async (request: ReloadStorageRequest, call: Call): Promise<ReloadStorageResponse> => {
     await context.configuration.tree(call.revisions);
-    context.reader.forgetStorage(request.id);
     const status = await mounts.reopen(request.id);
-    return { status: status ?? '', addition: mounts.normalisedAddition(request.id) ?? '' };
+    return { status, addition: mounts.normalisedAddition(request.id) ?? '' };
   };

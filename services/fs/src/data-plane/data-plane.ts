@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { type Call, type Callers, type InternalTokens, type Logger, readCallHeaders } from '@wharf/service-kit';
+import { type Call, type Callers, type EnvelopeCodes, type InternalTokens, type Logger, readCallHeaders } from '@wharf/service-kit';
 import type { FsContext } from '../api/fs-context.ts';
 import { serveDownload } from './download.ts';
 import { receiveForm } from './receive-form.ts';
@@ -15,6 +15,9 @@ export interface DataPlaneOptions {
   readonly callers: Callers;
   readonly logger: Logger;
 }
+
+/** What clients of the form route expect where a storage takes no uploads. */
+const FORM_CODES: EnvelopeCodes = { UNSUPPORTED_OPERATION: 405 };
 
 /**
  * The HTTP routes that carry bytes: `PUT /api/fs/put` and `/api/fs/form`, and downloads below `/d` and `/p`. The gateway hands requests
@@ -52,7 +55,7 @@ async function serve(options: DataPlaneOptions, request: IncomingMessage, respon
     const refusal = AppError.from(error);
     if (refusal.code === 'CANCELLED' || signal.aborted) return void response.destroy();
     if (refusal.code === 'INTERNAL') options.logger.error({ err: error, route: isUpload ? path : path.slice(0, 2) }, 'unforeseen error');
-    if (isUpload) await refuseUpload(context, request, response, refusal);
+    if (isUpload) await refuseUpload(context, request, response, refusal, path === '/api/fs/form' ? FORM_CODES : {});
     else refuseDownload(request, response, refusal);
   }
 }

@@ -10,13 +10,15 @@ import { canProxy, downProxyUrl, needsSign, shouldProxy } from '../domain/links.
 import type { Located } from '../domain/mount-table.ts';
 import type { Mount } from '../domain/mounts.ts';
 import { locate, type Tree } from '../domain/tree.ts';
-import { baseName, parseVirtualPath, type VirtualPath } from '../driver-contract/paths.ts';
+import { baseName, type MountPath, parseVirtualPath, type VirtualPath } from '../driver-contract/paths.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
 import { sendContent } from './send-content.ts';
 
 /** A request for more ranges than this gets the whole file: many small ones cost more than they save. */
 const MAX_RANGES = 16;
+/** `bytes=` and a list of `first-last`, `first-` or `-count`. */
+const BYTE_RANGES = /^bytes=\s*(?:\d+-\d*|-\d+)(?:\s*,\s*(?:\d+-\d*|-\d+))*\s*$/i;
 /** A file that is replaced between looking at it and opening it is looked at again, this often at most. */
 const MAX_LOOKS = 3;
 
@@ -75,38 +77,51 @@ async function sendFile(
     const verdict = evaluatePreconditions(request.headers, etag, entry.modifiedAt);
     if (verdict !== 'proceed') return void response.writeHead(verdict === 'failed' ? 412 : 304, headers).end();
 
-    const ranges = isRangeCurrent(singleHeader(request.headers['if-range']), etag, entry.modifiedAt)
-      ? rangesOf(entry.sizeBytes, request.headers.range)
-      : undefined;
-    if (ranges === 'unsatisfiable') {
-      const body = 'range not satisfiable\n';
-      return void response
-        .writeHead(416, {
-          ...headers,
-          'Content-Type': 'text/plain',
-          'Content-Range': `bytes */${entry.sizeBytes}`,
-          'Content-Length': body.length,
-        })
-        .end(request.method === 'HEAD' ? undefined : body);
-    }
+    const ranges = rangesOf(request, entry, etag);
+    if (ranges === 'unsatisfiable') return refuseRange(response, headers, entry.sizeBytes);
     const plan = planBody(ranges, entry.sizeBytes, headers['Content-Type'] ?? '');
-    const write = () => response.writeHead(plan.status, { ...headers, ...plan.headers });
-    if (request.method === 'HEAD') return void write().end();
-
-    const first = plan.parts[0];
-    const opened = first && (await driver.read(path, byteRange(first.range), { signal }));
-    if (opened && etagOf(opened.entry) !== etag && look < MAX_LOOKS) {
-      await opened[Symbol.asyncIterator]().return?.();
-      continue;
+    const begin = () => response.writeHead(plan.status, { ...headers, ...plan.headers });
+    if (request.method === 'HEAD') return void begin().end();
+    try {
+      await sendParts(driver, path, plan, etag, begin, response, signal);
+      return void response.end(plan.epilogue);
+    } catch (error) {
+      if (!AppError.is(error, 'STALE_VERSION') || response.headersSent || look === MAX_LOOKS) throw error;
     }
-    write();
-    for (const part of plan.parts) {
-      if (part.preamble !== '') response.write(part.preamble);
-      const content = part === first && opened ? opened : await driver.read(path, byteRange(part.range), { signal });
-      await sendContent(response, content);
-    }
-    return void response.end(plan.epilogue);
   }
+}
+
+/** @param begin sends the headers, once the first part is open. @throws AppError STALE_VERSION when a part is of another file than `etag` */
+async function sendParts(
+  driver: StorageDriver,
+  path: MountPath,
+  plan: BodyPlan,
+  etag: string,
+  begin: () => void,
+  response: ServerResponse,
+  signal: AbortSignal,
+): Promise<void> {
+  // Aborted at the end in any case: a content that nobody iterates still holds its file.
+  const reading = new AbortController();
+  const open = { signal: AbortSignal.any([signal, reading.signal]) };
+  try {
+    for (const [index, { preamble, range }] of plan.parts.entries()) {
+      const content = await driver.read(path, { offsetBytes: range.start, lengthBytes: lengthOf(range) }, open);
+      if (etagOf(content.entry) !== etag) throw new AppError('STALE_VERSION', 'the file was replaced meanwhile');
+      if (index === 0) begin();
+      if (preamble !== '') response.write(preamble);
+      await sendContent(response, content, lengthOf(range));
+    }
+    if (plan.parts.length === 0) begin();
+  } finally {
+    reading.abort();
+  }
+}
+
+function refuseRange(response: ServerResponse, headers: Record<string, string>, sizeBytes: number): void {
+  const body = 'range not satisfiable\n';
+  const range = { 'Content-Type': 'text/plain', 'Content-Range': `bytes */${sizeBytes}`, 'Content-Length': body.length };
+  response.writeHead(416, { ...headers, ...range }).end(body);
 }
 
 interface BodyPlan {
@@ -138,17 +153,19 @@ function planBody(ranges: readonly Range[] | undefined, sizeBytes: number, type:
   return { status: 206, headers, parts, epilogue };
 }
 
-function rangesOf(sizeBytes: number, header: string | undefined): Range[] | 'unsatisfiable' | undefined {
-  if (header === undefined) return undefined;
-  const parsed = parseRange(sizeBytes, header, { combine: true });
+/** Ranges are for GET only (RFC 9110 section 14.2). A header that is no range, or asks for other units, is as if it were not there. */
+function rangesOf(request: IncomingMessage, { sizeBytes, modifiedAt }: Entry, etag: string): Range[] | 'unsatisfiable' | undefined {
+  const { range } = request.headers;
+  if (request.method !== 'GET' || range === undefined || !BYTE_RANGES.test(range)) return undefined;
+  if (!isRangeCurrent(singleHeader(request.headers['if-range']), etag, modifiedAt)) return undefined;
+  // The last bytes of a file that has not as many are the whole file (RFC 9110 section 14.1.2); the parser takes that for an error.
+  const withinFile = range.replace(/([=,]\s*)-(\d+)/g, (suffix, lead: string, count: string) =>
+    Number(count) > sizeBytes ? `${lead}0-` : suffix,
+  );
+  const parsed = parseRange(sizeBytes, withinFile, { combine: true });
   if (parsed === -1) return 'unsatisfiable';
-  // A header that is no range, or asks for other units, is as if it were not there.
-  if (parsed === -2 || parsed.type !== 'bytes' || parsed.length > MAX_RANGES) return undefined;
+  if (parsed === -2 || parsed.length > MAX_RANGES) return undefined;
   return parsed.map(({ start, end }) => ({ start, end }));
-}
-
-function byteRange({ start, end }: Range) {
-  return { offsetBytes: start, lengthBytes: end - start + 1 };
 }
 
 function lengthOf({ start, end }: Range): number {

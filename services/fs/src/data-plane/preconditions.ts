@@ -13,7 +13,7 @@ export function evaluatePreconditions(headers: IncomingHttpHeaders, etag: string
   } else if (unmodifiedSince !== undefined && modifiedSecond > unmodifiedSince) return 'failed';
 
   const ifNoneMatch = headers['if-none-match'];
-  if (ifNoneMatch !== undefined) return matchesAny(ifNoneMatch, etag) ? 'not-modified' : 'proceed';
+  if (ifNoneMatch !== undefined) return matchesAny(ifNoneMatch.replaceAll('W/"', '"'), etag) ? 'not-modified' : 'proceed';
   const modifiedSince = dateOf(headers['if-modified-since']);
   return modifiedSince !== undefined && modifiedSecond <= modifiedSince ? 'not-modified' : 'proceed';
 }
@@ -26,12 +26,17 @@ export function isRangeCurrent(ifRange: string | undefined, etag: string, modifi
   return date !== undefined && date === Math.floor(modifiedAt.getTime() / 1000) * 1000;
 }
 
+/** Compares strongly: our tags are strong, so a weak one never matches. */
 function matchesAny(list: string, etag: string): boolean {
-  if (list.trim() === '*') return true;
-  return list.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
+  return list.trim() === '*' || list.split(',').some((each) => each.trim() === etag);
 }
 
+/** All three forms of an HTTP date begin with a day of the week and a comma or a space (RFC 9110 section 5.6.7). */
+const HTTP_DATE = /^(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? /;
+
+/** Undefined for what is no date: such a header is as if it were not there. The form without a zone is in UTC too. */
 function dateOf(text: string | undefined): number | undefined {
-  const time = text === undefined ? Number.NaN : Date.parse(text);
+  if (text === undefined || !HTTP_DATE.test(text)) return undefined;
+  const time = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
   return Number.isNaN(time) ? undefined : time;
 }

@@ -15,7 +15,7 @@ const FILE_BUFFER_BYTES = 1024 * 1024;
 /** `PUT /api/fs/form`: the one file of a multipart body, whatever its field is called. */
 export async function receiveForm(context: FsContext, request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
   const operation = await beginOperation(context, call);
-  const upload = await beginUpload(operation, { ...readUploadHeaders(request.headers), sizeBytes: undefined });
+  const upload = await beginUpload(operation, { ...readUploadHeaders(request.headers), sizeBytes: undefined }).catch(asFormError);
   const parser = parserFor(request);
   const file = findFile(parser, request);
   request.pipe(parser);
@@ -26,6 +26,13 @@ export async function receiveForm(context: FsContext, request: IncomingMessage, 
     throw error;
   }
   answerUpload(response, upload);
+}
+
+/** This route has a text of its own for storages that take no uploads. */
+function asFormError(error: unknown): never {
+  if (AppError.is(error, 'UNSUPPORTED_OPERATION'))
+    throw new AppError('UNSUPPORTED_OPERATION', "Current storage doesn't support upload", { cause: error });
+  throw error;
 }
 
 function parserFor(request: IncomingMessage): BusboyInstance {
@@ -53,6 +60,8 @@ function findFile(parser: BusboyInstance, request: IncomingMessage): Promise<Rea
     };
     parser.on('file', (_field, stream: Readable) => {
       file = stream;
+      // It may fail before somebody reads it, who then meets the error all the same.
+      stream.on('error', () => undefined);
       resolve(stream);
     });
     parser.on('error', (cause) => fail(malformed('the multipart body ends too early or is broken', cause)));

@@ -9,6 +9,7 @@ import { readBodySize, readUploadHeaders } from './upload-headers.ts';
 export async function receiveRaw(context: FsContext, request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
   const operation = await beginOperation(context, call);
   const upload = await beginUpload(operation, { ...readUploadHeaders(request.headers), sizeBytes: readBodySize(request.headers) });
-  await upload.store(request);
+  // The connection outlives a failure: the answer goes over it.
+  await upload.store(request.iterator({ destroyOnReturn: false }));
   answerUpload(response, upload);
 }

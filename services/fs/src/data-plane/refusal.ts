@@ -1,21 +1,34 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { finished } from 'node:stream/promises';
 import { type AppError, ERROR_CODES } from '@wharf/errors';
-import { createPrivacyMask, failureEnvelope } from '@wharf/service-kit';
+import { createPrivacyMask, type EnvelopeCodes, failureEnvelope } from '@wharf/service-kit';
 import type { FsContext } from '../api/fs-context.ts';
 
-/** A refused upload's body is read on for this long, in milliseconds: browsers show an answer only when they could send everything. */
+/** A refused upload's body is read on for this long, in milliseconds: most clients read an answer only when they could send everything. */
 const DRAIN_MS = 30_000;
 
-/** Answers a failed upload with its envelope, while what the client still sends is thrown away. */
-export async function refuseUpload(context: FsContext, request: IncomingMessage, response: ServerResponse, error: AppError): Promise<void> {
+/** Answers a failed upload with its envelope, after what the client still sends was read and thrown away. @param codes of the route alone */
+export async function refuseUpload(
+  context: FsContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: AppError,
+  codes: EnvelopeCodes,
+): Promise<void> {
   if (response.headersSent) return void response.destroy();
   const patterns = await privacyPatterns(context);
-  const envelope = failureEnvelope(error, { mask: (message) => createPrivacyMask()(patterns, message) });
+  const envelope = failureEnvelope(error, { codes, mask: (message) => createPrivacyMask()(patterns, message) });
+  await drain(request);
+  if (response.destroyed) return;
+  if (!request.complete) response.setHeader('Connection', 'close');
   sendEnvelope(response, envelope);
-  if (request.complete) return;
-  const limit = setTimeout(() => request.destroy(), DRAIN_MS);
-  request.once('close', () => clearTimeout(limit));
+}
+
+/** Resolves when the body has ended, when the client is gone, or when it takes too long. */
+async function drain(request: IncomingMessage): Promise<void> {
+  if (request.complete || request.destroyed) return;
   request.resume();
+  await finished(request, { writable: false, signal: AbortSignal.timeout(DRAIN_MS) }).catch(() => undefined);
 }
 
 async function privacyPatterns(context: FsContext): Promise<string> {

@@ -21,7 +21,8 @@ export function readBodySize(headers: IncomingHttpHeaders): number | undefined {
   const announced = headers['content-length'] ?? headers['x-file-size'];
   if (typeof announced !== 'string' || announced === '') return undefined;
   const size = Number(announced);
-  if (!Number.isSafeInteger(size) || size < 0) throw new AppError('INVALID_ARGUMENT', 'X-File-Size must be a number of bytes');
+  if (!/^\d+$/.test(announced) || !Number.isSafeInteger(size))
+    throw new AppError('INVALID_ARGUMENT', 'X-File-Size must be a number of bytes');
   return size;
 }
 

@@ -1,4 +1,4 @@
-import { parentPath, type VirtualPath } from '../driver-contract/paths.ts';
+import type { VirtualPath } from '../driver-contract/paths.ts';
 import type { FolderReader } from './folder-reader.ts';
 
 /** Tells everybody that entries changed: our own caches at once, other replicas by the bus. */
@@ -11,16 +11,8 @@ export interface Changes {
 export function createChanges(reader: FolderReader, publish: (paths: readonly VirtualPath[]) => void): Changes {
   return {
     entryChanged(...paths) {
-      forgetEntries(reader, paths);
+      reader.forget(paths);
       publish(paths);
     },
   };
-}
-
-/** Drops what is kept of changed entries: the folders they are in, and what was below them. */
-export function forgetEntries(reader: FolderReader, paths: readonly VirtualPath[]): void {
-  for (const path of paths) {
-    reader.forget(parentPath(path), false);
-    reader.forget(path, true);
-  }
 }

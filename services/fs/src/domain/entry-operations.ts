@@ -9,13 +9,13 @@ import {
   parseVirtualPath,
   type VirtualPath,
 } from '../driver-contract/paths.ts';
-import { type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
+import { type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 import type { Changes } from './changes.ts';
-import { entryExists, type Found, getEntry } from './get-entry.ts';
+import { findEntry, getEntry } from './get-entry.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
 import { type Actor, denied, PERMISSION, requirePermission } from './permissions.ts';
-import { type Conflict, copyTree, type Place, removeMoved } from './transfer.ts';
+import { type Conflict, copyTree, moveTree, type Place } from './transfer.ts';
 import { locate, resolvePath, type Tree } from './tree.ts';
 
 /** Whoever changes something, and under which configuration. */
@@ -45,22 +45,21 @@ export async function makeDirectory({ tree, actor, changes, signal }: Operation,
 
 /** Gives an entry another name in its folder. With `overwrite` a file of that name is replaced. */
 export async function renameEntry(operation: Operation, request: { path: string; name: string; overwrite: boolean }): Promise<void> {
-  const { tree, actor, changes, signal } = operation;
+  const { tree, actor, signal } = operation;
   requirePermission(actor, PERMISSION.rename);
   const path = resolvePath(actor, request.path);
   const name = parseEntryName(request.name);
   requireUnprotected(tree, actor, path, 'rename');
   requireWrite(tree, actor, parentPath(path));
   tree.rules.requireEntry(actor, path, 'write');
-  if (baseName(path) === name) return void (await getEntry(tree, path, signal));
+  const found = await getEntry(tree, path, signal);
+  if (baseName(path) === name) return;
   const target = childPath(parentPath(path), name);
-  tree.rules.requireEntry(actor, target, 'write');
-  if (!request.overwrite || tree.table.isProtected(target)) await requireAbsent(tree, target);
-  const located = locate(tree, path);
-  const { driver, path: place } = await open(located);
-  if (!supports(driver, 'rename')) throw unsupported();
-  await driver.rename(place, childPath(parentPath(place), name), { overwrite: request.overwrite, signal }).catch(nameTarget(name));
-  changes.entryChanged(path, target);
+  tree.rules.requireEntry(actor, target, 'create');
+  const from = found.located ?? locate(tree, path);
+  const to = locate(tree, target, from);
+  if ((!request.overwrite || tree.table.isProtected(target)) && (await findEntry(tree, target, to, signal))) throw nameTaken(name);
+  await moveOne(operation, { source: path, target, entry: found.entry, from, to, conflict: request.overwrite ? 'replace' : 'refuse' });
 }
 
 export interface Placement {
@@ -103,21 +102,25 @@ export async function removeEntries(operation: Operation, request: { dir: string
       await driver.remove(place, { recursive: true, signal });
     } catch (error) {
       if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+    } finally {
+      // Of a folder that failed something may be gone.
+      changes.entryChanged(path);
     }
-    changes.entryChanged(path);
   }
 }
 
-/** One entry with its way from here to there. */
+/** One entry with its way from here to there. The storages are chosen once, for the look and for the deed. */
 interface Item {
   readonly source: VirtualPath;
   readonly target: VirtualPath;
-  readonly found: Found;
+  readonly entry: Entry;
+  readonly from: Located<Mount>;
+  readonly to: Located<Mount>;
   readonly conflict: Conflict;
 }
 
 async function planPlacement(operation: Operation, request: Placement, verb: 'move' | 'copy'): Promise<Item[]> {
-  const { tree, actor, signal } = operation;
+  const { tree, actor } = operation;
   if (request.names.length === 0) throw new AppError('INVALID_ARGUMENT', 'Empty file names');
   const from = resolvePath(actor, request.src_dir);
   const to = resolvePath(actor, request.dst_dir);
@@ -126,51 +129,70 @@ async function planPlacement(operation: Operation, request: Placement, verb: 'mo
   requireWrite(tree, actor, to);
   if (from === to) throw new AppError('FAILED_PRECONDITION', `${verb} in place`);
 
-  const items: Item[] = [];
+  const items = new Map<VirtualPath, Item>();
   for (const source of innerPaths(from, request.names)) {
     if (verb === 'move') requireUnprotected(tree, actor, source, 'move');
     tree.rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
     const name = baseName(source);
     if (name === undefined) throw new AppError('INVALID_ARGUMENT', 'invalid file name []');
     const target = childPath(to, name);
-    tree.rules.requireEntry(actor, target, 'write');
+    tree.rules.requireEntry(actor, target, 'create');
+    if (source === target) throw new AppError('FAILED_PRECONDITION', `${verb} in place`);
     if (isWithin(source, target)) throw new AppError('FAILED_PRECONDITION', `${verb} of a folder into itself`);
-    const found = await getEntry(tree, source, signal);
-    const taken = request.overwrite ? undefined : await entryExists(tree, target);
-    if (taken && request.skip_existing) continue;
-    const isMerged = taken?.entry.isDirectory === true && found.entry.isDirectory && request.merge === true;
-    if (taken && request.merge && !taken.entry.isDirectory) continue;
-    if (taken && !isMerged) throw nameTaken(name);
-    items.push({ source, target, found, conflict: request.overwrite ? 'replace' : request.merge ? 'keep' : 'refuse' });
-  }
-  return items;
-}
-
-async function moveOne(operation: Operation, { source, target, found, conflict }: Item): Promise<void> {
-  const { tree, changes, signal } = operation;
-  const from = locate(tree, source);
-  const to = locate(tree, target);
-  const [here, there] = [await open(from), await open(to)];
-  if (from.mount.storage._id === to.mount.storage._id && supports(here.driver, 'rename')) {
-    try {
-      await ensureFolder(there, signal);
-      await here.driver.rename(here.path, there.path, { overwrite: conflict === 'replace', signal });
-      changes.entryChanged(source, target);
-      return;
-    } catch (error) {
-      if (!needsCopying(error, conflict)) throw named(error, baseName(target));
+    const item = await planItem(operation, request, source, target);
+    if (item === undefined) continue;
+    // Two of one name would end in one place: the later one would replace the earlier.
+    if (items.has(target)) {
+      if (request.skip_existing) continue;
+      throw nameTaken(name);
     }
+    items.set(target, item);
   }
-  const copied = await copyTree(here, found.entry, there, conflict, signal).catch(nameTarget(baseName(target)));
-  changes.entryChanged(target);
-  await removeMoved(here, found.entry, there, copied, signal);
-  changes.entryChanged(source);
+  return [...items.values()];
 }
 
-async function copyOne(operation: Operation, { source, target, found, conflict }: Item): Promise<void> {
-  const { tree, changes, signal } = operation;
-  const from = locate(tree, source);
-  const to = locate(tree, target);
+/** @returns undefined for an entry that is left where it is, because its name is taken. @throws AppError ENTRY_NOT_FOUND | ENTRY_EXISTS */
+async function planItem(
+  { tree, signal }: Operation,
+  request: Placement,
+  source: VirtualPath,
+  target: VirtualPath,
+): Promise<Item | undefined> {
+  const found = await getEntry(tree, source, signal);
+  const from = found.located ?? locate(tree, source);
+  const to = locate(tree, target, from);
+  const item = { source, target, entry: found.entry, from, to };
+  if (request.overwrite) return { ...item, conflict: 'replace' };
+  const conflict = request.merge ? 'keep' : 'refuse';
+  const taken = await findEntry(tree, target, to, signal);
+  if (!taken) return { ...item, conflict };
+  if (request.skip_existing || (request.merge && !taken.isDirectory)) return undefined;
+  if (request.merge && found.entry.isDirectory) return { ...item, conflict };
+  throw nameTaken(baseName(target));
+}
+
+async function moveOne({ changes, signal }: Operation, { source, target, entry, from, to, conflict }: Item): Promise<void> {
+  const [here, there] = [await open(from), await open(to)];
+  try {
+    if (from.mount.storage._id === to.mount.storage._id && supports(here.driver, 'rename')) {
+      try {
+        if (parentPath(source) !== parentPath(target)) await ensureFolder(there, signal);
+        await here.driver.rename(here.path, there.path, { overwrite: conflict === 'replace', signal });
+        return;
+      } catch (error) {
+        if (!needsCopying(error, conflict)) throw error;
+      }
+    }
+    await moveTree(here, entry, there, conflict, signal);
+  } catch (error) {
+    throw named(error, baseName(target));
+  } finally {
+    // Of what failed a part may be there, or gone.
+    changes.entryChanged(source, target);
+  }
+}
+
+async function copyOne({ changes, signal }: Operation, { target, entry, from, to, conflict }: Item): Promise<void> {
   const [here, there] = [await open(from), await open(to)];
   try {
     if (from.mount.storage._id === to.mount.storage._id && supports(here.driver, 'copy') && conflict !== 'keep') {
@@ -179,10 +201,12 @@ async function copyOne(operation: Operation, { source, target, found, conflict }
         await here.driver.copy(here.path, there.path, { overwrite: conflict === 'replace', signal });
         return;
       } catch (error) {
-        if (!needsCopying(error, conflict)) throw named(error, baseName(target));
+        if (!needsCopying(error, conflict)) throw error;
       }
     }
-    await copyTree(here, found.entry, there, conflict, signal).catch(nameTarget(baseName(target)));
+    await copyTree(here, entry, there, conflict, signal);
+  } catch (error) {
+    throw named(error, baseName(target));
   } finally {
     changes.entryChanged(target);
   }
@@ -228,10 +252,6 @@ function requireUnprotected(tree: Tree, actor: Actor, path: VirtualPath, verb: '
     throw new AppError('FAILED_PRECONDITION', `${verb} root folder is not allowed`);
 }
 
-async function requireAbsent(tree: Tree, path: VirtualPath): Promise<void> {
-  if (await entryExists(tree, path)) throw nameTaken(baseName(path));
-}
-
 function nameTaken(name: EntryName | undefined): AppError {
   return new AppError('ENTRY_EXISTS', `file [${name ?? ''}] exists`);
 }
@@ -240,10 +260,6 @@ function nameTaken(name: EntryName | undefined): AppError {
 function named(error: unknown, name: EntryName | undefined): unknown {
   return AppError.is(error, 'ENTRY_EXISTS') ? nameTaken(name) : error;
 }
-
-const nameTarget = (name: EntryName | undefined) => (error: unknown) => {
-  throw named(error, name);
-};
 
 function unsupported(): AppError {
   return new AppError('UNSUPPORTED_OPERATION', 'not implement');

@@ -17,7 +17,8 @@ export function typeOfName(name: string, settings: Settings): number {
   return BY_SETTING.find(([key]) => settings.list(key).has(extension))?.[1] ?? ENTRY_TYPE.unknown;
 }
 
-/** Lower-cased text after the last dot; the whole name when there is no dot. */
+/** Lower-cased text after the last dot; empty when there is no dot. */
 export function extensionOf(name: string): string {
-  return name.slice(name.lastIndexOf('.') + 1).toLowerCase();
+  const dot = name.lastIndexOf('.');
+  return dot === -1 ? '' : name.slice(dot + 1).toLowerCase();
 }

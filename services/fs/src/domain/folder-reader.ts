@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { EntryName, MountPath, VirtualPath } from '../driver-contract/paths.ts';
-import { isWithin } from '../driver-contract/paths.ts';
+import type { EntryName, VirtualPath } from '../driver-contract/paths.ts';
+import { isWithin, parentPath, pathSegments } from '../driver-contract/paths.ts';
 import { type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
@@ -11,41 +11,46 @@ export interface Folder {
   readonly names: readonly EntryName[];
   isDirectory(name: EntryName): boolean;
   /** In the order of the names given; what is gone meanwhile is left out. */
-  entries(names: readonly EntryName[]): Promise<Entry[]>;
+  entries(names: readonly EntryName[], signal: AbortSignal | undefined): Promise<Entry[]>;
 }
 
 /** Reads folders, and keeps what it may keep of them. */
 export interface FolderReader {
   /** @param located.mount whose storage says how to sort and how long to keep. @throws what the driver's `list` throws */
   read(located: Located<Mount>, options: { refresh: boolean; signal: AbortSignal | undefined }): Promise<Folder>;
-  /** Forgets a folder of the tree, and with `below` everything under it. */
-  forget(path: VirtualPath, below: boolean): void;
-  /** Forgets everything that is kept of a storage. */
-  forgetStorage(id: number): void;
+  /**
+   * Entries came, went or got other content at these paths: forgets the folders they are in and what is below them, and further up each
+   * folder that does not show yet on the way to them.
+   */
+  forget(paths: readonly VirtualPath[]): void;
 }
 
 /** All folders together keep at most this many entries (about 200 bytes each). */
 const MAX_KEPT_ENTRIES = 400_000;
 const MS_PER_MINUTE = 60_000;
 
+/** Names under their version, in one order. */
 interface KeptNames {
   readonly version: string;
   readonly folder: Folder;
   readonly order: string;
 }
 
-interface KeptEntries {
-  readonly entries: readonly Entry[];
-  readonly expiresAt: number;
+/** Everything that a driver listed. */
+interface KeptListing {
+  readonly listing: Listing;
+  /** When the listing began, by the clock. */
+  readonly readAt: number;
 }
 
 export function createFolderReader(clock: () => number): FolderReader {
-  const kept = new LRUCache<string, KeptNames | KeptEntries>({
+  const kept = new LRUCache<string, KeptNames | KeptListing>({
     maxSize: MAX_KEPT_ENTRIES,
-    sizeCalculation: (value) => 1 + ('entries' in value ? value.entries.length : value.folder.names.length),
+    sizeCalculation: (value) => 1 + ('listing' in value ? value.listing.count : value.folder.names.length),
   });
-  const loading = new Map<string, Promise<readonly Entry[]>>();
-  let generation = 0;
+  /** Only what nothing made obsolete since it began: nobody else may join the others, and they are not kept. */
+  const loading = new Map<string, Promise<Listing>>();
+  const drivers = numberDrivers();
 
   /** Names under their version: a page of a big folder costs a look at the folder and at the entries of the page. */
   const readNames = async (
@@ -64,28 +69,32 @@ export function createFolderReader(clock: () => number): FolderReader {
     const folder: Folder = {
       names: sortNamesBy(order, fresh.names, (name) => fresh.directories.has(name)),
       isDirectory: (name) => fresh.directories.has(name),
-      entries: (names) => driver.statMany(located.path, names, {}),
+      entries: (names, pageSignal) => driver.statMany(located.path, names, { signal: pageSignal }),
     };
     if (fresh.version !== undefined) kept.set(key, { version: fresh.version, folder, order: orderKey(order) });
     return folder;
   };
 
-  const readEntries = (key: string, located: Located<Mount>, driver: StorageDriver, refresh: boolean): Promise<readonly Entry[]> => {
+  const readListing = (key: string, { mount, path }: Located<Mount>, driver: StorageDriver, refresh: boolean): Promise<Listing> => {
+    const keepMs = mount.definition.config.no_cache ? 0 : mount.storage.cache_expiration * MS_PER_MINUTE;
     const known = kept.get(key);
-    if (!refresh && known && 'entries' in known && known.expiresAt > clock()) return Promise.resolve(known.entries);
+    const readAt = clock();
+    if (!refresh && known && 'listing' in known && readAt - known.readAt < keepMs) return Promise.resolve(known.listing);
     const underWay = loading.get(key);
     if (underWay) return underWay;
-    const startedIn = generation;
-    const load = (async () => {
-      const entries: Entry[] = [];
-      for await (const entry of driver.list(located.path)) entries.push(entry);
-      const minutes = located.mount.definition.config.no_cache ? 0 : located.mount.storage.cache_expiration;
-      // An empty folder is never kept; nor is what was read while something changed.
-      if (minutes > 0 && entries.length > 0 && generation === startedIn)
-        kept.set(key, { entries, expiresAt: clock() + minutes * MS_PER_MINUTE });
-      else kept.delete(key);
-      return entries;
-    })().finally(() => loading.delete(key));
+    // Without the caller's signal: others may join.
+    const load = Array.fromAsync(driver.list(path))
+      .then((entries) => {
+        const listing = createListing(entries);
+        if (loading.get(key) !== load) return listing;
+        // An empty folder is never kept.
+        if (keepMs > 0 && entries.length > 0) kept.set(key, { listing, readAt });
+        else kept.delete(key);
+        return listing;
+      })
+      .finally(() => {
+        if (loading.get(key) === load) loading.delete(key);
+      });
     loading.set(key, load);
     return load;
   };
@@ -94,22 +103,29 @@ export function createFolderReader(clock: () => number): FolderReader {
     async read(located, { refresh, signal }) {
       const driver = await located.mount.driver();
       const order = orderOf(located.mount);
-      const key = keyOf(located);
+      // What is kept belongs to one opened driver: a storage that was opened with other settings may be another folder.
+      const key = `${drivers.numberOf(driver)} ${placeOf(located)}`;
       if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, signal);
-      return folderOf(sortEntries(order, await readEntries(key, located, driver, refresh)));
+      return (await readListing(key, located, driver, refresh)).inOrder(order);
     },
-    forget(path, below) {
-      generation += 1;
-      for (const key of kept.keys()) {
-        const place = key.slice(key.indexOf(' ') + 1) as VirtualPath;
-        if (place === path || (below && isWithin(path, place))) kept.delete(key);
+    forget(paths) {
+      for (const key of loading.keys()) if (paths.some((path) => touches(placeIn(key), path))) loading.delete(key);
+      const obsolete: string[] = [];
+      for (const [key, value] of kept.entries()) {
+        const folder = 'listing' in value ? value.listing : value.folder;
+        if (paths.some((path) => touches(placeIn(key), path, folder))) obsolete.push(key);
       }
-    },
-    forgetStorage(id) {
-      generation += 1;
-      for (const key of kept.keys()) if (key.startsWith(`${id} `)) kept.delete(key);
+      for (const key of obsolete) kept.delete(key);
     },
   };
+}
+
+/** Whether a change at `path` makes what is known of the folder at `place` obsolete. @param folder undefined: not known yet */
+function touches(place: VirtualPath, path: VirtualPath, folder?: Pick<Folder, 'isDirectory'>): boolean {
+  if (isWithin(path, place) || place === parentPath(path)) return true;
+  if (!isWithin(place, path)) return false;
+  const next = pathSegments(path)[pathSegments(place).length];
+  return folder === undefined || next === undefined || !folder.isDirectory(next);
 }
 
 type NamesDriver = StorageDriver & Required<Pick<StorageDriver, 'listNames' | 'statMany'>>;
@@ -118,12 +134,30 @@ function hasNames(driver: StorageDriver): driver is NamesDriver {
   return supports(driver, 'listNames') && supports(driver, 'statMany');
 }
 
-function folderOf(entries: readonly Entry[]): Folder {
+/** The entries of a folder; sorted once for an order that is asked for again and again. */
+interface Listing {
+  readonly count: number;
+  isDirectory(name: EntryName): boolean;
+  inOrder(order: EntryOrder): Folder;
+}
+
+function createListing(entries: readonly Entry[]): Listing {
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
+  const isDirectory = (name: EntryName) => byName.get(name)?.isDirectory ?? false;
+  let last: { order: string; folder: Folder } | undefined;
   return {
-    names: entries.map((entry) => entry.name),
-    isDirectory: (name) => byName.get(name)?.isDirectory ?? false,
-    entries: async (names) => names.flatMap((name) => byName.get(name) ?? []),
+    count: entries.length,
+    isDirectory,
+    inOrder(order) {
+      if (last?.order === orderKey(order)) return last.folder;
+      const folder: Folder = {
+        names: sortEntries(order, entries).map((entry) => entry.name),
+        isDirectory,
+        entries: async (names) => names.flatMap((name) => byName.get(name) ?? []),
+      };
+      last = { order: orderKey(order), folder };
+      return folder;
+    },
   };
 }
 
@@ -141,9 +175,27 @@ function orderKey(order: EntryOrder): string {
   return `${order.by} ${order.isDescending} ${order.folders}`;
 }
 
-/** The storage and the place in the whole tree. */
-function keyOf(located: { mount: Mount; mountedAt: VirtualPath; path: MountPath }): string {
-  const { mount, mountedAt, path } = located;
-  const place = path === '/' ? mountedAt : mountedAt === '/' ? path : mountedAt + path;
-  return `${mount.storage._id} ${place}`;
+/** Gives each driver a number of its own without holding on to it. */
+function numberDrivers(): { numberOf(driver: StorageDriver): number } {
+  const numbers = new WeakMap<StorageDriver, number>();
+  let last = 0;
+  return {
+    numberOf(driver) {
+      const known = numbers.get(driver);
+      if (known !== undefined) return known;
+      last += 1;
+      numbers.set(driver, last);
+      return last;
+    },
+  };
+}
+
+/** The folder's place in the whole tree. */
+function placeOf({ mountedAt, path }: Located<Mount>): string {
+  if (path === '/') return mountedAt;
+  return mountedAt === '/' ? path : mountedAt + path;
+}
+
+function placeIn(key: string): VirtualPath {
+  return key.slice(key.indexOf(' ') + 1) as VirtualPath;
 }

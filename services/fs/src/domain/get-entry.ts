@@ -19,12 +19,8 @@ const ZERO_TIME = new Date('0001-01-01T00:00:00Z');
 
 /** Finds what is at a path. A folder that mounts make comes before what its storage may have there. @throws AppError ENTRY_NOT_FOUND | MOUNT_NOT_FOUND */
 export async function getEntry(tree: Tree, path: VirtualPath, signal?: AbortSignal): Promise<Found> {
-  const virtual = tree.table.findVirtualFolder(path);
-  if (virtual) return { entry: virtualEntry(virtual), located: tree.table.locate(path) };
-  if (path === '/') {
-    const located = tree.table.locate(path);
-    return { entry: virtualEntry({ name: ROOT_NAME, modifiedAt: located?.mount.storage.modified ?? ZERO_TIME }), located };
-  }
+  const virtual = mountedEntry(tree, path);
+  if (virtual) return virtual;
   const located = locate(tree, path);
   const driver = await located.mount.driver();
   try {
@@ -36,14 +32,31 @@ export async function getEntry(tree: Tree, path: VirtualPath, signal?: AbortSign
   }
 }
 
-/** Whether something is at a path. @throws what getEntry() throws, but for ENTRY_NOT_FOUND */
-export async function entryExists(tree: Tree, path: VirtualPath): Promise<Found | undefined> {
+/** The same in a storage that was chosen before; undefined when nothing is there. */
+export async function findEntry(
+  tree: Tree,
+  path: VirtualPath,
+  located: Located<Mount>,
+  signal: AbortSignal | undefined,
+): Promise<Entry | undefined> {
+  const virtual = mountedEntry(tree, path);
+  if (virtual) return virtual.entry;
+  const driver = await located.mount.driver();
   try {
-    return await getEntry(tree, path);
+    return await driver.stat(located.path, { signal });
   } catch (error) {
-    if (AppError.is(error, 'ENTRY_NOT_FOUND')) return undefined;
+    if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return undefined;
     throw error;
   }
+}
+
+/** The root, or a folder that mounts make. */
+function mountedEntry(tree: Tree, path: VirtualPath): Found | undefined {
+  const virtual = tree.table.findVirtualFolder(path);
+  if (!virtual && path !== '/') return undefined;
+  const located = tree.table.locate(path);
+  const root = { name: ROOT_NAME, modifiedAt: located?.mount.storage.modified ?? ZERO_TIME };
+  return { entry: virtualEntry(virtual ?? root), located };
 }
 
 /** Files beside `name` that begin with its stem (the name without its last extension), as far as `actor` may see them. */
@@ -64,5 +77,5 @@ export async function relatedEntries(
   const isRelated = (other: EntryName) =>
     other.startsWith(stem) && other !== name && (!isVisible || isVisible(other, folder.isDirectory(other)));
   const names = folder.names.filter(isRelated);
-  return names.length === 0 ? [] : folder.entries(names);
+  return names.length === 0 ? [] : folder.entries(names, signal);
 }

@@ -5,7 +5,7 @@ import type { Tree } from './tree.ts';
 
 /** Whether links to a file must carry a signature. */
 export function needsSign(tree: Tree, mount: Mount, path: VirtualPath): boolean {
-  return tree.settings.isOn('sign_all') || mount.storage.enable_sign || tree.rules.isPasswordProtected(path);
+  return tree.settings.isOn('sign_all') || mount.storage.enable_sign || tree.rules.isRestricted(path);
 }
 
 /** The signature of a link to a file; empty when none is needed. */

@@ -42,8 +42,9 @@ export async function listEntries(
   options: { page: Page; refresh: boolean; onlyFolders?: boolean; signal?: AbortSignal },
 ): Promise<Listing> {
   const isVisible = tree.rules.listingFilter(actor, path);
-  const virtual = tree.table.virtualFolders(path).filter((folder) => !isVisible || isVisible(folder.name, true));
-  const read = await readFolder(tree, reader, path, options, virtual.length > 0);
+  const mounted = tree.table.virtualFolders(path);
+  const virtual = isVisible ? mounted.filter((folder) => isVisible(folder.name, true)) : mounted;
+  const read = await readFolder(tree, reader, path, options, mounted.length > 0);
   const folder = read?.folder;
 
   let names = folder?.names ?? [];
@@ -52,7 +53,7 @@ export async function listEntries(
       const isDirectory = folder.isDirectory(name);
       return (isDirectory || !options.onlyFolders) && (!isVisible || isVisible(name, isDirectory));
     });
-  const own = virtual.length > 0 ? new Set<EntryName>(folder?.names) : undefined;
+  const own = virtual.length > 0 ? new Set<EntryName>(names) : undefined;
   const added = own ? virtual.filter((each) => !own.has(each.name)) : [];
 
   const total = names.length + added.length;
@@ -61,7 +62,7 @@ export async function listEntries(
   const end = perPage === 0 ? total : Math.min(start + perPage, total);
   const isWhole = start === 0 && end >= names.length;
   const wanted = isWhole ? names : names.slice(start, end);
-  const entries = folder && wanted.length > 0 ? await folder.entries(wanted) : [];
+  const entries = folder && wanted.length > 0 ? await folder.entries(wanted, options.signal) : [];
   const tail = added.slice(Math.max(0, start - names.length), Math.max(0, end - names.length));
   return {
     entries: tail.length === 0 ? entries : [...entries, ...tail.map((each) => virtualEntry(each))],

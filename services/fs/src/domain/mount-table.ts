@@ -1,6 +1,7 @@
 import type { StorageRecord } from '@wharf/models';
 import {
   baseName,
+  compareNames,
   type EntryName,
   isWithin,
   type MountPath,
@@ -26,9 +27,13 @@ export interface Located<Mount> {
 
 /** Which storage covers which path. Immutable: another configuration is another table. */
 export interface MountTable<Mount> {
-  /** The storage with the longest mount path that covers `path`, by whole segments; of several at one place each in turn. */
-  locate(path: VirtualPath): Located<Mount> | undefined;
-  /** Folders directly below `directory` that mounts make, in the order of the storages. */
+  /**
+   * The storage with the longest mount path that covers `path`, by whole segments; of several at one place each in turn.
+   *
+   * @param beside what the same operation located before: it stays with that storage where both are mounted at one place.
+   */
+  locate(path: VirtualPath, beside?: Located<Mount>): Located<Mount> | undefined;
+  /** Folders directly below `directory` that mounts make, by `order` and mount path of their storages. */
   virtualFolders(directory: VirtualPath): readonly VirtualFolder[];
   /** The folder that a mount makes at exactly this path. */
   findVirtualFolder(path: VirtualPath): VirtualFolder | undefined;
@@ -43,11 +48,15 @@ function actualMountPath(mountPath: string): VirtualPath {
   return parseVirtualPath(at === -1 ? mountPath : mountPath.slice(0, at));
 }
 
-/** @param storages enabled ones in their order. @param mountOf what locate() answers for a storage. */
+function byOrder(left: StorageRecord, right: StorageRecord): number {
+  return left.order - right.order || compareNames(left.mount_path, right.mount_path);
+}
+
+/** @param storages enabled ones in any order. @param mountOf what locate() answers for a storage. */
 export function createMountTable<Mount>(storages: readonly StorageRecord[], mountOf: (storage: StorageRecord) => Mount): MountTable<Mount> {
   const places = new Map<string, { mounts: Mount[]; turn: number }>();
   const folders = new Map<string, Map<EntryName, VirtualFolder>>();
-  for (const storage of storages) {
+  for (const storage of storages.toSorted(byOrder)) {
     const place = actualMountPath(storage.mount_path);
     const known = places.get(place);
     if (known) known.mounts.push(mountOf(storage));
@@ -63,10 +72,11 @@ export function createMountTable<Mount>(storages: readonly StorageRecord[], moun
   }
 
   return {
-    locate(path) {
+    locate(path, beside) {
       for (let at = path; ; at = parentPath(at)) {
         const place = places.get(at);
         if (place) {
+          if (beside?.mountedAt === at) return { ...beside, path: relativeTo(at, path) };
           const mount = place.mounts[place.turn % place.mounts.length];
           place.turn = (place.turn + 1) % place.mounts.length;
           if (mount !== undefined) return { mount, mountedAt: at, path: relativeTo(at, path) };

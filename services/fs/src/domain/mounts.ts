@@ -3,9 +3,15 @@ import type { StorageRecord } from '@wharf/models';
 import type { DriverDefinition } from '../driver-contract/define-driver.ts';
 import type { DriverRegistry } from '../driver-contract/driver-registry.ts';
 import type { StorageDriver } from '../driver-contract/storage-driver.ts';
+import { withDeadline } from '../driver-contract/with-deadline.ts';
 
 /** The status of a storage that works. */
 const WORKING = 'work';
+/** The status of a storage that an admin switched off. */
+const DISABLED = 'disabled';
+
+/** What a storage may take for each call, in milliseconds: one that hangs holds nobody for longer. */
+const DEADLINES = { callMs: 30_000, stallMs: 60_000, treeMs: 3_600_000 } as const;
 
 /** The longest that opening a storage may take, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000;
@@ -25,8 +31,8 @@ export interface Mount {
 export interface Mounts {
   /** Takes a configuration over: what did not change stays open. Answers the mount of each enabled storage. */
   apply(storages: readonly StorageRecord[]): Map<number, Mount>;
-  /** Opens a storage afresh and answers its status, or undefined when it is not enabled. */
-  reopen(id: number): Promise<string | undefined>;
+  /** Opens a storage afresh and answers its status: `work`, `disabled`, why it failed, or empty when there is no such storage. */
+  reopen(id: number): Promise<string>;
   /** The `addition` of a storage as its driver keeps it; undefined when the driver cannot read it. */
   normalisedAddition(id: number): string | undefined;
   /** Opens what is not open yet. */
@@ -47,30 +53,43 @@ export interface MountsOptions {
 
 interface Connection extends Mount {
   storage: StorageRecord;
-  readonly addition: string;
-  readonly open: () => Promise<StorageDriver>;
-  readonly close: () => Promise<void>;
+  /** Undefined when what is stored cannot be read. */
+  readonly addition: string | undefined;
+  /** Whether anybody asked for the driver, with whatever outcome. */
   readonly isUsed: () => boolean;
+  open(): Promise<StorageDriver>;
+  /** Lets go of the driver and opens another. Calls that run on the old one end with an error. */
+  reopen(): Promise<StorageDriver>;
+  close(): Promise<void>;
 }
 
 export function createMounts(options: MountsOptions): Mounts {
   const connections = new Map<number, Connection>();
+  /** Why a stored storage is not mounted. */
+  const absent = new Map<number, string>();
+  let isClosed = false;
 
+  const unsealed = (storage: StorageRecord): string | undefined => {
+    try {
+      return options.unseal(storage.addition);
+    } catch (error) {
+      options.onError(error, storage);
+      return undefined;
+    }
+  };
   const connectionOf = (storage: StorageRecord): Connection | undefined => {
     const definition = options.registry.findDriver(storage.driver);
-    if (!definition) return undefined;
-    const addition = options.unseal(storage.addition);
+    if (storage.disabled || !definition) {
+      absent.set(storage._id, storage.disabled ? DISABLED : `no driver named: ${storage.driver}`);
+      return undefined;
+    }
+    const addition = unsealed(storage);
     const known = connections.get(storage._id);
     if (known && known.definition === definition && known.addition === addition) {
       known.storage = storage;
       return known;
     }
     return createConnection(storage, definition, addition, options);
-  };
-  /** The connection that took the place of this one when the storage was opened afresh; itself when its configuration has changed since. */
-  const openedAfresh = (connection: Connection): Connection => {
-    const now = connections.get(connection.storage._id);
-    return now && now.definition === connection.definition && now.addition === connection.addition ? now : connection;
   };
   const replace = (id: number, next: Connection | undefined) => {
     const old = connections.get(id);
@@ -82,29 +101,28 @@ export function createMounts(options: MountsOptions): Mounts {
 
   return {
     apply(storages) {
-      const enabled = storages.filter((storage) => !storage.disabled);
-      const wanted = new Map(enabled.map((storage) => [storage._id, connectionOf(storage)]));
-      for (const id of [...connections.keys()]) if (!wanted.get(id)) replace(id, undefined);
       const mounts = new Map<number, Mount>();
+      if (isClosed) return mounts;
+      absent.clear();
+      const wanted = new Map(storages.map((storage) => [storage._id, connectionOf(storage)]));
+      for (const id of [...connections.keys()]) if (!wanted.get(id)) replace(id, undefined);
       for (const [id, connection] of wanted) {
         if (!connection) continue;
         replace(id, connection);
         // The record is copied: a request goes on with the configuration it began with.
-        const { storage, definition } = connection;
-        mounts.set(id, { storage, definition, driver: () => openedAfresh(connection).driver() });
+        mounts.set(id, { storage: connection.storage, definition: connection.definition, driver: connection.driver });
       }
       return mounts;
     },
     async reopen(id) {
-      const known = connections.get(id);
-      if (!known) return undefined;
-      const connection = known.isUsed() ? createConnection(known.storage, known.definition, known.addition, options) : known;
-      replace(id, connection);
-      return connection.open().then(() => WORKING, statusOf);
+      const connection = connections.get(id);
+      if (!connection) return absent.get(id) ?? '';
+      const opening = connection.isUsed() ? connection.reopen() : connection.open();
+      return opening.then(() => WORKING, statusOf);
     },
     normalisedAddition(id) {
       const connection = connections.get(id);
-      if (!connection) return undefined;
+      if (connection?.addition === undefined) return undefined;
       try {
         return connection.definition.normaliseAddition(connection.addition);
       } catch {
@@ -115,6 +133,7 @@ export function createMounts(options: MountsOptions): Mounts {
       await Promise.allSettled([...connections.values()].map((connection) => connection.open()));
     },
     async close() {
+      isClosed = true;
       const all = [...connections.values()];
       connections.clear();
       await Promise.allSettled(all.map((connection) => connection.close()));
@@ -122,58 +141,86 @@ export function createMounts(options: MountsOptions): Mounts {
   };
 }
 
-function createConnection(storage: StorageRecord, definition: DriverDefinition, addition: string, options: MountsOptions): Connection {
+function createConnection(
+  storage: StorageRecord,
+  definition: DriverDefinition,
+  addition: string | undefined,
+  options: MountsOptions,
+): Connection {
   let opening: Promise<StorageDriver> | undefined;
   let failure: { error: unknown; retryAt: number; waitMs: number } | undefined;
   let isClosed = false;
 
-  const start = async (): Promise<StorageDriver> => {
+  const report = (status: string) => {
+    if (connection.storage.status !== status) options.onStatus(connection.storage, status);
+  };
+  const start = async (isWanted: () => boolean): Promise<StorageDriver> => {
     try {
       const driver = await openInTime(definition, addition);
-      if (isClosed) {
+      if (!isWanted()) {
         await driver.close();
-        throw new AppError('STORAGE_UNAVAILABLE', 'the storage was closed');
+        throw closedError();
       }
       failure = undefined;
-      if (connection.storage.status !== WORKING) options.onStatus(connection.storage, WORKING);
+      report(WORKING);
       return driver;
     } catch (error) {
-      const waitMs = failure ? Math.min(failure.waitMs * 2, MAX_RETRY_MS) : FIRST_RETRY_MS;
-      failure = { error, waitMs, retryAt: options.clock() + waitMs };
-      opening = undefined;
       options.onError(error, connection.storage);
-      if (!isClosed && connection.storage.status !== statusOf(error)) options.onStatus(connection.storage, statusOf(error));
+      if (isWanted()) {
+        const waitMs = failure ? Math.min(failure.waitMs * 2, MAX_RETRY_MS) : FIRST_RETRY_MS;
+        failure = { error, waitMs, retryAt: options.clock() + waitMs };
+        opening = undefined;
+        report(statusOf(error));
+      }
       throw error;
     }
   };
-  const open = (): Promise<StorageDriver> => {
-    opening ??= start();
-    return opening;
+  /** Closes what is open. What is being opened closes itself. */
+  const letGo = async () => {
+    const old = opening;
+    opening = undefined;
+    const driver = await old?.catch(() => undefined);
+    await driver?.close();
   };
   const connection: Connection = {
     storage,
     definition,
     addition,
-    open,
     isUsed: () => opening !== undefined || failure !== undefined,
+    open() {
+      if (opening) return opening;
+      const attempt = start(() => opening === attempt);
+      opening = attempt;
+      return attempt;
+    },
+    reopen() {
+      letGo().catch((error) => options.onError(error, connection.storage));
+      failure = undefined;
+      return connection.open();
+    },
     async driver() {
+      if (isClosed) throw notStarted(closedError());
       if (!opening && failure && options.clock() < failure.retryAt) throw notStarted(failure.error);
       try {
-        return await open();
+        return await connection.open();
       } catch (error) {
         throw notStarted(error);
       }
     },
-    async close() {
+    close() {
       isClosed = true;
-      const driver = await opening?.catch(() => undefined);
-      await driver?.close();
+      return letGo();
     },
   };
   return connection;
 }
 
-async function openInTime(definition: DriverDefinition, addition: string): Promise<StorageDriver> {
+function closedError(): AppError {
+  return new AppError('STORAGE_UNAVAILABLE', 'closed');
+}
+
+async function openInTime(definition: DriverDefinition, addition: string | undefined): Promise<StorageDriver> {
+  if (addition === undefined) throw new AppError('CONTENT_CORRUPT', 'the stored settings of the storage cannot be read');
   const late = new AppError('DEADLINE_EXCEEDED', 'the storage did not answer in time');
   const abort = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -184,13 +231,10 @@ async function openInTime(definition: DriverDefinition, addition: string): Promi
     }, OPEN_TIMEOUT_MS);
   });
   const opening = definition.open(addition, { signal: abort.signal });
-  // A driver that opens after all has nobody left who would close it.
-  opening.then(
-    (driver) => (abort.signal.aborted ? driver.close() : undefined),
-    () => undefined,
-  );
+  // A driver that opens after all has nobody left who would close it, nor who would hear that closing failed.
+  opening.then((driver) => (abort.signal.aborted ? driver.close() : undefined)).catch(() => undefined);
   try {
-    return await Promise.race([opening, limit]);
+    return withDeadline(await Promise.race([opening, limit]), DEADLINES);
   } finally {
     clearTimeout(timer);
   }

@@ -1,13 +1,16 @@
 import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
 import { RE2JS } from 're2js';
-import { baseName, isWithin, parentPath, type VirtualPath } from '../driver-contract/paths.ts';
+import { baseName, isWithin, parentPath, VIRTUAL_ROOT, type VirtualPath } from '../driver-contract/paths.ts';
 import { type Actor, denied, hasPermission, isAdmin, PERMISSION } from './permissions.ts';
 
 /** A rule with its patterns compiled. Exactly one rule applies to a path: the nearest, whatever stands further up. */
 interface Rule extends RuleRecord {
   readonly hidePatterns: readonly RE2JS[];
 }
+
+/** What an operation does with an entry: look at it, change or remove it, or make it. */
+type EntryChange = 'read' | 'write' | 'create';
 
 /** What the path rules say about who may see and change what. */
 export interface RuleBook {
@@ -20,17 +23,21 @@ export interface RuleBook {
   /** Whether the rule's list of writers lets him change things at this path. */
   canWrite(actor: Actor, path: VirtualPath): boolean;
   /**
-   * For an operation on an entry itself (rename, move, copy, remove): its own rule, and every rule below it, must let him.
+   * For an operation on an entry itself (rename, move, copy, remove): its own rule, and every rule below it, must let him. A place where
+   * an entry is to be made is not asked for its password: making one shows nothing.
    * @throws AppError PERMISSION_DENIED
    */
-  requireEntry(actor: Actor, path: VirtualPath, change: 'read' | 'write'): void;
+  requireEntry(actor: Actor, path: VirtualPath, change: EntryChange): void;
   /** A filter for the names of a folder's entries; undefined when nothing is left out. */
   listingFilter(actor: Actor, directory: VirtualPath): ((name: string, isDirectory: boolean) => boolean) | undefined;
   readme(path: VirtualPath): string;
   header(path: VirtualPath): string;
-  /** Whether a password guards the path, so that links into it must be signed. */
-  isPasswordProtected(path: VirtualPath): boolean;
+  /** Whether not everybody may see the path (password, readers, hidden), so that links to it must be signed. */
+  isRestricted(path: VirtualPath): boolean;
 }
+
+/** Somebody who has no permission and is on no list. */
+const NOBODY: Actor = { id: -1, role: 0, permission: 0, basePath: VIRTUAL_ROOT };
 
 export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
   const rules = new Map<string, Rule>(records.map((record) => [record.path, { ...record, hidePatterns: compileHide(record.hide) }]));
@@ -76,8 +83,10 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     const rule = nearest(directory);
     return rule?.write === true && covers(rule, directory, rule.w_sub);
   };
-  const mayTouch = (actor: Actor, path: VirtualPath, change: 'read' | 'write') =>
-    canAccess(actor, path, '') && (change === 'read' || canWrite(actor, path));
+  const mayTouch = (actor: Actor, path: VirtualPath, change: EntryChange) => {
+    const isSeen = change === 'create' ? !isHidden(actor, path) && canRead(actor, path) : canAccess(actor, path, '');
+    return isSeen && (change === 'read' || canWrite(actor, path));
+  };
 
   return {
     requireAccess(actor, path, password) {
@@ -117,7 +126,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
       const rule = nearest(path);
       return rule && covers(rule, path, rule.header_sub) ? rule.header : '';
     },
-    isPasswordProtected: isGuarded,
+    isRestricted: (path) => isGuarded(path) || isHidden(NOBODY, path) || !canRead(NOBODY, path),
   };
 }
 

@@ -25,9 +25,9 @@ export function resolvePath(actor: Actor, raw: string): VirtualPath {
   return joinPath(actor.basePath, request);
 }
 
-/** The storage that covers a path. @throws AppError MOUNT_NOT_FOUND */
-export function locate(tree: Tree, path: VirtualPath): Located<Mount> {
-  const located = tree.table.locate(path);
+/** The storage that covers a path, the one of `beside` where both are mounted at one place. @throws AppError MOUNT_NOT_FOUND */
+export function locate(tree: Tree, path: VirtualPath, beside?: Located<Mount>): Located<Mount> {
+  const located = tree.table.locate(path, beside);
   if (located) return located;
   const hint = path === '/' && tree.table.isEmpty ? 'please add a storage first' : `rawPath: ${path}`;
   throw new AppError('MOUNT_NOT_FOUND', `failed get storage: storage not found; ${hint}`);

@@ -1,7 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath, type VirtualPath } from '../driver-contract/paths.ts';
-import { type Entry, type Hashes, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
+import { type Entry, type Hashes, supports } from '../driver-contract/storage-driver.ts';
 import { type Operation, requireCreation } from './entry-operations.ts';
+import { findEntry } from './get-entry.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
 import { locate, resolvePath } from './tree.ts';
@@ -38,7 +39,7 @@ export async function beginUpload({ tree, actor, changes, signal }: Operation, r
   const name = baseName(path);
   if (name === undefined || /[/\\]$/.test(request.path)) throw new AppError('INVALID_ARGUMENT', 'File-Path must name a file');
   requireCreation(tree, actor, parentPath(path));
-  tree.rules.requireEntry(actor, path, 'write');
+  tree.rules.requireEntry(actor, path, 'create');
   if (tree.settings.isOn('ignore_system_files') && (SYSTEM_FILES.has(name) || name.startsWith('._')))
     throw new AppError('PERMISSION_DENIED', 'system file upload ignored');
   if (tree.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
@@ -46,7 +47,8 @@ export async function beginUpload({ tree, actor, changes, signal }: Operation, r
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
     throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
-  if (!request.overwrite) await requireAbsent(driver, located);
+  // Refused early; the driver decides atomically when the content is there.
+  if (!request.overwrite && (await findEntry(tree, path, located, signal))) throw new AppError('ENTRY_EXISTS', 'file exists');
   return {
     path,
     located,
@@ -57,15 +59,4 @@ export async function beginUpload({ tree, actor, changes, signal }: Operation, r
       return entry;
     },
   };
-}
-
-/** Refuses early; the driver decides atomically when the content is there. */
-async function requireAbsent(driver: StorageDriver, { path }: Located<Mount>): Promise<void> {
-  try {
-    await driver.stat(path);
-  } catch (error) {
-    if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return;
-    throw error;
-  }
-  throw new AppError('ENTRY_EXISTS', 'file exists');
 }

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { canProxy, downProxyUrl, encodePath, needsSign, proxyUrl, shouldProxy, signOf } from './links.ts';
+import { openTree, vpath } from './testing/memory-tree.ts';
+import { createTestDriver } from './testing/test-drivers.ts';
+import { locate } from './tree.ts';
+
+it.each([
+  ['/a b/c', '/a%20b/c'],
+  ["/!'()*", '/%21%27%28%29%2A'],
+  ['/$&+=:@', '/$&+=:@'],
+  ['/a,;?#[]%', '/a%2C%3B%3F%23%5B%5D%25'],
+  ['/-_.~', '/-_.~'],
+  ['/é日😀', '/%C3%A9%E6%97%A5%F0%9F%98%80'],
+  ['/', '/'],
+])('%s is written %s', (path, encoded) => {
+  expect(encodePath(path)).toBe(encoded);
+  expect(decodeURIComponent(encoded)).toBe(path);
+});
+
+const unsigned = { sign_all: 'false' };
+
+describe('links are signed', () => {
+  const signs = async (options: Parameters<typeof openTree>[0], path = '/a/f.txt') => {
+    const { tree } = await openTree(options);
+    const { mount } = locate(tree, vpath(path));
+    expect(signOf(tree, mount, vpath(path)) !== '').toBe(needsSign(tree, mount, vpath(path)));
+    return needsSign(tree, mount, vpath(path));
+  };
+
+  it.each<[string, boolean, Parameters<typeof openTree>[0]]>([
+    ['when all are', true, {}],
+    ['else not', false, { settings: unsigned }],
+    ['where the storage says so', true, { settings: unsigned, storages: [{ enable_sign: true }] }],
+    ['where a password guards the file', true, { settings: unsigned, rules: [{ path: '/a', password: 'x', p_sub: true }] }],
+    ['not where the password is for the folder alone', false, { settings: unsigned, rules: [{ path: '/a', password: 'x' }] }],
+    ['where only some may read', true, { settings: unsigned, rules: [{ path: '/a', read_users: [3], read_users_sub: true }] }],
+    ['where the file is hidden', true, { settings: unsigned, rules: [{ path: '/a', hide: '^f' }] }],
+    ['where a folder on the way is hidden', true, { settings: unsigned, rules: [{ path: '/', hide: '^a$' }] }],
+  ])('%s', async (_when, isSigned, options) => {
+    expect(await signs(options)).toBe(isSigned);
+  });
+});
+
+it('a storage that could redirect is proxied only where it, or the type of the file, says so', async () => {
+  const direct = createTestDriver('Direct', [], { only_proxy: false });
+  const { tree } = await openTree({
+    drivers: [direct.definition],
+    storages: [
+      { mount_path: '/d', driver: 'Direct' },
+      { mount_path: '/web', driver: 'Direct', web_proxy: true },
+      { mount_path: '/policy', driver: 'Direct', webdav_policy: 'use_proxy_url' },
+      { mount_path: '/must' },
+    ],
+  });
+  const proxied = (mountPath: string, name: string) => {
+    const { mount } = locate(tree, vpath(mountPath));
+    return [shouldProxy(tree, mount, name), canProxy(tree, mount, name)];
+  };
+  expect(proxied('/d', 'a.bin')).toEqual([false, false]);
+  expect(proxied('/d', 'a.TXT')).toEqual([false, true]);
+  expect(proxied('/d', 'a.m3u8')).toEqual([true, true]);
+  expect(proxied('/web', 'a.bin')).toEqual([true, true]);
+  expect(proxied('/policy', 'a.bin')).toEqual([false, true]);
+  expect(proxied('/must', 'a.bin')).toEqual([true, true]);
+});
+
+it('the address of a download proxy is its first line, with a signature unless the storage wants none', async () => {
+  const { tree } = await openTree({
+    storages: [
+      { mount_path: '/p', down_proxy_url: ' https://cdn.example/x \nhttps://other.example' },
+      { mount_path: '/q', down_proxy_url: 'https://cdn.example', disable_proxy_sign: true },
+      { mount_path: '/r', down_proxy_url: '\nhttps://other.example' },
+    ],
+    settings: unsigned,
+  });
+  const url = (path: string) => downProxyUrl(tree, locate(tree, vpath(path)).mount, vpath(path));
+  const sign = encodeURIComponent(tree.signer.sign('/p/a b', 0));
+  expect(url('/p/a b')).toBe(`https://cdn.example/x/p/a%20b?sign=${sign}`);
+  expect(url('/q/f')).toBe('https://cdn.example/q/f');
+  expect(url('/r/f')).toBeUndefined();
+});
+
+it('our own address carries a signature only where one is needed', async () => {
+  const signed = await openTree({});
+  const open = await openTree({ settings: unsigned });
+  const path = vpath('/a b');
+  const url = ({ tree }: typeof signed) => proxyUrl(tree, locate(tree, path).mount, path, 'https://files.example');
+  expect(url(open)).toBe('https://files.example/p/a%20b');
+  expect(url(signed)).toBe(`https://files.example/p/a%20b?sign=${encodeURIComponent(signed.tree.signer.sign('/a b', 0))}`);
+});

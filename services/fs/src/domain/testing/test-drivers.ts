@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { stringItem } from '../../driver-contract/config-items.ts';
+import { type DriverConfig, type DriverDefinition, defineDriver } from '../../driver-contract/define-driver.ts';
+import type { OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { MemoryDriver } from '../../drivers/memory/driver.ts';
+
+/** A memory storage under its own name, which the test can look into, and from which operations can be taken. */
+export interface TestDriver {
+  readonly definition: DriverDefinition;
+  /** What is stored; the same through every opening of one `store` text. */
+  storeOf(name?: string): MemoryDriver;
+  /** How often a folder was listed. */
+  listings(): number;
+  /** Waited for before each listing goes on. */
+  holdListings(gate: Promise<void>): void;
+  /** How opening goes; resolves by default. */
+  onOpen(run: (addition: string) => Promise<void>): void;
+  /** Drivers opened, and of those closed. */
+  counts(): { opened: number; closed: number };
+}
+
+/**
+ * @param without operations that the driver lacks.
+ * @param options what differs from: sorted by us, always proxied, listings cached.
+ */
+export function createTestDriver(
+  name: string,
+  without: readonly OptionalOperation[] = [],
+  options: Partial<DriverConfig> = {},
+): TestDriver {
+  const stores = new Map<string, MemoryDriver>();
+  let listings = 0;
+  let opened = 0;
+  let closed = 0;
+  let gate: Promise<void> = Promise.resolve();
+  let open: (addition: string) => Promise<void> = async () => {};
+  const storeOf = (store = ''): MemoryDriver => {
+    const known = stores.get(store) ?? new MemoryDriver();
+    stores.set(store, known);
+    return known;
+  };
+  const wrap = (store: MemoryDriver): StorageDriver => {
+    const driver: StorageDriver = {
+      traits: store.traits,
+      stat: (path, call) => store.stat(path, call),
+      async *list(path, call) {
+        listings += 1;
+        const entries = await Array.fromAsync(store.list(path, call));
+        await gate;
+        yield* entries;
+      },
+      read: (path, range, call) => store.read(path, range, call),
+      write: (path, content, call) => store.write(path, content, call),
+      makeDirectory: (path, call) => store.makeDirectory(path, call),
+      remove: (path, call) => store.remove(path, call),
+      rename: (from, to, call) => store.rename(from, to, call),
+      copy: (from, to, call) => store.copy(from, to, call),
+      listNames: (path, version, call) => store.listNames(path, version, call),
+      statMany: (path, names, call) => store.statMany(path, names, call),
+      close: async () => {
+        closed += 1;
+      },
+    };
+    for (const operation of without) delete driver[operation];
+    return driver;
+  };
+  return {
+    definition: defineDriver({
+      name,
+      label: name,
+      internal: true,
+      config: { local_sort: true, only_proxy: true, ...options },
+      configSchema: z.object({ store: stringItem() }),
+      open: async (config) => {
+        await open(config.store);
+        opened += 1;
+        return wrap(storeOf(config.store));
+      },
+    }),
+    storeOf,
+    listings: () => listings,
+    holdListings(next) {
+      gate = next;
+    },
+    onOpen(run) {
+      open = run;
+    },
+    counts: () => ({ opened, closed }),
+  };
+}
