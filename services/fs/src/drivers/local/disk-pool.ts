@@ -19,6 +19,7 @@ type Values<Op extends keyof DiskOperations> = DiskOperations[Op] extends (signa
 type Result<Op extends keyof DiskOperations> = Awaited<ReturnType<DiskOperations[Op]>>;
 
 interface Call {
+  readonly operation: keyof DiskOperations;
   readonly startedAt: number;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: AppError) => void;
@@ -34,6 +35,18 @@ interface Lane {
 
 /** A worker with calls that gave no answer for this long waits for its disk: further calls go to another. */
 const STUCK_AFTER_MS = 50;
+/** These may take long while their thread goes on with others. */
+const WAITS_FOR_SYNC: ReadonlySet<keyof DiskOperations> = new Set([
+  'addUp',
+  'beginWrite',
+  'copy',
+  'discard',
+  'makeDirectory',
+  'publish',
+  'remove',
+  'rename',
+  'sweep',
+]);
 const MAX_LANES = 4;
 const IDLE_AFTER_MS = 60_000;
 
@@ -74,7 +87,7 @@ export class DiskPool {
     const lane = this.#pickLane();
     const id = this.#nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const call: Call = { startedAt: performance.now(), resolve, reject, giveUp: undefined };
+    const call: Call = { operation, startedAt: performance.now(), resolve, reject, giveUp: undefined };
     if (lane.calls.size === 0) lane.worker.ref();
     lane.calls.set(id, call);
     lane.worker.postMessage({ id, operation, values } satisfies DiskRequest);
@@ -157,8 +170,10 @@ export class DiskPool {
   }
 }
 
-/** No answer to anything for a while, with calls waiting. A call that only waits for a sync does not count: its thread answers others. */
+/** A call that answers at once where the disk does has had no answer for a while, nor has any other. */
 function isStuck({ calls, lastAnswerAt }: Lane, now: number): boolean {
-  const [oldest] = calls.values();
-  return oldest !== undefined && now - Math.max(lastAnswerAt, oldest.startedAt) > STUCK_AFTER_MS;
+  for (const { operation, startedAt } of calls.values()) {
+    if (!WAITS_FOR_SYNC.has(operation)) return now - Math.max(lastAnswerAt, startedAt) > STUCK_AFTER_MS;
+  }
+  return false;
 }
