@@ -4,7 +4,7 @@ import { compareValues } from '../bson/compare.ts';
 import { isNumber, type NumberValue, typeName, type Value } from '../bson/value.ts';
 import { CommandError } from '../command/command-error.ts';
 
-/** An argument, evaluated when it is called: `$and`, `$or` and `$ifNull` stop early. */
+/** An argument, evaluated when it is called: `$and`, `$or` and `$ifNull` stop early, `$add`, `$multiply` and `$concat` at the first null. */
 type Argument = () => Value | undefined;
 
 interface Operator {
@@ -61,8 +61,8 @@ function isNullish(value: Value | undefined): value is null | undefined {
 function add(args: readonly Argument[]): Value {
   const sum = new NumberSum();
   let date: Date | undefined;
-  const values = args.map((argument) => argument());
-  for (const value of values) {
+  for (const argument of args) {
+    const value = argument();
     if (isNullish(value)) return null;
     if (value instanceof Date) {
       if (date) throw new CommandError('TypeMismatch', 'only one date allowed in an $add expression');
@@ -91,7 +91,8 @@ function dateOf(timeMs: number): Date {
 
 function multiply(args: readonly Argument[]): Value {
   let product: NumberValue = new Int32(1);
-  for (const value of args.map((argument) => argument())) {
+  for (const argument of args) {
+    const value = argument();
     if (isNullish(value)) return null;
     if (!isNumber(value)) throw new CommandError('TypeMismatch', `$multiply only supports numeric types, not ${typeName(value)}`);
     product = calculateWidening('multiply', product, value);
@@ -119,7 +120,8 @@ function ifNull(args: readonly Argument[]): Value | undefined {
 
 function concat(args: readonly Argument[]): Value {
   let text = '';
-  for (const value of args.map((argument) => argument())) {
+  for (const argument of args) {
+    const value = argument();
     if (isNullish(value)) return null;
     if (typeof value !== 'string') throw new CommandError('Location16702', `$concat only supports strings, not ${typeName(value)}`);
     text += value;

@@ -124,8 +124,9 @@ export class Collection {
     this.#budget.give(1);
   }
 
-  /** @returns undefined when the record was removed. */
+  /** @returns undefined when the record was removed. @throws CommandError QueryPlanKilled when the collection was. */
   read(record: number): StoredDocument | undefined {
+    this.assertPresent();
     const body = firstColumn(this.#read.get(record));
     if (!(body instanceof Uint8Array)) return undefined;
     const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);

@@ -2,7 +2,11 @@ import type { Operation } from './random-operations.ts';
 import type { Outcome } from './run-fuzz.ts';
 
 /** Where DocumentDB departs from what MongoDB documents, or where MongoDB leaves it open. */
-export function isKnownDifference(operation: Operation, store: Outcome, engine: Outcome): boolean {
+export function isKnownDifference(operation: Operation, store: Outcome, engine: Outcome, contents: string): boolean {
+  if (sortsEmptyArrays(operation, contents)) return true;
+  // A change to the same value modifies nothing; DocumentDB counts one that is lost in rounding (2^53 + 0.5).
+  if (operation.kind === 'updateOne' && /"\$(inc|mul)"/.test(JSON.stringify(operation)) && store.text === '[1,0,0]')
+    return engine.text === '[1,1,0]';
   const isPipeline = operation.kind === 'aggregate' || ('update' in operation && Array.isArray(operation.update));
   if (engine.failed && isPipeline) {
     // Constant parts of an expression may be computed, and fail, before a document is looked at.
@@ -20,4 +24,9 @@ export function isKnownDifference(operation: Operation, store: Outcome, engine: 
     /Cannot apply \$(inc|mul) to a value of non-numeric type/.test(store.error ?? '') &&
     (store.error?.endsWith('type bool') ?? false)
   );
+}
+
+/** An empty array sorts below null; DocumentDB sorts it as null. Whatever depends on that order may differ. */
+function sortsEmptyArrays(operation: Operation, contents: string): boolean {
+  return contents.includes('"d":[]') && /"(sort|\$sort)":\{[^}]*"d"/.test(JSON.stringify(operation));
 }

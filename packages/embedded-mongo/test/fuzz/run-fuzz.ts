@@ -77,7 +77,7 @@ export async function runFuzz(options: FuzzOptions): Promise<FuzzSummary> {
           }
           if (isDifferent) {
             contents ??= await Promise.all([contentsOf(store), contentsOf(engine)]);
-            if (isKnownDifference(operation, left, right)) totals.known++;
+            if (isKnownDifference(operation, left, right, contents[0] + contents[1])) totals.known++;
             else {
               totals.differences++;
               options.onDifference({

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { makeTempDir, type TempDir } from '@wharf/harness';
+import { mongo } from 'mongoose';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type EmbeddedMongo, startEmbeddedMongo } from '../src/index.ts';
+import { failureOf } from './contract/store-contract.ts';
+
+let dir: TempDir;
+let store: EmbeddedMongo;
+let client: mongo.MongoClient;
+
+beforeAll(async () => {
+  dir = await makeTempDir('limits');
+  store = await startEmbeddedMongo({ dataDir: dir.path, listen: { host: '127.0.0.1', port: 0 }, maxDocuments: 100 });
+  client = await mongo.MongoClient.connect(store.url);
+});
+afterAll(async () => {
+  await client.close();
+  await store.stop();
+  await dir.remove();
+});
+
+it('a document beyond the limit is refused, and has room again after a removal', async () => {
+  const collection = client.db('test').collection('limited');
+  await collection.insertMany(Array.from({ length: 100 }, (_, n) => ({ n })));
+  const failure = await failureOf(collection.insertOne({ n: 100 }));
+  expect(failure.code).toBe(14031);
+  expect(failure.message).toContain('at most 100 documents');
+  await collection.deleteOne({ n: 5 });
+  await collection.insertOne({ n: 100 });
+  await collection.drop();
+  await collection.insertOne({ n: 0 });
+  await collection.drop();
+});
+
+it('a dropped collection ends its open cursors', async () => {
+  const collection = client.db('test').collection('cursors');
+  await collection.insertMany(Array.from({ length: 50 }, (_, n) => ({ n })));
+  const cursor = collection.find({}, { batchSize: 2 });
+  await cursor.next();
+  await collection.drop();
+  const rest = async () => {
+    while (await cursor.next());
+  };
+  expect((await failureOf(rest())).code).toBe(175);
+});
+
+it('an undone command leaves open cursors alone', async () => {
+  const collection = client.db('test').collection('undone');
+  await collection.insertMany(Array.from({ length: 40 }, (_, n) => ({ n: n % 20 })));
+  const cursor = collection.find({}, { batchSize: 2 });
+  await cursor.next();
+  expect((await failureOf(collection.createIndex({ n: 1 }, { unique: true }))).code).toBe(11000);
+  expect((await cursor.toArray()).length).toBe(39);
+  await collection.drop();
+});
+
+it('a connection that does not speak the protocol is closed, and the others go on', async () => {
+  const { port } = new URL(store.url);
+  for (const bytes of [
+    Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
+    Buffer.alloc(64, 0xff),
+    Buffer.from([17, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0, 9]),
+  ]) {
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(bytes);
+    await once(socket, 'close');
+  }
+  expect(await client.db('test').command({ ping: 1 })).toMatchObject({ ok: 1 });
+});
+
+it('a query beyond its time is ended', async () => {
+  const collection = client.db('test').collection('slow');
+  await collection.insertMany(Array.from({ length: 90 }, (_, n) => ({ n, text: 'x'.repeat(100_000) })));
+  expect((await failureOf(collection.find({ text: { $regex: 'y' } }, { maxTimeMS: 1 }).toArray())).code).toBe(50);
+  await collection.drop();
+});
+
+it('names that JavaScript or the BSON library would misread are refused', async () => {
+  const document: unknown = JSON.parse('{"__proto__": {"a": 1}}');
+  expect((await failureOf(client.db('test').collection('names').insertOne(Object(document)))).code).toBe(2);
+});
