@@ -153,7 +153,7 @@ export function showEntry(entry: Entry): z.output<typeof entryShape> {
 const digests = z.record(z.string(), z.string()).nullable();
 
 /** The digests in an entry's `hashinfo`; null when they are unknown. */
-export function digestsOf(hashinfo: string): Record<string, string> | null {
+function digestsOf(hashinfo: string): Record<string, string> | null {
   if (hashinfo === 'null' || hashinfo === '') return null;
   return digests.parse(JSON.parse(hashinfo));
 }

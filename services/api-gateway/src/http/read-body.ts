@@ -3,7 +3,7 @@ import { AppError } from '@wharf/errors';
 import type { RawInput } from './decode-input.ts';
 
 /** No body of a JSON route is larger, in bytes. */
-export const MAX_BODY_BYTES = 4 * 1024 * 1024;
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** How much of a refused body is read and thrown away, in bytes: browsers report a network failure when nobody reads. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 /** A JSON body, or the rest of a refused one, must have come within this time, in milliseconds. */
@@ -87,6 +87,7 @@ function consume(
   onChunk: (chunk: Buffer) => void,
 ): Promise<'whole' | 'too large' | 'too late'> {
   if (request.readableEnded) return Promise.resolve('whole');
+  if (request.destroyed) return Promise.reject(new AppError('CANCELLED', 'the client went away'));
   return new Promise((resolve, reject) => {
     let receivedBytes = 0;
     const settle = (outcome: 'whole' | 'too large' | 'too late') => {
