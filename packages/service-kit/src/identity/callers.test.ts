@@ -123,6 +123,20 @@ describe('callers', () => {
     expect(world.reads).toBe(1);
   });
 
+  it('requests that come while the store is asked wait for the same answer, unless something changed meanwhile', async () => {
+    const { world, callers, tokens, claims } = setUp();
+    const token = tokens.sign(claims());
+    await Promise.all([callers.establish(token), callers.establish(token), callers.establish(token)]);
+    expect(world.reads).toBe(1);
+    callers.invalidate();
+    const early = callers.establish(token);
+    while (world.reads < 2) await Promise.resolve();
+    world.sessions.clear();
+    callers.invalidate();
+    await expect(callers.establish(token)).rejects.toThrow('token is invalidated');
+    await expect(early).resolves.toMatchObject({ identity: { username: 'ann' } });
+  });
+
   it('tokens that are not ours are refused with the texts of the family', async () => {
     const { world, callers, tokens, claims } = setUp();
     const cases: ReadonlyArray<readonly [string, string]> = [

@@ -54,17 +54,26 @@ const REMEMBERED_SESSIONS = 10_000;
 export function createCallers(options: { tokens: LoginTokens; reads: AccountReads; clock: () => number }): Callers {
   const { tokens, reads, clock } = options;
   const remembered = new LRUCache<string, { value: unknown; readAt: number }>({ max: REMEMBERED_SESSIONS });
-  let generation = 0;
+  /** Reads under way that began after the last invalidation: whoever needs the same joins in. */
+  const reading = new Map<string, Promise<unknown>>();
 
   /** A value read at most MAX_CACHE_AGE_MS ago and after the last invalidation. */
   const fresh = async <Value>(key: string, read: () => Promise<Value>): Promise<Value> => {
     const known = remembered.get(key);
     const readAt = clock();
     if (known && readAt - known.readAt < MAX_CACHE_AGE_MS) return known.value as Value;
-    const startedIn = generation;
-    const value = await read();
-    if (generation === startedIn) remembered.set(key, { value, readAt });
-    return value;
+    const underWay = reading.get(key);
+    if (underWay) return underWay as Promise<Value>;
+    const load: Promise<Value> = read()
+      .then((value) => {
+        if (reading.get(key) === load) remembered.set(key, { value, readAt });
+        return value;
+      })
+      .finally(() => {
+        if (reading.get(key) === load) reading.delete(key);
+      });
+    reading.set(key, load);
+    return load;
   };
 
   const guest = async (): Promise<Caller> => {
@@ -94,7 +103,7 @@ export function createCallers(options: { tokens: LoginTokens; reads: AccountRead
       return callerOf(user, claims.sid);
     },
     invalidate() {
-      generation += 1;
+      reading.clear();
       remembered.clear();
     },
   };
@@ -105,8 +114,9 @@ function callerOf(user: AccountUser, sessionId: string): Caller {
   return { user, identity: { kind: 'user', id, username, role, permission, basePath: user.base_path, sessionId } };
 }
 
-/** Compares in a time that does not depend on where the texts differ. */
+/** Compares in a time that depends on the lengths of the texts, not on where they differ. */
 export function equalTexts(left: string, right: string): boolean {
+  if (left.length !== right.length) return false;
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(left), digest(right));
 }
