@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { getEntry, relatedEntries } from './get-entry.ts';
+import { actor, openTree, vpath } from './testing/memory-tree.ts';
+import { refusalOf } from './testing/refusal.ts';
+import { locate } from './tree.ts';
+
+const modified = new Date('2024-05-01T00:00:00Z');
+
+describe('an entry', () => {
+  it('is what its storage says', async () => {
+    const memory = await openTree({});
+    await memory.put('/d/f', 'text');
+    expect(await getEntry(memory.tree, vpath('/d/f'))).toMatchObject({ entry: { name: 'f', sizeBytes: 4, isDirectory: false } });
+    expect(await getEntry(memory.tree, vpath('/d'))).toMatchObject({ entry: { name: 'd', isDirectory: true } });
+  });
+
+  it('that is not there, also below a file, is not found', async () => {
+    const memory = await openTree({});
+    await memory.put('/f');
+    for (const path of ['/none', '/f/x', '/none/x'])
+      expect(await refusalOf(getEntry(memory.tree, vpath(path)))).toEqual(['ENTRY_NOT_FOUND', 'object not found']);
+  });
+
+  it('at the root is called root, with the time of its storage or the family’s zero time', async () => {
+    const mounted = await getEntry((await openTree({})).tree, vpath('/'));
+    const bare = await getEntry((await openTree({ storages: [] })).tree, vpath('/'));
+    expect(mounted.entry).toEqual({ name: 'root', isDirectory: true, sizeBytes: 0, modifiedAt: modified });
+    expect(bare).toEqual({
+      entry: { name: 'root', isDirectory: true, sizeBytes: 0, modifiedAt: new Date('0001-01-01T00:00:00Z') },
+      located: undefined,
+    });
+  });
+
+  it('that mounts make comes before what the storage has there', async () => {
+    const memory = await openTree({ storages: [{}, { mount_path: '/m/n' }] });
+    await memory.put('/m');
+    expect((await getEntry(memory.tree, vpath('/m'))).entry).toEqual({ name: 'm', isDirectory: true, sizeBytes: 0, modifiedAt: modified });
+    expect((await getEntry(memory.tree, vpath('/m/n'))).located?.mountedAt).toBe('/m/n');
+  });
+});
+
+describe('related files', () => {
+  const related = async (names: string[], of: string, who = actor()) => {
+    const memory = await openTree({ rules: [{ path: '/d', hide: '^film\\.hidden' }] });
+    for (const name of names) await memory.put(`/d/${name}`);
+    const path = vpath(`/d/${of}`);
+    const located = locate(memory.tree, path);
+    const { entry } = await getEntry(memory.tree, path);
+    const entries = await relatedEntries(memory.tree, memory.reader, who, path, { entry, located }, undefined);
+    return entries.map(({ name }) => name);
+  };
+
+  it('begin with the name up to its last dot', async () => {
+    expect(await related(['film.mkv', 'film.srt', 'film.de.srt', 'film2.mkv', 'other', 'fil'], 'film.mkv')).toEqual([
+      'film.de.srt',
+      'film.srt',
+      'film2.mkv',
+    ]);
+  });
+
+  it('of a name without a stem are all others', async () => {
+    expect(await related(['.x', 'a', 'b'], '.x')).toEqual(['a', 'b']);
+  });
+
+  it('are none that the caller may not see', async () => {
+    const names = ['film.mkv', 'film.hidden.srt'];
+    expect(await related(names, 'film.mkv', actor({ permission: 0 }))).toEqual([]);
+    expect(await related(names, 'film.mkv')).toEqual(['film.hidden.srt']);
+  });
+});
