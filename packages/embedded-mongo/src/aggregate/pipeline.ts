@@ -80,7 +80,7 @@ function compileSort(operand: Value, budget: MemoryBudget): Stage {
 }
 
 /** @throws CommandError when the stage's operand is no whole number of at least `min`. */
-export function readStageCount(name: '$skip' | '$limit', operand: Value, min: number): number {
+function readStageCount(name: '$skip' | '$limit', operand: Value, min: number): number {
   const count = toSafeInteger(operand);
   if (count === undefined || count < min) {
     const code = name === '$limit' && count === 0 ? 'Location15958' : 'Location5107201';

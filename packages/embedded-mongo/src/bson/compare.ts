@@ -43,7 +43,7 @@ export function equalValues(a: Value, b: Value): boolean {
   return compareValues(a, b) === 0;
 }
 
-export function compareNumbers(a: NumberValue, b: NumberValue): number {
+function compareNumbers(a: NumberValue, b: NumberValue): number {
   const left = numeric(a);
   const right = numeric(b);
   if (left < right) return -1;
@@ -52,7 +52,7 @@ export function compareNumbers(a: NumberValue, b: NumberValue): number {
 }
 
 /** UTF-8 byte order. UTF-16 code units order alike, except that surrogates (U+10000 and above) sort after U+E000..U+FFFF. */
-export function compareStrings(a: string, b: string): number {
+function compareStrings(a: string, b: string): number {
   if (a === b) return 0;
   const shared = Math.min(a.length, b.length);
   for (let i = 0; i < shared; i++) {

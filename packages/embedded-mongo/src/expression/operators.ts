@@ -40,7 +40,7 @@ export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator
 ]);
 
 /** The order of expressions: a missing field is below null. */
-export function compareWithMissing(a: Value | undefined, b: Value | undefined): number {
+function compareWithMissing(a: Value | undefined, b: Value | undefined): number {
   if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined);
   return compareValues(a, b);
 }

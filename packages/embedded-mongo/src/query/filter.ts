@@ -81,7 +81,7 @@ function compileField(name: string, operand: Value, depth: number): Condition {
 }
 
 /** True for `{$gt: 1}`; a document whose first field is no operator is compared as a whole. */
-export function isOperatorDoc(doc: Doc): boolean {
+function isOperatorDoc(doc: Doc): boolean {
   return Object.keys(doc)[0]?.startsWith('$') ?? false;
 }
 
@@ -284,10 +284,4 @@ export function compileElementTest(condition: Doc, depth: number): (element: Val
     if (isDoc(element)) return filter.matches(element);
     return Array.isArray(element) && filter.matches(Object.fromEntries(element.entries()));
   };
-}
-
-/** Whether a predicate's operands stay within values that an index holds one key for (arrays are keyed by their elements). */
-export function hasArrayOperand(predicate: Predicate): boolean {
-  if (predicate.op === 'in') return predicate.operands.some(Array.isArray);
-  return 'operand' in predicate && Array.isArray(predicate.operand);
 }

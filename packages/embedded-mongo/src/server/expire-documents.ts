@@ -1,4 +1,4 @@
-import { encodeValue, KEY_TAG } from '../bson/key-encoding.ts';
+import { keyRange, predicateIntervals } from '../plan/bounds.ts';
 import type { Catalog } from '../storage/catalog.ts';
 import type { Collection } from '../storage/collection.ts';
 import type { SecondaryIndex } from '../storage/secondary-index.ts';
@@ -24,12 +24,9 @@ export function expireDocuments(catalog: Catalog, now: Date): boolean {
 }
 
 function expireByIndex(collection: Collection, index: SecondaryIndex, latest: Date): number {
-  const descending = index.fields[0]?.descending ?? false;
-  const dates = Buffer.from([KEY_TAG.date]);
-  const key = encodeValue(latest);
-  const range = descending
-    ? { from: inverted(key), to: Buffer.from([(~KEY_TAG.date & 0xff) + 1]) }
-    : { from: dates, to: Buffer.concat([key, Buffer.from([0xff])]) };
+  const [dates] = predicateIntervals({ op: 'lte', operand: latest }) ?? [];
+  if (!dates) return 0;
+  const range = keyRange(Buffer.alloc(0), dates, index.fields[0]?.descending ?? false);
   const records = new Set<number>();
   for (const record of index.table.records(range, false, index.assertPresent)) {
     records.add(record);
@@ -40,8 +37,4 @@ function expireByIndex(collection: Collection, index: SecondaryIndex, latest: Da
     if (stored) collection.remove(stored);
   }
   return records.size;
-}
-
-function inverted(bytes: Buffer): Buffer {
-  return Buffer.from(bytes.map((byte) => ~byte & 0xff));
 }

@@ -168,6 +168,6 @@ export function documentsTable(id: number): string {
   return `documents_${id}`;
 }
 
-export function firstColumn(row: unknown): unknown {
+function firstColumn(row: unknown): unknown {
   return Array.isArray(row) ? row[0] : undefined;
 }

@@ -47,7 +47,7 @@ export function randomValue(random: Random, depth = 0): unknown {
   return randomScalar(random);
 }
 
-export function randomFields(random: Random, names: readonly string[], depth: number): mongo.Document {
+function randomFields(random: Random, names: readonly string[], depth: number): mongo.Document {
   const document: mongo.Document = {};
   for (const name of random.some(names, random.below(names.length + 1))) document[name] = randomValue(random, depth);
   return document;

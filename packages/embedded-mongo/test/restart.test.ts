@@ -1,0 +1,80 @@
+import { makeTempDir } from '@wharf/harness';
+import { Int32 } from 'bson';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { encodeDocument } from '../src/bson/decode.ts';
+import type { Doc } from '../src/bson/value.ts';
+import { CommandError } from '../src/command/command-error.ts';
+import { findDocuments } from '../src/plan/find-documents.ts';
+import { compileFilter } from '../src/query/filter.ts';
+import { parseKeyPattern } from '../src/query/key-pattern.ts';
+import { Catalog } from '../src/storage/catalog.ts';
+import { parseIndexDefinition } from '../src/storage/index-definition.ts';
+import { StoreFile } from '../src/storage/store-file.ts';
+import { document } from './arbitraries.ts';
+
+const up = new Int32(1);
+const INDEXES: readonly Doc[] = [
+  { name: 'a', key: { a: up } },
+  { name: 'b_c', key: { 'b.y': new Int32(-1), c: up }, sparse: true },
+  { name: 'partial', key: { a: up, b: up }, partialFilterExpression: { a: { $exists: true } } },
+];
+
+it('documents, indexes and answers are the same after the file is closed and opened', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(document, { minLength: 1, maxLength: 30 }), async (documents) => {
+      const dir = await makeTempDir('restart');
+      try {
+        const before = inStore(dir.path, (catalog, file) => {
+          const collection = catalog.open('test', 'c');
+          file.write(
+            () => {
+              for (const spec of INDEXES) catalog.createIndex(collection, parseIndexDefinition(spec));
+              for (const [i, fields] of documents.entries()) insertIfPossible(collection, { _id: new Int32(i), ...fields });
+            },
+            () => catalog.reload(),
+          );
+          return answers(catalog);
+        });
+        expect(inStore(dir.path, answers)).toEqual(before);
+      } finally {
+        await dir.remove();
+      }
+    }),
+    { numRuns: 25 },
+  );
+});
+
+function inStore<T>(path: string, use: (catalog: Catalog, file: StoreFile) => T): T {
+  const file = StoreFile.open(path);
+  try {
+    return use(new Catalog(file, 1000), file);
+  } finally {
+    file.close();
+  }
+}
+
+/** A document with two arrays in one index is refused. */
+function insertIfPossible(collection: ReturnType<Catalog['open']>, doc: Doc): void {
+  try {
+    collection.insert(doc, encodeDocument(doc));
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+  }
+}
+
+function answers(catalog: Catalog): unknown {
+  const collection = catalog.open('test', 'c');
+  const find = (filter: Doc, sort: Doc) => {
+    const query = { filter: compileFilter(filter), sort: parseKeyPattern(sort), limit: undefined, deadlineMs: undefined };
+    return [...findDocuments(collection, query)].map(({ body }) => body.toString('hex'));
+  };
+  return {
+    count: collection.count,
+    indexes: collection.indexes.map((index) => [index.name, index.multikey]),
+    all: find({}, {}),
+    byA: find({}, { a: up }),
+    found: find({ a: { $gte: new Int32(0) } }, { a: new Int32(-1) }),
+    nothing: find({ 'b.y': null }, {}),
+  };
+}
