@@ -36,7 +36,7 @@ export interface MemoryTree {
   put(path: string, text?: string): Promise<void>;
   makeFolder(path: string): Promise<void>;
   textOf(path: string): Promise<string>;
-  /** Every path that a file or an empty folder (with `/` at its end) has below `path`, sorted. */
+  /** Every path that a file or an empty folder (with `/` at its end) has at or below `path`, sorted; of empty storages none. */
   everything(path?: string): Promise<string[]>;
 }
 
@@ -81,13 +81,16 @@ export async function openTree(options: {
     return { driver: (await located.mount.driver()) as Required<StorageDriver>, path: located.path };
   };
   const walk = async (path: VirtualPath): Promise<string[]> => {
-    const place = await at(path);
     const inner: string[] = [];
+    for (const { name } of tree.table.virtualFolders(path))
+      inner.push(...(await walk(vpath(`${path}/${name}`))).filter((each) => !each.endsWith(`/${name}/`)));
+    if (!tree.table.locate(path)) return inner;
+    const place = await at(path);
     for await (const entry of place.driver.list(place.path)) {
       const child = vpath(`${path}/${entry.name}`);
       inner.push(...(entry.isDirectory ? await walk(child) : [child]));
     }
-    return inner.length === 0 && path !== '/' ? [`${path}/`] : inner;
+    return inner.length === 0 && place.path !== '/' ? [`${path}/`] : inner;
   };
   return {
     tree,

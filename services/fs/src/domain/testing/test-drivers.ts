@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { stringItem } from '../../driver-contract/config-items.ts';
 import { type DriverConfig, type DriverDefinition, defineDriver } from '../../driver-contract/define-driver.ts';
 import type { OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 
 /** A memory storage under its own name, which the test can look into, and from which operations can be taken. */
@@ -15,6 +16,8 @@ export interface TestDriver {
   holdListings(gate: Promise<void>): void;
   /** How opening goes; resolves by default. */
   onOpen(run: (addition: string) => Promise<void>): void;
+  /** Writes to these paths fail: the storage is full. */
+  failWrites(when: (path: string) => boolean): void;
   /** Drivers opened, and of those closed. */
   counts(): { opened: number; closed: number };
 }
@@ -33,6 +36,7 @@ export function createTestDriver(
   let opened = 0;
   let closed = 0;
   let gate: Promise<void> = Promise.resolve();
+  let isFull = (_path: string) => false;
   let open: (addition: string) => Promise<void> = async () => {};
   const storeOf = (store = ''): MemoryDriver => {
     const known = stores.get(store) ?? new MemoryDriver();
@@ -50,7 +54,10 @@ export function createTestDriver(
         yield* entries;
       },
       read: (path, range, call) => store.read(path, range, call),
-      write: (path, content, call) => store.write(path, content, call),
+      async write(path, content, call) {
+        if (isFull(path)) throw storageError('QUOTA_EXCEEDED');
+        return store.write(path, content, call);
+      },
       makeDirectory: (path, call) => store.makeDirectory(path, call),
       remove: (path, call) => store.remove(path, call),
       rename: (from, to, call) => store.rename(from, to, call),
@@ -81,6 +88,9 @@ export function createTestDriver(
     listings: () => listings,
     holdListings(next) {
       gate = next;
+    },
+    failWrites(when) {
+      isFull = when;
     },
     onOpen(run) {
       open = run;

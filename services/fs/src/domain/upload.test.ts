@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { PERMISSION } from './permissions.ts';
+import { actor, bytesOf, openTree } from './testing/memory-tree.ts';
+import { refusalOf } from './testing/refusal.ts';
+import { createTestDriver } from './testing/test-drivers.ts';
+import { beginUpload, type UploadRequest } from './upload.ts';
+
+const request = (path: string, rest: Partial<UploadRequest> = {}): UploadRequest => ({
+  path,
+  overwrite: true,
+  sizeBytes: undefined,
+  modifiedAt: undefined,
+  expectedHashes: {},
+  ...rest,
+});
+const DENIED = ['PERMISSION_DENIED', 'permission denied'];
+const nobody = actor({ permission: 0 });
+
+describe('an upload', () => {
+  it('stores the content with its time, makes the folders above it, and tells', async () => {
+    const memory = await openTree({});
+    const modifiedAt = new Date('2020-01-01T00:00:00Z');
+    const upload = await beginUpload(memory.operation(), request('/x/y/f', { modifiedAt, sizeBytes: 4 }));
+    expect(memory.published).toEqual([]);
+    expect(await upload.store(bytesOf('text'))).toMatchObject({ name: 'f', sizeBytes: 4, modifiedAt });
+    expect(memory.published).toEqual(['/x/y/f']);
+    expect(await memory.textOf('/x/y/f')).toBe('text');
+  });
+
+  it.each([
+    ['is shorter than announced', { sizeBytes: 5 }, 'INVALID_ARGUMENT'],
+    ['is longer than announced', { sizeBytes: 3 }, 'INVALID_ARGUMENT'],
+    ['has another hash', { expectedHashes: { md5: '0'.repeat(32) } }, 'CONTENT_CORRUPT'],
+  ])('that %s leaves the old file', async (_what, rest, code) => {
+    const memory = await openTree({});
+    await memory.put('/f', 'old');
+    const upload = await beginUpload(memory.operation(), request('/f', rest));
+    expect((await refusalOf(upload.store(bytesOf('text'))))[0]).toBe(code);
+    expect(await memory.textOf('/f')).toBe('old');
+  });
+
+  it('over something is refused early and late when it may not replace', async () => {
+    const memory = await openTree({});
+    await memory.put('/f', 'old');
+    expect(await refusalOf(beginUpload(memory.operation(), request('/f', { overwrite: false })))).toEqual(['ENTRY_EXISTS', 'file exists']);
+    const upload = await beginUpload(memory.operation(), request('/late', { overwrite: false }));
+    await memory.put('/late', 'old');
+    expect(await refusalOf(upload.store(bytesOf('new')))).toEqual(['ENTRY_EXISTS', 'file exists']);
+    expect(await memory.textOf('/late')).toBe('old');
+  });
+
+  it.each(['', '/', '/x/', 'x\\', '.', '/m', '/m/n', '/../f', 'a\0b'])('to %j is refused', async (path) => {
+    const memory = await openTree({ storages: [{}, { mount_path: '/m/n' }] });
+    expect((await refusalOf(beginUpload(memory.operation(), request(path))))[0]).toMatch(/INVALID_ARGUMENT|UNSAFE_PATH|IS_A_DIRECTORY/);
+  });
+
+  it('needs a storage that takes uploads', async () => {
+    const drivers = [createTestDriver('NoUpload', [], { no_upload: true }), createTestDriver('ReadOnly', ['write'])];
+    const memory = await openTree({
+      drivers: drivers.map(({ definition }) => definition),
+      storages: [
+        { mount_path: '/n', driver: 'NoUpload' },
+        { mount_path: '/r', driver: 'ReadOnly' },
+      ],
+    });
+    for (const path of ['/n/f', '/r/f'])
+      expect(await refusalOf(beginUpload(memory.operation(), request(path)))).toEqual(['UNSUPPORTED_OPERATION', 'upload not supported']);
+    expect((await refusalOf(beginUpload(memory.operation(), request('/none/f'))))[0]).toBe('MOUNT_NOT_FOUND');
+  });
+
+  it('needs the permission to write or a rule that lets everybody, but no password', async () => {
+    const memory = await openTree({
+      rules: [
+        { path: '/box', write: true, w_sub: true, password: 'pw', p_sub: true },
+        { path: '/box/fixed', write: true, write_users: [99] },
+        { path: '/hide', write: true, hide: '^h' },
+      ],
+    });
+    const begin = (path: string) => beginUpload(memory.operation(nobody), request(path));
+    await begin('/box/f');
+    expect(await refusalOf(begin('/f'))).toEqual(DENIED);
+    expect(await refusalOf(begin('/box/fixed/f'))).toEqual(DENIED);
+    expect(await refusalOf(begin('/hide/h'))).toEqual(DENIED);
+    expect(await refusalOf(beginUpload(memory.operation(actor({ permission: 0xffff & ~(1 << PERMISSION.write) })), request('/f')))).toEqual(
+      DENIED,
+    );
+  });
+
+  it.each(['.DS_Store', 'desktop.ini', 'Thumbs.db', '@eaDir', '._x'])('of %s is refused when such files are not wanted', async (name) => {
+    const [strict, lax] = [await openTree({ settings: { ignore_system_files: 'true' } }), await openTree({})];
+    expect(await refusalOf(beginUpload(strict.operation(), request(`/d/${name}`)))).toEqual([
+      'PERMISSION_DENIED',
+      'system file upload ignored',
+    ]);
+    await beginUpload(lax.operation(), request(`/d/${name}`));
+    await beginUpload(strict.operation(), request(`/d/x${name}`));
+  });
+});
