@@ -5,7 +5,8 @@ import { rules } from './rules.ts';
 import { settings } from './settings.ts';
 import { storages } from './storages.ts';
 import { tour } from './tour.ts';
+import { traversal } from './traversal.ts';
 import { uploads } from './uploads.ts';
 
 /** What holds in every shape. Each scenario registers its tests for a Wharf that runs already. */
-export const SCENARIOS: readonly ((world: World) => void)[] = [tour, storages, accounts, rules, settings, uploads, downloads];
+export const SCENARIOS: readonly ((world: World) => void)[] = [tour, storages, accounts, rules, settings, uploads, downloads, traversal];
