@@ -26,7 +26,9 @@ const FORM_CODES: EnvelopeCodes = { UNSUPPORTED_OPERATION: 405 };
 export function createDataPlane(options: DataPlaneOptions): RequestListener {
   return (request, response) => {
     const gone = new AbortController();
-    response.once('close', () => gone.abort());
+    response.once('close', () => {
+      if (!response.writableFinished) gone.abort();
+    });
     void serve(options, request, response, gone.signal);
   };
 }

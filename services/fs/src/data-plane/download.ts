@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 import { AppError } from '@wharf/errors';
 import type { Call } from '@wharf/service-kit';
 import { contentType } from 'mime-types';
-import parseRange from 'range-parser';
 import type { FsContext } from '../api/fs-context.ts';
 import { canProxy, downProxyUrl, needsSign, shouldProxy } from '../domain/links.ts';
 import type { Located } from '../domain/mount-table.ts';
@@ -13,12 +11,11 @@ import { locate, type Tree } from '../domain/tree.ts';
 import { baseName, type MountPath, parseVirtualPath, type VirtualPath } from '../driver-contract/paths.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
+import { type BodyPlan, lengthOf, planBody, type Range, rangesOf } from './ranges.ts';
 import { sendContent } from './send-content.ts';
 
-/** A request for more ranges than this gets the whole file: many small ones cost more than they save. */
-const MAX_RANGES = 16;
-/** `bytes=` and a list of `first-last`, `first-` or `-count`. */
-const BYTE_RANGES = /^bytes=\s*(?:\d+-\d*|-\d+)(?:\s*,\s*(?:\d+-\d*|-\d+))*\s*$/i;
+/** Headers that make the answer depend on what the file is like. */
+const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'] as const;
 /** A file that is replaced between looking at it and opening it is looked at again, this often at most. */
 const MAX_LOOKS = 3;
 
@@ -28,12 +25,6 @@ export interface DownloadRequest {
   /** Percent-encoded, of the whole tree. */
   readonly path: string;
   readonly query: URLSearchParams;
-}
-
-interface Range {
-  readonly start: number;
-  /** Inclusive. */
-  readonly end: number;
 }
 
 /** `GET` and `HEAD` of `/d/<path>` and `/p/<path>`: the right to read is in the signature of the link. */
@@ -69,6 +60,7 @@ async function sendFile(
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
+  if (isPlain(request)) return sendWhole(driver, path, name, response, signal);
   for (let look = 1; ; look += 1) {
     const entry = await driver.stat(path, { signal });
     if (entry.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
@@ -77,7 +69,7 @@ async function sendFile(
     const verdict = evaluatePreconditions(request.headers, etag, entry.modifiedAt);
     if (verdict !== 'proceed') return void response.writeHead(verdict === 'failed' ? 412 : 304, headers).end();
 
-    const ranges = rangesOf(request, entry, etag);
+    const ranges = rangesFor(request, entry, etag);
     if (ranges === 'unsatisfiable') return refuseRange(response, headers, entry.sizeBytes);
     const plan = planBody(ranges, entry.sizeBytes, headers['Content-Type'] ?? '');
     const begin = () => response.writeHead(plan.status, { ...headers, ...plan.headers });
@@ -91,6 +83,35 @@ async function sendFile(
   }
 }
 
+/** A request whose answer does not depend on what the file is like. */
+function isPlain({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.range === undefined && !CONDITIONS.some((header) => headers[header] !== undefined);
+}
+
+/** Opening the file tells all that is needed of it. */
+async function sendWhole(
+  driver: StorageDriver,
+  path: MountPath,
+  name: string,
+  response: ServerResponse,
+  signal: AbortSignal,
+): Promise<void> {
+  const reading = new AbortController();
+  const open = { signal: AbortSignal.any([signal, reading.signal]), reusesChunks: true };
+  try {
+    const content = await driver.read(path, undefined, open);
+    const { entry } = content;
+    response.writeHead(200, { ...fileHeaders(entry, name, etagOf(entry)), 'Content-Length': entry.sizeBytes });
+    await sendContent(response, content, entry.sizeBytes);
+    response.end();
+  } catch (error) {
+    // A content that nobody iterates still holds its file.
+    reading.abort();
+    if (AppError.is(error, 'IS_A_DIRECTORY')) throw new AppError('IS_A_DIRECTORY', 'not a file', { cause: error });
+    throw error;
+  }
+}
+
 /** @param begin sends the headers, once the first part is open. @throws AppError STALE_VERSION when a part is of another file than `etag` */
 async function sendParts(
   driver: StorageDriver,
@@ -101,9 +122,8 @@ async function sendParts(
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  // Aborted at the end in any case: a content that nobody iterates still holds its file.
   const reading = new AbortController();
-  const open = { signal: AbortSignal.any([signal, reading.signal]) };
+  const open = { signal: AbortSignal.any([signal, reading.signal]), reusesChunks: true };
   try {
     for (const [index, { preamble, range }] of plan.parts.entries()) {
       const content = await driver.read(path, { offsetBytes: range.start, lengthBytes: lengthOf(range) }, open);
@@ -113,8 +133,10 @@ async function sendParts(
       await sendContent(response, content, lengthOf(range));
     }
     if (plan.parts.length === 0) begin();
-  } finally {
+  } catch (error) {
+    // A content that nobody iterates still holds its file.
     reading.abort();
+    throw error;
   }
 }
 
@@ -124,56 +146,10 @@ function refuseRange(response: ServerResponse, headers: Record<string, string>, 
   response.writeHead(416, { ...headers, ...range }).end(body);
 }
 
-interface BodyPlan {
-  readonly status: number;
-  readonly headers: Record<string, string | number>;
-  readonly parts: ReadonlyArray<{ readonly preamble: string; readonly range: Range }>;
-  readonly epilogue: string;
-}
-
-/** What is sent: everything, one range, or several as multipart/byteranges (RFC 9110 section 14.6). */
-function planBody(ranges: readonly Range[] | undefined, sizeBytes: number, type: string): BodyPlan {
-  const [only] = ranges ?? [];
-  if (!ranges || !only) {
-    const parts = sizeBytes === 0 ? [] : [{ preamble: '', range: { start: 0, end: sizeBytes - 1 } }];
-    return { status: 200, headers: { 'Content-Length': sizeBytes }, parts, epilogue: '' };
-  }
-  if (ranges.length === 1) {
-    const headers = { 'Content-Length': lengthOf(only), 'Content-Range': contentRange(only, sizeBytes) };
-    return { status: 206, headers, parts: [{ preamble: '', range: only }], epilogue: '' };
-  }
-  const boundary = randomBytes(16).toString('hex');
-  const parts = ranges.map((range, index) => ({
-    preamble: `${index === 0 ? '' : '\r\n'}--${boundary}\r\nContent-Type: ${type}\r\nContent-Range: ${contentRange(range, sizeBytes)}\r\n\r\n`,
-    range,
-  }));
-  const epilogue = `\r\n--${boundary}--\r\n`;
-  const length = parts.reduce((sum, part) => sum + part.preamble.length + lengthOf(part.range), epilogue.length);
-  const headers = { 'Content-Length': length, 'Content-Type': `multipart/byteranges; boundary=${boundary}` };
-  return { status: 206, headers, parts, epilogue };
-}
-
-/** Ranges are for GET only (RFC 9110 section 14.2). A header that is no range, or asks for other units, is as if it were not there. */
-function rangesOf(request: IncomingMessage, { sizeBytes, modifiedAt }: Entry, etag: string): Range[] | 'unsatisfiable' | undefined {
-  const { range } = request.headers;
-  if (request.method !== 'GET' || range === undefined || !BYTE_RANGES.test(range)) return undefined;
-  if (!isRangeCurrent(singleHeader(request.headers['if-range']), etag, modifiedAt)) return undefined;
-  // The last bytes of a file that has not as many are the whole file (RFC 9110 section 14.1.2); the parser takes that for an error.
-  const withinFile = range.replace(/([=,]\s*)-(\d+)/g, (suffix, lead: string, count: string) =>
-    Number(count) > sizeBytes ? `${lead}0-` : suffix,
-  );
-  const parsed = parseRange(sizeBytes, withinFile, { combine: true });
-  if (parsed === -1) return 'unsatisfiable';
-  if (parsed === -2 || parsed.length > MAX_RANGES) return undefined;
-  return parsed.map(({ start, end }) => ({ start, end }));
-}
-
-function lengthOf({ start, end }: Range): number {
-  return end - start + 1;
-}
-
-function contentRange({ start, end }: Range, sizeBytes: number): string {
-  return `bytes ${start}-${end}/${sizeBytes}`;
+/** Ranges are for GET only (RFC 9110 section 14.2). */
+function rangesFor(request: IncomingMessage, { sizeBytes, modifiedAt }: Entry, etag: string): Range[] | 'unsatisfiable' | undefined {
+  if (request.method !== 'GET' || !isRangeCurrent(singleHeader(request.headers['if-range']), etag, modifiedAt)) return undefined;
+  return rangesOf(sizeBytes, request.headers.range);
 }
 
 /** The strongest digest there is, else time and size. */
