@@ -82,3 +82,33 @@ it('names that JavaScript or the BSON library would misread are refused', async 
   const document: unknown = JSON.parse('{"__proto__": {"a": 1}}');
   expect((await failureOf(client.db('test').collection('names').insertOne(Object(document)))).code).toBe(2);
 });
+
+it('a document of 100 levels is stored, a deeper one is refused, and neither stops the store', async () => {
+  const nested = (levels: number): mongo.Document => (levels === 1 ? {} : { a: nested(levels - 1) });
+  const collection = client.db('test').collection('deep');
+  await collection.insertOne(nested(100));
+  expect((await failureOf(collection.insertOne(nested(101)))).code).toBe(15);
+  expect((await failureOf(collection.insertOne(nested(1000)))).code).toBe(15);
+  expect(await collection.countDocuments()).toBe(1);
+});
+
+it('bytes that are nested without end are answered with an error', async () => {
+  const LEVELS = 200_000;
+  // Each level: length, 03 "a" 00, the level inside, 00.
+  const body = Buffer.alloc(LEVELS * 8 + 5);
+  for (let level = 0; level <= LEVELS; level++) {
+    const at = level * 7;
+    body.writeInt32LE(LEVELS * 8 + 5 - level * 8, at);
+    if (level < LEVELS) body.set([3, 0x61, 0], at + 4);
+  }
+  const header = Buffer.alloc(21);
+  header.writeInt32LE(header.length + body.length, 0);
+  header.writeInt32LE(7, 4);
+  header.writeInt32LE(2013, 12);
+  const socket = connect(Number(new URL(store.url).port), '127.0.0.1');
+  socket.write(Buffer.concat([header, body]));
+  const [answer] = await once(socket, 'data');
+  socket.destroy();
+  expect(mongo.BSON.deserialize(answer.subarray(21))).toMatchObject({ ok: 0, code: 15 });
+  expect(await client.db('test').command({ ping: 1 })).toMatchObject({ ok: 1 });
+});
