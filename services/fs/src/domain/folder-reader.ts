@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import { LRUCache } from 'lru-cache';
 import type { EntryName, VirtualPath } from '../driver-contract/paths.ts';
 import { isWithin, parentPath, pathSegments } from '../driver-contract/paths.ts';
@@ -14,10 +15,21 @@ export interface Folder {
   entries(names: readonly EntryName[], signal: AbortSignal | undefined): Promise<Entry[]>;
 }
 
+export interface ReadFolderOptions {
+  readonly refresh: boolean;
+  readonly signal: AbortSignal | undefined;
+  readonly isProvisional?: boolean;
+}
+
 /** Reads folders, and keeps what it may keep of them. */
 export interface FolderReader {
-  /** @param located.mount whose storage says how to sort and how long to keep. @throws what the driver's `list` throws */
-  read(located: Located<Mount>, options: { refresh: boolean; signal: AbortSignal | undefined }): Promise<Folder>;
+  /**
+   * @param located.mount whose storage says how to sort and how long to keep.
+   * @param options.isProvisional names that are kept are answered unchecked. Whether they still hold is seen by `entries`, also of no
+   * names: it throws STALE_VERSION when they do not. Saves a call for those who look at entries anyway.
+   * @throws what the driver's `list` throws
+   */
+  read(located: Located<Mount>, options: ReadFolderOptions): Promise<Folder>;
   /**
    * Entries came, went or got other content at these paths: forgets the folders they are in and what is below them, and further up each
    * folder that does not show yet on the way to them.
@@ -58,10 +70,17 @@ export function createFolderReader(clock: () => number): FolderReader {
     located: Located<Mount>,
     driver: NamesDriver,
     order: EntryOrder,
-    signal: AbortSignal | undefined,
-  ) => {
+    { signal, isProvisional }: ReadFolderOptions,
+  ): Promise<Folder> => {
     const known = kept.get(key);
     const usable = known && 'version' in known && known.order === orderKey(order) ? known : undefined;
+    if (isProvisional && usable) {
+      const { version: ifVersion, folder } = usable;
+      return {
+        ...folder,
+        entries: (names, pageSignal) => driver.statMany(located.path, names, { signal: pageSignal, ifVersion }).catch(asStale),
+      };
+    }
     const listing = await driver.listNames(located.path, usable?.version, { signal });
     if (listing === undefined && usable) return usable.folder;
     const fresh = listing ?? (await driver.listNames(located.path, undefined, { signal }));
@@ -100,13 +119,13 @@ export function createFolderReader(clock: () => number): FolderReader {
   };
 
   return {
-    async read(located, { refresh, signal }) {
+    async read(located, options) {
       const driver = await located.mount.driver();
       const order = orderOf(located.mount);
       // What is kept belongs to one opened driver: a storage that was opened with other settings may be another folder.
       const key = `${drivers.numberOf(driver)} ${placeOf(located)}`;
-      if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, signal);
-      return (await readListing(key, located, driver, refresh)).inOrder(order);
+      if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
+      return (await readListing(key, located, driver, options.refresh)).inOrder(order);
     },
     forget(paths) {
       for (const key of loading.keys()) if (paths.some((path) => touches(placeIn(key), path))) loading.delete(key);
@@ -118,6 +137,13 @@ export function createFolderReader(clock: () => number): FolderReader {
       for (const key of obsolete) kept.delete(key);
     },
   };
+}
+
+/** A folder that is gone has not the kept names either. */
+function asStale(error: unknown): never {
+  if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY'))
+    throw new AppError('STALE_VERSION', 'the folder is gone', { cause: error });
+  throw error;
 }
 
 /** Whether a change at `path` makes what is known of the folder at `place` obsolete. @param folder undefined: not known yet */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { listEntries, pageOf } from './list-entries.ts';
 import type { Actor } from './permissions.ts';
-import { actor, type MemoryTree, openTree, vpath } from './testing/memory-tree.ts';
+import { actor, bytesOf, type MemoryTree, mpath, openTree, vpath } from './testing/memory-tree.ts';
 import { refusalOf } from './testing/refusal.ts';
 import { createTestDriver } from './testing/test-drivers.ts';
 
@@ -88,6 +88,24 @@ it('a page behind the last is empty and has the total', async () => {
     entries: [],
     total: 3,
   });
+});
+
+it('a page of names that are kept costs one call, and shows what changed meanwhile all the same', async () => {
+  const driver = createTestDriver('Names');
+  const memory = await openTree({ drivers: [driver.definition], storages: [{ driver: 'Names', order_by: 'name' }] });
+  const store = driver.storeOf();
+  for (const name of ['a', 'b', 'c']) await store.write(mpath(`/d/${name}`), bytesOf(name), { overwrite: true });
+  await namesIn(memory, '/d');
+  expect(await namesIn(memory, '/d', { page: 2, perPage: 2 })).toEqual(['c']);
+  expect(driver.namings()).toBe(1);
+
+  await store.write(mpath('/d/d'), bytesOf('d'), { overwrite: true });
+  expect(await namesIn(memory, '/d', { page: 2, perPage: 2 })).toEqual(['c', 'd']);
+  await store.remove(mpath('/d/d'), { recursive: false });
+  // A page with nothing on it is looked at too.
+  expect((await list(memory, '/d', { page: 9, perPage: 2 })).total).toBe(3);
+  await store.remove(mpath('/d'), { recursive: true });
+  expect(await refusalOf(list(memory, '/d'))).toEqual(['ENTRY_NOT_FOUND', 'failed get objs: failed get dir: object not found']);
 });
 
 it('every page is the slice of what a naive listing shows', async () => {

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { EntryName, VirtualPath } from '../driver-contract/paths.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
-import type { Folder, FolderReader } from './folder-reader.ts';
+import type { Folder, FolderReader, ReadFolderOptions } from './folder-reader.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
 import type { Actor } from './permissions.ts';
@@ -23,6 +23,13 @@ export interface Page {
   readonly perPage: number;
 }
 
+export interface ListOptions {
+  readonly page: Page;
+  readonly refresh: boolean;
+  readonly onlyFolders?: boolean;
+  readonly signal?: AbortSignal;
+}
+
 /** Numbers as clients send them: a page below 1 is the first, a size below 1 is everything. */
 export function pageOf(page: number, perPage: number): Page {
   return { page: Math.max(1, page), perPage: Math.max(0, perPage) };
@@ -39,12 +46,30 @@ export async function listEntries(
   reader: FolderReader,
   actor: Actor,
   path: VirtualPath,
-  options: { page: Page; refresh: boolean; onlyFolders?: boolean; signal?: AbortSignal },
+  options: ListOptions,
+): Promise<Listing> {
+  try {
+    return await listOnce(tree, reader, actor, path, options, !options.refresh);
+  } catch (error) {
+    // What was kept of the folder holds no more.
+    if (!AppError.is(error, 'STALE_VERSION')) throw error;
+    return listOnce(tree, reader, actor, path, options, false);
+  }
+}
+
+/** @param isProvisional relies on kept names until the entries of the page are looked at. */
+async function listOnce(
+  tree: Tree,
+  reader: FolderReader,
+  actor: Actor,
+  path: VirtualPath,
+  options: ListOptions,
+  isProvisional: boolean,
 ): Promise<Listing> {
   const isVisible = tree.rules.listingFilter(actor, path);
   const mounted = tree.table.virtualFolders(path);
   const virtual = isVisible ? mounted.filter((folder) => isVisible(folder.name, true)) : mounted;
-  const read = await readFolder(tree, reader, path, options, mounted.length > 0);
+  const read = await readFolder(tree, reader, path, { ...options, signal: options.signal, isProvisional }, mounted.length > 0);
   const folder = read?.folder;
 
   let names = folder?.names ?? [];
@@ -62,7 +87,7 @@ export async function listEntries(
   const end = perPage === 0 ? total : Math.min(start + perPage, total);
   const isWhole = start === 0 && end >= names.length;
   const wanted = isWhole ? names : names.slice(start, end);
-  const entries = folder && wanted.length > 0 ? await folder.entries(wanted, options.signal) : [];
+  const entries = folder && (wanted.length > 0 || isProvisional) ? await folder.entries(wanted, options.signal) : [];
   const tail = added.slice(Math.max(0, start - names.length), Math.max(0, end - names.length));
   return {
     entries: tail.length === 0 ? entries : [...entries, ...tail.map((each) => virtualEntry(each))],
@@ -76,12 +101,12 @@ async function readFolder(
   tree: Tree,
   reader: FolderReader,
   path: VirtualPath,
-  options: { refresh: boolean; signal?: AbortSignal },
+  options: ReadFolderOptions,
   hasVirtualFolders: boolean,
 ): Promise<{ folder: Folder; located: Located<Mount> } | undefined> {
   try {
     const located = locate(tree, path);
-    return { located, folder: await reader.read(located, { refresh: options.refresh, signal: options.signal }) };
+    return { located, folder: await reader.read(located, options) };
   } catch (error) {
     // Mounts below a folder that its storage does not have, or cannot show now, can be reached all the same.
     if (hasVirtualFolders && AppError.is(error)) return undefined;

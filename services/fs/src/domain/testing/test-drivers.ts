@@ -12,6 +12,8 @@ export interface TestDriver {
   storeOf(name?: string): MemoryDriver;
   /** How often a folder was listed. */
   listings(): number;
+  /** How often names were asked for. */
+  namings(): number;
   /** Waited for before each listing goes on. */
   holdListings(gate: Promise<void>): void;
   /** How opening goes; resolves by default. */
@@ -33,6 +35,7 @@ export function createTestDriver(
 ): TestDriver {
   const stores = new Map<string, MemoryDriver>();
   let listings = 0;
+  let namings = 0;
   let opened = 0;
   let closed = 0;
   let gate: Promise<void> = Promise.resolve();
@@ -62,7 +65,10 @@ export function createTestDriver(
       remove: (path, call) => store.remove(path, call),
       rename: (from, to, call) => store.rename(from, to, call),
       copy: (from, to, call) => store.copy(from, to, call),
-      listNames: (path, version, call) => store.listNames(path, version, call),
+      listNames: (path, version, call) => {
+        namings += 1;
+        return store.listNames(path, version, call);
+      },
       statMany: (path, names, call) => store.statMany(path, names, call),
       close: async () => {
         closed += 1;
@@ -86,6 +92,7 @@ export function createTestDriver(
     }),
     storeOf,
     listings: () => listings,
+    namings: () => namings,
     holdListings(next) {
       gate = next;
     },
