@@ -13,7 +13,7 @@ export {
   schemas,
 } from './config/config.ts';
 export { Secret } from './config/secret.ts';
-export { deriveKeys, type Keys, seal, unseal } from './crypto/keys.ts';
+export { deriveKeys, type Keys, keyedDigest, seal, unseal } from './crypto/keys.ts';
 export { type DataDir, openDataDir } from './data-dir.ts';
 export { type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope } from './http/envelope.ts';
 export { createPrivacyMask, type PrivacyMask } from './http/privacy-mask.ts';
@@ -35,6 +35,8 @@ export { createRevisionedCache, type RevisionedCache } from './revisioned-cache.
 export { type Call, incomingCall, outgoingCall, type Revisions, userOf } from './rpc/call.ts';
 export { callHeaders, dropCallHeaders, type ForwardedCall, readCallHeaders } from './rpc/call-headers.ts';
 export { createDirectClient } from './rpc/direct-client.ts';
+export { createGrpcPeer, type GrpcPeer } from './rpc/grpc-client.ts';
+export { type GrpcServer, startGrpcServer } from './rpc/grpc-server.ts';
 export type { Peers } from './rpc/peers.ts';
 export {
   defineRpcService,

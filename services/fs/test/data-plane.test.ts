@@ -1,0 +1,271 @@
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { generateContent, type HttpRequest, httpRequest, waitFor } from '@wharf/harness';
+import { callHeaders, createInternalTokens } from '@wharf/service-kit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
+import { localDriver } from '../src/drivers/local/index.ts';
+import { ADMIN, type Installation, openInstallation, type Replica, USER } from './installation.ts';
+
+let installation: Installation;
+let replica: Replica;
+let folder: string;
+let login: string;
+const noUpload = createTestDriver('NoUpload', ['write']);
+
+beforeAll(async () => {
+  installation = await openInstallation();
+  folder = `${installation.dir}/files`;
+  await mkdir(folder);
+  await installation.writeStorage({ _id: 1, mount_path: '/l', addition: JSON.stringify({ root_folder_path: folder }) });
+  await installation.writeStorage({ _id: 2, mount_path: '/n', driver: 'NoUpload' });
+  login = await installation.login({ id: 5, permission: 0b1000 });
+  replica = await installation.open([localDriver, noUpload.definition]);
+});
+afterAll(() => installation?.close());
+
+const send = (request: HttpRequest) => httpRequest(replica.url, request);
+const put = (path: string, body: HttpRequest['body'], headers: Record<string, string> = {}) =>
+  send({
+    method: 'PUT',
+    path: '/api/fs/put',
+    headers: { Authorization: login, 'File-Path': encodeURIComponent(path), ...headers },
+    body: body ?? '',
+  });
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  send({ method, path: `/d${path}?${installation.sign(path)}`, headers });
+
+describe('who uploads without a gateway', () => {
+  it('needs a login of ours', async () => {
+    expect((await put('/l/in', 'text')).json()).toMatchObject({ code: 200, message: 'success' });
+    expect(await readFile(`${folder}/in`, 'utf8')).toBe('text');
+    for (const Authorization of ['', 'rubbish', `${login}x`])
+      expect((await put('/l/out', 'text', { Authorization })).json()).toMatchObject({ code: 401, data: null });
+    expect(await readdir(folder)).not.toContain('out');
+  });
+
+  it.each([
+    ['an address of the site alone', () => ({ 'wharf-site-url': 'http://x' })],
+    ['an identity alone', () => ({ 'wharf-identity': replica.kit.tokens.mint(ADMIN) })],
+    [
+      'an identity that we did not make',
+      () =>
+        callHeaders(createInternalTokens(Buffer.alloc(32), Date.now), {
+          identity: ADMIN,
+          requestId: 'x',
+          revisions: { auth: 0, admin: 0 },
+          siteUrl: 'http://x',
+        }),
+    ],
+  ])('gains nothing from %s', async (_what, headers) => {
+    expect((await put('/l/out', 'text', { Authorization: '', ...headers() })).json()).toMatchObject({ code: 401 });
+    expect(await readdir(folder)).not.toContain('out');
+  });
+
+  it('is whoever the gateway says', async () => {
+    const headers = callHeaders(replica.kit.tokens, {
+      identity: USER,
+      requestId: 'x',
+      revisions: { auth: 0, admin: 0 },
+      siteUrl: 'http://x',
+    });
+    expect((await put('/l/forwarded', 'text', { Authorization: '', ...headers })).json()).toMatchObject({ code: 200 });
+  });
+});
+
+const form = (content: string, tail = '--b--\r\n') =>
+  `--b\r\nContent-Disposition: form-data; name="other"\r\n\r\nx\r\n--b\r\nContent-Disposition: form-data; name="file"; filename="../evil"\r\n\r\n${content}\r\n${tail}`;
+const putForm = (path: string, body: HttpRequest['body'], headers: Record<string, string> = {}) =>
+  send({
+    method: 'PUT',
+    path: '/api/fs/form',
+    headers: { Authorization: login, 'File-Path': encodeURIComponent(path), 'Content-Type': 'multipart/form-data; boundary=b', ...headers },
+    body: body ?? '',
+  });
+
+describe('an upload', () => {
+  it('answers with its whole task', async () => {
+    const task = {
+      state: 2,
+      status: 'uploading',
+      progress: 100,
+      error: '',
+      name: 'upload t to [/l](/deep)',
+      id: expect.stringMatching(/^[\w-]{21}$/),
+    };
+    expect((await put('/l/deep/t', 'text')).json()).toEqual({ code: 200, message: 'success', data: { task } });
+    expect((await putForm('/l/deep/t', form('formed'))).json()).toEqual({ code: 200, message: 'success', data: { task } });
+    expect(await readFile(`${folder}/deep/t`, 'utf8')).toBe('formed');
+  });
+
+  it('by form takes the file whose name is in File-Path, in any size', async () => {
+    const content = 'x'.repeat(3_000_000);
+    await putForm('/l/big form', form(content));
+    expect((await readFile(`${folder}/big form`)).length).toBe(content.length);
+    expect(await readdir(folder)).not.toContain('evil');
+  });
+
+  it.each([
+    ['a form that ends too early', () => putForm('/l/broken', form('text', '')), 400],
+    ['a form without a file', () => putForm('/l/broken', '--b--\r\n'), 400],
+    ['a form that is none', () => putForm('/l/broken', 'text', { 'Content-Type': 'text/plain' }), 400],
+    ['a form without a boundary', () => putForm('/l/broken', 'text', { 'Content-Type': 'multipart/form-data' }), 400],
+    [
+      'a body longer than announced',
+      () =>
+        put(
+          '/l/broken',
+          (async function* () {
+            yield Buffer.alloc(100_000);
+          })(),
+          { 'X-File-Size': '10' },
+        ),
+      400,
+    ],
+    ['a body with another hash', () => put('/l/broken', 'text', { 'X-File-Md5': '0'.repeat(32) }), 500],
+    ['no path', () => put('', 'text'), 400],
+    ['a path out of the root', () => put('/l/../../x', 'text'), 403],
+    ['a place without a storage', () => put('/none/broken', 'text'), 500],
+    ['a storage that takes none', () => put('/n/broken', 'text'), 500],
+    ['a storage that takes none, by form', () => putForm('/n/broken', form('text')), 405],
+  ])('of %s is answered, and leaves nothing', async (_what, run, code) => {
+    const answer = await run();
+    expect(answer.status).toBe(200);
+    expect(answer.json()).toMatchObject({ code, data: null });
+    expect((await readdir(folder, { recursive: true })).filter((name) => /broken|tmp/.test(name))).toEqual([]);
+  });
+
+  it('that is refused early is answered all the same, after all that the client sends', async () => {
+    const big = Buffer.alloc(4 * 1024 * 1024);
+    expect((await put('/l/x', big, { Authorization: 'rubbish' })).json()).toMatchObject({ code: 401 });
+    await put('/l/there', 'old');
+    expect((await put('/l/there', big, { Overwrite: 'false' })).json()).toMatchObject({ code: 403, message: 'file exists' });
+    expect(await readFile(`${folder}/there`, 'utf8')).toBe('old');
+  });
+
+  it('that breaks off leaves the old file and no debris', async () => {
+    await put('/l/kept', 'old');
+    for (const [path, head] of [
+      ['/api/fs/put', ''],
+      ['/api/fs/form', 'Content-Type: multipart/form-data; boundary=b\r\n'],
+    ]) {
+      const socket = connect(Number(new URL(replica.url).port), '127.0.0.1');
+      await once(socket, 'connect');
+      const start = path === '/api/fs/form' ? '--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n' : '';
+      socket.write(
+        `PUT ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${login}\r\nFile-Path: /l/kept\r\n${head}Content-Length: 9000000\r\n\r\n${start}`,
+      );
+      socket.write(Buffer.alloc(2_000_000, 'n'));
+      await waitFor('the upload to begin', async () => (await readdir(folder, { recursive: true })).some((name) => name.includes('tmp')));
+      socket.destroy();
+      await waitFor('its end', async () => (await readdir(folder, { recursive: true })).every((name) => !/wharf-tmp.*\d/.test(name)));
+    }
+    expect(await readFile(`${folder}/kept`, 'utf8')).toBe('old');
+    expect(replica.log()).not.toContain('unforeseen');
+  });
+});
+
+describe('a download', () => {
+  const text = '0123456789';
+  beforeEach(() => writeFile(`${folder}/digits.txt`, text));
+
+  it('says all there is to say', async () => {
+    const answer = await get('/l/digits.txt');
+    expect(answer).toMatchObject({ status: 200 });
+    expect(answer.text()).toBe(text);
+    expect(answer.headers).toMatchObject({
+      'content-length': '10',
+      'content-type': 'text/plain; charset=utf-8',
+      'content-disposition': 'attachment; filename="digits.txt"; filename*=utf-8\'\'digits.txt',
+      'accept-ranges': 'bytes',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': expect.stringContaining('sandbox'),
+      etag: expect.stringMatching(/^"[0-9a-f]+-a"$/),
+    });
+  });
+
+  it('by HEAD says the same without the bytes, whatever range is asked', async () => {
+    const [head, full] = [await get('/l/digits.txt', { Range: 'bytes=1-2' }, 'HEAD'), await get('/l/digits.txt')];
+    expect([head.status, head.body.length]).toEqual([200, 0]);
+    for (const name of ['content-length', 'etag', 'last-modified', 'content-type']) expect(head.headers[name]).toBe(full.headers[name]);
+  });
+
+  it.each([
+    ['bytes=2-4', 206, '234', 'bytes 2-4/10'],
+    ['bytes=-3', 206, '789', 'bytes 7-9/10'],
+    ['bytes=-30', 206, text, 'bytes 0-9/10'],
+    ['bytes=8-100', 206, '89', 'bytes 8-9/10'],
+    ['bytes=10-', 416, 'range not satisfiable\n', 'bytes */10'],
+    ['bytes=x', 200, text, undefined],
+  ])('of %s is %i %j', async (Range, status, body, contentRange) => {
+    const answer = await get('/l/digits.txt', { Range });
+    expect([answer.status, answer.text(), answer.headers['content-range']]).toEqual([status, body, contentRange]);
+    expect(answer.headers['content-length']).toBe(String(body.length));
+  });
+
+  it('of several ranges has them as parts', async () => {
+    const answer = await get('/l/digits.txt', { Range: 'bytes=0-1,8-' });
+    expect(answer.status).toBe(206);
+    expect(answer.headers['content-length']).toBe(String(answer.body.length));
+    expect(
+      answer
+        .text()
+        .split('\r\n')
+        .filter((line) => /^(01|89|Content-Range.*)$/.test(line)),
+    ).toEqual(['Content-Range: bytes 0-1/10', '01', 'Content-Range: bytes 8-9/10', '89']);
+  });
+
+  it('keeps to conditions', async () => {
+    const { etag = '', 'last-modified': date = '' } = (await get('/l/digits.txt')).headers;
+    const status = async (headers: Record<string, string>) => (await get('/l/digits.txt', headers)).status;
+    expect(await status({ 'If-None-Match': etag })).toBe(304);
+    expect(await status({ 'If-Modified-Since': date })).toBe(304);
+    expect(await status({ 'If-Match': '"x"' })).toBe(412);
+    expect(await status({ Range: 'bytes=0-1', 'If-Range': etag })).toBe(206);
+    expect(await status({ Range: 'bytes=0-1', 'If-Range': '"x"' })).toBe(200);
+  });
+
+  it('of an empty file is empty', async () => {
+    await writeFile(`${folder}/empty`, '');
+    const answer = await get('/l/empty');
+    expect([answer.status, answer.headers['content-length'], answer.body.length]).toEqual([200, '0', 0]);
+  });
+
+  it('is refused with a real status and a line of text, and the signature comes first', async () => {
+    const path = (text: string, query = installation.sign(text)) => send({ path: `/d${text}?${query}` });
+    const refused = async (answer: ReturnType<typeof send>) => [(await answer).status, (await answer).text()];
+    expect(await refused(path('/l/digits.txt', ''))).toEqual([401, 'expire missing\n']);
+    expect(await refused(path('/l/none', 'sign=abc:0'))).toEqual([401, 'sign invalid\n']);
+    expect(await refused(path('/none/x', 'sign=abc:0'))).toEqual([401, 'sign invalid\n']);
+    expect(await refused(path('/l/digits.txt', installation.sign('/l/other')))).toEqual([401, 'sign invalid\n']);
+    expect(await refused(path('/l/none'))).toEqual([404, 'object not found\n']);
+    expect(await refused(path('/l'))).toEqual([409, 'not a file\n']);
+    expect(await refused(path('/l/%2e%2e/x'))).toEqual([403, 'using relative path is not allowed\n']);
+    expect(await refused(path('/l/%ff'))).toEqual([400, 'the path is not percent-encoded UTF-8\n']);
+    expect(await refused(send({ path: '/elsewhere' }))).toEqual([404, 'not found\n']);
+  });
+
+  it('that the client leaves releases the file', async () => {
+    await writeFile(`${folder}/big`, Buffer.alloc(64 * 1024 * 1024));
+    const open = async () => {
+      const links = await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+      return links.filter((link) => link === `${folder}/big`).length;
+    };
+    for (const range of ['', 'Range: bytes=0-9,1000-60000000\r\n']) {
+      const socket = connect(Number(new URL(replica.url).port), '127.0.0.1');
+      socket.write(`GET /d/l/big?${installation.sign('/l/big')} HTTP/1.1\r\nHost: x\r\n${range}\r\n`);
+      await once(socket, 'readable');
+      await waitFor('the file to be open', async () => (await open()) > 0);
+      socket.destroy();
+      await waitFor('the file to be closed', async () => (await open()) === 0);
+    }
+  });
+});
+
+it('what was uploaded is what comes back', async () => {
+  const content = Buffer.concat([...generateContent('there and back', 3_000_001)]);
+  await put('/l/日本 ü.bin', content);
+  const answer = await send({ path: `/p${encodeURI('/l/日本 ü.bin')}?${installation.sign('/l/日本 ü.bin')}` });
+  expect(answer.body.equals(content)).toBe(true);
+});

@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto';
+import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { makeTempDir } from '@wharf/harness';
+import { configurationChanged, type Models, modelsOf, REVISION, type RuleRecord, type StorageRecord } from '@wharf/models';
+import { type AdminServiceClient, AdminServiceDefinition } from '@wharf/proto/admin';
+import { AuthServiceDefinition } from '@wharf/proto/auth';
+import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
+import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
+import {
+  type Bus,
+  connectStore,
+  createDirectClient,
+  createGrpcPeer,
+  createLocalBus,
+  createLoginTokens,
+  createServiceKit,
+  deriveKeys,
+  forServices,
+  type Identity,
+  listenHttp,
+  outgoingCall,
+  type Revisions,
+  ROLE,
+  type RpcService,
+  Secret,
+  type ServiceKit,
+  type StoreConnection,
+  seal,
+  startGrpcServer,
+} from '@wharf/service-kit';
+import { pino } from 'pino';
+import { createLinkSigner } from '../src/domain/link-signer.ts';
+import { ruleRecord, storageRecord } from '../src/domain/testing/records.ts';
+import type { DriverDefinition } from '../src/driver-contract/define-driver.ts';
+import { createFsService } from '../src/index.ts';
+
+const SECRET = new Secret('a secret of the tests, 32 bytes or more');
+const TOKEN = 'wharf-a-permanent-token-of-tests';
+const keys = deriveKeys(SECRET);
+
+export const ADMIN = { kind: 'user', id: 1, username: 'admin', role: ROLE.admin, permission: 0, basePath: '/', sessionId: '' } as const;
+export const USER = { ...ADMIN, id: 3, username: 'somebody', role: ROLE.general, permission: 0b11111000 } as const;
+export const SERVICE = { kind: 'service', name: 'admin' } as const;
+
+/** One replica of fs, reached as others reach it: over gRPC and over HTTP. */
+export interface Replica {
+  readonly fs: FsServiceClient;
+  /** Of the data plane. */
+  readonly url: string;
+  readonly kit: ServiceKit;
+  /** Storages whose status it reported to admin. */
+  readonly reports: Array<{ id: number; status: string }>;
+  log(): string;
+}
+
+/** A store, with what auth and admin write, and replicas of fs over it on one bus. */
+export interface Installation {
+  readonly dir: string;
+  readonly bus: Bus;
+  open(drivers?: readonly DriverDefinition[]): Promise<Replica>;
+  /** Call options of somebody who knows of these revisions; of the admin who knows of none by default. */
+  as(identity?: Identity, revisions?: Partial<Revisions>): ReturnType<typeof outgoingCall>;
+  /** Writes a storage as admin does, with its addition sealed, and answers the new revision. Nobody is told. */
+  writeStorage(storage: Partial<StorageRecord>): Promise<number>;
+  writeRule(rule: Partial<RuleRecord>): Promise<number>;
+  writeSetting(key: string, value: string): Promise<number>;
+  /** Tells everybody that admin's data changed. */
+  announce(revision: number): void;
+  /** A login token of a user that is made for it. */
+  login(user: { id: number; permission: number; base_path?: string }): Promise<string>;
+  /** The query of a download link. */
+  sign(path: string): string;
+  close(): Promise<void>;
+}
+
+export async function openInstallation(): Promise<Installation> {
+  const dir = await makeTempDir('fs');
+  const store: EmbeddedMongo = await startEmbeddedMongo({ dataDir: `${dir.path}/store` });
+  const url = Object.assign(new URL(store.url), { pathname: `/fs-${randomUUID()}` }).href;
+  const connection = await connectStore(url);
+  const models = modelsOf(connection);
+  const bus = createLocalBus((error) => {
+    throw error;
+  });
+  await models.permanentTokens.create({ _id: 'permanent', sealed: seal(keys.atRest, TOKEN) });
+  const closing: Array<() => Promise<void>> = [];
+  let tokens: ServiceKit['tokens'] | undefined;
+
+  return {
+    dir: dir.path,
+    bus,
+    async open(drivers) {
+      const replica = await openReplica(url, bus, drivers);
+      tokens = replica.kit.tokens;
+      closing.push(replica.close);
+      return replica;
+    },
+    as(identity = ADMIN, revisions = {}) {
+      if (!tokens) throw new Error('no replica is open');
+      return outgoingCall(tokens, { identity, requestId: 'test', revisions: { auth: 0, admin: 0, ...revisions } });
+    },
+    async writeStorage(storage) {
+      const record = storageRecord({ driver: 'Local', ...storage });
+      const sealed = { ...record, addition: seal(keys.atRest, record.addition) };
+      await models.storages.replaceOne({ _id: record._id }, sealed, { upsert: true });
+      return nextRevision(models);
+    },
+    async writeRule(rule) {
+      const record = ruleRecord(rule);
+      await models.rules.replaceOne({ _id: record._id }, record, { upsert: true });
+      return nextRevision(models);
+    },
+    async writeSetting(key, value) {
+      const items = [{ key, value, help: '', type: 'string', options: '', group: 0, flag: 1 }];
+      await models.settings.replaceOne({ _id: 'settings' }, { _id: 'settings', revision: 1, items }, { upsert: true });
+      return nextRevision(models);
+    },
+    announce: (revision) => bus.publish(configurationChanged, { revision }),
+    async login({ id, permission, base_path = '/' }) {
+      const username = `user-${id}`;
+      const names = { username, username_key: username, password_hash: '', sso_id: '', otp_secret: '' };
+      await models.users.create({ _id: id, ...names, pwd_ts: 1, base_path, role: 0, permission, disabled: false, allow_ldap: true });
+      const sid = randomUUID();
+      const now = Math.floor(Date.now() / 1000);
+      await models.sessions.create({
+        _id: sid,
+        user_id: id,
+        address: '',
+        created_at: new Date(),
+        expires_at: new Date(Date.now() + 60_000),
+      });
+      return createLoginTokens(keys.jwt, Date.now).sign({ username, pwd_ts: 1, sid, iat: now, nbf: now, exp: now + 60 });
+    },
+    sign: (path) => `sign=${encodeURIComponent(createLinkSigner(TOKEN, Date.now).sign(path, 0))}`,
+    async close() {
+      for (const close of closing.reverse()) await close();
+      await bus.close();
+      await connection.close();
+      await store.stop();
+      await dir.remove();
+    },
+  };
+}
+
+async function nextRevision(models: Models): Promise<number> {
+  const counter = await models.adminCounters.findOneAndUpdate(
+    { _id: REVISION },
+    { $inc: { value: 1 } },
+    { upsert: true, returnDocument: 'after' },
+  );
+  return counter?.value ?? 0;
+}
+
+async function openReplica(storeUrl: string, bus: Bus, drivers: readonly DriverDefinition[] | undefined) {
+  let log = '';
+  const write = (line: string) => {
+    log += line;
+  };
+  const logger = pino({ level: 'trace' }, { write });
+  const onError = (error: unknown) => logger.error({ err: error });
+  const store: StoreConnection = await connectStore(storeUrl);
+  const reports: Replica['reports'] = [];
+  const admin: RpcService = {
+    definition: AdminServiceDefinition,
+    methods: {
+      reportStorageStatus: forServices(async ({ id, status }: { id: number; status: string }) => {
+        reports.push({ id, status });
+        return {};
+      }),
+    },
+  };
+  const nobody = () => {
+    throw new Error('fs calls only admin');
+  };
+  const kit = createServiceKit({
+    name: 'fs',
+    logger,
+    secret: SECRET,
+    store,
+    bus,
+    peers: (tokens) => ({
+      auth: createDirectClient(AuthServiceDefinition, nobody, tokens, onError),
+      admin: createDirectClient<AdminServiceClient>(AdminServiceDefinition, () => admin, tokens, onError),
+      fs: createDirectClient(FsServiceDefinition, nobody, tokens, onError),
+      downloader: createDirectClient(DownloaderServiceDefinition, nobody, tokens, onError),
+    }),
+  });
+  const service = createFsService(kit, drivers);
+  const { rpc, http } = service;
+  if (!rpc || !http) throw new Error('fs serves both');
+  await service.start();
+  const server = await startGrpcServer({
+    service: rpc,
+    host: '127.0.0.1',
+    port: 0,
+    tokens: kit.tokens,
+    isReady: () => true,
+    onUnforeseen: onError,
+  });
+  const listener = await listenHttp(http, '127.0.0.1', 0);
+  const peer = createGrpcPeer<FsServiceClient>(FsServiceDefinition, `127.0.0.1:${server.port}`);
+  return {
+    fs: peer.client,
+    url: listener.url,
+    kit,
+    reports,
+    log: () => log,
+    async close() {
+      peer.close();
+      await Promise.all([listener.stop(0), server.stop(1_000)]);
+      await service.stop();
+      await store.close();
+    },
+  };
+}
