@@ -15,7 +15,7 @@ import { createRuleBook } from '../rule-book.ts';
 import { locate, type Tree } from '../tree.ts';
 import { ruleRecord, storageRecord } from './records.ts';
 
-export const TOKEN = 'wharf-a-permanent-token-of-tests';
+const TOKEN = 'wharf-a-permanent-token-of-tests';
 
 /** Somebody with every permission but no role. */
 export function actor(rest: Partial<Actor> = {}): Actor {
