@@ -1,6 +1,7 @@
 import type { World } from '../support/world.ts';
 import { accounts } from './accounts.ts';
 import { downloads } from './downloads.ts';
+import { envelopes } from './envelopes.ts';
 import { rules } from './rules.ts';
 import { settings } from './settings.ts';
 import { storages } from './storages.ts';
@@ -9,4 +10,14 @@ import { traversal } from './traversal.ts';
 import { uploads } from './uploads.ts';
 
 /** What holds in every shape. Each scenario registers its tests for a Wharf that runs already. */
-export const SCENARIOS: readonly ((world: World) => void)[] = [tour, storages, accounts, rules, settings, uploads, downloads, traversal];
+export const SCENARIOS: readonly ((world: World) => void)[] = [
+  tour,
+  storages,
+  accounts,
+  rules,
+  settings,
+  uploads,
+  downloads,
+  traversal,
+  envelopes,
+];

@@ -1,5 +1,6 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { refuseMalformed } from './refuse-malformed.ts';
 
 /** Time for a client to send its request's headers, in milliseconds; bodies may take as long as they keep coming. */
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -19,6 +20,7 @@ export interface HttpListener {
 export async function listenHttp(handler: http.RequestListener, host: string, port: number): Promise<HttpListener> {
   const server = http.createServer({ maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 }, handler);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.on('clientError', refuseMalformed);
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   const bound = (server.address() as AddressInfo).port;
   return {

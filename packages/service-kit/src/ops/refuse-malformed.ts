@@ -1,0 +1,39 @@
+import type { Duplex } from 'node:stream';
+import { AppError } from '@wharf/errors';
+import { failureEnvelope } from '../http/envelope.ts';
+
+/** How long a client that still sends is listened to after it was refused, in milliseconds: it could not read the answer otherwise. */
+const LINGER_MS = 1_000;
+
+const REFUSALS: Readonly<Record<string, { status: string; message: string }>> = {
+  HPE_HEADER_OVERFLOW: { status: '431 Request Header Fields Too Large', message: 'the headers of the request are too large' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'the request did not come in time' },
+};
+const NOT_HTTP = { status: '400 Bad Request', message: 'this is no HTTP request' };
+
+/**
+ * Answers what the HTTP parser refuses. Which route was meant is not known, so the answer has a status of its own and an envelope as its
+ * body. A listener for `clientError` of a server.
+ */
+export function refuseMalformed(error: Error & { code?: string }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || hasBegunAnswer(socket)) return void socket.destroy();
+  const { status, message } = REFUSALS[error.code ?? ''] ?? NOT_HTTP;
+  const body = JSON.stringify(failureEnvelope(new AppError('INVALID_ARGUMENT', message)));
+  const head = [
+    `HTTP/1.1 ${status}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'X-Content-Type-Options: nosniff',
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.resume();
+  const limit = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(limit));
+}
+
+/** Whether an answer is on its way that another one must not be put into. */
+function hasBegunAnswer(socket: Duplex): boolean {
+  const answer: unknown = Reflect.get(socket, '_httpMessage');
+  return typeof answer === 'object' && answer !== null && Reflect.get(answer, 'headersSent') === true;
+}
