@@ -56,6 +56,10 @@ export function modelsOf(connection: Connection): Models {
         sso_id: text,
         allow_ldap: flag,
         otp_secret: text,
+        otp_last_step: number,
+        otp_recovery: [String],
+        otp_pending: text,
+        otp_pending_until: { type: Date, default: null },
       },
       (schema) => {
         schema.index({ username_key: 1 }, { unique: true });

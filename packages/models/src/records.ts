@@ -17,6 +17,13 @@ export interface UserRecord {
   allow_ldap: boolean;
   /** Sealed; empty while two-step verification is off. */
   otp_secret: string;
+  /** The step of the last code that was used with the secret, in units of 30 s since 1970; codes up to it are used up. */
+  otp_last_step?: number;
+  /** Keyed digests of the recovery codes that are left. */
+  otp_recovery?: string[];
+  /** Sealed; the secret that waits to be verified, or empty. */
+  otp_pending?: string;
+  otp_pending_until?: Date | null;
 }
 
 /** A login that was not ended. Written by auth. */

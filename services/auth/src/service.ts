@@ -6,6 +6,7 @@ import {
   forAdmins,
   forAnyone,
   forUsers,
+  keyedDigest,
   notImplemented,
   type Service,
   type ServiceKit,
@@ -13,8 +14,11 @@ import {
   unseal,
 } from '@wharf/service-kit';
 import { Counter } from 'prom-client';
+import { cancelOtp } from './api/cancel-otp.ts';
 import { createUser } from './api/create-user.ts';
 import { deleteUser } from './api/delete-user.ts';
+import { generateOtp } from './api/generate-otp.ts';
+import { generateRecoveryCodes } from './api/generate-recovery-codes.ts';
 import { getPermanentToken } from './api/get-permanent-token.ts';
 import { getUser } from './api/get-user.ts';
 import { listUsers } from './api/list-users.ts';
@@ -24,16 +28,22 @@ import { logout } from './api/logout.ts';
 import { resetPermanentToken } from './api/reset-permanent-token.ts';
 import { setPermanentToken } from './api/set-permanent-token.ts';
 import { updateUser } from './api/update-user.ts';
+import { verifyOtp } from './api/verify-otp.ts';
 import { argon2id } from './clients/argon2.ts';
+import { qrImage } from './clients/qr-image.ts';
+import { totp } from './clients/totp.ts';
 import type { AuthConfig } from './config.ts';
 import { createAccounts } from './domain/accounts.ts';
 import { firstStart } from './domain/first-start.ts';
+import { ADDRESS_LIMIT, CODE_LIMIT, createLockout } from './domain/lockout.ts';
 import { createLogin } from './domain/login.ts';
 import { createPasswords } from './domain/passwords.ts';
+import { createTwoStep } from './domain/two-step.ts';
 import { createCounters } from './store/counters.ts';
 import { createLoginAttemptStore } from './store/login-attempts.ts';
 import { createPermanentTokenStore } from './store/permanent-token.ts';
 import { createSessionStore } from './store/sessions.ts';
+import { createTwoStepStore } from './store/two-step.ts';
 import { createUserStore } from './store/users.ts';
 
 /** The accounts: who somebody is and what he may do. */
@@ -73,12 +83,26 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
     return sealed === undefined ? undefined : unseal(keys.atRest, sealed);
   };
 
+  const attempts = createLoginAttemptStore(models);
+  const codes = createLockout(attempts, CODE_LIMIT, clock);
+  const twoStep = createTwoStep({
+    findUser: users.find,
+    store: createTwoStepStore(models),
+    totp,
+    qrImage,
+    seal: (text) => seal(keys.atRest, text),
+    unseal: (sealed) => unseal(keys.atRest, sealed),
+    digest: (text) => keyedDigest(keys.digest, text),
+    endSessionsOf: sessions.removeOfUser,
+    changed,
+    codes,
+    clock,
+  });
   const logIn = createLogin({
     findUser: users.findByKey,
-    attempts: createLoginAttemptStore(models),
+    addresses: createLockout(attempts, ADDRESS_LIMIT, clock),
     passwords,
-    // No code is right where none can be checked: a stored secret never lets a bare password in.
-    checkOtp: async () => false,
+    useCode: twoStep.useCode,
     insertSession: sessions.insert,
     sign: createLoginTokens(keys.jwt, clock).sign,
     clock,
@@ -99,8 +123,9 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
       loginWithHash: forAnyone(loginWithHash(logIn)),
       logout: forUsers(logout({ endSession: sessions.remove, changed, revision: counters.revision })),
       updateCurrentUser: forUsers(notImplemented),
-      generateOtp: forUsers(notImplemented),
-      verifyOtp: forUsers(notImplemented),
+      generateOtp: forUsers(generateOtp(twoStep)),
+      verifyOtp: forUsers(verifyOtp(twoStep)),
+      generateRecoveryCodes: forUsers(generateRecoveryCodes(twoStep)),
       listSshKeys: forUsers(notImplemented),
       addSshKey: forUsers(notImplemented),
       deleteSshKey: forUsers(notImplemented),
@@ -109,7 +134,7 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
       createUser: forAdmins(createUser(accounts)),
       updateUser: forAdmins(updateUser(accounts)),
       deleteUser: forAdmins(deleteUser(accounts)),
-      cancelOtp: forAdmins(notImplemented),
+      cancelOtp: forAdmins(cancelOtp(twoStep)),
       listUserSshKeys: forAdmins(notImplemented),
       deleteUserSshKey: forAdmins(notImplemented),
       getPermanentToken: forAdmins(getPermanentToken(readToken)),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir, type TempDir } from '@wharf/harness';
-import { createLoginTokens } from '@wharf/service-kit';
+import { createLoginTokens, seal } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADMIN_PASSWORD, openReplica, type Replica } from './replica.ts';
 
@@ -123,7 +123,10 @@ describe('a login', () => {
 
   it('with the password alone is refused to a user with a two-step secret, and counts as a failure', async () => {
     const id = await makeUser({ username: 'two-step', password: 'x' });
-    await replica.models.users.updateOne({ _id: id }, { $set: { otp_secret: 'sealed' } });
+    await replica.models.users.updateOne(
+      { _id: id },
+      { $set: { otp_secret: seal(replica.kit.keys.atRest, 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ') } },
+    );
     const from = address();
     await expect(replica.auth.login({ username: 'two-step', password: 'x', otp_code: '', address: from })).rejects.toMatchObject({
       code: 'OTP_REQUIRED',

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import type { Secret } from '../config/secret.ts';
 
@@ -13,12 +13,14 @@ export interface Keys {
   readonly jwt: Buffer;
   readonly internal: Buffer;
   readonly atRest: Buffer;
+  /** For digests of secrets that are only ever compared. */
+  readonly digest: Buffer;
 }
 
 /** HKDF-SHA-256 (RFC 5869) of WHARF_SECRET with the purpose as info. */
 export function deriveKeys(secret: Secret): Keys {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secret.reveal(), '', `wharf/${purpose}/v1`, KEY_BYTES));
-  return { jwt: derive('jwt'), internal: derive('internal'), atRest: derive('at-rest') };
+  return { jwt: derive('jwt'), internal: derive('internal'), atRest: derive('at-rest'), digest: derive('digest') };
 }
 
 /** Encrypts a text for the store: `v1.` and the base64url of nonce, ciphertext and tag (AES-256-GCM). */
@@ -40,4 +42,9 @@ export function unseal(key: Buffer, sealed: string): string {
   } catch (cause) {
     throw new AppError('CONTENT_CORRUPT', 'a stored secret cannot be read: WHARF_SECRET is not the one it was stored under', { cause });
   }
+}
+
+/** What is stored of a random secret that is only compared: base64url of its HMAC-SHA-256. Not for passwords, which can be guessed. */
+export function keyedDigest(key: Buffer, text: string): string {
+  return createHmac('sha256', key).update(text, 'utf8').digest('base64url');
 }

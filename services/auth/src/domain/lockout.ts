@@ -1,31 +1,85 @@
-/** How many failures lock an address, and how long failures and locks last, in milliseconds. */
-export const LOCKOUT = { failures: 5, durationMs: 5 * 60_000 } as const;
+import { AppError } from '@wharf/errors';
 
-/** Failed logins of one address. */
+/** How many failures within which time lock something, and for how long; times in milliseconds. */
+export interface Limit {
+  readonly failures: number;
+  readonly windowMs: number;
+  readonly lockMs: number;
+}
+
+const MINUTE_MS = 60_000;
+
+/** Failures of one address to log in to anything. */
+export const ADDRESS_LIMIT: Limit = { failures: 5, windowMs: 5 * MINUTE_MS, lockMs: 5 * MINUTE_MS };
+/** Wrong codes of a user who is logged in. */
+export const CODE_LIMIT: Limit = { failures: 5, windowMs: 5 * MINUTE_MS, lockMs: 5 * MINUTE_MS };
+
+/** What failed, and how often. */
 export interface Attempts {
   readonly failures: number;
   /** The end of the window that its first failure opened or, once locked, of the lock. */
   readonly expiresAt: Date;
 }
 
-export function isLocked(attempts: Attempts | undefined, nowMs: number): boolean {
-  return attempts !== undefined && attempts.failures >= LOCKOUT.failures && attempts.expiresAt.getTime() > nowMs;
+/** Where attempts are counted, for all replicas. */
+export interface AttemptStore {
+  find(key: string): Promise<Attempts | undefined>;
+  /** Compare and set: false when the attempts are no longer those of `before`, and nothing was written. */
+  replace(key: string, before: Attempts | undefined, after: Attempts): Promise<boolean>;
+  /** Forgets the attempts while there are fewer than `failures`. */
+  clear(key: string, failures: number): Promise<void>;
+}
+
+/** Counts failures and refuses what failed too often. */
+export interface Lockout {
+  /** @throws AppError RATE_LIMITED */
+  refuseLocked(key: string): Promise<void>;
+  /** @throws AppError RATE_LIMITED: locked already, which this prolongs by nothing */
+  countFailure(key: string): Promise<void>;
+  /** Forgets the failures, but no lock. */
+  forget(key: string): Promise<void>;
+}
+
+export function createLockout(attempts: AttemptStore, limit: Limit, clock: () => number): Lockout {
+  return {
+    async refuseLocked(key) {
+      if (isLocked(await attempts.find(key), limit, clock())) throw locked();
+    },
+    async countFailure(key) {
+      // Each round that does not write means that another one did, and no more than the limit of those can.
+      for (;;) {
+        const before = await attempts.find(key);
+        const after = afterFailure(before, limit, clock());
+        if (!after) throw locked();
+        if (await attempts.replace(key, before, after)) return;
+      }
+    },
+    forget: (key) => attempts.clear(key, limit.failures),
+  };
+}
+
+export function isLocked(attempts: Attempts | undefined, limit: Limit, nowMs: number): boolean {
+  return attempts !== undefined && attempts.failures >= limit.failures && attempts.expiresAt.getTime() > nowMs;
 }
 
 /**
- * The attempts after one more failure; undefined when the address is locked already, which no further attempt prolongs.
+ * The attempts after one more failure; undefined when they are locked already, which no further attempt prolongs.
  *
  * The window is fixed: it begins with its first failure and does not move with later ones; the failure that locks starts the lock's time.
  */
-export function afterFailure(attempts: Attempts | undefined, nowMs: number): Attempts | undefined {
-  if (isLocked(attempts, nowMs)) return undefined;
-  const fullTime = new Date(nowMs + LOCKOUT.durationMs);
-  if (!attempts || attempts.expiresAt.getTime() <= nowMs) return { failures: 1, expiresAt: fullTime };
-  const failures = attempts.failures + 1;
-  return { failures, expiresAt: failures >= LOCKOUT.failures ? fullTime : attempts.expiresAt };
+export function afterFailure(attempts: Attempts | undefined, limit: Limit, nowMs: number): Attempts | undefined {
+  if (isLocked(attempts, limit, nowMs)) return undefined;
+  const isNew = !attempts || attempts.expiresAt.getTime() <= nowMs;
+  const failures = isNew ? 1 : attempts.failures + 1;
+  if (failures >= limit.failures) return { failures, expiresAt: new Date(nowMs + limit.lockMs) };
+  return { failures, expiresAt: isNew ? new Date(nowMs + limit.windowMs) : attempts.expiresAt };
 }
 
-/** One address has one counter, in whichever of its two forms an IPv4 client shows up. */
-export function lockoutKey(address: string): string {
-  return `address ${address.replace(/^::ffff:(?=\d+\.)/i, '')}`;
-}
+/** An address as it is counted and remembered: an IPv4 client has one, in whichever of its two forms he shows up. */
+export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
+
+const locked = () =>
+  new AppError(
+    'RATE_LIMITED',
+    'Too many unsuccessful sign-in attempts have been made using an incorrect username or password, Try again later.',
+  );

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { type Attempts, afterFailure, isLocked, lockoutKey } from './lockout.ts';
+import { type Lockout, plainAddress } from './lockout.ts';
 import type { Passwords } from './passwords.ts';
 import type { User } from './user.ts';
 import { findUsernameKey } from './username.ts';
@@ -17,14 +17,10 @@ interface LoginAttempt {
 
 interface LoginParts {
   findUser(usernameKey: string): Promise<User | undefined>;
-  attempts: {
-    find(key: string): Promise<Attempts | undefined>;
-    replace(key: string, before: Attempts | undefined, after: Attempts): Promise<boolean>;
-    clear(key: string): Promise<void>;
-  };
+  addresses: Lockout;
   passwords: Passwords;
-  /** Whether the code is right for this user, whose `otpSecret` is not empty. */
-  checkOtp(user: User, code: string): Promise<boolean>;
+  /** Uses a code up: whether it is right for this user, whose `otpSecret` is not empty, and was never used. */
+  useCode(user: User, code: string): Promise<boolean>;
   insertSession(session: { id: string; userId: number; address: string; createdAt: Date; expiresAt: Date }): Promise<void>;
   sign(claims: { username: string; pwd_ts: number; sid: string; iat: number; nbf: number; exp: number }): string;
   clock: () => number;
@@ -42,20 +38,8 @@ const SESSION_ID_BYTES = 32;
 export type Login = (attempt: LoginAttempt) => Promise<string>;
 
 export function createLogin(parts: LoginParts): Login {
-  const { attempts, passwords, clock } = parts;
+  const { addresses, passwords, clock } = parts;
 
-  const refuseLocked = async (key: string) => {
-    if (isLocked(await attempts.find(key), clock())) throw locked();
-  };
-  /** Counts a failure; each round that does not write means that another one did, and five of those lock. */
-  const countFailure = async (key: string): Promise<void> => {
-    for (;;) {
-      const before = await attempts.find(key);
-      const after = afterFailure(before, clock());
-      if (!after) throw locked();
-      if (await attempts.replace(key, before, after)) return;
-    }
-  };
   const openSession = async (user: User, address: string): Promise<string> => {
     const nowMs = clock();
     const iat = Math.floor(nowMs / 1000);
@@ -65,30 +49,25 @@ export function createLogin(parts: LoginParts): Login {
     return parts.sign({ username: user.username, pwd_ts: user.pwdTs, sid, iat, nbf: iat, exp });
   };
 
-  return async ({ username, staticHash, otpCode, address }) => {
-    const key = lockoutKey(address);
-    await refuseLocked(key);
+  return async ({ username, staticHash, otpCode, address: rawAddress }) => {
+    const address = plainAddress(rawAddress);
+    const key = `address ${address}`;
+    await addresses.refuseLocked(key);
     const usernameKey = findUsernameKey(username);
     const user = usernameKey === undefined ? undefined : await parts.findUser(usernameKey);
     const isMatch = await passwords.matches(user?.passwordHash, staticHash.toLowerCase());
     // Guesses sent side by side all pass the first check; this one keeps those behind the fifth failure from learning anything.
-    await refuseLocked(key);
+    await addresses.refuseLocked(key);
     if (!user || !isMatch) {
-      await countFailure(key);
+      await addresses.countFailure(key);
       throw new AppError('UNAUTHENTICATED', 'Invalid username or password');
     }
-    if (user.otpSecret !== '' && !(await parts.checkOtp(user, otpCode))) {
-      await countFailure(key);
+    if (user.otpSecret !== '' && !(await parts.useCode(user, otpCode))) {
+      await addresses.countFailure(key);
       throw new AppError('OTP_REQUIRED', 'Invalid 2FA code');
     }
     const token = await openSession(user, address);
-    await attempts.clear(key);
+    await addresses.forget(key);
     return token;
   };
 }
-
-const locked = () =>
-  new AppError(
-    'RATE_LIMITED',
-    'Too many unsuccessful sign-in attempts have been made using an incorrect username or password, Try again later.',
-  );

@@ -1,15 +1,7 @@
 import { isDuplicateKey, type LoginAttemptRecord, type Models } from '@wharf/models';
-import { type Attempts, LOCKOUT } from '../domain/lockout.ts';
+import type { AttemptStore } from '../domain/lockout.ts';
 
-interface LoginAttemptStore {
-  find(key: string): Promise<Attempts | undefined>;
-  /** Compare and set: false when the attempts are no longer those of `before`, and nothing was written. */
-  replace(key: string, before: Attempts | undefined, after: Attempts): Promise<boolean>;
-  /** Forgets the failures, but no lock. */
-  clear(key: string): Promise<void>;
-}
-
-export function createLoginAttemptStore({ loginAttempts }: Models): LoginAttemptStore {
+export function createLoginAttemptStore({ loginAttempts }: Models): AttemptStore {
   return {
     async find(key) {
       const record = await loginAttempts.findById(key).lean<LoginAttemptRecord>();
@@ -29,8 +21,8 @@ export function createLoginAttemptStore({ loginAttempts }: Models): LoginAttempt
         throw error;
       }
     },
-    async clear(key) {
-      await loginAttempts.deleteOne({ _id: key, failures: { $lt: LOCKOUT.failures } });
+    async clear(key, failures) {
+      await loginAttempts.deleteOne({ _id: key, failures: { $lt: failures } });
     },
   };
 }

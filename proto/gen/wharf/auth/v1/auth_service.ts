@@ -105,6 +105,17 @@ export interface VerifyOtpResponse {
   revision: number;
 }
 
+export interface GenerateRecoveryCodesRequest {
+  /** A fresh code, or one of the recovery codes that are left. */
+  code: string;
+}
+
+export interface GenerateRecoveryCodesResponse {
+  /** Shown this once. */
+  codes: string[];
+  revision: number;
+}
+
 export interface ListSshKeysRequest {
   /** From 1; 0 means 1. */
   page: number;
@@ -1256,6 +1267,128 @@ export const VerifyOtpResponse: MessageFns<VerifyOtpResponse> = {
   },
   fromPartial(object: DeepPartial<VerifyOtpResponse>): VerifyOtpResponse {
     const message = createBaseVerifyOtpResponse();
+    message.revision = object.revision ?? 0;
+    return message;
+  },
+};
+
+function createBaseGenerateRecoveryCodesRequest(): GenerateRecoveryCodesRequest {
+  return { code: "" };
+}
+
+export const GenerateRecoveryCodesRequest: MessageFns<GenerateRecoveryCodesRequest> = {
+  encode(message: GenerateRecoveryCodesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.code !== "") {
+      writer.uint32(10).string(message.code);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GenerateRecoveryCodesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGenerateRecoveryCodesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.code = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GenerateRecoveryCodesRequest>): GenerateRecoveryCodesRequest {
+    return GenerateRecoveryCodesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GenerateRecoveryCodesRequest>): GenerateRecoveryCodesRequest {
+    const message = createBaseGenerateRecoveryCodesRequest();
+    message.code = object.code ?? "";
+    return message;
+  },
+};
+
+function createBaseGenerateRecoveryCodesResponse(): GenerateRecoveryCodesResponse {
+  return { codes: [], revision: 0 };
+}
+
+export const GenerateRecoveryCodesResponse: MessageFns<GenerateRecoveryCodesResponse> = {
+  encode(message: GenerateRecoveryCodesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.codes) {
+      writer.uint32(10).string(v!);
+    }
+    if (message.revision !== 0) {
+      writer.uint32(16).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GenerateRecoveryCodesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGenerateRecoveryCodesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.codes.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.revision = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GenerateRecoveryCodesResponse>): GenerateRecoveryCodesResponse {
+    return GenerateRecoveryCodesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GenerateRecoveryCodesResponse>): GenerateRecoveryCodesResponse {
+    const message = createBaseGenerateRecoveryCodesResponse();
+    message.codes = object.codes?.map((e) => e) || [];
     message.revision = object.revision ?? 0;
     return message;
   },
@@ -2942,7 +3075,10 @@ export const AuthServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Makes a fresh two-step secret and its QR image. Nothing is stored until VerifyOtp. */
+    /**
+     * Makes a fresh two-step secret and its QR image. It waits ten minutes for VerifyOtp and changes nothing until then; a second call
+     * takes the place of the first. PERMISSION_DENIED for the guest.
+     */
     generateOtp: {
       name: "GenerateOtp",
       requestType: GenerateOtpRequest as typeof GenerateOtpRequest,
@@ -2951,12 +3087,27 @@ export const AuthServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Stores the secret as the caller's own when the code fits it. INVALID_ARGUMENT: the code does not fit. */
+    /**
+     * Makes the secret that GenerateOtp gave the caller his own, in the place of one he has, when the code fits it; that code is used then.
+     * INVALID_ARGUMENT: the code does not fit, or this is not the secret that waits. PERMISSION_DENIED for the guest.
+     */
     verifyOtp: {
       name: "VerifyOtp",
       requestType: VerifyOtpRequest as typeof VerifyOtpRequest,
       requestStream: false,
       responseType: VerifyOtpResponse as typeof VerifyOtpResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * Makes the caller's recovery codes anew; each of them logs him in once in the place of a code. INVALID_ARGUMENT: the code does not fit;
+     * FAILED_PRECONDITION: he has no two-step verification; RATE_LIMITED: too many wrong codes; PERMISSION_DENIED for the guest.
+     */
+    generateRecoveryCodes: {
+      name: "GenerateRecoveryCodes",
+      requestType: GenerateRecoveryCodesRequest as typeof GenerateRecoveryCodesRequest,
+      requestStream: false,
+      responseType: GenerateRecoveryCodesResponse as typeof GenerateRecoveryCodesResponse,
       responseStream: false,
       options: {},
     },
@@ -3035,7 +3186,7 @@ export const AuthServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Switches a user's two-step verification off (admin). */
+    /** Switches a user's two-step verification off and ends his sessions if it was on (admin). RECORD_NOT_FOUND. */
     cancelOtp: {
       name: "CancelOtp",
       requestType: CancelOtpRequest as typeof CancelOtpRequest,
@@ -3110,13 +3261,27 @@ export interface AuthServiceImplementation<CallContextExt = {}> {
     request: UpdateCurrentUserRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<UpdateCurrentUserResponse>>;
-  /** Makes a fresh two-step secret and its QR image. Nothing is stored until VerifyOtp. */
+  /**
+   * Makes a fresh two-step secret and its QR image. It waits ten minutes for VerifyOtp and changes nothing until then; a second call
+   * takes the place of the first. PERMISSION_DENIED for the guest.
+   */
   generateOtp(
     request: GenerateOtpRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<GenerateOtpResponse>>;
-  /** Stores the secret as the caller's own when the code fits it. INVALID_ARGUMENT: the code does not fit. */
+  /**
+   * Makes the secret that GenerateOtp gave the caller his own, in the place of one he has, when the code fits it; that code is used then.
+   * INVALID_ARGUMENT: the code does not fit, or this is not the secret that waits. PERMISSION_DENIED for the guest.
+   */
   verifyOtp(request: VerifyOtpRequest, context: CallContext & CallContextExt): Promise<DeepPartial<VerifyOtpResponse>>;
+  /**
+   * Makes the caller's recovery codes anew; each of them logs him in once in the place of a code. INVALID_ARGUMENT: the code does not fit;
+   * FAILED_PRECONDITION: he has no two-step verification; RATE_LIMITED: too many wrong codes; PERMISSION_DENIED for the guest.
+   */
+  generateRecoveryCodes(
+    request: GenerateRecoveryCodesRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<GenerateRecoveryCodesResponse>>;
   /** The caller's SSH keys, by id. */
   listSshKeys(
     request: ListSshKeysRequest,
@@ -3151,7 +3316,7 @@ export interface AuthServiceImplementation<CallContextExt = {}> {
     request: DeleteUserRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<DeleteUserResponse>>;
-  /** Switches a user's two-step verification off (admin). */
+  /** Switches a user's two-step verification off and ends his sessions if it was on (admin). RECORD_NOT_FOUND. */
   cancelOtp(request: CancelOtpRequest, context: CallContext & CallContextExt): Promise<DeepPartial<CancelOtpResponse>>;
   /** Some user's SSH keys (admin). */
   listUserSshKeys(
@@ -3198,13 +3363,27 @@ export interface AuthServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<UpdateCurrentUserRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<UpdateCurrentUserResponse>;
-  /** Makes a fresh two-step secret and its QR image. Nothing is stored until VerifyOtp. */
+  /**
+   * Makes a fresh two-step secret and its QR image. It waits ten minutes for VerifyOtp and changes nothing until then; a second call
+   * takes the place of the first. PERMISSION_DENIED for the guest.
+   */
   generateOtp(
     request: DeepPartial<GenerateOtpRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<GenerateOtpResponse>;
-  /** Stores the secret as the caller's own when the code fits it. INVALID_ARGUMENT: the code does not fit. */
+  /**
+   * Makes the secret that GenerateOtp gave the caller his own, in the place of one he has, when the code fits it; that code is used then.
+   * INVALID_ARGUMENT: the code does not fit, or this is not the secret that waits. PERMISSION_DENIED for the guest.
+   */
   verifyOtp(request: DeepPartial<VerifyOtpRequest>, options?: CallOptions & CallOptionsExt): Promise<VerifyOtpResponse>;
+  /**
+   * Makes the caller's recovery codes anew; each of them logs him in once in the place of a code. INVALID_ARGUMENT: the code does not fit;
+   * FAILED_PRECONDITION: he has no two-step verification; RATE_LIMITED: too many wrong codes; PERMISSION_DENIED for the guest.
+   */
+  generateRecoveryCodes(
+    request: DeepPartial<GenerateRecoveryCodesRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<GenerateRecoveryCodesResponse>;
   /** The caller's SSH keys, by id. */
   listSshKeys(
     request: DeepPartial<ListSshKeysRequest>,
@@ -3239,7 +3418,7 @@ export interface AuthServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<DeleteUserRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<DeleteUserResponse>;
-  /** Switches a user's two-step verification off (admin). */
+  /** Switches a user's two-step verification off and ends his sessions if it was on (admin). RECORD_NOT_FOUND. */
   cancelOtp(request: DeepPartial<CancelOtpRequest>, options?: CallOptions & CallOptionsExt): Promise<CancelOtpResponse>;
   /** Some user's SSH keys (admin). */
   listUserSshKeys(

@@ -51,7 +51,7 @@ export const authRoutes: readonly Route[] = [
     methods: ['POST'],
     path: '/api/auth/2fa/generate',
     access: 'guest',
-    summary: 'Makes a secret for two-step verification; nothing is stored yet.',
+    summary: 'Makes a secret for two-step verification; it waits ten minutes to be verified.',
     takes: 'query',
     input: nothing,
     answer: z.object({ qr: z.string(), secret: z.string() }),
@@ -61,13 +61,26 @@ export const authRoutes: readonly Route[] = [
     methods: ['POST'],
     path: '/api/auth/2fa/verify',
     access: 'guest',
-    summary: 'Switches two-step verification on with a secret and a code that fits it.',
+    summary: 'Switches two-step verification on with the secret that was made and a code that fits it.',
     takes: 'body',
     input: z.object({ code: requiredText(), secret: requiredText() }),
     answer: nothingBack,
     call: async ({ peers, options }, input) => {
       await peers.auth.verifyOtp(input, options);
       return null;
+    },
+  }),
+  route({
+    methods: ['POST'],
+    path: '/api/auth/2fa/recovery_codes',
+    access: 'guest',
+    summary: "Makes the caller's recovery codes anew, for a code that fits; each logs in once in the place of one. Shown this once.",
+    takes: 'body',
+    input: z.object({ code: requiredText() }),
+    answer: z.object({ codes: z.array(z.string()) }),
+    call: async ({ peers, options }, input) => {
+      const { codes } = await peers.auth.generateRecoveryCodes(input, options);
+      return { codes };
     },
   }),
   absentRoute({ methods: 'any', path: '/api/auth/login/ldap', access: 'public', envelopeCode: 403, message: 'ldap is not enabled' }),

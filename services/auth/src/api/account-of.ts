@@ -1,0 +1,9 @@
+import { AppError } from '@wharf/errors';
+import { type Call, ROLE, type UserIdentity, userOf } from '@wharf/service-kit';
+
+/** The caller, who has an account of his own. @throws AppError PERMISSION_DENIED: he is the guest | UNAUTHENTICATED: nobody, or a service */
+export function accountOf(call: Call, refusal: string): UserIdentity {
+  const user = userOf(call);
+  if (user.role === ROLE.guest) throw new AppError('PERMISSION_DENIED', refusal);
+  return user;
+}

@@ -1,0 +1,7 @@
+import { toDataURL } from 'qrcode';
+
+/** A little over the 400 pixels that clients expect: the library rounds down what its division leaves. */
+const WIDTH = 400.001;
+
+/** A data URL of a PNG of 400 by 400 pixels that shows a text as a QR code. */
+export const qrImage = (text: string): Promise<string> => toDataURL(text, { width: WIDTH, margin: 2, errorCorrectionLevel: 'M' });

@@ -1,0 +1,146 @@
+import { timingSafeEqual } from 'node:crypto';
+import { AppError } from '@wharf/errors';
+import type { Lockout } from './lockout.ts';
+import { randomText } from './random-text.ts';
+import type { User } from './user.ts';
+
+/** The length of a step, in seconds: a code is good for its own and for the one before and after, for clocks that differ. */
+export const STEP_S = 30;
+const NEIGHBOURS = [0, -1, 1];
+/** How long a secret waits to be verified. */
+const PENDING_MS = 10 * 60_000;
+
+const RECOVERY_CODES = 10;
+/** Without the characters that are taken for one another; three groups of four are 59 bits. */
+const RECOVERY_ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
+const RECOVERY_GROUPS = 3;
+const GROUP_LENGTH = 4;
+/** Longer input is no code of either kind. */
+const MAX_CODE_LENGTH = 32;
+
+/** Time-based one-time passwords. */
+export interface Totp {
+  /** Base32 without padding. */
+  makeSecret(): string;
+  /** Six digits. @param step units of {@link STEP_S} since 1970 */
+  codeAt(secret: string, step: number): string;
+  /** The `otpauth:` address that an authenticator reads. */
+  uri(secret: string, username: string): string;
+}
+
+/** Where two-step secrets are kept, sealed. Each write but the first and the last is compare-and-set: false means that nothing happened. */
+export interface TwoStepStore {
+  setPending(userId: number, sealed: string, until: Date): Promise<void>;
+  findPending(userId: number, now: Date): Promise<string | undefined>;
+  /** Makes the waiting secret the user's, with no recovery codes and the codes up to `step` used up. */
+  confirm(userId: number, sealed: string, step: number): Promise<boolean>;
+  /** Uses up the codes up to `step`. False when one of that step or a later one was used before. */
+  useStep(userId: number, sealed: string, step: number): Promise<boolean>;
+  useRecovery(userId: number, sealed: string, digest: string): Promise<boolean>;
+  setRecovery(userId: number, sealed: string, digests: string[]): Promise<boolean>;
+  /** Removes everything. */
+  clear(userId: number): Promise<void>;
+}
+
+interface TwoStepParts {
+  findUser(id: number): Promise<User | undefined>;
+  store: TwoStepStore;
+  totp: Totp;
+  /** A data URL of a PNG. */
+  qrImage(text: string): Promise<string>;
+  seal(text: string): string;
+  unseal(sealed: string): string;
+  /** A digest under a key of ours. */
+  digest(text: string): string;
+  endSessionsOf(userId: number): Promise<void>;
+  /** Called after every change; answers the new revision. */
+  changed(): Promise<number>;
+  /** Counts wrong codes of users who are logged in. */
+  codes: Lockout;
+  clock: () => number;
+}
+
+/** Two-step verification of accounts. */
+export interface TwoStep {
+  /** A secret that waits to be verified, in the place of one that waited. @throws AppError RECORD_NOT_FOUND */
+  generate(userId: number): Promise<{ secret: string; qr: string }>;
+  /** Answers the revision. @throws AppError INVALID_ARGUMENT: the code does not fit the secret that waits, or that is another one */
+  verify(userId: number, input: { code: string; secret: string }): Promise<number>;
+  /** @throws AppError INVALID_ARGUMENT: the code does not fit | FAILED_PRECONDITION: it is off | RATE_LIMITED | RECORD_NOT_FOUND */
+  makeRecoveryCodes(userId: number, code: string): Promise<{ codes: string[]; revision: number }>;
+  /** Switches it off; answers the revision. @throws AppError RECORD_NOT_FOUND */
+  cancel(userId: number): Promise<number>;
+  /** Uses a code up: whether it is right, and was never used before. For a user who has a secret. */
+  useCode(user: User, code: string): Promise<boolean>;
+}
+
+export function createTwoStep(parts: TwoStepParts): TwoStep {
+  const { store, totp } = parts;
+
+  const getUser = async (id: number): Promise<User> => {
+    const user = await parts.findUser(id);
+    if (!user) throw new AppError('RECORD_NOT_FOUND', 'failed get old user: record not found');
+    return user;
+  };
+  /** The step whose code this is; undefined: none of those that count now. */
+  const stepOf = (secret: string, code: string): number | undefined => {
+    const digits = code.replace(/\s/g, '');
+    if (!/^\d{6}$/.test(digits)) return undefined;
+    const now = Math.floor(parts.clock() / (STEP_S * 1000));
+    return NEIGHBOURS.map((offset) => now + offset).find((step) => step >= 0 && isEqual(totp.codeAt(secret, step), digits));
+  };
+  const digestOf = (userId: number, code: string) => parts.digest(`recovery code ${userId} ${code.toLowerCase().replace(/[\s-]/g, '')}`);
+
+  const useCode = async (user: User, code: string): Promise<boolean> => {
+    if (code === '' || code.length > MAX_CODE_LENGTH) return false;
+    const step = stepOf(parts.unseal(user.otpSecret), code);
+    if (step !== undefined) return store.useStep(user.id, user.otpSecret, step);
+    return store.useRecovery(user.id, user.otpSecret, digestOf(user.id, code));
+  };
+
+  return {
+    async generate(userId) {
+      const { username } = await getUser(userId);
+      const secret = totp.makeSecret();
+      await store.setPending(userId, parts.seal(secret), new Date(parts.clock() + PENDING_MS));
+      return { secret, qr: await parts.qrImage(totp.uri(secret, username)) };
+    },
+    async verify(userId, input) {
+      const sealed = await store.findPending(userId, new Date(parts.clock()));
+      if (sealed === undefined) throw wrongCode();
+      const secret = parts.unseal(sealed);
+      const step = isEqual(secret, input.secret.trim()) ? stepOf(secret, input.code) : undefined;
+      if (step === undefined || !(await store.confirm(userId, sealed, step))) throw wrongCode();
+      return parts.changed();
+    },
+    async makeRecoveryCodes(userId, code) {
+      const user = await getUser(userId);
+      if (user.otpSecret === '') throw new AppError('FAILED_PRECONDITION', 'two-step verification is off');
+      // Counted before it is looked at, so that guesses side by side are no more than guesses in a row.
+      const key = `code ${userId}`;
+      await parts.codes.countFailure(key);
+      if (!(await useCode(user, code))) throw wrongCode();
+      await parts.codes.forget(key);
+      const codes = Array.from({ length: RECOVERY_CODES }, makeRecoveryCode);
+      const digests = codes.map((each) => digestOf(userId, each));
+      if (!(await store.setRecovery(userId, user.otpSecret, digests))) throw wrongCode();
+      return { codes, revision: await parts.changed() };
+    },
+    async cancel(userId) {
+      const user = await getUser(userId);
+      await store.clear(userId);
+      if (user.otpSecret !== '') await parts.endSessionsOf(userId);
+      return parts.changed();
+    },
+    useCode,
+  };
+}
+
+const makeRecoveryCode = () => Array.from({ length: RECOVERY_GROUPS }, () => randomText(RECOVERY_ALPHABET, GROUP_LENGTH)).join('-');
+
+const wrongCode = () => new AppError('INVALID_ARGUMENT', 'Invalid 2FA code');
+
+function isEqual(left: string, right: string): boolean {
+  const [a, b] = [Buffer.from(left), Buffer.from(right)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
