@@ -13,6 +13,13 @@ const RESULTS_DIR = fileURLToPath(new URL('../../../bench-results/', import.meta
 
 const stopping: Array<() => Promise<void>> = [];
 let failures = 0;
+const stopAll = async () => {
+  for (const stop of stopping.splice(0).reverse()) await stop();
+};
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    void stopAll().finally(() => process.exit(1));
+  });
 try {
   if (process.platform !== 'linux') throw new Error('the benchmarks read /proc: they run on Linux only');
   await bench(parseOptions(process.argv.slice(2), WORKS));
@@ -20,7 +27,7 @@ try {
   console.error(error instanceof Error ? error.message : error);
   failures += 1;
 } finally {
-  for (const stop of stopping.toReversed()) await stop();
+  await stopAll();
 }
 process.exitCode = failures > 0 ? 1 : 0;
 

@@ -33,7 +33,7 @@ async function startNode(name: string, file: URL, args: readonly string[]): Prom
   return serverOf(name, running.ready, running);
 }
 
-/** nginx with one worker over the same files, and WebDAV's PUT where it was built in. Undefined, and said, where there is none. */
+/** nginx as one process over the same files, and WebDAV's PUT where it was built in. Undefined, and said, where there is none. */
 export async function startNginx({ filesDir, uploadsDir }: Fixture): Promise<Server | undefined> {
   const program = await ensureCommand('nginx', 'nginx');
   if (isMissing(program)) return without('nginx', program.missing);
@@ -44,7 +44,7 @@ export async function startNginx({ filesDir, uploadsDir }: Fixture): Promise<Ser
   const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${dir.path}/${kind};`).join(' ');
   await writeFile(
     config,
-    `${user} daemon off; worker_processes 1; pid ${dir.path}/nginx.pid; error_log stderr;
+    `${user} daemon off; master_process off; pid ${dir.path}/nginx.pid; error_log stderr;
 events { worker_connections 512; }
 http {
   ${temps}
