@@ -20,6 +20,7 @@ export type {
   RuleRecord,
   SessionRecord,
   SettingsRecord,
+  SshKeyRecord,
   StorageRecord,
   StoredSetting,
   UserRecord,

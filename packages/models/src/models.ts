@@ -6,6 +6,7 @@ import type {
   RuleRecord,
   SessionRecord,
   SettingsRecord,
+  SshKeyRecord,
   StorageRecord,
   StoredSetting,
   UserRecord,
@@ -14,6 +15,7 @@ import type {
 /** Every collection of the store. Reading is for all; writing only for the owner named in records.ts, in its `store/` folder. */
 export interface Models {
   readonly users: Model<UserRecord>;
+  readonly sshKeys: Model<SshKeyRecord>;
   readonly sessions: Model<SessionRecord>;
   readonly loginAttempts: Model<LoginAttemptRecord>;
   readonly permanentTokens: Model<PermanentTokenRecord>;
@@ -64,6 +66,22 @@ export function modelsOf(connection: Connection): Models {
       (schema) => {
         schema.index({ username_key: 1 }, { unique: true });
         schema.index({ role: 1 });
+      },
+    ),
+    sshKeys: define<SshKeyRecord>(
+      'ssh_keys',
+      {
+        _id: required(Number),
+        user_id: required(Number),
+        title: required(String),
+        type: required(String),
+        blob: required(String),
+        fingerprint: required(String),
+        added_at: required(Date),
+        last_used_at: required(Date),
+      },
+      (schema) => {
+        schema.index({ user_id: 1, title: 1 }, { unique: true });
       },
     ),
     sessions: define<SessionRecord>(

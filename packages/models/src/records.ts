@@ -26,6 +26,21 @@ export interface UserRecord {
   otp_pending_until?: Date | null;
 }
 
+/** A public key of a user. Written by auth. */
+export interface SshKeyRecord {
+  _id: number;
+  user_id: number;
+  /** Unique among the user's keys. */
+  title: string;
+  /** As in the key itself: `ssh-ed25519` and the like. */
+  type: string;
+  /** The key's wire form, as base64. */
+  blob: string;
+  fingerprint: string;
+  added_at: Date;
+  last_used_at: Date;
+}
+
 /** A login that was not ended. Written by auth. */
 export interface SessionRecord {
   _id: string;

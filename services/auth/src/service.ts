@@ -7,26 +7,29 @@ import {
   forAnyone,
   forUsers,
   keyedDigest,
-  notImplemented,
   type Service,
   type ServiceKit,
   seal,
   unseal,
 } from '@wharf/service-kit';
 import { Counter } from 'prom-client';
+import { addSshKey } from './api/add-ssh-key.ts';
 import { cancelOtp } from './api/cancel-otp.ts';
 import { createUser } from './api/create-user.ts';
+import { deleteSshKey, deleteUserSshKey } from './api/delete-ssh-key.ts';
 import { deleteUser } from './api/delete-user.ts';
 import { generateOtp } from './api/generate-otp.ts';
 import { generateRecoveryCodes } from './api/generate-recovery-codes.ts';
 import { getPermanentToken } from './api/get-permanent-token.ts';
 import { getUser } from './api/get-user.ts';
+import { listSshKeys, listUserSshKeys } from './api/list-ssh-keys.ts';
 import { listUsers } from './api/list-users.ts';
 import { login } from './api/login.ts';
 import { loginWithHash } from './api/login-with-hash.ts';
 import { logout } from './api/logout.ts';
 import { resetPermanentToken } from './api/reset-permanent-token.ts';
 import { setPermanentToken } from './api/set-permanent-token.ts';
+import { updateCurrentUser } from './api/update-current-user.ts';
 import { updateUser } from './api/update-user.ts';
 import { verifyOtp } from './api/verify-otp.ts';
 import { argon2id } from './clients/argon2.ts';
@@ -38,11 +41,13 @@ import { firstStart } from './domain/first-start.ts';
 import { ADDRESS_LIMIT, CODE_LIMIT, createLockout } from './domain/lockout.ts';
 import { createLogin } from './domain/login.ts';
 import { createPasswords } from './domain/passwords.ts';
+import { createSshKeys } from './domain/ssh-keys.ts';
 import { createTwoStep } from './domain/two-step.ts';
 import { createCounters } from './store/counters.ts';
 import { createLoginAttemptStore } from './store/login-attempts.ts';
 import { createPermanentTokenStore } from './store/permanent-token.ts';
 import { createSessionStore } from './store/sessions.ts';
+import { createSshKeyStore } from './store/ssh-keys.ts';
 import { createTwoStepStore } from './store/two-step.ts';
 import { createUserStore } from './store/users.ts';
 
@@ -52,6 +57,7 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
   const models = modelsOf(kit.store);
   const users = createUserStore(models);
   const sessions = createSessionStore(models);
+  const sshKeyStore = createSshKeyStore(models);
   const permanentToken = createPermanentTokenStore(models);
   const counters = createCounters(models);
 
@@ -111,38 +117,40 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
   const accounts = createAccounts({
     users,
     endSessionsOf: sessions.removeOfUser,
+    removeBelongings: sshKeyStore.removeOfUser,
     nextUserId: counters.nextUserId,
     changed,
     passwords,
     clock,
   });
+  const sshKeys = createSshKeys({ findUser: users.find, keys: sshKeyStore, nextId: counters.nextSshKeyId, changed, clock });
 
   return {
     rpc: defineRpcService(AuthServiceDefinition, {
       login: forAnyone(login(logIn)),
       loginWithHash: forAnyone(loginWithHash(logIn)),
       logout: forUsers(logout({ endSession: sessions.remove, changed, revision: counters.revision })),
-      updateCurrentUser: forUsers(notImplemented),
+      updateCurrentUser: forUsers(updateCurrentUser(accounts)),
       generateOtp: forUsers(generateOtp(twoStep)),
       verifyOtp: forUsers(verifyOtp(twoStep)),
       generateRecoveryCodes: forUsers(generateRecoveryCodes(twoStep)),
-      listSshKeys: forUsers(notImplemented),
-      addSshKey: forUsers(notImplemented),
-      deleteSshKey: forUsers(notImplemented),
+      listSshKeys: forUsers(listSshKeys(sshKeys)),
+      addSshKey: forUsers(addSshKey(sshKeys)),
+      deleteSshKey: forUsers(deleteSshKey(sshKeys)),
       listUsers: forAdmins(listUsers(accounts)),
       getUser: forAdmins(getUser(accounts)),
       createUser: forAdmins(createUser(accounts)),
       updateUser: forAdmins(updateUser(accounts)),
       deleteUser: forAdmins(deleteUser(accounts)),
       cancelOtp: forAdmins(cancelOtp(twoStep)),
-      listUserSshKeys: forAdmins(notImplemented),
-      deleteUserSshKey: forAdmins(notImplemented),
+      listUserSshKeys: forAdmins(listUserSshKeys(sshKeys)),
+      deleteUserSshKey: forAdmins(deleteUserSshKey(sshKeys)),
       getPermanentToken: forAdmins(getPermanentToken(readToken)),
       setPermanentToken: forAdmins(setPermanentToken(writeToken)),
       resetPermanentToken: forAdmins(resetPermanentToken(writeToken)),
     }),
     async start() {
-      for (const model of [models.users, models.sessions, models.loginAttempts]) await model.createIndexes();
+      for (const model of [models.users, models.sshKeys, models.sessions, models.loginAttempts]) await model.createIndexes();
       await passwords.prepare();
       await firstStart({
         users,

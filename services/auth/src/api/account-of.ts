@@ -7,3 +7,10 @@ export function accountOf(call: Call, refusal: string): UserIdentity {
   if (user.role === ROLE.guest) throw new AppError('PERMISSION_DENIED', refusal);
   return user;
 }
+
+/** The caller as somebody who may have SSH keys; clients know the guest's refusal as 401. @throws AppError UNAUTHENTICATED */
+export function keyOwner(call: Call): UserIdentity {
+  const user = userOf(call);
+  if (user.role === ROLE.guest) throw new AppError('UNAUTHENTICATED', 'user invalid');
+  return user;
+}

@@ -1,7 +1,8 @@
 import { AppError } from '@wharf/errors';
 import type { Passwords } from './passwords.ts';
+import { sliceOf } from './slice.ts';
 import { ROLE, type User } from './user.ts';
-import { parseUserDraft, type UserDraft, type UserInput } from './user-draft.ts';
+import { type OwnInput, parseOwnDraft, parseUserDraft, type UserDraft, type UserInput } from './user-draft.ts';
 
 interface AccountParts {
   users: {
@@ -10,9 +11,12 @@ interface AccountParts {
     count(): Promise<number>;
     insert(user: User): Promise<void>;
     replace(before: User, after: User): Promise<boolean>;
+    replaceOwn(before: User, after: User): Promise<boolean>;
     remove(id: number): Promise<boolean>;
   };
   endSessionsOf(userId: number): Promise<void>;
+  /** Everything else that is kept of a user who was deleted. */
+  removeBelongings(userId: number): Promise<void>;
   nextUserId(): Promise<number>;
   /** Called after every write; answers the new revision. */
   changed(): Promise<number>;
@@ -34,7 +38,12 @@ export interface Accounts {
    * @throws AppError RECORD_NOT_FOUND | INVALID_ARGUMENT | UNSAFE_PATH | RECORD_EXISTS
    */
   update(id: number, input: UserInput): Promise<number>;
-  /** Deletes a user and his sessions. @throws AppError RECORD_NOT_FOUND | FAILED_PRECONDITION */
+  /**
+   * Changes what a user may change of himself; an empty password keeps the old one. Another password or name end his sessions.
+   * @throws AppError RECORD_NOT_FOUND | INVALID_ARGUMENT | RECORD_EXISTS
+   */
+  updateSelf(id: number, input: OwnInput): Promise<number>;
+  /** Deletes a user, his sessions and all that is his. @throws AppError RECORD_NOT_FOUND | FAILED_PRECONDITION */
   remove(id: number): Promise<number>;
 }
 
@@ -49,13 +58,26 @@ export function createAccounts(parts: AccountParts): Accounts {
     if (!user) throw new AppError('RECORD_NOT_FOUND', 'failed get old user: record not found');
     return user;
   };
+  /** Writes fields of a user, and ends his sessions where that is due. An empty hash keeps the password. */
+  const change = async (id: number, fields: Partial<User>, write: (before: User, after: User) => Promise<boolean>): Promise<number> => {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const before = await get(id);
+      const { passwordHash = '', ...rest } = fields;
+      const password = passwordHash === '' ? {} : { passwordHash, pwdTs: Math.max(nowS(), before.pwdTs + 1) };
+      const after: User = { ...before, ...rest, ...password };
+      if (!(await write(before, after))) continue;
+      const endsSessions = after.pwdTs !== before.pwdTs || after.username !== before.username || after.disabled !== before.disabled;
+      if (endsSessions) await parts.endSessionsOf(id);
+      return parts.changed();
+    }
+    throw new AppError('STALE_VERSION', 'the user was changed by somebody else at the same time, try again');
+  };
 
   return {
     async list(page, perPage) {
       const total = await users.count();
-      if (perPage < 1) return { users: await users.list({ skip: 0, limit: 0 }), total };
-      const skip = (Math.max(page, 1) - 1) * perPage;
-      return { users: skip >= total ? [] : await users.list({ skip, limit: perPage }), total };
+      const slice = sliceOf(page, perPage);
+      return { users: slice.skip >= total ? [] : await users.list(slice), total };
     },
     get,
     async create(input) {
@@ -72,22 +94,19 @@ export function createAccounts(parts: AccountParts): Accounts {
       if (input.disabled && known.role === ROLE.admin) throw new AppError('INVALID_ARGUMENT', 'admin user can not be disabled');
       const draft = parseUserDraft(input);
       const passwordHash = await passwords.hash(draft.password);
-      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-        const before = await get(id);
-        const password = draft.password === '' ? {} : { passwordHash, pwdTs: Math.max(nowS(), before.pwdTs + 1) };
-        const after: User = { ...before, ...decided(draft), ...password };
-        if (!(await users.replace(before, after))) continue;
-        const endsSessions = after.pwdTs !== before.pwdTs || after.username !== before.username || after.disabled !== before.disabled;
-        if (endsSessions) await parts.endSessionsOf(id);
-        return parts.changed();
-      }
-      throw new AppError('STALE_VERSION', 'the user was changed by somebody else at the same time, try again');
+      return change(id, { ...decided(draft), passwordHash }, users.replace);
+    },
+    async updateSelf(id, input) {
+      await get(id);
+      const { password, ...draft } = parseOwnDraft(input);
+      return change(id, { ...draft, passwordHash: await passwords.hash(password) }, users.replaceOwn);
     },
     async remove(id) {
       const user = await get(id);
       if (user.role !== ROLE.general) throw new AppError('FAILED_PRECONDITION', 'cannot delete admin or guest');
       await users.remove(id);
       await parts.endSessionsOf(id);
+      await parts.removeBelongings(id);
       return parts.changed();
     },
   };

@@ -22,6 +22,10 @@ export type UserDraft = Pick<User, 'username' | 'usernameKey' | 'basePath' | 'ro
   readonly password: string;
 };
 
+/** What somebody sends of his own account. */
+export type OwnInput = Pick<UserInput, 'username' | 'password' | 'sso_id'>;
+type OwnDraft = Pick<UserDraft, 'username' | 'usernameKey' | 'ssoId' | 'password'>;
+
 const MAX_SSO_ID_LENGTH = 255;
 
 /** @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
@@ -29,16 +33,19 @@ export function parseUserDraft(input: UserInput): UserDraft {
   const { role, permission } = input;
   if (!Number.isInteger(permission) || permission < 0 || permission > ALL_PERMISSIONS)
     throw new AppError('INVALID_ARGUMENT', `permission must be from 0 to ${ALL_PERMISSIONS}`);
-  if (input.sso_id.length > MAX_SSO_ID_LENGTH)
-    throw new AppError('INVALID_ARGUMENT', `sso_id must not be longer than ${MAX_SSO_ID_LENGTH} characters`);
   return {
-    ...parseUsername(input.username),
-    password: checkedPassword(input.password),
+    ...parseOwnDraft(input),
     basePath: parseBasePath(input.base_path),
     role,
     permission: role === ROLE.admin ? ALL_PERMISSIONS : permission,
     disabled: input.disabled,
-    ssoId: input.sso_id,
     allowLdap: input.allow_ldap,
   };
+}
+
+/** The parts of an account that its user decides about, checked. @throws AppError INVALID_ARGUMENT */
+export function parseOwnDraft(input: OwnInput): OwnDraft {
+  if (input.sso_id.length > MAX_SSO_ID_LENGTH)
+    throw new AppError('INVALID_ARGUMENT', `sso_id must not be longer than ${MAX_SSO_ID_LENGTH} characters`);
+  return { ...parseUsername(input.username), password: checkedPassword(input.password), ssoId: input.sso_id };
 }

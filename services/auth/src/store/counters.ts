@@ -4,6 +4,8 @@ import { type CounterRecord, isDuplicateKey, type Models, REVISION, readAuthRevi
 interface Counters {
   /** An id that no user has had. */
   nextUserId(): Promise<number>;
+  /** An id that no SSH key has had. */
+  nextSshKeyId(): Promise<number>;
   /** Makes sure that ids up to this one are not given out. */
   reserveUserIds(upTo: number): Promise<void>;
   /** Raises the revision of the accounts, after a change was written. */
@@ -12,6 +14,7 @@ interface Counters {
 }
 
 const USERS = 'users';
+const SSH_KEYS = 'ssh_keys';
 
 export function createCounters(models: Models): Counters {
   const { authCounters } = models;
@@ -25,6 +28,7 @@ export function createCounters(models: Models): Counters {
   };
   return {
     nextUserId: () => next(USERS),
+    nextSshKeyId: () => next(SSH_KEYS),
     async reserveUserIds(upTo) {
       const reserve = () => authCounters.updateOne({ _id: USERS }, { $max: { value: upTo } }, { upsert: true });
       await reserve().catch((error) => (isDuplicateKey(error) ? reserve() : Promise.reject(error)));

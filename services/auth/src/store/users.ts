@@ -16,12 +16,18 @@ interface UserStore {
    * @throws AppError RECORD_EXISTS: the name is taken
    */
   replace(before: User, after: User): Promise<boolean>;
+  /** The same for what a user decides of himself: name, password and single-sign-on id. */
+  replaceOwn(before: User, after: User): Promise<boolean>;
   /** False when there was none. */
   remove(id: number): Promise<boolean>;
 }
 
 export function createUserStore(models: Models): UserStore {
   const { users } = models;
+  const write = async (before: User, after: User, fields: Partial<UserRecord>): Promise<boolean> => {
+    const filter = { _id: before.id, pwd_ts: before.pwdTs };
+    return (await refusingDuplicates(after, () => users.findOneAndUpdate(filter, { $set: fields }).lean())) !== null;
+  };
   return {
     async find(id) {
       const record = await readUser(models, id);
@@ -39,10 +45,13 @@ export function createUserStore(models: Models): UserStore {
     async insert(user) {
       await refusingDuplicates(user, () => users.create(toRecord(user)));
     },
-    async replace(before, after) {
-      const { _id, otp_secret: _, ...fields } = toRecord(after);
-      const found = await refusingDuplicates(after, () => users.findOneAndUpdate({ _id, pwd_ts: before.pwdTs }, { $set: fields }).lean());
-      return found !== null;
+    replace(before, after) {
+      const { _id: _, otp_secret: __, ...fields } = toRecord(after);
+      return write(before, after, fields);
+    },
+    replaceOwn(before, after) {
+      const { username, username_key, password_hash, pwd_ts, sso_id } = toRecord(after);
+      return write(before, after, { username, username_key, password_hash, pwd_ts, sso_id });
     },
     async remove(id) {
       return (await users.deleteOne({ _id: id })).deletedCount > 0;
