@@ -254,7 +254,7 @@ export function envelopes(world: World): void {
       const unread = await ask({ method: 'DELETE', path: '/api/nothing', headers: { 'content-length': large.length }, body: large });
       expect(unread.code).toBe(404);
       expect((await admin.post('/api/fs/list', { path: `/${'x'.repeat(100_000)}` })).code).toBe(400);
-      expect((await admin.post('/api/fs/remove', { dir: folder, names: Array.from({ length: 50_000 }, () => 'missing') })).code).toBeTypeOf(
+      expect((await admin.post('/api/fs/remove', { dir: folder, names: Array.from({ length: 1_000 }, () => 'missing') })).code).toBeTypeOf(
         'number',
       );
       expect((await api(base).post('/api/auth/login', { username: 'admin', password: 'x'.repeat(3 * MIB) })).code).not.toBe(200);

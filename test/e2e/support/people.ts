@@ -39,7 +39,7 @@ export function userFields(fields: Record<string, unknown>): Record<string, unkn
   return { password: '', base_path: '/', role: GENERAL, disabled: false, permission: 0, sso_id: '', ...fields };
 }
 
-export async function idOfUser(world: World, username: string): Promise<number> {
+async function idOfUser(world: World, username: string): Promise<number> {
   const users = at(await dataOf(world.admin, '/api/admin/user/list'), 'content');
   const user = Array.isArray(users) ? users.find((each) => at(each, 'username') === username) : undefined;
   const id = at(user, 'id');
