@@ -243,6 +243,8 @@ const accountCases: EnvelopeCase[] = [
   ].map((path): EnvelopeCase => ({ as: 'nobody', call: `GET /api/authn/${path}`, code: 403, message: /./ })),
   { as: 'nobody', call: 'GET /api/me', code: 401, message: 'Guest user is disabled, login please' },
   { as: 'admin', call: 'POST /api/me/update', body: { password: 'x' }, ...INVALID },
+  { as: 'nobody', call: 'GET /api/me/sessions', code: 401, message: 'Guest user is disabled, login please' },
+  { as: 'nobody', call: 'POST /api/me/sessions/revoke?id=x', code: 401, message: 'Guest user is disabled, login please' },
   { as: 'nobody', call: 'GET /api/me/sshkey/list', code: 401, message: 'Guest user is disabled, login please' },
   { as: 'admin', call: 'POST /api/me/sshkey/add', body: { title: '', key: '' }, code: 400, message: 'request invalid' },
   { as: 'admin', call: 'POST /api/me/sshkey/delete?id=x', code: 400, message: 'id format invalid' },
