@@ -13,11 +13,15 @@ const RESULTS_DIR = fileURLToPath(new URL('../../../bench-results/', import.meta
 
 const stopping: Array<() => Promise<void>> = [];
 let failures = 0;
+let isInterrupted = false;
+/** What was started last stops first; what cannot be stopped keeps nothing else from it. */
 const stopAll = async () => {
-  for (const stop of stopping.splice(0).reverse()) await stop();
+  for (const stop of stopping.splice(0).reverse()) await stop().catch((error: unknown) => console.error(error));
 };
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => {
+  process.on(signal, () => {
+    if (isInterrupted) return;
+    isInterrupted = true;
     void stopAll().finally(() => process.exit(1));
   });
 try {
@@ -58,6 +62,7 @@ async function bench(options: BenchOptions): Promise<void> {
   for (const work of works.filter(({ name }) => only === undefined || only.includes(name))) {
     console.error(work.title);
     results.push(...(await inTurn(generator, work, options.rounds)));
+    if (isInterrupted) return;
   }
   const processes = wharfs.map(({ name, pid, firstStartMs, secondStartMs }): ProcessFigures => {
     const { residentBytes, processes: count } = readUsage(pid);
@@ -75,6 +80,7 @@ async function inTurn(generator: LoadGenerator, work: Work, rounds: number): Pro
       try {
         figures.push(await measure(generator, contender, work, round === 0));
       } catch (error) {
+        if (isInterrupted) return [];
         if (!(error instanceof WrongAnswer)) throw error;
         console.error(error.message);
         failures += 1;
