@@ -22,12 +22,14 @@ import { generateOtp } from './api/generate-otp.ts';
 import { generateRecoveryCodes } from './api/generate-recovery-codes.ts';
 import { getPermanentToken } from './api/get-permanent-token.ts';
 import { getUser } from './api/get-user.ts';
+import { listSessions } from './api/list-sessions.ts';
 import { listSshKeys, listUserSshKeys } from './api/list-ssh-keys.ts';
 import { listUsers } from './api/list-users.ts';
 import { login } from './api/login.ts';
 import { loginWithHash } from './api/login-with-hash.ts';
 import { logout } from './api/logout.ts';
 import { resetPermanentToken } from './api/reset-permanent-token.ts';
+import { revokeSession } from './api/revoke-session.ts';
 import { setPermanentToken } from './api/set-permanent-token.ts';
 import { updateCurrentUser } from './api/update-current-user.ts';
 import { updateUser } from './api/update-user.ts';
@@ -130,6 +132,8 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
       login: forAnyone(login(logIn)),
       loginWithHash: forAnyone(loginWithHash(logIn)),
       logout: forUsers(logout({ endSession: sessions.remove, changed, revision: counters.revision })),
+      listSessions: forUsers(listSessions((userId) => sessions.list(userId, new Date(clock())))),
+      revokeSession: forUsers(revokeSession({ removeOwn: sessions.removeOwn, changed })),
       updateCurrentUser: forUsers(updateCurrentUser(accounts)),
       generateOtp: forUsers(generateOtp(twoStep)),
       verifyOtp: forUsers(verifyOtp(twoStep)),

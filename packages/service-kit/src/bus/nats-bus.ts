@@ -73,7 +73,9 @@ export function createNatsBus(url: string, name: string, onError: OnBusError): B
     async close() {
       closed = true;
       if (!connection) return;
-      await Promise.race([connection.drain(), new Promise((resolve) => setTimeout(resolve, DRAIN_MS).unref())]);
+      // A server that has gone takes nothing any more.
+      const drained = connection.drain().catch(() => {});
+      await Promise.race([drained, new Promise((resolve) => setTimeout(resolve, DRAIN_MS).unref())]);
       await connection.close();
     },
   };

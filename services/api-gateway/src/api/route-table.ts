@@ -9,6 +9,7 @@ import { authRoutes } from './routes/auth.ts';
 import { fsReadRoutes } from './routes/fs-read.ts';
 import { fsWriteRoutes } from './routes/fs-write.ts';
 import { meRoutes } from './routes/me.ts';
+import { meSessionRoutes } from './routes/me-session.ts';
 import { publicRoutes } from './routes/public.ts';
 import { shareRoutes } from './routes/share.ts';
 import { taskRoutes } from './routes/task.ts';
@@ -17,6 +18,7 @@ import { taskRoutes } from './routes/task.ts';
 export const ROUTES: readonly Route[] = [
   ...authRoutes,
   ...meRoutes,
+  ...meSessionRoutes,
   ...publicRoutes,
   ...fsReadRoutes,
   ...fsWriteRoutes,

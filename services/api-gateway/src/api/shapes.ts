@@ -39,6 +39,15 @@ export const sshKeyShape = z.object({
   last_used_time: timestamp,
 });
 
+export const sessionShape = z.object({
+  id: z.string(),
+  address: z.string(),
+  created_time: timestamp,
+  expires_time: timestamp,
+  /** True for the login that asks. */
+  current: z.boolean(),
+});
+
 export const storageShape = z.object({
   id: z.int(),
   mount_path: z.string(),

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { type Lockout, plainAddress } from './lockout.ts';
 import type { Passwords } from './passwords.ts';
+import type { Session } from './session.ts';
 import type { User } from './user.ts';
 import { findUsernameKey } from './username.ts';
 
@@ -21,7 +22,7 @@ interface LoginParts {
   passwords: Passwords;
   /** Uses a code up: whether it is right for this user, whose `otpSecret` is not empty, and was never used. */
   useCode(user: User, code: string): Promise<boolean>;
-  insertSession(session: { id: string; userId: number; address: string; createdAt: Date; expiresAt: Date }): Promise<void>;
+  insertSession(session: Session): Promise<void>;
   sign(claims: { username: string; pwd_ts: number; sid: string; iat: number; nbf: number; exp: number }): string;
   clock: () => number;
   tokenHours: number;

@@ -75,6 +75,35 @@ export interface LogoutResponse {
   revision: number;
 }
 
+/** A login. */
+export interface Session {
+  /** Names the login; it is no credential. */
+  id: string;
+  /** Where it was made from. */
+  address: string;
+  /** RFC 3339. */
+  created_time: string;
+  /** RFC 3339; it ends then. */
+  expires_time: string;
+  /** True for the one that asks. */
+  current: boolean;
+}
+
+export interface ListSessionsRequest {
+}
+
+export interface ListSessionsResponse {
+  content: Session[];
+}
+
+export interface RevokeSessionRequest {
+  id: string;
+}
+
+export interface RevokeSessionResponse {
+  revision: number;
+}
+
 export interface UpdateCurrentUserRequest {
   username: string;
   /** Empty keeps the password. */
@@ -901,6 +930,317 @@ export const LogoutResponse: MessageFns<LogoutResponse> = {
   },
   fromPartial(object: DeepPartial<LogoutResponse>): LogoutResponse {
     const message = createBaseLogoutResponse();
+    message.revision = object.revision ?? 0;
+    return message;
+  },
+};
+
+function createBaseSession(): Session {
+  return { id: "", address: "", created_time: "", expires_time: "", current: false };
+}
+
+export const Session: MessageFns<Session> = {
+  encode(message: Session, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.address !== "") {
+      writer.uint32(18).string(message.address);
+    }
+    if (message.created_time !== "") {
+      writer.uint32(26).string(message.created_time);
+    }
+    if (message.expires_time !== "") {
+      writer.uint32(34).string(message.expires_time);
+    }
+    if (message.current !== false) {
+      writer.uint32(40).bool(message.current);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Session {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSession();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.created_time = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.expires_time = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.current = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Session>): Session {
+    return Session.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Session>): Session {
+    const message = createBaseSession();
+    message.id = object.id ?? "";
+    message.address = object.address ?? "";
+    message.created_time = object.created_time ?? "";
+    message.expires_time = object.expires_time ?? "";
+    message.current = object.current ?? false;
+    return message;
+  },
+};
+
+function createBaseListSessionsRequest(): ListSessionsRequest {
+  return {};
+}
+
+export const ListSessionsRequest: MessageFns<ListSessionsRequest> = {
+  encode(_: ListSessionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSessionsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSessionsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListSessionsRequest>): ListSessionsRequest {
+    return ListSessionsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ListSessionsRequest>): ListSessionsRequest {
+    const message = createBaseListSessionsRequest();
+    return message;
+  },
+};
+
+function createBaseListSessionsResponse(): ListSessionsResponse {
+  return { content: [] };
+}
+
+export const ListSessionsResponse: MessageFns<ListSessionsResponse> = {
+  encode(message: ListSessionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.content) {
+      Session.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSessionsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSessionsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.content.push(Session.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListSessionsResponse>): ListSessionsResponse {
+    return ListSessionsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListSessionsResponse>): ListSessionsResponse {
+    const message = createBaseListSessionsResponse();
+    message.content = object.content?.map((e) => Session.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseRevokeSessionRequest(): RevokeSessionRequest {
+  return { id: "" };
+}
+
+export const RevokeSessionRequest: MessageFns<RevokeSessionRequest> = {
+  encode(message: RevokeSessionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RevokeSessionRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRevokeSessionRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RevokeSessionRequest>): RevokeSessionRequest {
+    return RevokeSessionRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RevokeSessionRequest>): RevokeSessionRequest {
+    const message = createBaseRevokeSessionRequest();
+    message.id = object.id ?? "";
+    return message;
+  },
+};
+
+function createBaseRevokeSessionResponse(): RevokeSessionResponse {
+  return { revision: 0 };
+}
+
+export const RevokeSessionResponse: MessageFns<RevokeSessionResponse> = {
+  encode(message: RevokeSessionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revision !== 0) {
+      writer.uint32(8).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RevokeSessionResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRevokeSessionResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.revision = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RevokeSessionResponse>): RevokeSessionResponse {
+    return RevokeSessionResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RevokeSessionResponse>): RevokeSessionResponse {
+    const message = createBaseRevokeSessionResponse();
     message.revision = object.revision ?? 0;
     return message;
   },
@@ -3066,6 +3406,24 @@ export const AuthServiceDefinition = {
       responseStream: false,
       options: {},
     },
+    /** The caller's logins that have not ended, the newest first. */
+    listSessions: {
+      name: "ListSessions",
+      requestType: ListSessionsRequest as typeof ListSessionsRequest,
+      requestStream: false,
+      responseType: ListSessionsResponse as typeof ListSessionsResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
+    /** Ends one of the caller's logins. RECORD_NOT_FOUND: he has no such login. */
+    revokeSession: {
+      name: "RevokeSession",
+      requestType: RevokeSessionRequest as typeof RevokeSessionRequest,
+      requestStream: false,
+      responseType: RevokeSessionResponse as typeof RevokeSessionResponse,
+      responseStream: false,
+      options: {},
+    },
     /** Changes the caller's own name, password and single-sign-on id. PERMISSION_DENIED for the guest. */
     updateCurrentUser: {
       name: "UpdateCurrentUser",
@@ -3256,6 +3614,16 @@ export interface AuthServiceImplementation<CallContextExt = {}> {
   ): Promise<DeepPartial<LoginWithHashResponse>>;
   /** Ends the session of the caller. Idempotent; nothing to do for the permanent token. */
   logout(request: LogoutRequest, context: CallContext & CallContextExt): Promise<DeepPartial<LogoutResponse>>;
+  /** The caller's logins that have not ended, the newest first. */
+  listSessions(
+    request: ListSessionsRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ListSessionsResponse>>;
+  /** Ends one of the caller's logins. RECORD_NOT_FOUND: he has no such login. */
+  revokeSession(
+    request: RevokeSessionRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<RevokeSessionResponse>>;
   /** Changes the caller's own name, password and single-sign-on id. PERMISSION_DENIED for the guest. */
   updateCurrentUser(
     request: UpdateCurrentUserRequest,
@@ -3358,6 +3726,16 @@ export interface AuthServiceClient<CallOptionsExt = {}> {
   ): Promise<LoginWithHashResponse>;
   /** Ends the session of the caller. Idempotent; nothing to do for the permanent token. */
   logout(request: DeepPartial<LogoutRequest>, options?: CallOptions & CallOptionsExt): Promise<LogoutResponse>;
+  /** The caller's logins that have not ended, the newest first. */
+  listSessions(
+    request: DeepPartial<ListSessionsRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ListSessionsResponse>;
+  /** Ends one of the caller's logins. RECORD_NOT_FOUND: he has no such login. */
+  revokeSession(
+    request: DeepPartial<RevokeSessionRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<RevokeSessionResponse>;
   /** Changes the caller's own name, password and single-sign-on id. PERMISSION_DENIED for the guest. */
   updateCurrentUser(
     request: DeepPartial<UpdateCurrentUserRequest>,
