@@ -134,7 +134,7 @@ function environment(nodeBinary) {
 
 /** Runs one command in the foreground; signals to us go on to it, and its exit code is ours. */
 function run(nodeBinary, [command, ...args]) {
-  const words = command === 'node' ? [nodeBinary, '--disable-warning=ExperimentalWarning', ...args] : [command, ...args];
+  const words = command === 'node' ? [nodeBinary, ...nodeFlags(), ...args] : [command, ...args];
   const child = spawn(words[0], words.slice(1), {
     cwd: ROOT,
     stdio: 'inherit',
@@ -146,6 +146,14 @@ function run(nodeBinary, [command, ...args]) {
     child.once('error', (error) => fail(`cannot run ${words[0]}: ${error.message}`));
     child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGTERM' || signal === 'SIGINT' ? 0 : 1)));
   });
+}
+
+/**
+ * Flags that every process of ours runs with. A small young generation: what passes through (chunks of files) is freed soon, instead of
+ * piling up to a hundred megabytes before the collector looks.
+ */
+function nodeFlags() {
+  return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).config.nodeFlags.split(' ');
 }
 
 function note(text) {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { at, httpRequest, login, makeTempDir, type TempDir, waitFor } from '@wharf/harness';
+import { at, httpRequest, login, makeTempDir, programFlags, type TempDir, waitFor } from '@wharf/harness';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { commandOf, descendantsOf } from './support/process-memory.ts';
 import { ROOT } from './support/program.ts';
@@ -92,7 +92,7 @@ describe.runIf(process.platform === 'linux')('the supervisor of the five service
 });
 
 async function startSupervisor(folder: string): Promise<Supervisor> {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'tools/services.ts'], {
+  const child = spawn(process.execPath, [...programFlags(), 'tools/services.ts'], {
     cwd: ROOT,
     env: {
       PATH: process.env['PATH'],

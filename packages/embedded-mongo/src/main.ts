@@ -11,7 +11,13 @@ const listen = values.port === undefined ? 'socket' : { host: '127.0.0.1' as con
 try {
   const store = await startEmbeddedMongo({ dataDir, listen });
   process.stdout.write(`ready ${store.url}\n`);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void store.stop());
+  const stop = async () => {
+    await store.stop();
+    // An open channel to whoever started us would keep us alive.
+    if (process.connected) process.disconnect();
+  };
+  // A parent that started us with an IPC channel and is gone needs no store.
+  for (const event of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(event, () => void stop());
   void store.failed.then((error) => {
     console.error(error.message, error.cause ?? '');
     process.exitCode = 1;

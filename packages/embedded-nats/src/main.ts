@@ -2,9 +2,11 @@ import { readConfig } from './config.ts';
 import { startEmbeddedNats } from './embedded-nats.ts';
 
 const bus = await startEmbeddedNats(readConfig(process.argv.slice(2), process.env));
-const stop = () => void bus.stop();
-process.once('SIGTERM', stop);
-process.once('SIGINT', stop);
+const stop = async () => {
+  await bus.stop();
+  // An open channel to whoever started us would keep us alive.
+  if (process.connected) process.disconnect();
+};
 // A parent that started us with an IPC channel and is gone needs no bus.
-process.once('disconnect', stop);
+for (const event of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(event, () => void stop());
 process.stdout.write(`ready ${bus.url}\n`);

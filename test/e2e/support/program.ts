@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { runCommand } from '@wharf/harness';
+import { programFlags, runCommand } from '@wharf/harness';
 
 /** The project's folder. */
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -10,7 +10,7 @@ export async function runProgram(
   program: string,
   env: Record<string, string>,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return runCommand(process.execPath, ['--disable-warning=ExperimentalWarning', program], {
+  return runCommand(process.execPath, [...programFlags(), program], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
     withinMs: 30_000,
   });

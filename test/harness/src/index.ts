@@ -5,6 +5,7 @@ export { type DocumentDb, startDocumentDb } from './document-db.ts';
 export { type Bytes, download, type HttpAnswer, type HttpRequest, httpRequest, type Transfer, upload } from './http.ts';
 export { type NatsServer, startNatsServer } from './nats-server.ts';
 export { type ExitStatus, type ProcessOptions, type RunningProcess, runCommand, startProcess } from './process.ts';
+export { programFlags } from './program-flags.ts';
 export { isAvailable, isMissing, type Missing } from './required.ts';
 export { makeTempDir, type TempDir } from './temp-dir.ts';
 export { type WaitOptions, waitFor } from './wait-for.ts';

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { at } from './api.ts';
 import { httpRequest } from './http.ts';
 import { type ExitStatus, startProcess } from './process.ts';
+import { programFlags } from './program-flags.ts';
 import { makeTempDir } from './temp-dir.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -67,7 +68,7 @@ export async function startWharf(program: string, ports: Record<string, string>,
     startProcess({
       name: program,
       command: process.execPath,
-      args: ['--disable-warning=ExperimentalWarning', program],
+      args: [...programFlags(), program],
       cwd: ROOT,
       env,
       ready: { line: readBase },

@@ -10,7 +10,6 @@ import { readUploadHeaders } from './upload-headers.ts';
 
 /** Text fields beside the file are skipped; these limits bound what is read of them. */
 const LIMITS = { files: 1, fields: 20, fieldSize: 64 * 1024, headerPairs: 50 } as const;
-const FILE_BUFFER_BYTES = 1024 * 1024;
 
 /** `PUT /api/fs/form`: the one file of a multipart body, whatever its field is called. */
 export async function receiveForm(context: FsContext, request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
@@ -42,8 +41,6 @@ function parserFor(request: IncomingMessage): BusboyInstance {
     return new Busboy({
       headers: request.headers as BusboyHeaders,
       limits: LIMITS,
-      fileHwm: FILE_BUFFER_BYTES,
-      highWaterMark: FILE_BUFFER_BYTES,
     });
   } catch (cause) {
     throw malformed('the multipart boundary is missing', cause);
