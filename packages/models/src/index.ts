@@ -15,6 +15,7 @@ export {
 } from './reads.ts';
 export type {
   CounterRecord,
+  LoginAddressRecord,
   LoginAttemptRecord,
   PermanentTokenRecord,
   RuleRecord,

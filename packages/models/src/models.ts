@@ -1,6 +1,7 @@
 import { type Connection, type Model, Schema, type SchemaDefinition } from 'mongoose';
 import type {
   CounterRecord,
+  LoginAddressRecord,
   LoginAttemptRecord,
   PermanentTokenRecord,
   RuleRecord,
@@ -17,6 +18,7 @@ export interface Models {
   readonly users: Model<UserRecord>;
   readonly sshKeys: Model<SshKeyRecord>;
   readonly sessions: Model<SessionRecord>;
+  readonly loginAddresses: Model<LoginAddressRecord>;
   readonly loginAttempts: Model<LoginAttemptRecord>;
   readonly permanentTokens: Model<PermanentTokenRecord>;
   readonly authCounters: Model<CounterRecord>;
@@ -30,6 +32,8 @@ const text = { type: String, default: '' };
 const number = { type: Number, default: 0 };
 const flag = { type: Boolean, default: false };
 const required = <Type>(type: Type) => ({ type, required: true });
+
+const HALF_A_YEAR_S = 180 * 86_400;
 
 /** The models of a connection; a second call answers the same ones. */
 export function modelsOf(connection: Connection): Models {
@@ -96,6 +100,14 @@ export function modelsOf(connection: Connection): Models {
       (schema) => {
         schema.index({ user_id: 1 });
         schema.index({ expires_at: 1 }, { expireAfterSeconds: 0 });
+      },
+    ),
+    loginAddresses: define<LoginAddressRecord>(
+      'login_addresses',
+      { _id: required(String), user_id: required(Number), last_login_at: required(Date) },
+      (schema) => {
+        schema.index({ user_id: 1 });
+        schema.index({ last_login_at: 1 }, { expireAfterSeconds: HALF_A_YEAR_S });
       },
     ),
     loginAttempts: define<LoginAttemptRecord>(

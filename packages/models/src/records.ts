@@ -51,9 +51,18 @@ export interface SessionRecord {
   expires_at: Date;
 }
 
-/** Failed logins of one address. Written by auth. */
+/** An address that logged in to an account. Written by auth. */
+export interface LoginAddressRecord {
+  /** `<user id> <address>`. */
+  _id: string;
+  user_id: number;
+  /** The store forgets it half a year later. */
+  last_login_at: Date;
+}
+
+/** Failed logins of one address or to one account, or wrong codes of a user. Written by auth. */
 export interface LoginAttemptRecord {
-  /** `address <address>`. */
+  /** `address <address>`, `account <name's key>` or `code <user id>`. */
   _id: string;
   failures: number;
   /** The count starts anew then. */

@@ -40,12 +40,13 @@ import { totp } from './clients/totp.ts';
 import type { AuthConfig } from './config.ts';
 import { createAccounts } from './domain/accounts.ts';
 import { firstStart } from './domain/first-start.ts';
-import { ADDRESS_LIMIT, CODE_LIMIT, createLockout } from './domain/lockout.ts';
+import { ACCOUNT_LIMIT, ADDRESS_LIMIT, CODE_LIMIT, createLockout } from './domain/lockout.ts';
 import { createLogin } from './domain/login.ts';
 import { createPasswords } from './domain/passwords.ts';
 import { createSshKeys } from './domain/ssh-keys.ts';
 import { createTwoStep } from './domain/two-step.ts';
 import { createCounters } from './store/counters.ts';
+import { createLoginAddressStore } from './store/login-addresses.ts';
 import { createLoginAttemptStore } from './store/login-attempts.ts';
 import { createPermanentTokenStore } from './store/permanent-token.ts';
 import { createSessionStore } from './store/sessions.ts';
@@ -60,6 +61,7 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
   const users = createUserStore(models);
   const sessions = createSessionStore(models);
   const sshKeyStore = createSshKeyStore(models);
+  const loginAddresses = createLoginAddressStore(models);
   const permanentToken = createPermanentTokenStore(models);
   const counters = createCounters(models);
 
@@ -109,6 +111,8 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
   const logIn = createLogin({
     findUser: users.findByKey,
     addresses: createLockout(attempts, ADDRESS_LIMIT, clock),
+    accounts: createLockout(attempts, ACCOUNT_LIMIT, clock),
+    known: loginAddresses,
     passwords,
     useCode: twoStep.useCode,
     insertSession: sessions.insert,
@@ -119,7 +123,10 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
   const accounts = createAccounts({
     users,
     endSessionsOf: sessions.removeOfUser,
-    removeBelongings: sshKeyStore.removeOfUser,
+    async removeBelongings(userId) {
+      await sshKeyStore.removeOfUser(userId);
+      await loginAddresses.removeOfUser(userId);
+    },
     nextUserId: counters.nextUserId,
     changed,
     passwords,
@@ -154,7 +161,8 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
       resetPermanentToken: forAdmins(resetPermanentToken(writeToken)),
     }),
     async start() {
-      for (const model of [models.users, models.sshKeys, models.sessions, models.loginAttempts]) await model.createIndexes();
+      for (const model of [models.users, models.sshKeys, models.sessions, models.loginAttempts, models.loginAddresses])
+        await model.createIndexes();
       await passwords.prepare();
       await firstStart({
         users,

@@ -12,7 +12,7 @@ let one: Replica;
 let two: Replica;
 let lastAddress = 0;
 
-const newAddress = () => `198.51.100.${++lastAddress}`;
+const newAddress = () => `198.51.${Math.trunc(++lastAddress / 250)}.${lastAddress % 250}`;
 /** The code of the error that a login ends with, or `ok`. */
 const tryLogin = async (replica: Replica, address: string, password: string) =>
   replica.auth.login({ username: 'admin', password, address }).then(
@@ -95,5 +95,62 @@ describe('the lockout, with two replicas on one store', () => {
     const address = newAddress();
     const codes = await Promise.all(Array.from({ length: 24 }, (_, i) => tryLogin(i % 2 ? one : two, address, ADMIN_PASSWORD)));
     expect(new Set(codes)).toEqual(new Set(['ok']));
+  });
+});
+
+describe('the lockout of an account, with two replicas on one store', () => {
+  const tryName = (username: string, address: string, password: string, replica = one) =>
+    replica.auth.login({ username, password, address }).then(
+      () => 'ok',
+      (error) => error.code,
+    );
+  /** Fifty failures, from ten addresses. */
+  const failFiftyTimes = async (username: string) => {
+    for (let i = 0; i < 10; i += 1) {
+      const address = newAddress();
+      for (let j = 0; j < 5; j += 1) expect(await tryName(username, address, 'wrong', j % 2 ? one : two)).toBe('UNAUTHENTICATED');
+    }
+  };
+
+  it('fifty failures refuse it to addresses that never logged in to it, and to no other', async () => {
+    const [known, stranger] = [newAddress(), newAddress()];
+    expect(await tryName('admin', known, ADMIN_PASSWORD)).toBe('ok');
+    advance(15 * MINUTE);
+    await failFiftyTimes('ADMIN');
+    const before = await one.verifications();
+    expect(await tryName('admin', stranger, ADMIN_PASSWORD)).toBe('RATE_LIMITED');
+    expect(await one.verifications()).toBe(before);
+    for (const replica of [one, two]) {
+      expect(await tryName('admin', known, 'wrong', replica)).toBe('UNAUTHENTICATED');
+      expect(await tryName('admin', `::ffff:${known}`, ADMIN_PASSWORD, replica)).toBe('ok');
+    }
+    advance(14 * MINUTE);
+    expect(await tryName('admin', stranger, ADMIN_PASSWORD)).toBe('RATE_LIMITED');
+    advance(MINUTE);
+    expect(await tryName('admin', stranger, ADMIN_PASSWORD)).toBe('ok');
+  });
+
+  it('does not tell which names exist', async () => {
+    await failFiftyTimes('nobody of this name');
+    expect(await tryName('nobody of this name', newAddress(), 'wrong')).toBe('RATE_LIMITED');
+    expect(await tryName('admin', newAddress(), ADMIN_PASSWORD)).toBe('ok');
+  });
+
+  it('an account remembers the last fifty addresses', async () => {
+    const { id } = await one.auth.createUser({ user: { username: 'traveller', password: 'x', base_path: '/' } }, one.as());
+    const addresses = Array.from({ length: 52 }, newAddress);
+    for (const address of addresses) {
+      advance(1);
+      expect(await tryName('traveller', address, 'x')).toBe('ok');
+    }
+    const remembered = (await one.models.loginAddresses.find({ user_id: id }).lean()).map(({ _id }) => _id);
+    expect(remembered.sort()).toEqual(
+      addresses
+        .slice(2)
+        .map((address) => `${id} ${address}`)
+        .sort(),
+    );
+    await one.auth.deleteUser({ id }, one.as());
+    expect(await one.models.loginAddresses.countDocuments({ user_id: id })).toBe(0);
   });
 });

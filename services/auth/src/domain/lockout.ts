@@ -11,6 +11,8 @@ const MINUTE_MS = 60_000;
 
 /** Failures of one address to log in to anything. */
 export const ADDRESS_LIMIT: Limit = { failures: 5, windowMs: 5 * MINUTE_MS, lockMs: 5 * MINUTE_MS };
+/** Failures to log in to one account, from whichever address; it is then locked for addresses that it does not know. */
+export const ACCOUNT_LIMIT: Limit = { failures: 50, windowMs: 15 * MINUTE_MS, lockMs: 15 * MINUTE_MS };
 /** Wrong codes of a user who is logged in. */
 export const CODE_LIMIT: Limit = { failures: 5, windowMs: 5 * MINUTE_MS, lockMs: 5 * MINUTE_MS };
 
@@ -32,26 +34,23 @@ export interface AttemptStore {
 
 /** Counts failures and refuses what failed too often. */
 export interface Lockout {
-  /** @throws AppError RATE_LIMITED */
-  refuseLocked(key: string): Promise<void>;
-  /** @throws AppError RATE_LIMITED: locked already, which this prolongs by nothing */
-  countFailure(key: string): Promise<void>;
+  isLocked(key: string): Promise<boolean>;
+  /** False: locked already, which this prolongs by nothing. */
+  countFailure(key: string): Promise<boolean>;
   /** Forgets the failures, but no lock. */
   forget(key: string): Promise<void>;
 }
 
 export function createLockout(attempts: AttemptStore, limit: Limit, clock: () => number): Lockout {
   return {
-    async refuseLocked(key) {
-      if (isLocked(await attempts.find(key), limit, clock())) throw locked();
-    },
+    isLocked: async (key) => isLocked(await attempts.find(key), limit, clock()),
     async countFailure(key) {
       // Each round that does not write means that another one did, and no more than the limit of those can.
       for (;;) {
         const before = await attempts.find(key);
         const after = afterFailure(before, limit, clock());
-        if (!after) throw locked();
-        if (await attempts.replace(key, before, after)) return;
+        if (!after) return false;
+        if (await attempts.replace(key, before, after)) return true;
       }
     },
     forget: (key) => attempts.clear(key, limit.failures),
@@ -78,7 +77,8 @@ export function afterFailure(attempts: Attempts | undefined, limit: Limit, nowMs
 /** An address as it is counted and remembered: an IPv4 client has one, in whichever of its two forms he shows up. */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
-const locked = () =>
+/** The refusal of what is locked, in the family's words. */
+export const lockedOut = () =>
   new AppError(
     'RATE_LIMITED',
     'Too many unsuccessful sign-in attempts have been made using an incorrect username or password, Try again later.',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { type Lockout, plainAddress } from './lockout.ts';
+import { type Lockout, lockedOut, plainAddress } from './lockout.ts';
 import type { Passwords } from './passwords.ts';
 import type { Session } from './session.ts';
 import type { User } from './user.ts';
@@ -18,7 +18,15 @@ interface LoginAttempt {
 
 interface LoginParts {
   findUser(usernameKey: string): Promise<User | undefined>;
+  /** Failures of addresses. */
   addresses: Lockout;
+  /** Failures of accounts, whether they exist or not: a lock must not tell. */
+  accounts: Lockout;
+  /** The addresses that logged in to an account. */
+  known: {
+    has(userId: number, address: string): Promise<boolean>;
+    remember(userId: number, address: string, now: Date): Promise<void>;
+  };
   passwords: Passwords;
   /** Uses a code up: whether it is right for this user, whose `otpSecret` is not empty, and was never used. */
   useCode(user: User, code: string): Promise<boolean>;
@@ -39,7 +47,7 @@ const SESSION_ID_BYTES = 32;
 export type Login = (attempt: LoginAttempt) => Promise<string>;
 
 export function createLogin(parts: LoginParts): Login {
-  const { addresses, passwords, clock } = parts;
+  const { addresses, accounts, known, passwords, clock } = parts;
 
   const openSession = async (user: User, address: string): Promise<string> => {
     const nowMs = clock();
@@ -52,23 +60,33 @@ export function createLogin(parts: LoginParts): Login {
 
   return async ({ username, staticHash, otpCode, address: rawAddress }) => {
     const address = plainAddress(rawAddress);
-    const key = `address ${address}`;
-    await addresses.refuseLocked(key);
+    const addressKey = `address ${address}`;
+    const refuseLockedAddress = async () => {
+      if (await addresses.isLocked(addressKey)) throw lockedOut();
+    };
+    await refuseLockedAddress();
     const usernameKey = findUsernameKey(username);
     const user = usernameKey === undefined ? undefined : await parts.findUser(usernameKey);
+    const accountKey = `account ${usernameKey}`;
+    const isKnown = () => (user ? known.has(user.id, address) : false);
+    if (usernameKey !== undefined && (await accounts.isLocked(accountKey)) && !(await isKnown())) throw lockedOut();
     const isMatch = await passwords.matches(user?.passwordHash, staticHash.toLowerCase());
     // Guesses sent side by side all pass the first check; this one keeps those behind the fifth failure from learning anything.
-    await addresses.refuseLocked(key);
+    await refuseLockedAddress();
     if (!user || !isMatch) {
-      await addresses.countFailure(key);
+      if (!(await addresses.countFailure(addressKey))) throw lockedOut();
+      if (usernameKey !== undefined) await accounts.countFailure(accountKey);
       throw new AppError('UNAUTHENTICATED', 'Invalid username or password');
     }
     if (user.otpSecret !== '' && !(await parts.useCode(user, otpCode))) {
-      await addresses.countFailure(key);
+      if (!(await addresses.countFailure(addressKey))) throw lockedOut();
+      // Clients ask for the code only after they were refused without one.
+      if (otpCode !== '') await accounts.countFailure(accountKey);
       throw new AppError('OTP_REQUIRED', 'Invalid 2FA code');
     }
     const token = await openSession(user, address);
-    await addresses.forget(key);
+    await addresses.forget(addressKey);
+    await known.remember(user.id, address, new Date(clock()));
     return token;
   };
 }

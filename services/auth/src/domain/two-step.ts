@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import type { Lockout } from './lockout.ts';
+import { type Lockout, lockedOut } from './lockout.ts';
 import { randomText } from './random-text.ts';
 import type { User } from './user.ts';
 
@@ -118,7 +118,7 @@ export function createTwoStep(parts: TwoStepParts): TwoStep {
       if (user.otpSecret === '') throw new AppError('FAILED_PRECONDITION', 'two-step verification is off');
       // Counted before it is looked at, so that guesses side by side are no more than guesses in a row.
       const key = `code ${userId}`;
-      await parts.codes.countFailure(key);
+      if (!(await parts.codes.countFailure(key))) throw lockedOut();
       if (!(await useCode(user, code))) throw wrongCode();
       await parts.codes.forget(key);
       const codes = Array.from({ length: RECOVERY_CODES }, makeRecoveryCode);
