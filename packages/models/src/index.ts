@@ -14,6 +14,7 @@ export {
   readUserByRole,
 } from './reads.ts';
 export type {
+  AppPasswordRecord,
   CounterRecord,
   LoginAddressRecord,
   LoginAttemptRecord,

@@ -1,5 +1,6 @@
 import { type Connection, type Model, Schema, type SchemaDefinition } from 'mongoose';
 import type {
+  AppPasswordRecord,
   CounterRecord,
   LoginAddressRecord,
   LoginAttemptRecord,
@@ -17,6 +18,7 @@ import type {
 export interface Models {
   readonly users: Model<UserRecord>;
   readonly sshKeys: Model<SshKeyRecord>;
+  readonly appPasswords: Model<AppPasswordRecord>;
   readonly sessions: Model<SessionRecord>;
   readonly loginAddresses: Model<LoginAddressRecord>;
   readonly loginAttempts: Model<LoginAttemptRecord>;
@@ -86,6 +88,25 @@ export function modelsOf(connection: Connection): Models {
       },
       (schema) => {
         schema.index({ user_id: 1, title: 1 }, { unique: true });
+      },
+    ),
+    appPasswords: define<AppPasswordRecord>(
+      'app_passwords',
+      {
+        _id: required(Number),
+        user_id: required(Number),
+        name: required(String),
+        digest: required(String),
+        protocols: [String],
+        read_only: flag,
+        path: required(String),
+        created_at: required(Date),
+        expires_at: { type: Date, default: null },
+        last_used_at: { type: Date, default: null },
+      },
+      (schema) => {
+        schema.index({ user_id: 1, digest: 1 }, { unique: true });
+        schema.index({ expires_at: 1 }, { expireAfterSeconds: 0 });
       },
     ),
     sessions: define<SessionRecord>(

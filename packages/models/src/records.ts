@@ -41,6 +41,24 @@ export interface SshKeyRecord {
   last_used_at: Date;
 }
 
+/** A password that logs one app in. Written by auth. */
+export interface AppPasswordRecord {
+  _id: number;
+  user_id: number;
+  name: string;
+  /** Keyed digest of the password. */
+  digest: string;
+  /** `webdav`, `ftp`, `sftp`. */
+  protocols: string[];
+  read_only: boolean;
+  /** What it sees of the user's tree. */
+  path: string;
+  created_at: Date;
+  /** The store forgets it then; null: never. */
+  expires_at: Date | null;
+  last_used_at: Date | null;
+}
+
 /** A login that was not ended. Written by auth. */
 export interface SessionRecord {
   _id: string;

@@ -5,6 +5,7 @@ import {
   defineRpcService,
   forAdmins,
   forAnyone,
+  forServices,
   forUsers,
   keyedDigest,
   type Service,
@@ -15,13 +16,17 @@ import {
 import { Counter } from 'prom-client';
 import { addSshKey } from './api/add-ssh-key.ts';
 import { cancelOtp } from './api/cancel-otp.ts';
+import { checkCredential } from './api/check-credential.ts';
+import { createAppPassword } from './api/create-app-password.ts';
 import { createUser } from './api/create-user.ts';
+import { deleteAppPassword } from './api/delete-app-password.ts';
 import { deleteSshKey, deleteUserSshKey } from './api/delete-ssh-key.ts';
 import { deleteUser } from './api/delete-user.ts';
 import { generateOtp } from './api/generate-otp.ts';
 import { generateRecoveryCodes } from './api/generate-recovery-codes.ts';
 import { getPermanentToken } from './api/get-permanent-token.ts';
 import { getUser } from './api/get-user.ts';
+import { listAppPasswords } from './api/list-app-passwords.ts';
 import { listSessions } from './api/list-sessions.ts';
 import { listSshKeys, listUserSshKeys } from './api/list-ssh-keys.ts';
 import { listUsers } from './api/list-users.ts';
@@ -39,12 +44,15 @@ import { qrImage } from './clients/qr-image.ts';
 import { totp } from './clients/totp.ts';
 import type { AuthConfig } from './config.ts';
 import { createAccounts } from './domain/accounts.ts';
+import { createAppPasswords } from './domain/app-passwords.ts';
 import { firstStart } from './domain/first-start.ts';
 import { ACCOUNT_LIMIT, ADDRESS_LIMIT, CODE_LIMIT, createLockout } from './domain/lockout.ts';
 import { createLogin } from './domain/login.ts';
+import { createLoginGuard } from './domain/login-guard.ts';
 import { createPasswords } from './domain/passwords.ts';
 import { createSshKeys } from './domain/ssh-keys.ts';
 import { createTwoStep } from './domain/two-step.ts';
+import { createAppPasswordStore } from './store/app-passwords.ts';
 import { createCounters } from './store/counters.ts';
 import { createLoginAddressStore } from './store/login-addresses.ts';
 import { createLoginAttemptStore } from './store/login-attempts.ts';
@@ -61,6 +69,7 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
   const users = createUserStore(models);
   const sessions = createSessionStore(models);
   const sshKeyStore = createSshKeyStore(models);
+  const appPasswordStore = createAppPasswordStore(models);
   const loginAddresses = createLoginAddressStore(models);
   const permanentToken = createPermanentTokenStore(models);
   const counters = createCounters(models);
@@ -108,11 +117,15 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
     codes,
     clock,
   });
-  const logIn = createLogin({
+  const guard = createLoginGuard({
     findUser: users.findByKey,
     addresses: createLockout(attempts, ADDRESS_LIMIT, clock),
     accounts: createLockout(attempts, ACCOUNT_LIMIT, clock),
     known: loginAddresses,
+    clock,
+  });
+  const logIn = createLogin({
+    guard,
     passwords,
     useCode: twoStep.useCode,
     insertSession: sessions.insert,
@@ -125,6 +138,7 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
     endSessionsOf: sessions.removeOfUser,
     async removeBelongings(userId) {
       await sshKeyStore.removeOfUser(userId);
+      await appPasswordStore.removeOfUser(userId);
       await loginAddresses.removeOfUser(userId);
     },
     nextUserId: counters.nextUserId,
@@ -133,6 +147,15 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
     clock,
   });
   const sshKeys = createSshKeys({ findUser: users.find, keys: sshKeyStore, nextId: counters.nextSshKeyId, changed, clock });
+  const appPasswords = createAppPasswords({
+    guard,
+    passwords,
+    store: appPasswordStore,
+    nextId: counters.nextAppPasswordId,
+    digest: (text) => keyedDigest(keys.digest, text),
+    changed,
+    clock,
+  });
 
   return {
     rpc: defineRpcService(AuthServiceDefinition, {
@@ -148,6 +171,10 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
       listSshKeys: forUsers(listSshKeys(sshKeys)),
       addSshKey: forUsers(addSshKey(sshKeys)),
       deleteSshKey: forUsers(deleteSshKey(sshKeys)),
+      listAppPasswords: forUsers(listAppPasswords(appPasswords)),
+      createAppPassword: forUsers(createAppPassword(appPasswords)),
+      deleteAppPassword: forUsers(deleteAppPassword(appPasswords)),
+      checkCredential: forServices(checkCredential(appPasswords)),
       listUsers: forAdmins(listUsers(accounts)),
       getUser: forAdmins(getUser(accounts)),
       createUser: forAdmins(createUser(accounts)),
@@ -161,7 +188,7 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
       resetPermanentToken: forAdmins(resetPermanentToken(writeToken)),
     }),
     async start() {
-      for (const model of [models.users, models.sshKeys, models.sessions, models.loginAttempts, models.loginAddresses])
+      for (const model of [models.users, models.sshKeys, models.appPasswords, models.sessions, models.loginAttempts, models.loginAddresses])
         await model.createIndexes();
       await passwords.prepare();
       await firstStart({

@@ -9,6 +9,7 @@ import { authRoutes } from './routes/auth.ts';
 import { fsReadRoutes } from './routes/fs-read.ts';
 import { fsWriteRoutes } from './routes/fs-write.ts';
 import { meRoutes } from './routes/me.ts';
+import { meAppPasswordRoutes } from './routes/me-app-password.ts';
 import { meSessionRoutes } from './routes/me-session.ts';
 import { publicRoutes } from './routes/public.ts';
 import { shareRoutes } from './routes/share.ts';
@@ -19,6 +20,7 @@ export const ROUTES: readonly Route[] = [
   ...authRoutes,
   ...meRoutes,
   ...meSessionRoutes,
+  ...meAppPasswordRoutes,
   ...publicRoutes,
   ...fsReadRoutes,
   ...fsWriteRoutes,

@@ -48,6 +48,19 @@ export const sessionShape = z.object({
   current: z.boolean(),
 });
 
+export const appPasswordShape = z.object({
+  id: z.int(),
+  name: z.string(),
+  protocols: z.array(z.string()),
+  read_only: z.boolean(),
+  path: z.string(),
+  created_time: timestamp,
+  /** Empty: it does not end by itself. */
+  expires_time: z.string(),
+  /** Empty: never. */
+  last_used_time: z.string(),
+});
+
 export const storageShape = z.object({
   id: z.int(),
   mount_path: z.string(),

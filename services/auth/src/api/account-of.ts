@@ -1,6 +1,9 @@
 import { AppError } from '@wharf/errors';
 import { type Call, ROLE, type UserIdentity, userOf } from '@wharf/service-kit';
 
+/** What the guest is told who wants app passwords. */
+export const NO_APP_PASSWORDS = 'Guest user can not have app passwords';
+
 /** The caller, who has an account of his own. @throws AppError PERMISSION_DENIED: he is the guest | UNAUTHENTICATED: nobody, or a service */
 export function accountOf(call: Call, refusal: string): UserIdentity {
   const user = userOf(call);

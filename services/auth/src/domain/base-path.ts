@@ -21,3 +21,9 @@ export function parseBasePath(raw: string): string {
     throw new AppError('INVALID_ARGUMENT', 'base_path is too long');
   return path;
 }
+
+/** A folder below another one; both are clean and absolute. */
+export function joinBasePath(base: string, path: string): string {
+  if (path === '/') return base;
+  return base === '/' ? path : base + path;
+}

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { type Lockout, lockedOut, plainAddress } from './lockout.ts';
+import type { LoginGuard } from './login-guard.ts';
 import type { Passwords } from './passwords.ts';
 import type { Session } from './session.ts';
 import type { User } from './user.ts';
-import { findUsernameKey } from './username.ts';
 
 interface LoginAttempt {
   readonly username: string;
@@ -17,16 +16,7 @@ interface LoginAttempt {
 }
 
 interface LoginParts {
-  findUser(usernameKey: string): Promise<User | undefined>;
-  /** Failures of addresses. */
-  addresses: Lockout;
-  /** Failures of accounts, whether they exist or not: a lock must not tell. */
-  accounts: Lockout;
-  /** The addresses that logged in to an account. */
-  known: {
-    has(userId: number, address: string): Promise<boolean>;
-    remember(userId: number, address: string, now: Date): Promise<void>;
-  };
+  guard: LoginGuard;
   passwords: Passwords;
   /** Uses a code up: whether it is right for this user, whose `otpSecret` is not empty, and was never used. */
   useCode(user: User, code: string): Promise<boolean>;
@@ -47,10 +37,8 @@ const SESSION_ID_BYTES = 32;
 export type Login = (attempt: LoginAttempt) => Promise<string>;
 
 export function createLogin(parts: LoginParts): Login {
-  const { addresses, accounts, known, passwords, clock } = parts;
-
   const openSession = async (user: User, address: string): Promise<string> => {
-    const nowMs = clock();
+    const nowMs = parts.clock();
     const iat = Math.floor(nowMs / 1000);
     const exp = iat + parts.tokenHours * 3600;
     const sid = randomBytes(SESSION_ID_BYTES).toString('base64url');
@@ -58,35 +46,23 @@ export function createLogin(parts: LoginParts): Login {
     return parts.sign({ username: user.username, pwd_ts: user.pwdTs, sid, iat, nbf: iat, exp });
   };
 
-  return async ({ username, staticHash, otpCode, address: rawAddress }) => {
-    const address = plainAddress(rawAddress);
-    const addressKey = `address ${address}`;
-    const refuseLockedAddress = async () => {
-      if (await addresses.isLocked(addressKey)) throw lockedOut();
-    };
-    await refuseLockedAddress();
-    const usernameKey = findUsernameKey(username);
-    const user = usernameKey === undefined ? undefined : await parts.findUser(usernameKey);
-    const accountKey = `account ${usernameKey}`;
-    const isKnown = () => (user ? known.has(user.id, address) : false);
-    if (usernameKey !== undefined && (await accounts.isLocked(accountKey)) && !(await isKnown())) throw lockedOut();
-    const isMatch = await passwords.matches(user?.passwordHash, staticHash.toLowerCase());
-    // Guesses sent side by side all pass the first check; this one keeps those behind the fifth failure from learning anything.
-    await refuseLockedAddress();
+  return async ({ username, staticHash, otpCode, address }) => {
+    const attempt = await parts.guard(username, address);
+    const { user } = attempt;
+    const isMatch = await parts.passwords.matches(user?.passwordHash, staticHash.toLowerCase());
+    // Guesses sent side by side all passed the guard; this keeps those behind the fifth failure from learning anything.
+    await attempt.refuseLocked();
     if (!user || !isMatch) {
-      if (!(await addresses.countFailure(addressKey))) throw lockedOut();
-      if (usernameKey !== undefined) await accounts.countFailure(accountKey);
+      await attempt.fail();
       throw new AppError('UNAUTHENTICATED', 'Invalid username or password');
     }
     if (user.otpSecret !== '' && !(await parts.useCode(user, otpCode))) {
-      if (!(await addresses.countFailure(addressKey))) throw lockedOut();
       // Clients ask for the code only after they were refused without one.
-      if (otpCode !== '') await accounts.countFailure(accountKey);
+      await attempt.fail(otpCode !== '');
       throw new AppError('OTP_REQUIRED', 'Invalid 2FA code');
     }
-    const token = await openSession(user, address);
-    await addresses.forget(addressKey);
-    await known.remember(user.id, address, new Date(clock()));
+    const token = await openSession(user, attempt.address);
+    await attempt.succeed();
     return token;
   };
 }

@@ -6,6 +6,8 @@ interface Counters {
   nextUserId(): Promise<number>;
   /** An id that no SSH key has had. */
   nextSshKeyId(): Promise<number>;
+  /** An id that no app password has had. */
+  nextAppPasswordId(): Promise<number>;
   /** Makes sure that ids up to this one are not given out. */
   reserveUserIds(upTo: number): Promise<void>;
   /** Raises the revision of the accounts, after a change was written. */
@@ -15,6 +17,7 @@ interface Counters {
 
 const USERS = 'users';
 const SSH_KEYS = 'ssh_keys';
+const APP_PASSWORDS = 'app_passwords';
 
 export function createCounters(models: Models): Counters {
   const { authCounters } = models;
@@ -29,6 +32,7 @@ export function createCounters(models: Models): Counters {
   return {
     nextUserId: () => next(USERS),
     nextSshKeyId: () => next(SSH_KEYS),
+    nextAppPasswordId: () => next(APP_PASSWORDS),
     async reserveUserIds(upTo) {
       const reserve = () => authCounters.updateOne({ _id: USERS }, { $max: { value: upTo } }, { upsert: true });
       await reserve().catch((error) => (isDuplicateKey(error) ? reserve() : Promise.reject(error)));

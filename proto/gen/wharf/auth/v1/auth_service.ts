@@ -175,6 +175,80 @@ export interface DeleteSshKeyResponse {
   revision: number;
 }
 
+/** A password for one app. */
+export interface AppPassword {
+  id: number;
+  name: string;
+  /** Some of webdav, ftp, sftp. */
+  protocols: string[];
+  read_only: boolean;
+  /** What it sees of the user's tree. */
+  path: string;
+  /** RFC 3339. */
+  created_time: string;
+  /** RFC 3339; empty: it does not end by itself. */
+  expires_time: string;
+  /** RFC 3339, to the minute; empty: never. */
+  last_used_time: string;
+}
+
+export interface ListAppPasswordsRequest {
+  page: number;
+  per_page: number;
+}
+
+export interface ListAppPasswordsResponse {
+  content: AppPassword[];
+  total: number;
+}
+
+export interface CreateAppPasswordRequest {
+  name: string;
+  protocols: string[];
+  read_only: boolean;
+  /** Empty: all of the user's tree. */
+  path: string;
+  /** RFC 3339, or empty. */
+  expires_time: string;
+}
+
+export interface CreateAppPasswordResponse {
+  id: number;
+  /** Shown this once. */
+  password: string;
+  revision: number;
+}
+
+export interface DeleteAppPasswordRequest {
+  id: number;
+}
+
+export interface DeleteAppPasswordResponse {
+  revision: number;
+}
+
+export interface CheckCredentialRequest {
+  username: string;
+  password: string;
+  /** webdav, ftp or sftp. */
+  protocol: string;
+  /** The client's address, without a port. */
+  address: string;
+}
+
+export interface CheckCredentialResponse {
+  user_id: number;
+  username: string;
+  role: number;
+  permission: number;
+  /** The folder that is the root for this credential, absolute in the whole tree. */
+  base_path: string;
+  /** Nothing may be changed with this credential, whatever role and permission say. */
+  read_only: boolean;
+  /** 0: it was the account's own password. */
+  app_password_id: number;
+}
+
 export interface ListUsersRequest {
   page: number;
   per_page: number;
@@ -2100,6 +2174,798 @@ export const DeleteSshKeyResponse: MessageFns<DeleteSshKeyResponse> = {
   },
 };
 
+function createBaseAppPassword(): AppPassword {
+  return {
+    id: 0,
+    name: "",
+    protocols: [],
+    read_only: false,
+    path: "",
+    created_time: "",
+    expires_time: "",
+    last_used_time: "",
+  };
+}
+
+export const AppPassword: MessageFns<AppPassword> = {
+  encode(message: AppPassword, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0) {
+      writer.uint32(8).int64(message.id);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    for (const v of message.protocols) {
+      writer.uint32(26).string(v!);
+    }
+    if (message.read_only !== false) {
+      writer.uint32(32).bool(message.read_only);
+    }
+    if (message.path !== "") {
+      writer.uint32(42).string(message.path);
+    }
+    if (message.created_time !== "") {
+      writer.uint32(50).string(message.created_time);
+    }
+    if (message.expires_time !== "") {
+      writer.uint32(58).string(message.expires_time);
+    }
+    if (message.last_used_time !== "") {
+      writer.uint32(66).string(message.last_used_time);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AppPassword {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAppPassword();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.protocols.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.read_only = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.path = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.created_time = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.expires_time = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.last_used_time = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AppPassword>): AppPassword {
+    return AppPassword.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AppPassword>): AppPassword {
+    const message = createBaseAppPassword();
+    message.id = object.id ?? 0;
+    message.name = object.name ?? "";
+    message.protocols = object.protocols?.map((e) => e) || [];
+    message.read_only = object.read_only ?? false;
+    message.path = object.path ?? "";
+    message.created_time = object.created_time ?? "";
+    message.expires_time = object.expires_time ?? "";
+    message.last_used_time = object.last_used_time ?? "";
+    return message;
+  },
+};
+
+function createBaseListAppPasswordsRequest(): ListAppPasswordsRequest {
+  return { page: 0, per_page: 0 };
+}
+
+export const ListAppPasswordsRequest: MessageFns<ListAppPasswordsRequest> = {
+  encode(message: ListAppPasswordsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.page !== 0) {
+      writer.uint32(8).int32(message.page);
+    }
+    if (message.per_page !== 0) {
+      writer.uint32(16).int32(message.per_page);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListAppPasswordsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListAppPasswordsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.page = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.per_page = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListAppPasswordsRequest>): ListAppPasswordsRequest {
+    return ListAppPasswordsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListAppPasswordsRequest>): ListAppPasswordsRequest {
+    const message = createBaseListAppPasswordsRequest();
+    message.page = object.page ?? 0;
+    message.per_page = object.per_page ?? 0;
+    return message;
+  },
+};
+
+function createBaseListAppPasswordsResponse(): ListAppPasswordsResponse {
+  return { content: [], total: 0 };
+}
+
+export const ListAppPasswordsResponse: MessageFns<ListAppPasswordsResponse> = {
+  encode(message: ListAppPasswordsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.content) {
+      AppPassword.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.total !== 0) {
+      writer.uint32(16).int64(message.total);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListAppPasswordsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListAppPasswordsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.content.push(AppPassword.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.total = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListAppPasswordsResponse>): ListAppPasswordsResponse {
+    return ListAppPasswordsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListAppPasswordsResponse>): ListAppPasswordsResponse {
+    const message = createBaseListAppPasswordsResponse();
+    message.content = object.content?.map((e) => AppPassword.fromPartial(e)) || [];
+    message.total = object.total ?? 0;
+    return message;
+  },
+};
+
+function createBaseCreateAppPasswordRequest(): CreateAppPasswordRequest {
+  return { name: "", protocols: [], read_only: false, path: "", expires_time: "" };
+}
+
+export const CreateAppPasswordRequest: MessageFns<CreateAppPasswordRequest> = {
+  encode(message: CreateAppPasswordRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    for (const v of message.protocols) {
+      writer.uint32(18).string(v!);
+    }
+    if (message.read_only !== false) {
+      writer.uint32(24).bool(message.read_only);
+    }
+    if (message.path !== "") {
+      writer.uint32(34).string(message.path);
+    }
+    if (message.expires_time !== "") {
+      writer.uint32(42).string(message.expires_time);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateAppPasswordRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateAppPasswordRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.protocols.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.read_only = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.path = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.expires_time = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CreateAppPasswordRequest>): CreateAppPasswordRequest {
+    return CreateAppPasswordRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CreateAppPasswordRequest>): CreateAppPasswordRequest {
+    const message = createBaseCreateAppPasswordRequest();
+    message.name = object.name ?? "";
+    message.protocols = object.protocols?.map((e) => e) || [];
+    message.read_only = object.read_only ?? false;
+    message.path = object.path ?? "";
+    message.expires_time = object.expires_time ?? "";
+    return message;
+  },
+};
+
+function createBaseCreateAppPasswordResponse(): CreateAppPasswordResponse {
+  return { id: 0, password: "", revision: 0 };
+}
+
+export const CreateAppPasswordResponse: MessageFns<CreateAppPasswordResponse> = {
+  encode(message: CreateAppPasswordResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0) {
+      writer.uint32(8).int64(message.id);
+    }
+    if (message.password !== "") {
+      writer.uint32(18).string(message.password);
+    }
+    if (message.revision !== 0) {
+      writer.uint32(24).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateAppPasswordResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateAppPasswordResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.password = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.revision = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CreateAppPasswordResponse>): CreateAppPasswordResponse {
+    return CreateAppPasswordResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CreateAppPasswordResponse>): CreateAppPasswordResponse {
+    const message = createBaseCreateAppPasswordResponse();
+    message.id = object.id ?? 0;
+    message.password = object.password ?? "";
+    message.revision = object.revision ?? 0;
+    return message;
+  },
+};
+
+function createBaseDeleteAppPasswordRequest(): DeleteAppPasswordRequest {
+  return { id: 0 };
+}
+
+export const DeleteAppPasswordRequest: MessageFns<DeleteAppPasswordRequest> = {
+  encode(message: DeleteAppPasswordRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0) {
+      writer.uint32(8).int64(message.id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteAppPasswordRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteAppPasswordRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteAppPasswordRequest>): DeleteAppPasswordRequest {
+    return DeleteAppPasswordRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeleteAppPasswordRequest>): DeleteAppPasswordRequest {
+    const message = createBaseDeleteAppPasswordRequest();
+    message.id = object.id ?? 0;
+    return message;
+  },
+};
+
+function createBaseDeleteAppPasswordResponse(): DeleteAppPasswordResponse {
+  return { revision: 0 };
+}
+
+export const DeleteAppPasswordResponse: MessageFns<DeleteAppPasswordResponse> = {
+  encode(message: DeleteAppPasswordResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revision !== 0) {
+      writer.uint32(8).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteAppPasswordResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteAppPasswordResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.revision = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeleteAppPasswordResponse>): DeleteAppPasswordResponse {
+    return DeleteAppPasswordResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeleteAppPasswordResponse>): DeleteAppPasswordResponse {
+    const message = createBaseDeleteAppPasswordResponse();
+    message.revision = object.revision ?? 0;
+    return message;
+  },
+};
+
+function createBaseCheckCredentialRequest(): CheckCredentialRequest {
+  return { username: "", password: "", protocol: "", address: "" };
+}
+
+export const CheckCredentialRequest: MessageFns<CheckCredentialRequest> = {
+  encode(message: CheckCredentialRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.username !== "") {
+      writer.uint32(10).string(message.username);
+    }
+    if (message.password !== "") {
+      writer.uint32(18).string(message.password);
+    }
+    if (message.protocol !== "") {
+      writer.uint32(26).string(message.protocol);
+    }
+    if (message.address !== "") {
+      writer.uint32(34).string(message.address);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CheckCredentialRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCheckCredentialRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.username = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.password = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.protocol = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CheckCredentialRequest>): CheckCredentialRequest {
+    return CheckCredentialRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CheckCredentialRequest>): CheckCredentialRequest {
+    const message = createBaseCheckCredentialRequest();
+    message.username = object.username ?? "";
+    message.password = object.password ?? "";
+    message.protocol = object.protocol ?? "";
+    message.address = object.address ?? "";
+    return message;
+  },
+};
+
+function createBaseCheckCredentialResponse(): CheckCredentialResponse {
+  return { user_id: 0, username: "", role: 0, permission: 0, base_path: "", read_only: false, app_password_id: 0 };
+}
+
+export const CheckCredentialResponse: MessageFns<CheckCredentialResponse> = {
+  encode(message: CheckCredentialResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.user_id !== 0) {
+      writer.uint32(8).int64(message.user_id);
+    }
+    if (message.username !== "") {
+      writer.uint32(18).string(message.username);
+    }
+    if (message.role !== 0) {
+      writer.uint32(24).int32(message.role);
+    }
+    if (message.permission !== 0) {
+      writer.uint32(32).int32(message.permission);
+    }
+    if (message.base_path !== "") {
+      writer.uint32(42).string(message.base_path);
+    }
+    if (message.read_only !== false) {
+      writer.uint32(48).bool(message.read_only);
+    }
+    if (message.app_password_id !== 0) {
+      writer.uint32(56).int64(message.app_password_id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CheckCredentialResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCheckCredentialResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.user_id = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.username = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.role = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.permission = reader.int32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.base_path = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.read_only = reader.bool();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.app_password_id = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CheckCredentialResponse>): CheckCredentialResponse {
+    return CheckCredentialResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CheckCredentialResponse>): CheckCredentialResponse {
+    const message = createBaseCheckCredentialResponse();
+    message.user_id = object.user_id ?? 0;
+    message.username = object.username ?? "";
+    message.role = object.role ?? 0;
+    message.permission = object.permission ?? 0;
+    message.base_path = object.base_path ?? "";
+    message.read_only = object.read_only ?? false;
+    message.app_password_id = object.app_password_id ?? 0;
+    return message;
+  },
+};
+
 function createBaseListUsersRequest(): ListUsersRequest {
   return { page: 0, per_page: 0 };
 }
@@ -3496,6 +4362,45 @@ export const AuthServiceDefinition = {
       responseStream: false,
       options: {},
     },
+    /** The caller's app passwords, by id. PERMISSION_DENIED for the guest. */
+    listAppPasswords: {
+      name: "ListAppPasswords",
+      requestType: ListAppPasswordsRequest as typeof ListAppPasswordsRequest,
+      requestStream: false,
+      responseType: ListAppPasswordsResponse as typeof ListAppPasswordsResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
+    /** Makes an app password for the caller. INVALID_ARGUMENT; UNSAFE_PATH; QUOTA_EXCEEDED; PERMISSION_DENIED for the guest. */
+    createAppPassword: {
+      name: "CreateAppPassword",
+      requestType: CreateAppPasswordRequest as typeof CreateAppPasswordRequest,
+      requestStream: false,
+      responseType: CreateAppPasswordResponse as typeof CreateAppPasswordResponse,
+      responseStream: false,
+      options: {},
+    },
+    /** Removes an app password of the caller. RECORD_NOT_FOUND; PERMISSION_DENIED for the guest. */
+    deleteAppPassword: {
+      name: "DeleteAppPassword",
+      requestType: DeleteAppPasswordRequest as typeof DeleteAppPasswordRequest,
+      requestStream: false,
+      responseType: DeleteAppPasswordResponse as typeof DeleteAppPasswordResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * Checks a name and a password for a protocol without a second step (services): an app password for that protocol, or the account's own
+     * password while its two-step verification is off. UNAUTHENTICATED; RATE_LIMITED. Failures count together with those of logins.
+     */
+    checkCredential: {
+      name: "CheckCredential",
+      requestType: CheckCredentialRequest as typeof CheckCredentialRequest,
+      requestStream: false,
+      responseType: CheckCredentialResponse as typeof CheckCredentialResponse,
+      responseStream: false,
+      options: {},
+    },
     /** All users, by id (admin). */
     listUsers: {
       name: "ListUsers",
@@ -3662,6 +4567,29 @@ export interface AuthServiceImplementation<CallContextExt = {}> {
     request: DeleteSshKeyRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<DeleteSshKeyResponse>>;
+  /** The caller's app passwords, by id. PERMISSION_DENIED for the guest. */
+  listAppPasswords(
+    request: ListAppPasswordsRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ListAppPasswordsResponse>>;
+  /** Makes an app password for the caller. INVALID_ARGUMENT; UNSAFE_PATH; QUOTA_EXCEEDED; PERMISSION_DENIED for the guest. */
+  createAppPassword(
+    request: CreateAppPasswordRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<CreateAppPasswordResponse>>;
+  /** Removes an app password of the caller. RECORD_NOT_FOUND; PERMISSION_DENIED for the guest. */
+  deleteAppPassword(
+    request: DeleteAppPasswordRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<DeleteAppPasswordResponse>>;
+  /**
+   * Checks a name and a password for a protocol without a second step (services): an app password for that protocol, or the account's own
+   * password while its two-step verification is off. UNAUTHENTICATED; RATE_LIMITED. Failures count together with those of logins.
+   */
+  checkCredential(
+    request: CheckCredentialRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<CheckCredentialResponse>>;
   /** All users, by id (admin). */
   listUsers(request: ListUsersRequest, context: CallContext & CallContextExt): Promise<DeepPartial<ListUsersResponse>>;
   /** One user (admin). RECORD_NOT_FOUND. */
@@ -3774,6 +4702,29 @@ export interface AuthServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<DeleteSshKeyRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<DeleteSshKeyResponse>;
+  /** The caller's app passwords, by id. PERMISSION_DENIED for the guest. */
+  listAppPasswords(
+    request: DeepPartial<ListAppPasswordsRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ListAppPasswordsResponse>;
+  /** Makes an app password for the caller. INVALID_ARGUMENT; UNSAFE_PATH; QUOTA_EXCEEDED; PERMISSION_DENIED for the guest. */
+  createAppPassword(
+    request: DeepPartial<CreateAppPasswordRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<CreateAppPasswordResponse>;
+  /** Removes an app password of the caller. RECORD_NOT_FOUND; PERMISSION_DENIED for the guest. */
+  deleteAppPassword(
+    request: DeepPartial<DeleteAppPasswordRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<DeleteAppPasswordResponse>;
+  /**
+   * Checks a name and a password for a protocol without a second step (services): an app password for that protocol, or the account's own
+   * password while its two-step verification is off. UNAUTHENTICATED; RATE_LIMITED. Failures count together with those of logins.
+   */
+  checkCredential(
+    request: DeepPartial<CheckCredentialRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<CheckCredentialResponse>;
   /** All users, by id (admin). */
   listUsers(request: DeepPartial<ListUsersRequest>, options?: CallOptions & CallOptionsExt): Promise<ListUsersResponse>;
   /** One user (admin). RECORD_NOT_FOUND. */
