@@ -11,10 +11,11 @@ export interface ImportRule {
 }
 
 const TESTS_MAY = ['@wharf/harness', '@wharf/embedded-mongo', '@wharf/embedded-nats'];
-const KITS = ['@wharf/errors', '@wharf/models', '@wharf/proto', '@wharf/service-kit'];
+const KITS = ['@wharf/errors', '@wharf/paths', '@wharf/models', '@wharf/proto', '@wharf/service-kit'];
 
 export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'packages/errors/', may: ['packages/errors/'], npm: [] },
+  { files: 'packages/paths/', may: ['packages/paths/', '@wharf/errors'], npm: [] },
   { files: 'packages/models/', may: ['packages/models/', '@wharf/errors'], npm: true },
   { files: 'packages/service-kit/', may: ['packages/service-kit/', '@wharf/errors', '@wharf/proto'], npm: true },
   { files: 'packages/embedded-mongo/', may: ['packages/embedded-mongo/', '@wharf/errors'], npm: ['bson'] },
@@ -23,7 +24,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'services/*/src/', may: ['services/*/src/', ...KITS], npm: true },
   {
     files: 'services/*/src/domain/',
-    may: ['services/*/src/domain/', '@wharf/errors'],
+    may: ['services/*/src/domain/', '@wharf/errors', '@wharf/paths'],
     mayTypes: ['@wharf/models', '@wharf/service-kit'],
     npm: ['zod', 're2js', 'lru-cache'],
   },
@@ -36,14 +37,18 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   // Roles are the kit's words.
   { files: 'services/api-gateway/src/domain/', may: ['services/api-gateway/src/domain/', '@wharf/errors', '@wharf/service-kit'], npm: [] },
   // The catalogue of settings is data.
-  { files: 'services/admin/src/domain/', may: ['services/admin/src/domain/', '@wharf/errors', '@wharf/models'], npm: ['re2js', 'zod'] },
+  {
+    files: 'services/admin/src/domain/',
+    may: ['services/admin/src/domain/', '@wharf/errors', '@wharf/paths', '@wharf/models'],
+    npm: ['re2js', 'zod'],
+  },
   {
     files: 'services/fs/src/domain/',
-    may: ['services/fs/src/domain/', 'services/fs/src/driver-contract/', '@wharf/errors'],
+    may: ['services/fs/src/domain/', 'services/fs/src/driver-contract/', '@wharf/errors', '@wharf/paths'],
     mayTypes: ['@wharf/models', '@wharf/service-kit'],
     npm: ['re2js', 'lru-cache'],
   },
-  { files: 'services/fs/src/driver-contract/', may: ['services/fs/src/driver-contract/', '@wharf/errors'], npm: ['zod'] },
+  { files: 'services/fs/src/driver-contract/', may: ['services/fs/src/driver-contract/', '@wharf/errors', '@wharf/paths'], npm: ['zod'] },
   {
     files: 'services/fs/src/drivers/',
     may: ['services/fs/src/drivers/*/index.ts'],
@@ -52,7 +57,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     files: 'services/fs/src/drivers/*/',
-    may: ['services/fs/src/drivers/=/', 'services/fs/src/driver-contract/', '@wharf/errors'],
+    may: ['services/fs/src/drivers/=/', 'services/fs/src/driver-contract/', '@wharf/errors', '@wharf/paths'],
     npm: true,
   },
 

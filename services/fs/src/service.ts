@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { accountReads, accountsChanged, configurationChanged, entryChanged, modelsOf } from '@wharf/models';
+import { parseVirtualPath } from '@wharf/paths';
 import { FsServiceDefinition } from '@wharf/proto/fs';
 import {
   createCallers,
@@ -35,7 +36,6 @@ import { createFolderReader } from './domain/folder-reader.ts';
 import { createMounts } from './domain/mounts.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
 import { createDriverRegistry } from './driver-contract/driver-registry.ts';
-import { parseVirtualPath } from './driver-contract/paths.ts';
 import { DRIVERS } from './drivers/index.ts';
 
 /** The file tree: gRPC for everything but bytes, an HTTP data plane for those. @param drivers every kind of storage that it knows */

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { joinBasePath, parseBasePath } from './base-path.ts';
+import { joinPath, parseVirtualPath } from '@wharf/paths';
 import type { LoginGuard } from './login-guard.ts';
 import type { Passwords } from './passwords.ts';
 import { randomText } from './random-text.ts';
@@ -111,7 +111,7 @@ export function createAppPasswords(parts: AppPasswordParts): AppPasswords {
       return parts.changed();
     },
     async check({ username, password, protocol, address }) {
-      const attempt = await parts.guard(username, address);
+      const attempt = await parts.guard(username, address, protocol);
       const { user } = attempt;
       const now = new Date(clock());
       const found = user && (await store.find(user.id, digestOf(password), now));
@@ -130,7 +130,7 @@ export function createAppPasswords(parts: AppPasswordParts): AppPasswords {
       await attempt.succeed();
       const usedMs = appPassword?.lastUsedAt?.getTime() ?? 0;
       if (appPassword && now.getTime() - usedMs >= LAST_USED_EVERY_MS) await store.setLastUsed(appPassword.id, now);
-      return { user, appPassword, basePath: joinBasePath(user.basePath, appPassword?.path ?? '/') };
+      return { user, appPassword, basePath: joinPath(parseVirtualPath(user.basePath), parseVirtualPath(appPassword?.path ?? '/')) };
     },
   };
 }
@@ -149,7 +149,7 @@ function parseInput(input: AppPasswordInput, nowMs: number): Pick<AppPassword, '
     name,
     protocols,
     readOnly: input.read_only,
-    path: parseBasePath(input.path),
+    path: parseVirtualPath(input.path),
     expiresAt: expiresMs === undefined ? null : new Date(expiresMs),
   };
 }

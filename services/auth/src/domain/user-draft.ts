@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { parseBasePath } from './base-path.ts';
+import { parseVirtualPath } from '@wharf/paths';
 import { checkedPassword } from './passwords.ts';
 import { ALL_PERMISSIONS, ROLE, type User } from './user.ts';
 import { parseUsername } from './username.ts';
@@ -35,7 +35,7 @@ export function parseUserDraft(input: UserInput): UserDraft {
     throw new AppError('INVALID_ARGUMENT', `permission must be from 0 to ${ALL_PERMISSIONS}`);
   return {
     ...parseOwnDraft(input),
-    basePath: parseBasePath(input.base_path),
+    basePath: parseVirtualPath(input.base_path),
     role,
     permission: role === ROLE.admin ? ALL_PERMISSIONS : permission,
     disabled: input.disabled,

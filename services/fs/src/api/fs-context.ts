@@ -1,3 +1,4 @@
+import { parseVirtualPath } from '@wharf/paths';
 import type { Call, UserIdentity } from '@wharf/service-kit';
 import { userOf } from '@wharf/service-kit';
 import type { Configuration } from '../clients/configuration.ts';
@@ -5,7 +6,6 @@ import type { Changes } from '../domain/changes.ts';
 import type { Operation } from '../domain/entry-operations.ts';
 import type { FolderReader } from '../domain/folder-reader.ts';
 import type { Actor } from '../domain/permissions.ts';
-import { parseVirtualPath } from '../driver-contract/paths.ts';
 
 /** What the handlers of this service work with. */
 export interface FsContext {

@@ -1,9 +1,9 @@
+import { parentPath } from '@wharf/paths';
 import type { GetEntryRequest, GetEntryResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
 import { getEntry, relatedEntries } from '../domain/get-entry.ts';
 import { downProxyUrl, proxyUrl } from '../domain/links.ts';
 import { resolvePath } from '../domain/tree.ts';
-import { parentPath } from '../driver-contract/paths.ts';
 import { beginOperation, type FsContext } from './fs-context.ts';
 import { toWireEntry } from './wire-entry.ts';
 

@@ -1,10 +1,10 @@
 import { AppError } from '@wharf/errors';
+import { VIRTUAL_ROOT } from '@wharf/paths';
 import type { GetLinkRequest, GetLinkResponse } from '@wharf/proto/fs';
 import { type Call, userOf } from '@wharf/service-kit';
 import { getEntry } from '../domain/get-entry.ts';
 import { encodePath, signature } from '../domain/links.ts';
 import { resolvePath } from '../domain/tree.ts';
-import { VIRTUAL_ROOT } from '../driver-contract/paths.ts';
 import { actorOf, type FsContext } from './fs-context.ts';
 
 /** fs/link: an address at which we serve the bytes, past any download proxy. */

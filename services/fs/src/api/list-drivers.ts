@@ -1,7 +1,7 @@
+import { compareNames } from '@wharf/paths';
 import type { DeepPartial, ListDriversResponse } from '@wharf/proto/fs';
 import type { DriverRegistry } from '../driver-contract/driver-registry.ts';
 import { driverTemplate } from '../driver-contract/driver-template.ts';
-import { compareNames } from '../driver-contract/paths.ts';
 
 /** admin/driver/list: the kinds of storage that can be configured, by name. */
 export const listDriversHandler = (registry: DriverRegistry) => async (): Promise<DeepPartial<ListDriversResponse>> => ({

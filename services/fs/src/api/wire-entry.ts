@@ -1,9 +1,9 @@
+import { childPath, type VirtualPath } from '@wharf/paths';
 import type { Entry as WireEntry } from '@wharf/proto/fs';
 import { ENTRY_TYPE, typeOfName } from '../domain/entry-type.ts';
 import { signOf } from '../domain/links.ts';
 import type { Mount } from '../domain/mounts.ts';
 import type { Tree } from '../domain/tree.ts';
-import { childPath, type VirtualPath } from '../driver-contract/paths.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 
 /** The JSON of an entry in a listing. @param mount undefined for folders that mounts make. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 import { AppError } from '@wharf/errors';
+import { baseName, type MountPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import type { Call } from '@wharf/service-kit';
 import { contentType } from 'mime-types';
 import type { FsContext } from '../api/fs-context.ts';
@@ -8,7 +9,6 @@ import { canProxy, downProxyUrl, needsSign, shouldProxy } from '../domain/links.
 import type { Located } from '../domain/mount-table.ts';
 import type { Mount } from '../domain/mounts.ts';
 import { locate, type Tree } from '../domain/tree.ts';
-import { baseName, type MountPath, parseVirtualPath, type VirtualPath } from '../driver-contract/paths.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
 import { type BodyPlan, lengthOf, planBody, type Range, rangesOf } from './ranges.ts';

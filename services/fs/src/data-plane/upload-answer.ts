@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { baseName, parentPath } from '@wharf/paths';
 import type { Task } from '@wharf/proto/fs';
 import { successEnvelope } from '@wharf/service-kit';
 import type { Upload } from '../domain/upload.ts';
-import { baseName, parentPath } from '../driver-contract/paths.ts';
 import { sendEnvelope } from './refusal.ts';
 
 const SUCCEEDED = 2;

@@ -1,4 +1,4 @@
-import type { VirtualPath } from '../driver-contract/paths.ts';
+import type { VirtualPath } from '@wharf/paths';
 import type { FolderReader } from './folder-reader.ts';
 
 /** Tells everybody that entries changed: our own caches at once, other replicas by the bus. */

@@ -8,7 +8,7 @@ import {
   parseEntryName,
   parseVirtualPath,
   type VirtualPath,
-} from '../driver-contract/paths.ts';
+} from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 import type { Changes } from './changes.ts';
 import { findEntry, getEntry } from './get-entry.ts';

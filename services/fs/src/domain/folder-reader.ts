@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
+import type { EntryName, VirtualPath } from '@wharf/paths';
+import { isWithin, parentPath, pathSegments } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
-import type { EntryName, VirtualPath } from '../driver-contract/paths.ts';
-import { isWithin, parentPath, pathSegments } from '../driver-contract/paths.ts';
 import { type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';

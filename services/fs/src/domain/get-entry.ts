@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { type EntryName, parentPath, ROOT_NAME, type VirtualPath } from '../driver-contract/paths.ts';
+import { type EntryName, parentPath, ROOT_NAME, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import type { FolderReader } from './folder-reader.ts';
 import { virtualEntry } from './list-entries.ts';

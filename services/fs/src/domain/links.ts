@@ -1,4 +1,4 @@
-import type { VirtualPath } from '../driver-contract/paths.ts';
+import type { VirtualPath } from '@wharf/paths';
 import { extensionOf } from './entry-type.ts';
 import type { Mount } from './mounts.ts';
 import type { Tree } from './tree.ts';

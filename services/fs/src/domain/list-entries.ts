@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import type { EntryName, VirtualPath } from '../driver-contract/paths.ts';
+import type { EntryName, VirtualPath } from '@wharf/paths';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import type { Folder, FolderReader, ReadFolderOptions } from './folder-reader.ts';
 import type { Located } from './mount-table.ts';

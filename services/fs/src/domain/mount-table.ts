@@ -9,7 +9,7 @@ import {
   parseVirtualPath,
   relativeTo,
   type VirtualPath,
-} from '../driver-contract/paths.ts';
+} from '@wharf/paths';
 
 /** A folder that is there because a storage is mounted at it or below it. */
 export interface VirtualFolder {

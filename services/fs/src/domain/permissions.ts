@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import type { VirtualPath } from '../driver-contract/paths.ts';
+import type { VirtualPath } from '@wharf/paths';
 
 /** The permission bits that fs asks for; all sixteen are in docs/permissions.md. */
 export const PERMISSION = { seeHidden: 0, skipPassword: 1, write: 3, rename: 4, move: 5, copy: 6, remove: 7 } as const;

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
+import { baseName, isWithin, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { RE2JS } from 're2js';
-import { baseName, isWithin, parentPath, VIRTUAL_ROOT, type VirtualPath } from '../driver-contract/paths.ts';
 import { type Actor, denied, hasPermission, isAdmin, PERMISSION } from './permissions.ts';
 
 /** A rule with its patterns compiled. Exactly one rule applies to a path: the nearest, whatever stands further up. */

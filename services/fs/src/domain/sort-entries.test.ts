@@ -1,5 +1,5 @@
+import { type EntryName, parseEntryName } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
-import { type EntryName, parseEntryName } from '../driver-contract/paths.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import { sortEntries, sortNamesBy } from './sort-entries.ts';
 

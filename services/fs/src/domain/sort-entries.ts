@@ -1,4 +1,4 @@
-import type { EntryName } from '../driver-contract/paths.ts';
+import type { EntryName } from '@wharf/paths';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import { compareNaturally } from './natural-order.ts';
 

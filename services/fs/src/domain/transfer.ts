@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { childPath, type MountPath } from '../driver-contract/paths.ts';
+import { childPath, type MountPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 
 /** A place in an opened storage. */

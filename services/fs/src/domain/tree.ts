@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { Settings } from '@wharf/models';
-import { joinPath, parseVirtualPath, type VirtualPath } from '../driver-contract/paths.ts';
+import { joinPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import type { LinkSigner } from './link-signer.ts';
 import type { Located, MountTable } from './mount-table.ts';
 import type { Mount } from './mounts.ts';

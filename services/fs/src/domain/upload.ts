@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { baseName, parentPath, type VirtualPath } from '../driver-contract/paths.ts';
+import { baseName, parentPath, type VirtualPath } from '@wharf/paths';
 import { type Entry, type Hashes, supports } from '../driver-contract/storage-driver.ts';
 import { type Operation, requireCreation } from './entry-operations.ts';
 import { findEntry } from './get-entry.ts';

@@ -1,4 +1,4 @@
-import type { EntryName, MountPath } from './paths.ts';
+import type { EntryName, MountPath } from '@wharf/paths';
 
 export type HashName = 'md5' | 'sha1' | 'sha256';
 

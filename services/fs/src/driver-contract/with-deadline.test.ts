@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
+import { MOUNT_ROOT, type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { expect, it } from 'vitest';
 import { memoryDriver } from '../drivers/memory/index.ts';
-import { MOUNT_ROOT, type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from './paths.ts';
 import { type StorageDriver, supports } from './storage-driver.ts';
 import { withDeadline } from './with-deadline.ts';
 

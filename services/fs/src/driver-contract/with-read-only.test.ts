@@ -1,6 +1,6 @@
+import { MOUNT_ROOT, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { expect, it } from 'vitest';
 import { memoryDriver } from '../drivers/memory/index.ts';
-import { MOUNT_ROOT, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from './paths.ts';
 import { supports } from './storage-driver.ts';
 import { withReadOnly } from './with-read-only.ts';
 

@@ -2,8 +2,8 @@ import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError, type ErrorCode } from '@wharf/errors';
 import { makeTempDir } from '@wharf/harness';
+import { type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { onTestFinished } from 'vitest';
-import { type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '../../src/driver-contract/paths.ts';
 import type { StorageDriver } from '../../src/driver-contract/storage-driver.ts';
 import { localDriver } from '../../src/drivers/local/index.ts';
 

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { MOUNT_ROOT } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
-import { MOUNT_ROOT } from '../../src/driver-contract/paths.ts';
 import { localDriver } from '../../src/drivers/local/index.ts';
 import { at, codeOf, makeFolders, namesIn, openLocal, put } from './open-local.ts';
 

@@ -2,8 +2,8 @@ import { mkdir, readdir, readFile, rename, stat, symlink, unlink, writeFile } fr
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { waitFor } from '@wharf/harness';
+import type { EntryName } from '@wharf/paths';
 import { expect, it } from 'vitest';
-import type { EntryName } from '../../src/driver-contract/paths.ts';
 import { at, codeOf, type LocalStorage, makeFolders, openLocal, put } from './open-local.ts';
 
 const SECRET = 'the secret outside '.repeat(100);

@@ -1,7 +1,7 @@
 import { type RuleRecord, type StorageRecord, settingsFrom } from '@wharf/models';
+import { type MountPath, parseVirtualPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 import { createDriverRegistry } from '../../driver-contract/driver-registry.ts';
-import { type MountPath, parseVirtualPath, VIRTUAL_ROOT, type VirtualPath } from '../../driver-contract/paths.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { memoryDriver } from '../../drivers/memory/index.ts';
 import { createChanges } from '../changes.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError, type ErrorCode } from '@wharf/errors';
+import { type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { expect, vi } from 'vitest';
-import { type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '../paths.ts';
 import type { CallOptions, Entry, StorageDriver, WriteOptions } from '../storage-driver.ts';
 import type { Able } from './rule.ts';
 

@@ -1,5 +1,5 @@
+import { type EntryName, MOUNT_ROOT } from '@wharf/paths';
 import { expect } from 'vitest';
-import { type EntryName, MOUNT_ROOT } from '../paths.ts';
 import { at, codeOf, entriesIn, namesIn, put, refuses, settledVersion } from './driver-calls.ts';
 import type { Rule } from './rule.ts';
 

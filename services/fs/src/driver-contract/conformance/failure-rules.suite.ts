@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
+import { MOUNT_ROOT } from '@wharf/paths';
 import { expect } from 'vitest';
-import { MOUNT_ROOT } from '../paths.ts';
 import type { CallOptions } from '../storage-driver.ts';
 import { at, codeOf, collect, digest, entriesIn, namesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
 import type { Rule } from './rule.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { MOUNT_ROOT } from '@wharf/paths';
 import { expect } from 'vitest';
-import { MOUNT_ROOT } from '../paths.ts';
 import { at, codeOf, entriesIn, namesIn, pattern, put, refuses } from './driver-calls.ts';
 import type { Rule } from './rule.ts';
 

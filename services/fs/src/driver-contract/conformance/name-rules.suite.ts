@@ -1,5 +1,5 @@
+import { sortNames } from '@wharf/paths';
 import { expect } from 'vitest';
-import { sortNames } from '../paths.ts';
 import { at, namesIn, put, refuses, textOf } from './driver-calls.ts';
 import type { Rule } from './rule.ts';
 

@@ -1,5 +1,5 @@
+import { MOUNT_ROOT } from '@wharf/paths';
 import { expect } from 'vitest';
-import { MOUNT_ROOT } from '../paths.ts';
 import { at, collect, digest, namesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
 import type { Rule } from './rule.ts';
 

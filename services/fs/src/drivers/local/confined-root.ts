@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { baseName, type MountPath, parentPath } from '../../driver-contract/paths.ts';
+import { baseName, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { errnoOf } from './errors.ts';
 import { isReservedPath } from './temp-names.ts';

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { isWithin, type MountPath, parentPath } from '../../driver-contract/paths.ts';
+import { isWithin, type MountPath, parentPath } from '@wharf/paths';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFile, openChildFolder } from './confined-root.ts';
 import { createFile, type DiskWrites } from './disk-writes.ts';

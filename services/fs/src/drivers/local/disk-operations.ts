@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { AppError } from '@wharf/errors';
-import type { MountPath } from '../../driver-contract/paths.ts';
+import type { MountPath } from '@wharf/paths';
 import type { ByteRange } from '../../driver-contract/storage-driver.ts';
 import type { LocalSettings } from './config.ts';
 import { ConfinedRoot } from './confined-root.ts';

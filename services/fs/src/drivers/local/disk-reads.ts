@@ -1,6 +1,6 @@
 import fs from 'node:fs';
+import { type EntryName, isEntryName, type MountPath, sortNames } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
-import { type EntryName, isEntryName, type MountPath, sortNames } from '../../driver-contract/paths.ts';
 import type { ByteRange, Space } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFolder } from './confined-root.ts';

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { type MountPath, parentPath } from '../../driver-contract/paths.ts';
+import { type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { errnoOf, toAppError } from './errors.ts';

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
-import { baseName, childPath, type EntryName, type MountPath, ROOT_NAME } from '../../driver-contract/paths.ts';
+import { baseName, childPath, type EntryName, type MountPath, ROOT_NAME } from '@wharf/paths';
 import type {
   ByteRange,
   CallOptions,

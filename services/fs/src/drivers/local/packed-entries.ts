@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import type { EntryName } from '../../driver-contract/paths.ts';
+import type { EntryName } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 
 /** Entries cross threads as numbers, five each: kind, is a link, size in bytes, modified and created in milliseconds (0 = unknown). */

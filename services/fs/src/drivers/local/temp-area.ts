@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { MOUNT_ROOT, type MountPath } from '../../driver-contract/paths.ts';
+import { MOUNT_ROOT, type MountPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { errnoOf } from './errors.ts';

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { resolveRange } from '../../driver-contract/byte-range.ts';
 import {
   baseName,
   type EntryName,
@@ -10,7 +9,8 @@ import {
   pathSegments,
   ROOT_NAME,
   sortNames,
-} from '../../driver-contract/paths.ts';
+} from '@wharf/paths';
+import { resolveRange } from '../../driver-contract/byte-range.ts';
 import type {
   ByteRange,
   CallOptions,
