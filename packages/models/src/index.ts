@@ -15,6 +15,7 @@ export {
 } from './reads.ts';
 export type {
   AppPasswordRecord,
+  AuditRecord,
   CounterRecord,
   LoginAddressRecord,
   LoginAttemptRecord,

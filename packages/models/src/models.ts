@@ -1,6 +1,7 @@
 import { type Connection, type Model, Schema, type SchemaDefinition } from 'mongoose';
 import type {
   AppPasswordRecord,
+  AuditRecord,
   CounterRecord,
   LoginAddressRecord,
   LoginAttemptRecord,
@@ -22,6 +23,7 @@ export interface Models {
   readonly sessions: Model<SessionRecord>;
   readonly loginAddresses: Model<LoginAddressRecord>;
   readonly loginAttempts: Model<LoginAttemptRecord>;
+  readonly audit: Model<AuditRecord>;
   readonly permanentTokens: Model<PermanentTokenRecord>;
   readonly authCounters: Model<CounterRecord>;
   readonly storages: Model<StorageRecord>;
@@ -136,6 +138,22 @@ export function modelsOf(connection: Connection): Models {
       { _id: required(String), failures: number, expires_at: required(Date) },
       (schema) => {
         schema.index({ expires_at: 1 }, { expireAfterSeconds: 0 });
+      },
+    ),
+    audit: define<AuditRecord>(
+      'audit',
+      {
+        _id: required(String),
+        at: required(Date),
+        action: required(String),
+        user_id: number,
+        username: text,
+        address: text,
+        target: text,
+        detail: text,
+      },
+      (schema) => {
+        schema.index({ at: 1 }, { expireAfterSeconds: HALF_A_YEAR_S });
       },
     ),
     permanentTokens: define<PermanentTokenRecord>('permanent_tokens', { _id: required(String), sealed: required(String) }),

@@ -59,6 +59,21 @@ export interface AppPasswordRecord {
   last_used_at: Date | null;
 }
 
+/** An entry of the audit trail. Written by auth, never changed. */
+export interface AuditRecord {
+  /** In the order of time. */
+  _id: string;
+  /** The store forgets it half a year later. */
+  at: Date;
+  action: string;
+  /** 0: not known. */
+  user_id: number;
+  username: string;
+  address: string;
+  target: string;
+  detail: string;
+}
+
 /** A login that was not ended. Written by auth. */
 export interface SessionRecord {
   _id: string;

@@ -179,6 +179,20 @@ describe('two gateways and two replicas of auth', () => {
     await ok(two, '/api/me', token);
   });
 
+  it('who did what through either, from where, is in the audit trail', async () => {
+    const { id, username } = await makeUser();
+    const address = newAddress();
+    const body = { username, password: 'x' };
+    const { data } = await two.ask('/api/auth/login', { body, address });
+    await one.ask('/api/auth/logout', { token: String(at(data, 'token')), address });
+    const { content, total } = Object(await ok(one, `/api/admin/audit/list?user_id=${id}&per_page=10`, admin));
+    expect(total).toBe(2);
+    expect(content).toMatchObject([
+      { action: 'logout', username, address },
+      { action: 'login', username, address },
+    ]);
+  });
+
   it('no token, password, secret or code is in a log', async () => {
     const { username } = await makeUser();
     const password = 'a canary of a password';

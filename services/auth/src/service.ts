@@ -15,6 +15,7 @@ import {
 } from '@wharf/service-kit';
 import { Counter } from 'prom-client';
 import { addSshKey } from './api/add-ssh-key.ts';
+import { createAudited } from './api/audited.ts';
 import { cancelOtp } from './api/cancel-otp.ts';
 import { checkCredential } from './api/check-credential.ts';
 import { createAppPassword } from './api/create-app-password.ts';
@@ -22,11 +23,13 @@ import { createUser } from './api/create-user.ts';
 import { deleteAppPassword } from './api/delete-app-password.ts';
 import { deleteSshKey, deleteUserSshKey } from './api/delete-ssh-key.ts';
 import { deleteUser } from './api/delete-user.ts';
+import { describeUser } from './api/describe-user.ts';
 import { generateOtp } from './api/generate-otp.ts';
 import { generateRecoveryCodes } from './api/generate-recovery-codes.ts';
 import { getPermanentToken } from './api/get-permanent-token.ts';
 import { getUser } from './api/get-user.ts';
 import { listAppPasswords } from './api/list-app-passwords.ts';
+import { listAudit } from './api/list-audit.ts';
 import { listSessions } from './api/list-sessions.ts';
 import { listSshKeys, listUserSshKeys } from './api/list-ssh-keys.ts';
 import { listUsers } from './api/list-users.ts';
@@ -45,6 +48,7 @@ import { totp } from './clients/totp.ts';
 import type { AuthConfig } from './config.ts';
 import { createAccounts } from './domain/accounts.ts';
 import { createAppPasswords } from './domain/app-passwords.ts';
+import { createAudit } from './domain/audit.ts';
 import { firstStart } from './domain/first-start.ts';
 import { ACCOUNT_LIMIT, ADDRESS_LIMIT, CODE_LIMIT, createLockout } from './domain/lockout.ts';
 import { createLogin } from './domain/login.ts';
@@ -53,6 +57,7 @@ import { createPasswords } from './domain/passwords.ts';
 import { createSshKeys } from './domain/ssh-keys.ts';
 import { createTwoStep } from './domain/two-step.ts';
 import { createAppPasswordStore } from './store/app-passwords.ts';
+import { createAuditStore } from './store/audit.ts';
 import { createCounters } from './store/counters.ts';
 import { createLoginAddressStore } from './store/login-addresses.ts';
 import { createLoginAttemptStore } from './store/login-attempts.ts';
@@ -117,15 +122,21 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
     codes,
     clock,
   });
+  const auditStore = createAuditStore(models);
+  const onError = (error: unknown) => kit.logger.error({ err: error }, 'an entry of the audit trail was not written');
+  const audit = createAudit({ insert: auditStore.insert, trim: auditStore.trim, clock, onError });
+  const audited = createAudited(audit);
   const guard = createLoginGuard({
     findUser: users.findByKey,
     addresses: createLockout(attempts, ADDRESS_LIMIT, clock),
     accounts: createLockout(attempts, ACCOUNT_LIMIT, clock),
     known: loginAddresses,
+    audit,
     clock,
   });
   const logIn = createLogin({
     guard,
+    audit,
     passwords,
     useCode: twoStep.useCode,
     insertSession: sessions.insert,
@@ -161,34 +172,55 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
     rpc: defineRpcService(AuthServiceDefinition, {
       login: forAnyone(login(logIn)),
       loginWithHash: forAnyone(loginWithHash(logIn)),
-      logout: forUsers(logout({ endSession: sessions.remove, changed, revision: counters.revision })),
+      logout: forUsers(audited('logout', logout({ endSession: sessions.remove, changed, revision: counters.revision }))),
       listSessions: forUsers(listSessions((userId) => sessions.list(userId, new Date(clock())))),
-      revokeSession: forUsers(revokeSession({ removeOwn: sessions.removeOwn, changed })),
-      updateCurrentUser: forUsers(updateCurrentUser(accounts)),
+      revokeSession: forUsers(audited('session_revoked', revokeSession({ removeOwn: sessions.removeOwn, changed }))),
+      updateCurrentUser: forUsers(
+        audited('profile_updated', updateCurrentUser(accounts), ({ username, password }) => ({
+          target: `user ${username}`,
+          detail: password === '' ? '' : 'new password',
+        })),
+      ),
       generateOtp: forUsers(generateOtp(twoStep)),
-      verifyOtp: forUsers(verifyOtp(twoStep)),
-      generateRecoveryCodes: forUsers(generateRecoveryCodes(twoStep)),
+      verifyOtp: forUsers(audited('otp_enabled', verifyOtp(twoStep))),
+      generateRecoveryCodes: forUsers(audited('recovery_codes_made', generateRecoveryCodes(twoStep))),
       listSshKeys: forUsers(listSshKeys(sshKeys)),
-      addSshKey: forUsers(addSshKey(sshKeys)),
-      deleteSshKey: forUsers(deleteSshKey(sshKeys)),
+      addSshKey: forUsers(audited('ssh_key_added', addSshKey(sshKeys), ({ title }) => ({ target: title }))),
+      deleteSshKey: forUsers(audited('ssh_key_deleted', deleteSshKey(sshKeys), ({ id }) => ({ target: `key ${id}` }))),
       listAppPasswords: forUsers(listAppPasswords(appPasswords)),
-      createAppPassword: forUsers(createAppPassword(appPasswords)),
-      deleteAppPassword: forUsers(deleteAppPassword(appPasswords)),
+      createAppPassword: forUsers(
+        audited('app_password_created', createAppPassword(appPasswords), ({ name, protocols }, { id }) => ({
+          target: `app password ${id} ${name}`,
+          detail: protocols.join(', '),
+        })),
+      ),
+      deleteAppPassword: forUsers(
+        audited('app_password_deleted', deleteAppPassword(appPasswords), ({ id }) => ({ target: `app password ${id}` })),
+      ),
       checkCredential: forServices(checkCredential(appPasswords)),
       listUsers: forAdmins(listUsers(accounts)),
       getUser: forAdmins(getUser(accounts)),
-      createUser: forAdmins(createUser(accounts)),
-      updateUser: forAdmins(updateUser(accounts)),
-      deleteUser: forAdmins(deleteUser(accounts)),
-      cancelOtp: forAdmins(cancelOtp(twoStep)),
+      createUser: forAdmins(audited('user_created', createUser(accounts), describeUser)),
+      updateUser: forAdmins(audited('user_updated', updateUser(accounts), describeUser)),
+      deleteUser: forAdmins(audited('user_deleted', deleteUser(accounts), userById)),
+      cancelOtp: forAdmins(audited('otp_cancelled', cancelOtp(twoStep), userById)),
       listUserSshKeys: forAdmins(listUserSshKeys(sshKeys)),
-      deleteUserSshKey: forAdmins(deleteUserSshKey(sshKeys)),
+      deleteUserSshKey: forAdmins(audited('ssh_key_deleted', deleteUserSshKey(sshKeys), ({ id }) => ({ target: `key ${id}` }))),
       getPermanentToken: forAdmins(getPermanentToken(readToken)),
-      setPermanentToken: forAdmins(setPermanentToken(writeToken)),
-      resetPermanentToken: forAdmins(resetPermanentToken(writeToken)),
+      setPermanentToken: forAdmins(audited('permanent_token_changed', setPermanentToken(writeToken))),
+      resetPermanentToken: forAdmins(audited('permanent_token_changed', resetPermanentToken(writeToken))),
+      listAudit: forAdmins(listAudit(auditStore)),
     }),
     async start() {
-      for (const model of [models.users, models.sshKeys, models.appPasswords, models.sessions, models.loginAttempts, models.loginAddresses])
+      for (const model of [
+        models.users,
+        models.sshKeys,
+        models.appPasswords,
+        models.sessions,
+        models.loginAttempts,
+        models.loginAddresses,
+        models.audit,
+      ])
         await model.createIndexes();
       await passwords.prepare();
       await firstStart({
@@ -206,6 +238,8 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
     async stop() {},
   };
 }
+
+const userById = ({ id }: { id: number }) => ({ target: `user ${id}` });
 
 /** The one place where a password is shown: a plain line for the person at the terminal, never the log. */
 function announcePassword(password: string): void {

@@ -14,6 +14,8 @@ export interface Call {
   readonly identity: Identity | undefined;
   readonly requestId: string;
   readonly revisions: Revisions;
+  /** The client's address as the gateway established it; absent where no client's request is behind the call. */
+  readonly address?: string;
   /** Aborted when the caller went away or his deadline passed. */
   readonly signal: AbortSignal;
 }
@@ -22,27 +24,31 @@ const IDENTITY = 'wharf-identity';
 const REQUEST_ID = 'wharf-request-id';
 const AUTH_REVISION = 'wharf-auth-revision';
 const ADMIN_REVISION = 'wharf-admin-revision';
+const CLIENT_ADDRESS = 'wharf-client-address';
 
 /** The call options that carry a call on to another service. Without a signal the call ends with its deadline only. */
 export function outgoingCall(
   tokens: InternalTokens,
-  call: { identity: Identity | undefined; requestId: string; revisions: Revisions; signal?: AbortSignal },
+  call: { identity: Identity | undefined; requestId: string; revisions: Revisions; address?: string; signal?: AbortSignal },
 ): CallOptions {
   const metadata = new Metadata();
   if (call.identity) metadata.set(IDENTITY, tokens.mint(call.identity));
   metadata.set(REQUEST_ID, call.requestId);
   if (call.revisions.auth > 0) metadata.set(AUTH_REVISION, String(call.revisions.auth));
   if (call.revisions.admin > 0) metadata.set(ADMIN_REVISION, String(call.revisions.admin));
+  if (call.address) metadata.set(CLIENT_ADDRESS, call.address);
   return call.signal ? { metadata, signal: call.signal } : { metadata };
 }
 
 /** Reads what outgoingCall() wrote. @throws AppError UNAUTHENTICATED: there is an identity token and it is not valid. */
 export function incomingCall(tokens: InternalTokens, context: Pick<CallContext, 'metadata' | 'signal'>): Call {
   const token = context.metadata.get(IDENTITY);
+  const address = context.metadata.get(CLIENT_ADDRESS);
   return {
     identity: token === undefined ? undefined : tokens.verify(token),
     requestId: context.metadata.get(REQUEST_ID) ?? '',
     revisions: { auth: revision(context.metadata.get(AUTH_REVISION)), admin: revision(context.metadata.get(ADMIN_REVISION)) },
+    ...(address === undefined ? {} : { address }),
     signal: context.signal,
   };
 }

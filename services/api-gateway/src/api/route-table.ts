@@ -1,5 +1,6 @@
 import type { Access, Method, Route } from './route.ts';
 import { adminAbsentRoutes } from './routes/admin-absent.ts';
+import { adminAuditRoutes } from './routes/admin-audit.ts';
 import { adminDriverRoutes } from './routes/admin-driver.ts';
 import { adminMetaRoutes } from './routes/admin-meta.ts';
 import { adminSettingRoutes } from './routes/admin-setting.ts';
@@ -27,6 +28,7 @@ export const ROUTES: readonly Route[] = [
   ...taskRoutes,
   ...shareRoutes,
   ...adminUserRoutes,
+  ...adminAuditRoutes,
   ...adminStorageRoutes,
   ...adminDriverRoutes,
   ...adminSettingRoutes,

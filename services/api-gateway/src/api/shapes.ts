@@ -61,6 +61,18 @@ export const appPasswordShape = z.object({
   last_used_time: z.string(),
 });
 
+export const auditEntryShape = z.object({
+  id: z.string(),
+  time: timestamp,
+  action: z.string(),
+  /** 0: not known. */
+  user_id: z.int(),
+  username: z.string(),
+  address: z.string(),
+  target: z.string(),
+  detail: z.string(),
+});
+
 export const storageShape = z.object({
   id: z.int(),
   mount_path: z.string(),

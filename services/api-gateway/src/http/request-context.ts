@@ -29,6 +29,7 @@ export class RequestContext implements AnyContext {
       identity: this.caller?.identity,
       requestId: this.#parts.scopes.of(this.#request).id,
       revisions: this.#parts.revisions.current(),
+      address: this.address,
       signal: this.#signal(),
     });
   }

@@ -1,3 +1,4 @@
+import type { Audit } from './audit.ts';
 import { type Lockout, lockedOut, plainAddress } from './lockout.ts';
 import type { User } from './user.ts';
 import { findUsernameKey } from './username.ts';
@@ -13,6 +14,7 @@ interface LoginGuardParts {
     has(userId: number, address: string): Promise<boolean>;
     remember(userId: number, address: string, now: Date): Promise<void>;
   };
+  audit: Audit;
   clock: () => number;
 }
 
@@ -29,12 +31,17 @@ export interface LoginTry {
   succeed(): Promise<void>;
 }
 
-/** Begins a try. @throws AppError RATE_LIMITED: the address is locked, or the account is and does not know the address */
-export type LoginGuard = (username: string, address: string) => Promise<LoginTry>;
+/**
+ * Begins a try.
+ *
+ * @param way what is logged in to, for the audit trail.
+ * @throws AppError RATE_LIMITED: the address is locked, or the account is and does not know the address
+ */
+export type LoginGuard = (username: string, address: string, way: string) => Promise<LoginTry>;
 
 /** What everything that takes a name and a password shares: finding the account, and the locks. */
-export function createLoginGuard({ findUser, addresses, accounts, known, clock }: LoginGuardParts): LoginGuard {
-  return async (username, rawAddress) => {
+export function createLoginGuard({ findUser, addresses, accounts, known, audit, clock }: LoginGuardParts): LoginGuard {
+  return async (username, rawAddress, way) => {
     const address = plainAddress(rawAddress);
     const addressKey = `address ${address}`;
     const refuseLocked = async () => {
@@ -53,6 +60,8 @@ export function createLoginGuard({ findUser, addresses, accounts, known, clock }
       async fail(isGuess = true) {
         if (!(await addresses.countFailure(addressKey))) throw lockedOut();
         if (isGuess && accountKey !== undefined) await accounts.countFailure(accountKey);
+        const who = user ? { userId: user.id, username: user.username } : { username };
+        await audit.record({ action: 'login_failed', ...who, address, target: way, detail: isGuess ? '' : 'no two-step code' });
       },
       async succeed() {
         await addresses.forget(addressKey);

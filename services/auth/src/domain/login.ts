@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import type { Audit } from './audit.ts';
 import type { LoginGuard } from './login-guard.ts';
 import type { Passwords } from './passwords.ts';
 import type { Session } from './session.ts';
@@ -17,6 +18,7 @@ interface LoginAttempt {
 
 interface LoginParts {
   guard: LoginGuard;
+  audit: Audit;
   passwords: Passwords;
   /** Uses a code up: whether it is right for this user, whose `otpSecret` is not empty, and was never used. */
   useCode(user: User, code: string): Promise<boolean>;
@@ -47,7 +49,7 @@ export function createLogin(parts: LoginParts): Login {
   };
 
   return async ({ username, staticHash, otpCode, address }) => {
-    const attempt = await parts.guard(username, address);
+    const attempt = await parts.guard(username, address, 'api');
     const { user } = attempt;
     const isMatch = await parts.passwords.matches(user?.passwordHash, staticHash.toLowerCase());
     // Guesses sent side by side all passed the guard; this keeps those behind the fifth failure from learning anything.
@@ -63,6 +65,7 @@ export function createLogin(parts: LoginParts): Login {
     }
     const token = await openSession(user, attempt.address);
     await attempt.succeed();
+    await parts.audit.record({ action: 'login', userId: user.id, username: user.username, address: attempt.address, target: 'api' });
     return token;
   };
 }

@@ -342,6 +342,46 @@ export interface ResetPermanentTokenResponse {
   revision: number;
 }
 
+/** An entry of the audit trail. */
+export interface AuditEntry {
+  id: string;
+  /** RFC 3339. */
+  time: string;
+  /**
+   * login, login_failed, logout, session_revoked, user_created, user_updated, user_deleted, profile_updated, otp_enabled, otp_cancelled,
+   * recovery_codes_made, ssh_key_added, ssh_key_deleted, app_password_created, app_password_deleted, permanent_token_changed.
+   */
+  action: string;
+  /** Who did it; 0: not known. */
+  user_id: number;
+  /** The name he has, or gave. */
+  username: string;
+  /** Where from; empty: not known. */
+  address: string;
+  /** To what. */
+  target: string;
+  detail: string;
+}
+
+/** Filters that are empty let everything through. */
+export interface ListAuditRequest {
+  page: number;
+  /** At most 500, which is also what 0 means. */
+  per_page: number;
+  action: string;
+  user_id: number;
+  address: string;
+  /** RFC 3339, inclusive. */
+  since: string;
+  /** RFC 3339, exclusive. */
+  until: string;
+}
+
+export interface ListAuditResponse {
+  content: AuditEntry[];
+  total: number;
+}
+
 function createBaseUser(): User {
   return {
     id: 0,
@@ -4236,6 +4276,339 @@ export const ResetPermanentTokenResponse: MessageFns<ResetPermanentTokenResponse
   },
 };
 
+function createBaseAuditEntry(): AuditEntry {
+  return { id: "", time: "", action: "", user_id: 0, username: "", address: "", target: "", detail: "" };
+}
+
+export const AuditEntry: MessageFns<AuditEntry> = {
+  encode(message: AuditEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.time !== "") {
+      writer.uint32(18).string(message.time);
+    }
+    if (message.action !== "") {
+      writer.uint32(26).string(message.action);
+    }
+    if (message.user_id !== 0) {
+      writer.uint32(32).int64(message.user_id);
+    }
+    if (message.username !== "") {
+      writer.uint32(42).string(message.username);
+    }
+    if (message.address !== "") {
+      writer.uint32(50).string(message.address);
+    }
+    if (message.target !== "") {
+      writer.uint32(58).string(message.target);
+    }
+    if (message.detail !== "") {
+      writer.uint32(66).string(message.detail);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuditEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuditEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.time = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.action = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.user_id = longToNumber(reader.int64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.username = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.target = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.detail = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AuditEntry>): AuditEntry {
+    return AuditEntry.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AuditEntry>): AuditEntry {
+    const message = createBaseAuditEntry();
+    message.id = object.id ?? "";
+    message.time = object.time ?? "";
+    message.action = object.action ?? "";
+    message.user_id = object.user_id ?? 0;
+    message.username = object.username ?? "";
+    message.address = object.address ?? "";
+    message.target = object.target ?? "";
+    message.detail = object.detail ?? "";
+    return message;
+  },
+};
+
+function createBaseListAuditRequest(): ListAuditRequest {
+  return { page: 0, per_page: 0, action: "", user_id: 0, address: "", since: "", until: "" };
+}
+
+export const ListAuditRequest: MessageFns<ListAuditRequest> = {
+  encode(message: ListAuditRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.page !== 0) {
+      writer.uint32(8).int32(message.page);
+    }
+    if (message.per_page !== 0) {
+      writer.uint32(16).int32(message.per_page);
+    }
+    if (message.action !== "") {
+      writer.uint32(26).string(message.action);
+    }
+    if (message.user_id !== 0) {
+      writer.uint32(32).int64(message.user_id);
+    }
+    if (message.address !== "") {
+      writer.uint32(42).string(message.address);
+    }
+    if (message.since !== "") {
+      writer.uint32(50).string(message.since);
+    }
+    if (message.until !== "") {
+      writer.uint32(58).string(message.until);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListAuditRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListAuditRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.page = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.per_page = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.action = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.user_id = longToNumber(reader.int64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.since = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.until = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListAuditRequest>): ListAuditRequest {
+    return ListAuditRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListAuditRequest>): ListAuditRequest {
+    const message = createBaseListAuditRequest();
+    message.page = object.page ?? 0;
+    message.per_page = object.per_page ?? 0;
+    message.action = object.action ?? "";
+    message.user_id = object.user_id ?? 0;
+    message.address = object.address ?? "";
+    message.since = object.since ?? "";
+    message.until = object.until ?? "";
+    return message;
+  },
+};
+
+function createBaseListAuditResponse(): ListAuditResponse {
+  return { content: [], total: 0 };
+}
+
+export const ListAuditResponse: MessageFns<ListAuditResponse> = {
+  encode(message: ListAuditResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.content) {
+      AuditEntry.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.total !== 0) {
+      writer.uint32(16).int64(message.total);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListAuditResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListAuditResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.content.push(AuditEntry.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.total = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListAuditResponse>): ListAuditResponse {
+    return ListAuditResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListAuditResponse>): ListAuditResponse {
+    const message = createBaseListAuditResponse();
+    message.content = object.content?.map((e) => AuditEntry.fromPartial(e)) || [];
+    message.total = object.total ?? 0;
+    return message;
+  },
+};
+
 /** Every write answers the revision of the accounts after it; a caller that sends it along later sees his own write. */
 export type AuthServiceDefinition = typeof AuthServiceDefinition;
 export const AuthServiceDefinition = {
@@ -4503,6 +4876,18 @@ export const AuthServiceDefinition = {
       responseStream: false,
       options: {},
     },
+    /**
+     * The audit trail: logins, failures, changes of credentials and permissions, the newest first (admin). INVALID_ARGUMENT: a time that is
+     * none.
+     */
+    listAudit: {
+      name: "ListAudit",
+      requestType: ListAuditRequest as typeof ListAuditRequest,
+      requestStream: false,
+      responseType: ListAuditResponse as typeof ListAuditResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
   },
 } as const;
 
@@ -4639,6 +5024,11 @@ export interface AuthServiceImplementation<CallContextExt = {}> {
     request: ResetPermanentTokenRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResetPermanentTokenResponse>>;
+  /**
+   * The audit trail: logins, failures, changes of credentials and permissions, the newest first (admin). INVALID_ARGUMENT: a time that is
+   * none.
+   */
+  listAudit(request: ListAuditRequest, context: CallContext & CallContextExt): Promise<DeepPartial<ListAuditResponse>>;
 }
 
 export interface AuthServiceClient<CallOptionsExt = {}> {
@@ -4774,6 +5164,11 @@ export interface AuthServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ResetPermanentTokenRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResetPermanentTokenResponse>;
+  /**
+   * The audit trail: logins, failures, changes of credentials and permissions, the newest first (admin). INVALID_ARGUMENT: a time that is
+   * none.
+   */
+  listAudit(request: DeepPartial<ListAuditRequest>, options?: CallOptions & CallOptionsExt): Promise<ListAuditResponse>;
 }
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;

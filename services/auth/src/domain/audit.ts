@@ -1,0 +1,66 @@
+/** What the audit trail tells of. */
+export type AuditAction =
+  | 'login'
+  | 'login_failed'
+  | 'logout'
+  | 'session_revoked'
+  | 'user_created'
+  | 'user_updated'
+  | 'user_deleted'
+  | 'profile_updated'
+  | 'otp_enabled'
+  | 'otp_cancelled'
+  | 'recovery_codes_made'
+  | 'ssh_key_added'
+  | 'ssh_key_deleted'
+  | 'app_password_created'
+  | 'app_password_deleted'
+  | 'permanent_token_changed';
+
+/** Something that happened to logins, credentials or permissions. */
+export interface AuditEntry {
+  readonly at: Date;
+  readonly action: AuditAction;
+  /** Who did it: his id, 0 when that is not known, and the name he has or gave. */
+  readonly userId: number;
+  readonly username: string;
+  /** Where from; empty when that is not known. */
+  readonly address: string;
+  /** To what. */
+  readonly target: string;
+  readonly detail: string;
+}
+
+export interface Audit {
+  /** Writes an entry. What it tells of has happened, so a store that refuses it is a line in the log and no error. */
+  record(entry: Pick<AuditEntry, 'action'> & Partial<Omit<AuditEntry, 'at'>>): Promise<void>;
+}
+
+/** Names, addresses and texts longer than this come from nobody who means well. */
+const MAX_TEXT_LENGTH = 256;
+/** How many entries are written between two looks at how many there are. */
+const TRIM_EVERY = 200;
+
+/** @param parts.trim forgets the oldest entries when there are too many. */
+export function createAudit(parts: {
+  insert(entry: AuditEntry): Promise<void>;
+  trim(): Promise<void>;
+  clock: () => number;
+  onError: (error: unknown) => void;
+}): Audit {
+  let written = 0;
+  const short = (text = '') => text.slice(0, MAX_TEXT_LENGTH).toWellFormed();
+  return {
+    async record({ action, userId = 0, username, address, target, detail }) {
+      try {
+        const at = new Date(parts.clock());
+        const texts = { username: short(username), address: short(address), target: short(target), detail: short(detail) };
+        await parts.insert({ at, action, userId, ...texts });
+        written += 1;
+        if (written % TRIM_EVERY === 0) await parts.trim();
+      } catch (error) {
+        parts.onError(error);
+      }
+    },
+  };
+}

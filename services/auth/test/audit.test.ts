@@ -1,0 +1,130 @@
+import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { makeTempDir, type TempDir } from '@wharf/harness';
+import { outgoingCall, ROLE } from '@wharf/service-kit';
+import { generateSync } from 'otplib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAuditStore } from '../src/store/audit.ts';
+import { ADMIN, ADMIN_PASSWORD, openReplica, type Replica } from './replica.ts';
+
+const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f';
+const FROM = '192.0.2.77';
+
+let dir: TempDir;
+let store: EmbeddedMongo;
+let replica: Replica;
+
+const from = (identity = ADMIN) =>
+  outgoingCall(replica.kit.tokens, { identity, requestId: 'test', revisions: { auth: 0, admin: 0 }, address: FROM });
+const list = (filter: Parameters<Replica['auth']['listAudit']>[0] = {}) => replica.auth.listAudit(filter, replica.as());
+
+beforeAll(async () => {
+  dir = await makeTempDir('auth');
+  store = await startEmbeddedMongo({ dataDir: dir.path });
+  replica = await openReplica(store.url);
+});
+afterAll(async () => {
+  await replica?.close();
+  await store?.stop();
+  await dir?.remove();
+});
+
+describe('the audit trail', () => {
+  it('tells who did what, from where and when, and no secret', async () => {
+    const { auth } = replica;
+    const username = 'somebody';
+    const password = 'a canary of a password';
+    const { id } = await auth.createUser({ user: { username, password, base_path: '/', permission: 5 } }, from());
+    const identity = { ...ADMIN, id, username, role: ROLE.general };
+    const me = from(identity);
+    await auth.login({ username, password, address: FROM });
+    await expect(auth.login({ username, password: 'wrong', address: FROM })).rejects.toThrow();
+    await expect(auth.login({ username: 'nobody', password: 'wrong', address: FROM })).rejects.toThrow();
+    const { secret } = await auth.generateOtp({}, me);
+    const code = (steps: number) => generateSync({ secret, epoch: Math.floor(replica.kit.clock() / 1000) + 30 * steps });
+    await auth.verifyOtp({ secret, code: code(-1) }, me);
+    await expect(auth.login({ username, password, address: FROM })).rejects.toThrow();
+    const { codes } = await auth.generateRecoveryCodes({ code: code(0) }, me);
+    const { token } = await auth.login({ username, password, otp_code: codes[0] ?? '', address: FROM });
+    const { identity: session } = await replica.callers.establish(token);
+    await auth.addSshKey({ title: 'laptop', key: KEY }, me);
+    const app = await auth.createAppPassword({ name: 'phone', protocols: ['webdav'] }, me);
+    const credential = { username, password, protocol: 'webdav', address: FROM };
+    await expect(auth.checkCredential(credential, replica.kit.ownCall())).rejects.toThrow();
+    await auth.deleteAppPassword({ id: app.id }, me);
+    await auth.logout({}, from(session));
+    await auth.updateCurrentUser({ username, password: `${password} 2` }, me);
+    await auth.updateUser({ user: { id, username, base_path: '/b', permission: 1 } }, from());
+    await auth.cancelOtp({ id }, from());
+    await auth.resetPermanentToken({}, from());
+    await auth.deleteUser({ id }, from());
+
+    const { content, total } = await list({ address: FROM });
+    expect(total).toBe(content.length);
+    const told = content.toReversed().map((entry) => [entry.action, entry.user_id, entry.username, entry.target, entry.detail]);
+    expect(told).toEqual([
+      ['user_created', 1, 'admin', 'user somebody', 'role 0, permission 5, enabled, base_path /, new password'],
+      ['login', id, username, 'api', ''],
+      ['login_failed', id, username, 'api', ''],
+      ['login_failed', 0, 'nobody', 'api', ''],
+      ['otp_enabled', id, username, '', ''],
+      ['login_failed', id, username, 'api', 'no two-step code'],
+      ['recovery_codes_made', id, username, '', ''],
+      ['login', id, username, 'api', ''],
+      ['ssh_key_added', id, username, 'laptop', ''],
+      ['app_password_created', id, username, `app password ${app.id} phone`, 'webdav'],
+      ['login_failed', id, username, 'webdav', ''],
+      ['app_password_deleted', id, username, `app password ${app.id}`, ''],
+      ['logout', id, username, '', ''],
+      ['profile_updated', id, username, 'user somebody', 'new password'],
+      ['user_updated', 1, 'admin', 'user somebody', 'role 0, permission 1, enabled, base_path /b'],
+      ['otp_cancelled', 1, 'admin', `user ${id}`, ''],
+      ['permanent_token_changed', 1, 'admin', '', ''],
+      ['user_deleted', 1, 'admin', `user ${id}`, ''],
+    ]);
+    const times = content.map(({ time }) => new Date(time).getTime());
+    expect(times).toEqual(times.toSorted((a, b) => b - a));
+    const text = JSON.stringify(content);
+    for (const canary of [password, secret, ...codes, app.password, token]) expect(text).not.toContain(canary);
+  });
+
+  it('is read in pages and by action, user, address and time', async () => {
+    for (let i = 0; i < 3; i += 1) {
+      await replica.auth.login({ username: 'admin', password: ADMIN_PASSWORD, address: `198.51.100.${i}` });
+      replica.advance(1_000);
+    }
+    const logins = await list({ action: 'login', user_id: 1 });
+    expect(logins.content.map(({ address }) => address)).toEqual(['198.51.100.2', '198.51.100.1', '198.51.100.0']);
+    expect(logins.total).toBe(3);
+    expect((await list({ action: 'login', user_id: 1, page: 2, per_page: 2 })).content).toEqual(logins.content.slice(2));
+    expect((await list({ action: 'login', user_id: 1, page: 3, per_page: 2 })).content).toEqual([]);
+    const [newest, middle, oldest] = logins.content.map(({ time }) => time);
+    const between = await list({ user_id: 1, action: 'login', since: oldest ?? '', until: newest ?? '' });
+    expect(between.content.map(({ time }) => time)).toEqual([middle, oldest]);
+    await expect(list({ since: 'yesterday' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('is for the admin', async () => {
+    const user = replica.as({ ...ADMIN, id: 3, role: ROLE.general });
+    await expect(replica.auth.listAudit({}, user)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(replica.auth.listAudit({})).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+  });
+
+  it('does not tell of refusals of calls, nor of the guest, and cuts what is too long', async () => {
+    const before = (await list()).total;
+    await expect(replica.auth.deleteUser({ id: 1 }, replica.as())).rejects.toThrow();
+    await replica.auth.logout({}, replica.as({ ...ADMIN, id: 2, role: ROLE.guest }));
+    expect((await list()).total).toBe(before);
+    await expect(replica.auth.login({ username: 'x'.repeat(100_000), password: 'x', address: '198.51.100.9' })).rejects.toThrow();
+    expect((await list({ address: '198.51.100.9' })).content[0]?.username).toBe('x'.repeat(256));
+  });
+
+  it('is bounded: the oldest entries go first, and all of them after half a year', async () => {
+    const small = createAuditStore(replica.models, 5);
+    const newest = (await list()).content.slice(0, 5).map(({ id }) => id);
+    await small.trim();
+    await small.trim();
+    expect((await list()).content.map(({ id }) => id)).toEqual(newest);
+    const indexes = await replica.models.audit.collection.indexes();
+    expect(indexes).toContainEqual(expect.objectContaining({ key: { at: 1 }, expireAfterSeconds: 180 * 86_400 }));
+  });
+});
