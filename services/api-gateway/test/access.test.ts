@@ -6,7 +6,9 @@ import { type Gateway, openGateway, PERMANENT_TOKEN } from './gateway.ts';
 import { sampleInput } from './sample-input.ts';
 
 const ALL_BITS = 0xffff;
-const BITS = Object.values(PERMISSIONS);
+/** The bits that routes ask for, and all that there are. */
+const ASKED_BITS = Object.values(PERMISSIONS);
+const EVERY_BIT = Array.from({ length: 16 }, (_, bit) => 1 << bit);
 
 /** Somebody who calls: what he is, and what he may. */
 interface Somebody {
@@ -21,7 +23,7 @@ let users: Somebody[];
 
 beforeAll(async () => {
   gateway = await openGateway();
-  const permissions = [0, ...BITS, ...BITS.map((bit) => ALL_BITS & ~bit), ALL_BITS];
+  const permissions = [0, ...EVERY_BIT, ...ASKED_BITS.map((bit) => ALL_BITS & ~bit), ALL_BITS];
   users = await Promise.all(
     permissions.map(async (permission) => ({
       name: `a user with the bits ${permission.toString(2)}`,
@@ -56,9 +58,13 @@ const REFUSALS = [
   'permission denied',
 ];
 
-async function ask(route: Route, authorization: string): Promise<{ code: number; message: string; data: unknown }> {
+const me = async (authorization: string) => (await gateway.request({ path: '/api/me', headers: { Authorization: authorization } })).json();
+
+/** @param more fields that the input may have. */
+async function ask(route: Route, authorization: string, more: object = {}): Promise<{ code: number; message: string; data: unknown }> {
   const isGet = route.methods !== 'any' && !route.methods.includes('POST');
-  const input = sampleInput(route);
+  const sample = sampleInput(route);
+  const input = Array.isArray(sample) ? sample : { ...Object(sample), ...more };
   const pairs = Object.fromEntries(Object.entries(Object(input)).map(([key, value]) => [key, String(value)]));
   const answer = await gateway.request({
     method: isGet ? 'GET' : 'POST',
@@ -99,6 +105,19 @@ describe('who may call a route', () => {
         await holds(route, { name: `the guest with the bits ${permission}`, kind: 'guest', permission, authorization: '' });
     }
     await gateway.setGuest({ disabled: true, permission: 0 });
+  });
+
+  it('every call that a route makes is for its caller, whoever else its input names', async () => {
+    const [one, other] = await Promise.all([gateway.login(ALL_BITS), gateway.login(ALL_BITS)]);
+    const idOf = async (authorization: string) => Object(Object(await me(authorization)).data).id;
+    const [own, foreign] = [await idOf(one), await idOf(other)];
+    expect(own).not.toBe(foreign);
+    for (const route of ROUTES.filter(({ access }) => access === 'guest' || access === 'user')) {
+      const before = gateway.stubs.asked.length;
+      await ask(route, one, { id: foreign, user_id: foreign, uid: foreign, username: 'somebody else' });
+      for (const { rpc, call } of gateway.stubs.asked.slice(before))
+        expect(call.identity, `${route.path} -> ${rpc}`).toMatchObject({ kind: 'user', id: own, permission: ALL_BITS });
+    }
   });
 
   it('the byte routes', async () => {
