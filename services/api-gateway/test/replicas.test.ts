@@ -33,10 +33,10 @@ async function makeUser() {
 
 const codeOf = (pair: Pair, secret: string, steps = 0) => generateSync({ secret, epoch: Math.floor(pair.kit.clock() / 1000) + 30 * steps });
 
-/** Switches two-step verification on with the code of the step before this one. */
+/** Switches two-step verification on; the next code that counts is that of the step to come, which the clock makes the present one at most. */
 async function switchOtpOn(token: string): Promise<string> {
   const secret = String(at(await ok(one, '/api/auth/2fa/generate', token, {}), 'secret'));
-  await ok(two, '/api/auth/2fa/verify', token, { secret, code: codeOf(two, secret, -1) });
+  await ok(two, '/api/auth/2fa/verify', token, { secret, code: codeOf(two, secret) });
   return secret;
 }
 
@@ -127,7 +127,7 @@ describe('two gateways and two replicas of auth', () => {
       code: 402,
       message: 'Invalid 2FA code',
     });
-    const body = { username, password: 'x', otp_code: codeOf(one, secret) };
+    const body = { username, password: 'x', otp_code: codeOf(one, secret, 1) };
     const attempts = Array.from({ length: 50 }, (_, i) => (i % 2 ? one : two).ask('/api/auth/login', { body, address: newAddress() }));
     const codes = (await Promise.all(attempts)).map(({ code }) => code).sort();
     expect(codes).toEqual([200, ...Array.from({ length: 49 }, () => 402)]);
@@ -139,7 +139,7 @@ describe('two gateways and two replicas of auth', () => {
     expect(at(await ok(two, '/api/me', token), 'otp')).toBe(false);
     const secret = await switchOtpOn(token);
     expect(at(await ok(two, '/api/me', token), 'otp')).toBe(true);
-    const codes = at(await ok(one, '/api/auth/2fa/recovery_codes', token, { code: codeOf(one, secret) }), 'codes');
+    const codes = at(await ok(one, '/api/auth/2fa/recovery_codes', token, { code: codeOf(one, secret, 1) }), 'codes');
     const code = Array.isArray(codes) ? String(codes[0]) : '';
     await login(two, username, 'x', code);
     const again = await one.ask('/api/auth/login', { body: { username, password: 'x', otp_code: code }, address: newAddress() });
@@ -199,7 +199,7 @@ describe('two gateways and two replicas of auth', () => {
     await ok(one, '/api/me/update', await login(one, username), { username, password });
     const token = await login(two, username, password);
     const secret = await switchOtpOn(token);
-    const code = codeOf(one, secret);
+    const code = codeOf(one, secret, 1);
     await ok(one, '/api/auth/2fa/recovery_codes', token, { code });
     await ok(two, '/api/auth/logout', token);
     await two.ask('/api/me', { token });

@@ -3,7 +3,7 @@ import { makeTempDir, type TempDir } from '@wharf/harness';
 import { ROLE } from '@wharf/service-kit';
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN, openReplica, type Replica } from './replica.ts';
+import { ADMIN, alignToStep, openReplica, type Replica } from './replica.ts';
 
 const WRONG = { code: 'UNAUTHENTICATED', message: 'Invalid username or password' };
 const DAY = 86_400_000;
@@ -146,6 +146,7 @@ describe("the account's own password in other protocols", () => {
     const app = await user.create();
     expect(await user.check('own password')).toMatchObject({ base_path: '/team', read_only: false, app_password_id: 0 });
     await expect(user.check('wrong')).rejects.toMatchObject(WRONG);
+    alignToStep(one, two);
     const { secret } = await one.auth.generateOtp({}, user.options);
     const code = (steps: number) => generateSync({ secret, epoch: Math.floor(one.kit.clock() / 1000) + 30 * steps });
     await one.auth.verifyOtp({ secret, code: code(-1) }, user.options);

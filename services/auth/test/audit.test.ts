@@ -4,7 +4,7 @@ import { outgoingCall, ROLE } from '@wharf/service-kit';
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuditStore } from '../src/store/audit.ts';
-import { ADMIN, ADMIN_PASSWORD, openReplica, type Replica } from './replica.ts';
+import { ADMIN, ADMIN_PASSWORD, alignToStep, openReplica, type Replica } from './replica.ts';
 
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f';
 const FROM = '192.0.2.77';
@@ -39,6 +39,7 @@ describe('the audit trail', () => {
     await auth.login({ username, password, address: FROM });
     await expect(auth.login({ username, password: 'wrong', address: FROM })).rejects.toThrow();
     await expect(auth.login({ username: 'nobody', password: 'wrong', address: FROM })).rejects.toThrow();
+    alignToStep(replica);
     const { secret } = await auth.generateOtp({}, me);
     const code = (steps: number) => generateSync({ secret, epoch: Math.floor(replica.kit.clock() / 1000) + 30 * steps });
     await auth.verifyOtp({ secret, code: code(-1) }, me);

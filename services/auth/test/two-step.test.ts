@@ -2,8 +2,8 @@ import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { ROLE } from '@wharf/service-kit';
 import { generateSync } from 'otplib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN, openReplica, type Replica } from './replica.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ADMIN, alignToStep, openReplica, type Replica } from './replica.ts';
 
 const STEP_MS = 30_000;
 const WRONG_CODE = { code: 'INVALID_ARGUMENT', message: 'Invalid 2FA code' };
@@ -44,6 +44,7 @@ beforeAll(async () => {
   one = await openReplica(store.url);
   two = await openReplica(store.url);
 });
+beforeEach(() => alignToStep(one, two));
 afterAll(async () => {
   await one?.close();
   await two?.close();
