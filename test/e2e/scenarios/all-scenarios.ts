@@ -1,5 +1,6 @@
 import type { World } from '../support/world.ts';
 import { accounts } from './accounts.ts';
+import { credentials } from './credentials.ts';
 import { downloads } from './downloads.ts';
 import { envelopes } from './envelopes.ts';
 import { rules } from './rules.ts';
@@ -14,6 +15,7 @@ export const SCENARIOS: readonly ((world: World) => void)[] = [
   tour,
   storages,
   accounts,
+  credentials,
   rules,
   settings,
   uploads,
