@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rename, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { AppError } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
 import type { EntryName } from '@wharf/paths';
 import { expect, it } from 'vitest';
@@ -95,17 +96,24 @@ it('an exchange in the middle of a look at many entries shows nothing outside', 
     await writeFile(path.join(outside, name), SECRET);
   }
   const driver = await openLocal(root);
-  for (let round = 0; round < 5; round++) {
+  let looks = 0;
+  for (let round = 0; round < 15 && looks < 3; round++) {
     // Only then are entries looked at by path.
     await waitFor('the folder to rest', async () => Date.now() - (await stat(root)).ctimeMs > 1100);
-    const looking = driver.statMany(at('/d'), names);
+    // A look that begins in the moment without a folder finds none.
+    const looking = driver.statMany(at('/d'), names).catch((error: unknown) => (AppError.is(error, 'ENTRY_NOT_FOUND') ? undefined : error));
     await new Promise((resolve) => setTimeout(resolve, round));
     await rename(path.join(root, 'd'), path.join(root, 'real'));
     await symlink(outside, path.join(root, 'd'));
     await unlink(path.join(root, 'd'));
     await rename(path.join(root, 'real'), path.join(root, 'd'));
-    expect(new Set((await looking).map((entry) => entry.sizeBytes))).toEqual(new Set(['inside'.length]));
+    const entries = await looking;
+    if (entries === undefined) continue;
+    if (!Array.isArray(entries)) throw entries;
+    looks += 1;
+    expect(new Set(entries.map((entry) => entry.sizeBytes))).toEqual(new Set(['inside'.length]));
   }
+  expect(looks).toBeGreaterThan(0);
 });
 
 it('while a folder is exchanged for a link, nothing outside is changed', async () => {
