@@ -33,13 +33,14 @@ const UNSAFE_TEXT = 'using relative path is not allowed';
 export function parseVirtualPath(raw: string): VirtualPath {
   if (isPlainPath(raw)) return raw as VirtualPath;
   if (hasUnsafeCharacter(raw)) throw unsafe();
-  const segments: string[] = [];
-  for (const segment of raw.replaceAll('\\', '/').split('/')) {
-    if (segment === '' || segment === '.') continue;
-    if (segment === '..') throw unsafe();
-    if (isLongerThan(segment, MAX_NAME_BYTES)) throw new AppError('INVALID_ARGUMENT', 'a name in the path is too long');
-    segments.push(segment);
-  }
+  const segments = raw
+    .replaceAll('\\', '/')
+    .split('/')
+    .filter((segment) => segment !== '' && segment !== '.');
+  // What would climb is told so first, however long its names are.
+  if (segments.includes('..')) throw unsafe();
+  if (segments.some((segment) => isLongerThan(segment, MAX_NAME_BYTES)))
+    throw new AppError('INVALID_ARGUMENT', 'a name in the path is too long');
   return checkedLength(`/${segments.join('/')}`) as VirtualPath;
 }
 
