@@ -35,8 +35,6 @@ export { createRevisionedCache, type RevisionedCache } from './revisioned-cache.
 export { type Call, incomingCall, outgoingCall, type Revisions, userOf } from './rpc/call.ts';
 export { callHeaders, dropCallHeaders, type ForwardedCall, readCallHeaders } from './rpc/call-headers.ts';
 export { createDirectClient } from './rpc/direct-client.ts';
-export { createGrpcPeer, type GrpcPeer } from './rpc/grpc-client.ts';
-export { type GrpcServer, startGrpcServer } from './rpc/grpc-server.ts';
 export type { Peers } from './rpc/peers.ts';
 export {
   defineRpcService,

@@ -6,8 +6,6 @@ import type { Secret } from './config/secret.ts';
 import { listenHttp } from './ops/http-listener.ts';
 import { createLogger, type Logger } from './ops/logger.ts';
 import { opsHandler } from './ops/ops-server.ts';
-import { startGrpcServer } from './rpc/grpc-server.ts';
-import { createGrpcPeers } from './rpc/peers.ts';
 import type { RpcService } from './rpc/service.ts';
 import { createServiceKit, type ServiceKit } from './service-kit.ts';
 import { connectStore } from './store.ts';
@@ -60,6 +58,8 @@ export async function runService<Config extends ProcessConfig>(options: {
     const store = await connectStore(config.mongoUrl);
     const onBusError = (error: unknown, subject: string) => logger.warn({ err: error, subject }, 'bus');
     const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, options.name, onBusError);
+    // Only a process of its own needs gRPC; it takes a while to load.
+    const { createGrpcPeers, startGrpcServer } = await import('./grpc.ts');
     const grpcPeers = createGrpcPeers(config);
     const kit = createServiceKit({ name: options.name, logger, secret: config.secret, store, bus, peers: () => grpcPeers.peers });
     const service = options.create(config, kit);

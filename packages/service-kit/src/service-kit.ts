@@ -1,5 +1,5 @@
 import type { CallOptions } from 'nice-grpc-common';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { Bus } from './bus/bus.ts';
 import type { Secret } from './config/secret.ts';
 import { deriveKeys, type Keys } from './crypto/keys.ts';
@@ -43,7 +43,6 @@ export function createServiceKit(parts: {
   const readiness = createReadiness();
   readiness.require('store', () => isStoreConnected(store));
   const metrics = new Registry();
-  collectDefaultMetrics({ register: metrics });
   return {
     name,
     logger,

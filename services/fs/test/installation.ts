@@ -10,7 +10,6 @@ import {
   type Bus,
   connectStore,
   createDirectClient,
-  createGrpcPeer,
   createLocalBus,
   createLoginTokens,
   createServiceKit,
@@ -26,8 +25,8 @@ import {
   type ServiceKit,
   type StoreConnection,
   seal,
-  startGrpcServer,
 } from '@wharf/service-kit';
+import { createGrpcPeer, startGrpcServer } from '@wharf/service-kit/grpc';
 import { pino } from 'pino';
 import { createLinkSigner } from '../src/domain/link-signer.ts';
 import { ruleRecord, storageRecord } from '../src/domain/testing/records.ts';

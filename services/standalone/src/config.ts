@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { adminConfig } from '@wharf/admin';
-import { gatewayConfig } from '@wharf/api-gateway';
-import { authConfig } from '@wharf/auth';
+import { adminConfig } from '@wharf/admin/config';
+import { gatewayConfig } from '@wharf/api-gateway/config';
+import { authConfig } from '@wharf/auth/config';
 import { type ConfigOf, commonKeys, configKey, readConfig, Secret, schemas } from '@wharf/service-kit';
 import { z } from 'zod';
 

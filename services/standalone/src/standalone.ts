@@ -1,10 +1,5 @@
 import { join } from 'node:path';
-import { createAdminService } from '@wharf/admin';
-import { createGatewayService } from '@wharf/api-gateway';
-import { createAuthService } from '@wharf/auth';
-import { createDownloaderService } from '@wharf/downloader';
 import { startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { createFsService } from '@wharf/fs';
 import { AdminServiceDefinition } from '@wharf/proto/admin';
 import { AuthServiceDefinition } from '@wharf/proto/auth';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
@@ -33,7 +28,23 @@ const STOP_GRACE_MS = 5_000;
 /** All services in one process: they call each other directly, over the same generated interfaces as anywhere else. */
 export async function startStandalone(config: ReturnType<typeof readStandaloneConfig>, logger: Logger): Promise<() => Promise<void>> {
   const dataDir = await openDataDir(config.dataDir, config.secret);
-  const embedded = config.mongoUrl === undefined ? await startEmbeddedMongo({ dataDir: join(dataDir.path, 'store') }) : undefined;
+  // The store starts in its own thread while this one loads the services.
+  const embedding = config.mongoUrl === undefined ? startEmbeddedMongo({ dataDir: join(dataDir.path, 'store') }) : undefined;
+  const [
+    { createAdminService },
+    { createGatewayService },
+    { createAuthService },
+    { createDownloaderService },
+    { createFsService },
+    embedded,
+  ] = await Promise.all([
+    import('@wharf/admin'),
+    import('@wharf/api-gateway'),
+    import('@wharf/auth'),
+    import('@wharf/downloader'),
+    import('@wharf/fs'),
+    embedding,
+  ]);
   // Without its store nothing can be acknowledged any more: the process ends, and whatever watches it starts it again.
   void embedded?.failed.then((error) => {
     throw error;

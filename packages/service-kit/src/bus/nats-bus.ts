@@ -1,4 +1,4 @@
-import { connect, type NatsConnection } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
 import type { Bus, OnBusError, Subject } from './bus.ts';
 
 /** Pause between tries to reach the server, in milliseconds. */
@@ -18,13 +18,15 @@ export function createNatsBus(url: string, name: string, onError: OnBusError): B
   let closed = false;
   let isUp = false;
 
-  const connecting = connect({
+  const options = {
     ...address(url),
     name,
     maxReconnectAttempts: -1,
     reconnectTimeWait: RECONNECT_WAIT_MS,
     waitOnFirstConnect: true,
-  });
+  };
+  // Loaded where there is a server to talk to.
+  const connecting = import('@nats-io/transport-node').then(({ connect }) => connect(options));
   connecting.then(
     (made) => {
       if (closed) return void made.close();

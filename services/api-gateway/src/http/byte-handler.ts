@@ -1,7 +1,6 @@
 import { Agent, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { callHeaders, dropCallHeaders, type UserIdentity } from '@wharf/service-kit';
-import { createProxyMiddleware } from 'http-proxy-middleware';
 import { BYTE_ROUTES, indexRoutes } from '../api/route-table.ts';
 import { failure, requireAccess, splitUrl } from './api-handler.ts';
 import { preflightDownload } from './cors.ts';
@@ -83,25 +82,28 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string): RemoteD
     scope.error = error.code;
     if (await beforeRefusal(request, response)) sendText(response, 502, `${error.message}\n`);
   };
-  const proxy = createProxyMiddleware<IncomingMessage, ServerResponse>({
-    target: url,
-    agent,
-    ejectPlugins: true,
-    plugins: [
-      (server) => {
-        // Whether the client keeps his connection is between him and us. A body of unknown length always ends the one behind us.
-        server.on('proxyReq', (outgoing) => {
-          if (!outgoing.hasHeader('transfer-encoding')) outgoing.setHeader('Connection', 'keep-alive');
-        });
-        server.on('proxyRes', (answer) => {
-          delete answer.headers.connection;
-          delete answer.headers['keep-alive'];
-        });
-        server.on('error', (cause, request, response) => {
-          if (request && response && 'writeHead' in response) void onError(cause, request, response).catch(() => response.destroy());
-        });
-      },
-    ],
-  });
-  return { listener: (request, response) => void proxy(request, response), close: () => agent.destroy() };
+  // Loaded only where the data plane is in another process.
+  const proxy = import('http-proxy-middleware').then(({ createProxyMiddleware }) =>
+    createProxyMiddleware<IncomingMessage, ServerResponse>({
+      target: url,
+      agent,
+      ejectPlugins: true,
+      plugins: [
+        (server) => {
+          // Whether the client keeps his connection is between him and us. A body of unknown length always ends the one behind us.
+          server.on('proxyReq', (outgoing) => {
+            if (!outgoing.hasHeader('transfer-encoding')) outgoing.setHeader('Connection', 'keep-alive');
+          });
+          server.on('proxyRes', (answer) => {
+            delete answer.headers.connection;
+            delete answer.headers['keep-alive'];
+          });
+          server.on('error', (cause, request, response) => {
+            if (request && response && 'writeHead' in response) void onError(cause, request, response).catch(() => response.destroy());
+          });
+        },
+      ],
+    }),
+  );
+  return { listener: (request, response) => void proxy.then((pass) => pass(request, response)), close: () => agent.destroy() };
 }
