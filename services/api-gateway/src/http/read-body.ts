@@ -64,15 +64,10 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   throw new AppError('INVALID_ARGUMENT', `the body is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
 }
 
-/**
- * Reads what is left of a body and throws it away, so that the client gets to read the answer.
- *
- * @returns false when the body is too large or too slow for that: the connection cannot be used again.
- */
-export async function drainBody(request: IncomingMessage): Promise<boolean> {
-  if (!hasBody(request)) return true;
-  if (Number(request.headers['content-length'] ?? 0) > MAX_DRAINED_BYTES) return false;
-  return (await consume(request, MAX_DRAINED_BYTES, () => {})) === 'whole';
+/** Reads what is left of a body and throws it away, unless it is too large or too slow for that. @throws CANCELLED */
+export async function drainBody(request: IncomingMessage): Promise<void> {
+  if (!hasBody(request) || Number(request.headers['content-length'] ?? 0) > MAX_DRAINED_BYTES) return;
+  await consume(request, MAX_DRAINED_BYTES, () => {});
 }
 
 function hasBody(request: IncomingMessage): boolean {
