@@ -9,13 +9,13 @@ export const flag = (absent = false) => z.boolean().default(absent);
 export const integer = (absent = 0) => z.int().default(absent);
 /** A whole number of 32 bits with a sign, as the services keep it. */
 export const int32 = (absent = 0) => z.int32().default(absent);
-export const texts = () => z.array(z.string()).default([]);
+/** More in one request would keep others waiting. */
+const MAX_TEXTS = 10_000;
+
+const list = () => z.array(z.string()).max(MAX_TEXTS, `no more than ${MAX_TEXTS} at once`).default([]);
+export const texts = () => list();
 /** Names of entries, at least one. */
-export const names = () =>
-  z
-    .array(z.string())
-    .default([])
-    .refine((list) => list.length > 0, 'Empty file names');
+export const names = () => list().refine((given) => given.length > 0, 'Empty file names');
 /** The id of a record: a number, or its digits as existing clients send it in queries. */
 export const id = () =>
   z.union([

@@ -157,3 +157,12 @@ describe('an array as the whole body', () => {
     expect(refusal(() => decode(form('key=a')))).toBe('the input is required');
   });
 });
+
+describe('a long list', () => {
+  it('of a form is read once through, and refused when it is too long', () => {
+    const fields = (count: number) => Array.from({ length: count }, () => 'tags=a').join('&');
+    expect(decodeList(form(fields(10_000)))).toMatchObject({ tags: expect.objectContaining({ length: 10_000 }) });
+    expect(refusal(() => decodeList(form(fields(400_000))))).toMatch(/no more than 10000 at once/);
+    expect(refusal(() => decodeList(json({ tags: Array.from({ length: 10_001 }, () => 'a') })))).toMatch(/no more than 10000 at once/);
+  });
+});

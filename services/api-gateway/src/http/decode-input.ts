@@ -73,7 +73,9 @@ function addTexts(found: Record<string, unknown>, pairs: URLSearchParams, plan: 
     if (!field) continue;
     if (field.plan.kind === 'list') {
       const known = found[field.name];
-      found[field.name] = [...(Array.isArray(known) ? known : []), readText(value, field.plan.element)];
+      const element = readText(value, field.plan.element);
+      if (Array.isArray(known)) known.push(element);
+      else found[field.name] = [element];
     } else if (!(field.name in found) || value !== '') {
       found[field.name] = readText(value, field.plan);
     }

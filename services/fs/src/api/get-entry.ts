@@ -19,11 +19,11 @@ export const getEntryHandler =
     const isFile = !entry.isDirectory && located !== undefined;
     const related = isFile ? await relatedEntries(tree, context.reader, actor, path, { entry, located }, signal) : [];
     return {
-      ...toWireEntry(tree, located?.mount, directory, entry),
+      ...toWireEntry(tree, { actor, password: request.password }, located?.mount, directory, entry),
       raw_url: isFile ? (downProxyUrl(tree, located.mount, path) ?? proxyUrl(tree, located.mount, path, request.site_url)) : '',
       readme: tree.rules.readme(path),
       header: tree.rules.header(path),
       provider: located?.mount.definition.name ?? 'unknown',
-      related: related.map((each) => toWireEntry(tree, located?.mount, directory, each)),
+      related: related.map((each) => toWireEntry(tree, { actor, password: request.password }, located?.mount, directory, each)),
     };
   };

@@ -28,7 +28,9 @@ export const listEntriesHandler = (context: FsContext) =>
       provider: located?.mount.definition.name ?? 'unknown',
     };
     for (let start = 0; start === 0 || start < entries.length; start += CHUNK_ENTRIES) {
-      const chunk = entries.slice(start, start + CHUNK_ENTRIES).map((entry) => toWireEntry(tree, located?.mount, path, entry));
+      const chunk = entries
+        .slice(start, start + CHUNK_ENTRIES)
+        .map((entry) => toWireEntry(tree, { actor, password: request.password }, located?.mount, path, entry));
       yield start === 0 ? { listing, entries: chunk } : { entries: chunk };
     }
   };

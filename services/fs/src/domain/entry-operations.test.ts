@@ -370,3 +370,22 @@ it('a cancelled copy ends', async () => {
   expect((await refusalOf(copyEntries(memory.operation(actor(), gone), placement('/a', '/b', ['d']))))[0]).toBe('CANCELLED');
   expect(await memory.everything('/b')).toEqual([]);
 });
+
+describe('a name of several segments', () => {
+  const own = actor({ permission: 0xfffc });
+
+  it('is judged by the folder it leads into', async () => {
+    const memory = await open({
+      rules: [
+        { path: '/a/fixed', write_users: [99] },
+        { path: '/a/guarded', password: 'word' },
+      ],
+    });
+    for (const path of ['/a/fixed/kept', '/a/guarded/secret']) await memory.put(path);
+    const operation = memory.operation(own);
+    expect(await refusalOf(removeEntries(operation, { dir: '/a', names: ['fixed/kept'] }))).toEqual(DENIED);
+    expect(await refusalOf(moveEntries(operation, placement('/a', '/b', ['fixed/kept'])))).toEqual(DENIED);
+    expect((await refusalOf(copyEntries(operation, placement('/a', '/b', ['guarded/secret']))))[0]).toBe('PERMISSION_DENIED');
+    expect(await memory.everything()).toEqual(['/a/fixed/kept', '/a/guarded/secret']);
+  });
+});

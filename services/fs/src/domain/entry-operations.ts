@@ -93,6 +93,7 @@ export async function removeEntries(operation: Operation, request: { dir: string
   const paths = innerPaths(directory, request.names);
   for (const path of paths) {
     requireUnprotected(tree, actor, path, 'delete');
+    requireWrite(tree, actor, parentPath(path));
     tree.rules.requireEntry(actor, path, 'write');
   }
   for (const path of paths) {
@@ -132,6 +133,9 @@ async function planPlacement(operation: Operation, request: Placement, verb: 'mo
   const items = new Map<VirtualPath, Item>();
   for (const source of innerPaths(from, request.names)) {
     if (verb === 'move') requireUnprotected(tree, actor, source, 'move');
+    // A name of several segments leads into another folder, which has a say of its own.
+    tree.rules.requireAccess(actor, parentPath(source), '');
+    if (verb === 'move') requireWrite(tree, actor, parentPath(source));
     tree.rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
     const name = baseName(source);
     if (name === undefined) throw new AppError('INVALID_ARGUMENT', 'invalid file name []');

@@ -71,15 +71,9 @@ describe('opening', () => {
     );
     const slow = at(1).driver();
     await at(3).driver();
-    expect(await refusalOf(at(2).driver())).toEqual(['STORAGE_UNAVAILABLE', 'storage status: bad: storage not init']);
-    expect(await refusalOf(at(4).driver())).toEqual([
-      'STORAGE_UNAVAILABLE',
-      'storage status: the stored settings of the storage cannot be read: storage not init',
-    ]);
-    expect(await refusalOf(at(5).driver())).toEqual([
-      'STORAGE_UNAVAILABLE',
-      'storage status: addition is not a JSON object: storage not init',
-    ]);
+    expect(await refusalOf(at(2).driver())).toEqual(['STORAGE_UNAVAILABLE', 'storage status: failed: storage not init']);
+    expect(await refusalOf(at(4).driver())).toEqual(['STORAGE_UNAVAILABLE', 'storage status: failed: storage not init']);
+    expect(await refusalOf(at(5).driver())).toEqual(['STORAGE_UNAVAILABLE', 'storage status: failed: storage not init']);
     resolve();
     await slow;
   });
@@ -90,10 +84,7 @@ describe('opening', () => {
     driver.onOpen(async () => {
       throw error;
     });
-    expect(await refusalOf(mount(record())(1).driver())).toEqual([
-      'STORAGE_UNAVAILABLE',
-      'storage status: internal error: storage not init',
-    ]);
+    expect(await refusalOf(mount(record())(1).driver())).toEqual(['STORAGE_UNAVAILABLE', 'storage status: failed: storage not init']);
     expect(errors).toEqual([error]);
   });
 
@@ -172,7 +163,7 @@ describe('another configuration', () => {
     mounts.apply(records.map((rest) => record(rest)));
     await Promise.resolve();
     await expect.poll(() => driver.counts().closed).toBe(1);
-    expect(await refusalOf(old.driver())).toEqual(['STORAGE_UNAVAILABLE', 'storage status: closed: storage not init']);
+    expect(await refusalOf(old.driver())).toEqual(['STORAGE_UNAVAILABLE', 'storage status: failed: storage not init']);
     expect(driver.counts().opened).toBe(1);
   });
 

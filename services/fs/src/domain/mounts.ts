@@ -23,7 +23,7 @@ const MAX_RETRY_MS = 60_000;
 export interface Mount {
   readonly storage: StorageRecord;
   readonly definition: DriverDefinition;
-  /** @throws AppError STORAGE_UNAVAILABLE `storage status: <why>: storage not init` */
+  /** @throws AppError STORAGE_UNAVAILABLE `storage status: failed: storage not init` */
   driver(): Promise<StorageDriver>;
 }
 
@@ -245,6 +245,7 @@ function statusOf(error: unknown): string {
   return AppError.is(error) ? error.message : 'internal error';
 }
 
+/** What a caller is told. Why, and where on the disk, is for the admin: it stands in the storage's status. */
 function notStarted(error: unknown): AppError {
-  return new AppError('STORAGE_UNAVAILABLE', `storage status: ${statusOf(error)}: storage not init`, { cause: error });
+  return new AppError('STORAGE_UNAVAILABLE', 'storage status: failed: storage not init', { cause: error });
 }

@@ -225,3 +225,12 @@ describe('an operation on an entry', () => {
     expect(refusal(() => book.requireEntry(plain, vpath('/tree'), 'read'))).toEqual(['PERMISSION_DENIED', 'permission denied']);
   });
 });
+
+describe('an entry with a rule of its own', () => {
+  it('is closed to whom that rule refuses; all others are open', () => {
+    const book = bookOf({ path: '/a/locked', password: 'word' }, { path: '/a/listed', read_users: [99] });
+    const isOpen = (who: Actor, path: string, password = '') => book.isOpen(who, vpath(path), password);
+    expect([isOpen(plain, '/a/locked'), isOpen(plain, '/a/listed'), isOpen(plain, '/a/other')]).toEqual([false, false, true]);
+    expect([isOpen(plain, '/a/locked', 'word'), isOpen(trusted, '/a/locked'), isOpen(admin, '/a/listed')]).toEqual([true, true, true]);
+  });
+});

@@ -30,6 +30,8 @@ export interface RuleBook {
   requireEntry(actor: Actor, path: VirtualPath, change: EntryChange): void;
   /** A filter for the names of a folder's entries; undefined when nothing is left out. */
   listingFilter(actor: Actor, directory: VirtualPath): ((name: string, isDirectory: boolean) => boolean) | undefined;
+  /** Whether a rule that stands at this very path lets him read what is there; true where none stands. */
+  isOpen(actor: Actor, path: VirtualPath, password: string): boolean;
   readme(path: VirtualPath): string;
   header(path: VirtualPath): string;
   /** Whether not everybody may see the path (password, readers, hidden), so that links to it must be signed. */
@@ -118,6 +120,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
         );
       };
     },
+    isOpen: (actor, path, password) => !rules.has(path) || canAccess(actor, path, password),
     readme(path) {
       const rule = nearest(path);
       return rule && covers(rule, path, rule.r_sub) ? rule.readme : '';
