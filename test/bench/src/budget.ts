@@ -33,3 +33,8 @@ export function shareOfPeer(share: number): Budget {
 export function bytesPerCpuSecond(bytes: number): Budget {
   return { text: `>= ${bytes / 1e6} MB/CPU s`, isKept: (own) => own.bytesPerCpuS >= bytes };
 }
+
+/** The slowest of a hundred answers, as a multiple of the peer's. */
+export function p99AtMost(ratio: number): Budget {
+  return { text: `p99 <= ${ratio}x`, isKept: (own, peer) => peer !== undefined && own.p99Ms <= ratio * peer.p99Ms };
+}

@@ -1,4 +1,4 @@
-import type { LoadAmount, LoadGenerator, LoadJob, LoadResult } from './load.ts';
+import { type LoadAmount, type LoadGenerator, type LoadJob, type LoadResult, startLoadGenerator } from './load.ts';
 import { readUsage, resetPeaks } from './process-usage.ts';
 import type { Contender, Work } from './works.ts';
 
@@ -20,10 +20,11 @@ export interface Figures {
 export class WrongAnswer extends Error {}
 
 /** Warms the server up and measures one round. @throws WrongAnswer */
-export async function measure(generator: LoadGenerator, { server, request }: Contender, work: Work, isFirst: boolean): Promise<Figures> {
-  const run = async (amount: LoadAmount): Promise<LoadResult> => {
-    const job: LoadJob = { base: server.base, ...request, ...amount };
-    const result = await generator.run(job);
+export async function measure(generator: LoadGenerator, contender: Contender, work: Work, isFirst: boolean): Promise<Figures> {
+  const { server, request, beside } = contender;
+  const run = async (amount: LoadAmount, asked = request, by = generator): Promise<LoadResult> => {
+    const job: LoadJob = { base: server.base, ...asked, ...amount };
+    const result = await by.run(job);
     if (result.failure !== undefined) throw new WrongAnswer(`${work.title} by ${server.name}: ${result.failure}`);
     return result;
   };
@@ -32,7 +33,9 @@ export async function measure(generator: LoadGenerator, { server, request }: Con
   if (warmUp > 0) await run({ ...work.amount, requests: warmUp });
   resetPeaks(server.pid);
   const before = readUsage(server.pid);
-  const result = await run(work.amount);
+  const others = beside && startLoadGenerator();
+  const otherRun = others && run(beside, beside, others).finally(() => others.stop());
+  const [result] = await Promise.all([run(work.amount), otherRun]);
   const after = readUsage(server.pid);
   const cpuMs = after.cpuMs - before.cpuMs;
   return {

@@ -1,5 +1,5 @@
 import { at, httpRequest } from '@wharf/harness';
-import { atMostRatio, atMostTimes, type Budget, bytesPerCpuSecond, shareOfPeer } from './budget.ts';
+import { atMostRatio, atMostTimes, type Budget, bytesPerCpuSecond, p99AtMost, shareOfPeer } from './budget.ts';
 import type { Fixture } from './fixture.ts';
 import type { LoadAmount, LoadRequest } from './load.ts';
 import type { Server } from './servers.ts';
@@ -9,6 +9,8 @@ import type { WharfServer } from './wharf-server.ts';
 export interface Contender {
   readonly server: Server;
   readonly request: LoadRequest;
+  /** What others ask of it meanwhile. */
+  readonly beside?: LoadRequest & LoadAmount;
 }
 
 /** One line of work that several servers do in turn. */
@@ -26,7 +28,19 @@ export interface Work {
   readonly isTransfer?: true;
 }
 
-export const WORKS = ['me', 'list-30', 'list-1000', 'page', 'list-all', 'get', 'link', 'download', 'upload', 'login'] as const;
+export const WORKS = [
+  'me',
+  'list-30',
+  'list-1000',
+  'page',
+  'list-all',
+  'get',
+  'link',
+  'download',
+  'upload',
+  'login',
+  'list-beside-logins',
+] as const;
 export type WorkName = (typeof WORKS)[number];
 
 /** Everything that runs. */
@@ -167,10 +181,31 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
       title: 'login',
       amount: { ...amount(40), connections: 2 },
       warmUpRequests: 4,
-      contenders: wharfs((wharf) => posting(wharf, '/api/auth/login', { username: 'admin', password: wharf.adminPassword })),
+      contenders: wharfs(loggingIn),
+    },
+    {
+      name: 'list-beside-logins',
+      title: `list of ${entries.small} beside ${PARALLEL_LOGINS} logins at once`,
+      amount: { ...amount(1_000), connections: 1 },
+      warmUpRequests: 100,
+      contenders: field.wharfs.flatMap((server) => {
+        const request = listing('/local/small', everything)(server);
+        const beside = { ...loggingIn(server), connections: PARALLEL_LOGINS, requests: PARALLEL_LOGINS * 2, limitMs: ROUND_LIMIT_MS };
+        return [
+          { server, request, beside },
+          { server: { ...server, name: calm(server.name) }, request },
+        ];
+      }),
+      peer: calm('standalone'),
+      budget: p99AtMost(3),
     },
   ];
 }
+
+const PARALLEL_LOGINS = 50;
+/** The same server with nobody else around. */
+const calm = (name: string) => `${name}, calm`;
+const loggingIn = (wharf: WharfServer) => posting(wharf, '/api/auth/login', { username: 'admin', password: wharf.adminPassword });
 
 function getting(path: string, expect: LoadRequest['expect'], headers: LoadRequest['headers'] = {}): LoadRequest {
   return { method: 'GET', path, headers, expect };

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { AppError } from '@wharf/errors';
 import { createGate } from './gate.ts';
 import { staticHash } from './static-hash.ts';
@@ -25,8 +26,8 @@ export interface Passwords {
 
 /** Longer ones only serve to keep us busy. */
 export const MAX_PASSWORD_BYTES = 1_024;
-/** Hashing shares the four threads of Node's pool with file access; this many leave room, and use 38 MiB at most. */
-const MAX_PARALLEL = 2;
+/** At most two hashes run at once, since they share the threads of file access, and one core is left for everybody else. */
+const MAX_PARALLEL = Math.max(1, Math.min(2, availableParallelism() - 1));
 /** At about 25 ms each this is a wait of 6 s, far under the deadline of a call. */
 const MAX_WAITING = 500;
 
