@@ -89,7 +89,9 @@ function installDependencies(nodeBinary, extent) {
   const stamp = join(TOOLING, 'installed');
   const manifests = fingerprint();
   const [installed, knownExtent] = existsSync(stamp) ? readFileSync(stamp, 'utf8').split(' ') : [];
-  const isEnough = installed === manifests && (knownExtent === 'all' || knownExtent === extent);
+  // A developer's tools stay when he starts Wharf.
+  const wanted = knownExtent === 'all' ? 'all' : extent;
+  const isEnough = installed === manifests && knownExtent === wanted;
   if (isEnough && existsSync(join(ROOT, 'node_modules'))) return;
   note('installing packages');
   const [command, ...args] = findPnpm(nodeBinary);
@@ -98,12 +100,12 @@ function installDependencies(nodeBinary, extent) {
     '--frozen-lockfile',
     '--prefer-offline',
     '--reporter=append-only',
-    ...(extent === 'production' ? ['--prod'] : []),
+    ...(wanted === 'production' ? ['--prod'] : []),
   ];
   const answer = spawnSync(command, [...args, ...options], { cwd: ROOT, stdio: ['ignore', 2, 2], env: environment(nodeBinary) });
   if (answer.status !== 0) fail('pnpm could not install the packages; its messages are above');
   mkdirSync(TOOLING, { recursive: true });
-  writeFileSync(stamp, `${manifests} ${extent}`);
+  writeFileSync(stamp, `${manifests} ${wanted}`);
 }
 
 /** pnpm 12 as a command line: the user's own, else one from npm in .tooling. */
