@@ -24,3 +24,6 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Emb
   if (!token) throw new AppError('INVALID_ARGUMENT', 'a token is needed: set WHARF_EMBEDDED_NATS_TOKEN or give --token-file');
   return { port, token };
 }
+
+/** The configuration of this process, from its arguments and environment. @throws AppError INVALID_ARGUMENT */
+export const readProcessConfig = (): EmbeddedNatsConfig => readConfig(process.argv.slice(2), process.env);

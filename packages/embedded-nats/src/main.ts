@@ -1,7 +1,7 @@
-import { readConfig } from './config.ts';
+import { readProcessConfig } from './config.ts';
 import { startEmbeddedNats } from './embedded-nats.ts';
 
-const bus = await startEmbeddedNats(readConfig(process.argv.slice(2), process.env));
+const bus = await startEmbeddedNats(readProcessConfig());
 const stop = async () => {
   await bus.stop();
   // An open channel to whoever started us would keep us alive.
