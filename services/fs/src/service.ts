@@ -82,6 +82,7 @@ export function createFsService(kit: ServiceKit, drivers: readonly DriverDefinit
       removeEmptyDirectories: forUsers(notImplemented),
       listDrivers: forAdmins(listDriversHandler(registry)),
       reloadStorage: forServices(reloadStorageHandler(context, mounts)),
+      listStorageHealth: forAdmins(notImplemented),
     }),
     http: createDataPlane({ context, tokens: kit.tokens, callers, logger }),
     async start() {

@@ -313,6 +313,39 @@ export interface ReloadStorageResponse {
   addition: string;
 }
 
+export interface ListStorageHealthRequest {
+}
+
+export interface ListStorageHealthResponse {
+  /** By id. */
+  storages: StorageHealth[];
+  /** Of the process that answers: each has its own connections. */
+  replica: string;
+}
+
+/** What one replica saw of a storage since it opened it. */
+export interface StorageHealth {
+  id: number;
+  mount_path: string;
+  /** The driver's name. */
+  driver: string;
+  /** idle (nobody used it yet), opening, working, failed (it could not be opened) or unavailable (its calls fail). */
+  state: string;
+  /** closed: calls pass. open: they are refused at once. half-open: one call is let through to see. */
+  breaker: string;
+  /** The last failure that was the storage's own; empty when there was none. */
+  last_error: string;
+  /** RFC 3339; empty when there was none. */
+  last_error_at: string;
+  /** When a failed storage is tried again at the earliest. RFC 3339; empty when it did not fail. */
+  retry_at: string;
+  /** Milliseconds that a call takes, the recent ones counting most; 0 before the first. */
+  latency_ms: number;
+  calls: number;
+  /** Calls that failed by the storage's own fault. */
+  failures: number;
+}
+
 function createBaseEntry(): Entry {
   return { name: "", size: 0, is_dir: false, modified: "", sign: "", thumb: "", type: 0, created: "", hashinfo: "" };
 }
@@ -3831,6 +3864,303 @@ export const ReloadStorageResponse: MessageFns<ReloadStorageResponse> = {
   },
 };
 
+function createBaseListStorageHealthRequest(): ListStorageHealthRequest {
+  return {};
+}
+
+export const ListStorageHealthRequest: MessageFns<ListStorageHealthRequest> = {
+  encode(_: ListStorageHealthRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListStorageHealthRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListStorageHealthRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListStorageHealthRequest>): ListStorageHealthRequest {
+    return ListStorageHealthRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ListStorageHealthRequest>): ListStorageHealthRequest {
+    const message = createBaseListStorageHealthRequest();
+    return message;
+  },
+};
+
+function createBaseListStorageHealthResponse(): ListStorageHealthResponse {
+  return { storages: [], replica: "" };
+}
+
+export const ListStorageHealthResponse: MessageFns<ListStorageHealthResponse> = {
+  encode(message: ListStorageHealthResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.storages) {
+      StorageHealth.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.replica !== "") {
+      writer.uint32(18).string(message.replica);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListStorageHealthResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListStorageHealthResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.storages.push(StorageHealth.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.replica = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListStorageHealthResponse>): ListStorageHealthResponse {
+    return ListStorageHealthResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListStorageHealthResponse>): ListStorageHealthResponse {
+    const message = createBaseListStorageHealthResponse();
+    message.storages = object.storages?.map((e) => StorageHealth.fromPartial(e)) || [];
+    message.replica = object.replica ?? "";
+    return message;
+  },
+};
+
+function createBaseStorageHealth(): StorageHealth {
+  return {
+    id: 0,
+    mount_path: "",
+    driver: "",
+    state: "",
+    breaker: "",
+    last_error: "",
+    last_error_at: "",
+    retry_at: "",
+    latency_ms: 0,
+    calls: 0,
+    failures: 0,
+  };
+}
+
+export const StorageHealth: MessageFns<StorageHealth> = {
+  encode(message: StorageHealth, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0) {
+      writer.uint32(8).int64(message.id);
+    }
+    if (message.mount_path !== "") {
+      writer.uint32(18).string(message.mount_path);
+    }
+    if (message.driver !== "") {
+      writer.uint32(26).string(message.driver);
+    }
+    if (message.state !== "") {
+      writer.uint32(34).string(message.state);
+    }
+    if (message.breaker !== "") {
+      writer.uint32(42).string(message.breaker);
+    }
+    if (message.last_error !== "") {
+      writer.uint32(50).string(message.last_error);
+    }
+    if (message.last_error_at !== "") {
+      writer.uint32(58).string(message.last_error_at);
+    }
+    if (message.retry_at !== "") {
+      writer.uint32(66).string(message.retry_at);
+    }
+    if (message.latency_ms !== 0) {
+      writer.uint32(73).double(message.latency_ms);
+    }
+    if (message.calls !== 0) {
+      writer.uint32(80).int64(message.calls);
+    }
+    if (message.failures !== 0) {
+      writer.uint32(88).int64(message.failures);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StorageHealth {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStorageHealth();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.mount_path = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.driver = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.state = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.breaker = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.last_error = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.last_error_at = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.retry_at = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 73) {
+              break;
+            }
+
+            message.latency_ms = reader.double();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.calls = longToNumber(reader.int64());
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.failures = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StorageHealth>): StorageHealth {
+    return StorageHealth.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StorageHealth>): StorageHealth {
+    const message = createBaseStorageHealth();
+    message.id = object.id ?? 0;
+    message.mount_path = object.mount_path ?? "";
+    message.driver = object.driver ?? "";
+    message.state = object.state ?? "";
+    message.breaker = object.breaker ?? "";
+    message.last_error = object.last_error ?? "";
+    message.last_error_at = object.last_error_at ?? "";
+    message.retry_at = object.retry_at ?? "";
+    message.latency_ms = object.latency_ms ?? 0;
+    message.calls = object.calls ?? 0;
+    message.failures = object.failures ?? 0;
+    return message;
+  },
+};
+
 /**
  * Paths are relative to the caller's base_path unless said otherwise. Common errors: MOUNT_NOT_FOUND, ENTRY_NOT_FOUND,
  * PERMISSION_DENIED, UNSAFE_PATH, STORAGE_UNAVAILABLE.
@@ -3990,6 +4320,15 @@ export const FsServiceDefinition = {
       responseStream: false,
       options: {},
     },
+    /** How the storages that are mounted get on, as the replica that answers sees it (admin). */
+    listStorageHealth: {
+      name: "ListStorageHealth",
+      requestType: ListStorageHealthRequest as typeof ListStorageHealthRequest,
+      requestStream: false,
+      responseType: ListStorageHealthResponse as typeof ListStorageHealthResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
   },
 } as const;
 
@@ -4070,6 +4409,11 @@ export interface FsServiceImplementation<CallContextExt = {}> {
     request: ReloadStorageRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ReloadStorageResponse>>;
+  /** How the storages that are mounted get on, as the replica that answers sees it (admin). */
+  listStorageHealth(
+    request: ListStorageHealthRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ListStorageHealthResponse>>;
 }
 
 export interface FsServiceClient<CallOptionsExt = {}> {
@@ -4149,6 +4493,11 @@ export interface FsServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ReloadStorageRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ReloadStorageResponse>;
+  /** How the storages that are mounted get on, as the replica that answers sees it (admin). */
+  listStorageHealth(
+    request: DeepPartial<ListStorageHealthRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ListStorageHealthResponse>;
 }
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
