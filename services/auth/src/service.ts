@@ -42,7 +42,7 @@ import { setPermanentToken } from './api/set-permanent-token.ts';
 import { updateCurrentUser } from './api/update-current-user.ts';
 import { updateUser } from './api/update-user.ts';
 import { verifyOtp } from './api/verify-otp.ts';
-import { argon2id } from './clients/argon2.ts';
+import { createArgon2 } from './clients/argon2.ts';
 import { qrImage } from './clients/qr-image.ts';
 import { totp } from './clients/totp.ts';
 import type { AuthConfig } from './config.ts';
@@ -84,6 +84,7 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
     help: 'Passwords that were verified, those of unknown names included.',
     registers: [kit.metrics],
   });
+  const argon2id = createArgon2();
   const passwords = createPasswords({
     hash: argon2id.hash,
     verify: (hash, text) => {
@@ -235,7 +236,7 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
       // A process that ended between a change and its revision is made good for here.
       await changed();
     },
-    async stop() {},
+    stop: () => argon2id.close(),
   };
 }
 

@@ -3,6 +3,7 @@ import { makeTempDir, type TempDir } from '@wharf/harness';
 import { ROLE } from '@wharf/service-kit';
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { staticHash } from '../src/domain/static-hash.ts';
 import { ADMIN, alignToStep, openReplica, type Replica } from './replica.ts';
 
 const STEP_MS = 30_000;
@@ -166,6 +167,16 @@ describe('a code', () => {
     for (const replica of [one, two]) await expect(user.login(next, replica)).rejects.toMatchObject(OTP_REQUIRED);
     // An older one is used up with the newer.
     await expect(user.login(code)).rejects.toMatchObject(OTP_REQUIRED);
+  });
+
+  it('is asked for by a login with the hash, too, and is used up by it', async () => {
+    const { username, secret, login } = await makeVerified();
+    const withHash = (otp_code: string) => one.auth.loginWithHash({ username, password: staticHash('x'), otp_code, address: newAddress() });
+    await expect(withHash('')).rejects.toMatchObject(OTP_REQUIRED);
+    const code = codeOf(secret);
+    expect((await withHash(code)).token).not.toBe('');
+    await expect(withHash(code)).rejects.toMatchObject(OTP_REQUIRED);
+    await expect(login(code)).rejects.toMatchObject(OTP_REQUIRED);
   });
 
   it('sent with fifty logins at once to two replicas lets exactly one in', async () => {

@@ -1,7 +1,10 @@
-import { describe, expect, it } from 'vitest';
-import { argon2id } from '../clients/argon2.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createArgon2 } from '../clients/argon2.ts';
 import { createPasswords, MAX_PASSWORD_BYTES } from './passwords.ts';
 import { staticHash } from './static-hash.ts';
+
+const argon2id = createArgon2();
+afterAll(() => argon2id.close());
 
 /** argon2id that counts what it is asked. */
 function counting() {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { availableParallelism } from 'node:os';
 import { AppError } from '@wharf/errors';
 import { createGate } from './gate.ts';
 import { staticHash } from './static-hash.ts';
@@ -26,14 +25,12 @@ export interface Passwords {
 
 /** Longer ones only serve to keep us busy. */
 export const MAX_PASSWORD_BYTES = 1_024;
-/** At most two hashes run at once, since they share the threads of file access, and one core is left for everybody else. */
-const MAX_PARALLEL = Math.max(1, Math.min(2, availableParallelism() - 1));
-/** At about 25 ms each this is a wait of 6 s, far under the deadline of a call. */
-const MAX_WAITING = 500;
+/** At about 25 ms each, one after the other, this is a wait of 6 s on an idle machine, far under the deadline of a call. */
+const MAX_WAITING = 250;
 
-/** Passwords under a slow hash that runs a bounded number of times at once. */
+/** Passwords under a slow hash, for which a bounded number waits. */
 export function createPasswords(slowHash: SlowHash): Passwords {
-  const gate = createGate({ running: MAX_PARALLEL, waiting: MAX_WAITING });
+  const gate = createGate({ running: 1, waiting: MAX_WAITING });
   let nobodys: Promise<string> | undefined;
   const hashOfNobody = () => {
     nobodys ??= slowHash.hash(randomBytes(32).toString('hex'));
