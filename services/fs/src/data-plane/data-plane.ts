@@ -4,6 +4,7 @@ import { AppError } from '@wharf/errors';
 import { type Call, type Callers, type EnvelopeCodes, type InternalTokens, type Logger, readCallHeaders } from '@wharf/service-kit';
 import type { FsContext } from '../api/fs-context.ts';
 import { serveDownload } from './download.ts';
+import { endWhenIdle } from './end-when-idle.ts';
 import { receiveForm } from './receive-form.ts';
 import { receiveRaw } from './receive-raw.ts';
 import { refuseDownload, refuseUpload } from './refusal.ts';
@@ -39,6 +40,7 @@ async function serve(options: DataPlaneOptions, request: IncomingMessage, respon
   const mark = url.indexOf('?');
   const path = mark === -1 ? url : url.slice(0, mark);
   const isUpload = path === '/api/fs/put' || path === '/api/fs/form';
+  endWhenIdle(request, isUpload);
   try {
     const call = callOf(options, request, signal);
     if (isUpload && request.method === 'PUT') {

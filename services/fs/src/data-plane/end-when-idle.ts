@@ -1,0 +1,15 @@
+import type { IncomingMessage } from 'node:http';
+
+/** Five minutes: far longer than any network that still works is silent. */
+const IDLE_LIMIT_MS = 300_000;
+
+/**
+ * Cuts the connection of a client that neither sends nor takes anything for `limitMs`, so that those who went to sleep do not hold files
+ * and temporary names for ever. An upload is left alone once its last byte is here: what the storage does with it takes its own time.
+ */
+export function endWhenIdle(request: IncomingMessage, isUpload: boolean, limitMs = IDLE_LIMIT_MS): void {
+  const { socket } = request;
+  // Without a listener for it, the server destroys the socket; it sets its own limit again when the answer is out.
+  socket.setTimeout(limitMs);
+  if (isUpload) request.once('end', () => socket.setTimeout(0));
+}

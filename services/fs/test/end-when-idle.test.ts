@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { listenHttp } from '@wharf/service-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { endWhenIdle } from '../src/data-plane/end-when-idle.ts';
+
+const LIMIT_MS = 200;
+const HEAD = 'PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n';
+
+let listener: Awaited<ReturnType<typeof listenHttp>>;
+
+beforeAll(async () => {
+  listener = await listenHttp(
+    async (request, response) => {
+      endWhenIdle(request, request.method === 'PUT', LIMIT_MS);
+      try {
+        for await (const _chunk of request);
+      } catch {
+        return;
+      }
+      // The storage is slower than the limit.
+      if (request.method === 'PUT') setTimeout(() => response.end('stored'), 2 * LIMIT_MS);
+      else response.write('a part');
+    },
+    '127.0.0.1',
+    0,
+  );
+});
+afterAll(() => listener?.stop(0));
+
+async function talk(text: string): Promise<string> {
+  const socket = connect(listener.port, '127.0.0.1', () => socket.write(text));
+  let answer = '';
+  socket.on('data', (chunk) => {
+    answer += chunk;
+    if (answer.includes('stored')) socket.end();
+  });
+  socket.on('error', () => undefined);
+  await once(socket, 'close');
+  return answer;
+}
+
+describe('a transfer', () => {
+  it('whose client sends nothing more is cut', async () => {
+    expect(await talk(`${HEAD}ab`)).toBe('');
+  });
+
+  it('whose client takes nothing more is cut', async () => {
+    expect(await talk('GET / HTTP/1.1\r\nHost: x\r\n\r\n')).toContain('a part');
+  });
+
+  it('that is all here may take the storage longer', async () => {
+    expect(await talk(`${HEAD}abcd`)).toContain('stored');
+  });
+});
