@@ -12,6 +12,7 @@ export {
   readStorages,
   readUser,
   readUserByRole,
+  readUserIds,
 } from './reads.ts';
 export type {
   AppPasswordRecord,
@@ -31,3 +32,5 @@ export type {
 export { SETTING_ALIASES, SETTING_CATALOGUE } from './setting-catalogue.ts';
 export { readSettings, type SettingDefinition, type Settings, settingsFrom } from './settings.ts';
 export { accountsChanged, configurationChanged, entryChanged } from './subjects.ts';
+export { type TaskChunkRecord, type TaskModels, type TaskOwner, type TaskRecord, taskModelsOf } from './task-records.ts';
+export { taskProgressed, taskWake } from './task-subjects.ts';

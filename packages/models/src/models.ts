@@ -218,7 +218,7 @@ export function modelsOf(connection: Connection): Models {
 
 function storedSettingSchema(): Schema<StoredSetting> {
   return new Schema<StoredSetting>(
-    { key: required(String), value: text, help: text, type: text, options: text, group: number, flag: number },
+    { key: required(String), value: text, help: text, type: text, options: text, group: number, flag: number, sealed: Boolean },
     { _id: false },
   );
 }

@@ -37,6 +37,10 @@ export const readUserByRole = async (models: Models, role: number): Promise<User
 export const readUserByName = async (models: Models, username: string): Promise<UserRecord | undefined> =>
   (await models.users.findOne({ username }).lean<UserRecord>()) ?? undefined;
 
+/** Those of the ids that are users. */
+export const readUserIds = async (models: Models, ids: readonly number[]): Promise<Set<number>> =>
+  new Set((await models.users.find({ _id: { $in: ids } }, { _id: 1 }).lean<{ _id: number }[]>()).map(({ _id }) => _id));
+
 /** A session that has not expired, with its user; undefined when there is none. */
 export async function readSession(
   models: Models,

@@ -149,6 +149,8 @@ export interface StoredSetting {
   options: string;
   group: number;
   flag: number;
+  /** The value is a secret, sealed for the store. */
+  sealed?: boolean;
 }
 
 /** Every setting whose value was ever saved, in one document, so that a save is all or nothing. Written by admin. */
@@ -163,6 +165,7 @@ export interface SettingsRecord {
 export interface RuleRecord {
   _id: number;
   path: string;
+  /** Sealed; empty when there is none. */
   password: string;
   p_sub: boolean;
   write: boolean;

@@ -19,8 +19,6 @@ const GROUP = {
   index: 6,
   sso: 7,
   ldap: 8,
-  s3: 9,
-  ftp: 10,
   traffic: 11,
 } as const;
 
@@ -32,6 +30,7 @@ const READ_ONLY = 2;
 type Row = readonly [key: string, value: string, type: SettingDefinition['type'], rest?: Partial<SettingDefinition>];
 
 const shown = { flag: PUBLIC } as const;
+const secret = { isSecret: true } as const;
 const NOT_OFFERED = 'Not part of this version: stays off.';
 
 const site: readonly Row[] = [
@@ -68,7 +67,6 @@ const preview: readonly Row[] = [
   ['video_types', 'mp4,mkv,avi,mov,rmvb,webm,flv,m3u8', 'text'],
   ['image_types', 'jpg,tiff,jpeg,png,gif,bmp,svg,ico,swf,webp,avif', 'text'],
   ['proxy_types', 'm3u8,url', 'text', { help: 'Files of these types always pass through this server.' }],
-  ['proxy_ignore_headers', 'authorization,referer', 'text', { help: 'Headers of a request that a storage never sees.' }],
   ['external_previews', '{}', 'text', shown],
   ['iframe_previews', '{}', 'text', shown],
   ['audio_cover', '/audio-cover.svg', 'string', shown],
@@ -104,8 +102,6 @@ const global: readonly Row[] = [
     { ...shown, help: 'One /pattern/flags a line. Hides in the browser only; rules hide for real.' },
   ],
   ['package_download', 'true', 'bool', shown],
-  ['customize_head', '', 'text'],
-  ['customize_body', '', 'text'],
   ['link_expiration', '0', 'number', { help: 'Hours that a download link holds; 0 is for ever.' }],
   ['sign_all', 'true', 'bool', { help: 'Every download link is signed.' }],
   ['privacy_regs', PRIVACY_PATTERNS.join('\n'), 'text', { help: 'One RE2 pattern a line; what matches is masked in error messages.' }],
@@ -117,10 +113,7 @@ const global: readonly Row[] = [
   ['webauthn_login_enabled', 'false', 'bool', { ...shown, isFixed: true, help: NOT_OFFERED }],
   ['share_preview', 'false', 'bool', shown],
   ['share_archive_preview', 'false', 'bool', shown],
-  ['share_force_proxy', 'true', 'bool'],
   ['share_summary_content', SHARE_SUMMARY, 'text', shown],
-  ['handle_hook_after_writing', 'false', 'bool'],
-  ['handle_hook_rate_limit', '0', 'number', { help: 'Per second; 0 is no limit.' }],
   ['ignore_system_files', 'false', 'bool', { help: 'Uploads of files that desktops leave behind are refused, such as .DS_Store.' }],
 ];
 
@@ -130,11 +123,16 @@ const single: readonly Row[] = [
 ];
 
 const offlineDownload: readonly Row[] = [
-  ['rpcdl_uri', 'http://localhost:6800/jsonrpc', 'string'],
-  ['rpcdl_secret', '', 'string'],
-  ['torrent_url', 'http://localhost:8080/', 'string', { help: 'With user and password: http://user:password@host:port/.' }],
+  ['rpcdl_uri', 'http://localhost:6800/jsonrpc', 'string', secret],
+  ['rpcdl_secret', '', 'string', secret],
+  ['torrent_url', 'http://localhost:8080/', 'string', { ...secret, help: 'With user and password: http://user:password@host:port/.' }],
   ['torrent_seedtime', '0', 'number', { help: 'Minutes; less than 0 never removes.' }],
-  ['transmission_uri', 'http://localhost:9091/transmission/rpc', 'string'],
+  [
+    'transmission_uri',
+    'http://localhost:9091/transmission/rpc',
+    'string',
+    { ...secret, help: 'With user and password where it asks for them: http://user:password@host:port/transmission/rpc.' },
+  ],
   ['transmission_seedtime', '0', 'number', { help: 'Minutes; less than 0 never removes.' }],
 ];
 
@@ -148,63 +146,15 @@ const index: readonly Row[] = [
 const sso: readonly Row[] = [
   ['sso_login_enabled', 'false', 'bool', { ...shown, isFixed: true, help: NOT_OFFERED }],
   ['sso_login_platform', '', 'select', { ...shown, options: 'Casdoor,Github,Microsoft,Google,Dingtalk,OIDC' }],
-  ['sso_client_id', '', 'string'],
-  ['sso_client_secret', '', 'string'],
-  ['sso_oidc_username_key', 'name', 'string'],
-  ['sso_organization_name', '', 'string'],
-  ['sso_application_name', '', 'string'],
-  ['sso_endpoint_name', '', 'string'],
-  ['sso_jwt_public_key', '', 'string'],
-  ['sso_extra_scopes', '', 'string'],
-  ['sso_auto_register', 'false', 'bool'],
-  ['sso_default_dir', '/', 'string'],
-  ['sso_default_permission', '0', 'number'],
   ['sso_compatibility_mode', 'false', 'bool', shown],
 ];
 
 const ldap: readonly Row[] = [
   ['ldap_login_enabled', 'false', 'bool', { ...shown, isFixed: true, help: NOT_OFFERED }],
-  ['ldap_server', '', 'string'],
-  ['ldap_skip_tls_verify', 'false', 'bool'],
-  ['ldap_manager_dn', '', 'string'],
-  ['ldap_manager_password', '', 'string'],
-  ['ldap_user_search_base', '', 'string'],
-  ['ldap_user_search_filter', '(uid=%s)', 'string'],
-  ['ldap_default_permission', '0', 'number'],
-  ['ldap_default_dir', '/', 'string'],
   ['ldap_login_tips', 'login with ldap', 'string', shown],
 ];
 
-const s3: readonly Row[] = [
-  ['s3_buckets', '[]', 'string'],
-  ['s3_access_key_id', '', 'string'],
-  ['s3_secret_access_key', '', 'string'],
-];
-
-const ftp: readonly Row[] = [
-  ['ftp_public_host', '127.0.0.1', 'string'],
-  ['ftp_pasv_port_map', '', 'text'],
-  ['ftp_mandatory_tls', 'false', 'bool'],
-  ['ftp_implicit_tls', 'false', 'bool'],
-  ['ftp_tls_private_key_path', '', 'string'],
-  ['ftp_tls_public_cert_path', '', 'string'],
-  ['sftp_disable_password_login', 'false', 'bool'],
-];
-
-const SPEED_HELP = 'KiB per second; -1 is no limit.';
-
 const traffic: readonly Row[] = [
-  ['offline_download_task_threads_num', '5', 'number'],
-  ['offline_download_transfer_task_threads_num', '5', 'number'],
-  ['upload_task_threads_num', '5', 'number'],
-  ['copy_task_threads_num', '5', 'number'],
-  ['move_task_threads_num', '5', 'number'],
-  ['decompress_download_task_threads_num', '5', 'number'],
-  ['decompress_upload_task_threads_num', '5', 'number'],
-  ['max_client_download_speed', '-1', 'number', { help: SPEED_HELP }],
-  ['max_client_upload_speed', '-1', 'number', { help: SPEED_HELP }],
-  ['max_server_download_speed', '-1', 'number', { help: SPEED_HELP }],
-  ['max_server_upload_speed', '-1', 'number', { help: SPEED_HELP }],
   ['multipart_enabled', 'false', 'bool', { ...shown, isFixed: true, help: NOT_OFFERED }],
   ['multipart_chunk_size', '10', 'number', { ...shown, help: 'MB.' }],
 ];
@@ -212,7 +162,9 @@ const traffic: readonly Row[] = [
 /**
  * Every setting of the factory, in the order of answers; an alias follows the setting that it stands for.
  *
- * Keys, groups, types and flags are those that clients of the family know. `token` is listed with the rest, but auth keeps it.
+ * Keys, groups, types and flags are those that clients of the family know. Public settings are all here, with neutral values where what
+ * they describe is not offered; of the private ones only those that do something, or that pages of clients look for. `token` is listed
+ * with the rest, but auth keeps it.
  */
 export const SETTING_CATALOGUE: readonly SettingDefinition[] = [
   ...definitions(GROUP.site, site),
@@ -224,8 +176,6 @@ export const SETTING_CATALOGUE: readonly SettingDefinition[] = [
   ...definitions(GROUP.index, index),
   ...definitions(GROUP.sso, sso),
   ...definitions(GROUP.ldap, ldap),
-  ...definitions(GROUP.s3, s3),
-  ...definitions(GROUP.ftp, ftp),
   ...definitions(GROUP.traffic, traffic),
 ];
 

@@ -45,6 +45,12 @@ describe('settingsFrom', () => {
       expect(settings.public).not.toHaveProperty(key);
   });
 
+  it('opens secrets for those who have the key, and keeps them from all others', () => {
+    const record = { _id: 'settings' as const, revision: 1, items: [{ ...stored('rpcdl_secret', 'abc'), sealed: true }] };
+    expect(settingsFrom(record, (sealed) => sealed.toUpperCase()).text('aria2_secret')).toBe('ABC');
+    expect(settingsFrom(record).text('aria2_secret')).toBe('');
+  });
+
   it('takes a number that is none for the fallback', () => {
     expect(settingsOf(stored('default_page_size', 'many')).number('default_page_size', 7)).toBe(7);
     expect(settingsOf(stored('default_page_size', ' ')).number('default_page_size', 7)).toBe(7);

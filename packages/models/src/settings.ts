@@ -1,6 +1,6 @@
 import type { Models } from './models.ts';
 import { readSettingsRecord } from './reads.ts';
-import type { SettingsRecord } from './records.ts';
+import type { SettingsRecord, StoredSetting } from './records.ts';
 import { SETTING_ALIASES, SETTING_CATALOGUE } from './setting-catalogue.ts';
 
 /** What a setting may be: its form, its place and its factory value. */
@@ -20,6 +20,8 @@ export interface SettingDefinition {
    * saves is passed over, so that backups of other installations can be restored.
    */
   readonly isFixed?: boolean;
+  /** The value is a secret, or an address that may have a password in it: it is sealed in the store. */
+  readonly isSecret?: boolean;
 }
 
 /** Values of all settings by key: the saved ones over the factory's. */
@@ -35,13 +37,14 @@ export interface Settings {
   readonly public: Readonly<Record<string, string>>;
 }
 
-export async function readSettings(models: Models): Promise<Settings> {
-  return settingsFrom(await readSettingsRecord(models));
+/** @param unseal opens secrets (service-kit's `unseal` with `keys.atRest`); without it they have their factory values. */
+export async function readSettings(models: Models, unseal?: (sealed: string) => string): Promise<Settings> {
+  return settingsFrom(await readSettingsRecord(models), unseal);
 }
 
 /** @param record undefined: nothing was ever saved. */
-export function settingsFrom(record: SettingsRecord | undefined): Settings {
-  const saved = new Map((record?.items ?? []).map((item) => [item.key, item]));
+export function settingsFrom(record: SettingsRecord | undefined, unseal?: (sealed: string) => string): Settings {
+  const saved = new Map(openItems(record?.items ?? [], unseal).map((item) => [item.key, item]));
   const values = new Map<string, string>();
   const shown: Record<string, string> = {};
   for (const { key, value, flag, isFixed } of SETTING_CATALOGUE) {
@@ -75,4 +78,12 @@ export function settingsFrom(record: SettingsRecord | undefined): Settings {
     },
     public: shown,
   };
+}
+
+/** The items in clear; those that are sealed and cannot be opened are left out. */
+function openItems(items: readonly StoredSetting[], unseal: ((sealed: string) => string) | undefined): StoredSetting[] {
+  return items.flatMap((item) => {
+    if (!item.sealed) return [item];
+    return unseal ? [{ ...item, value: unseal(item.value) }] : [];
+  });
 }

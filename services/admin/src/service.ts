@@ -1,4 +1,4 @@
-import { modelsOf } from '@wharf/models';
+import { modelsOf, readUserIds } from '@wharf/models';
 import { AdminServiceDefinition } from '@wharf/proto/admin';
 import { defineRpcService, forAdmins, forServices, notImplemented, type Service, type ServiceKit } from '@wharf/service-kit';
 import { createRule } from './api/create-rule.ts';
@@ -23,7 +23,7 @@ import { updateStorage } from './api/update-storage.ts';
 import { createFsClient } from './clients/fs.ts';
 import { createPermanentToken } from './clients/permanent-token.ts';
 import type { AdminConfig } from './config.ts';
-import { deprecateUnknown } from './domain/setting-items.ts';
+import { deprecateUnknown, isSecret } from './domain/setting-items.ts';
 import { createStorageStarter } from './domain/storage-starter.ts';
 import { createAnnounceChange } from './events/announce-change.ts';
 import { configureFirstStorage } from './store/configure-first-storage.ts';
@@ -36,9 +36,9 @@ import { createStorageStore } from './store/storage-store.ts';
 export function createAdminService(config: AdminConfig, kit: ServiceKit): Service {
   const models = modelsOf(kit.store);
   const counters = createCounters(models);
-  const settings = createSettingStore(models);
+  const settings = createSettingStore(models, kit.keys.atRest, isSecret);
   const storages = createStorageStore(models, kit.keys.atRest);
-  const rules = createRuleStore(models);
+  const rules = createRuleStore(models, kit.keys.atRest);
   const announceChange = createAnnounceChange(counters, kit.bus);
   const token = createPermanentToken(kit);
   const fs = createFsClient(kit);
@@ -48,6 +48,7 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
     onError: (error) => kit.logger.error({ err: error }, 'the outcome of starting a storage was not kept'),
   });
   const { clock } = kit;
+  const findUsers = (ids: readonly number[]) => readUserIds(models, ids);
 
   return {
     rpc: defineRpcService(AdminServiceDefinition, {
@@ -69,13 +70,14 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
       setTorrentTool: forAdmins(notImplemented),
       listRules: forAdmins(listRules(rules)),
       getRule: forAdmins(getRule(rules)),
-      createRule: forAdmins(createRule(rules, counters, announceChange)),
-      updateRule: forAdmins(updateRule(rules, announceChange)),
+      createRule: forAdmins(createRule(rules, counters, announceChange, findUsers)),
+      updateRule: forAdmins(updateRule(rules, announceChange, findUsers)),
       deleteRule: forAdmins(deleteRule(rules, announceChange)),
     }),
     async start() {
       await Promise.all([models.storages.createIndexes(), models.rules.createIndexes()]);
       await settings.change(deprecateUnknown);
+      await rules.sealPasswords();
       if (config.filesDir !== undefined) await configureFirstStorage(storages, counters, config.filesDir, new Date(clock()));
       // Covers a change that was written before a crash and never announced.
       await announceChange();

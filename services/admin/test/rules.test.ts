@@ -11,10 +11,15 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   replica = await installation.open();
+  await addUsers(1, 3, 4, 5);
 });
 afterEach(() => installation.clear());
 afterAll(() => installation?.close());
 
+const addUsers = (...ids: number[]) =>
+  replica.models.users.insertMany(
+    ids.map((id) => ({ _id: id, username: `u${id}`, username_key: `u${id}`, base_path: '/', role: 0, permission: 0 })),
+  );
 const create = (rest: Partial<Rule> = {}) => replica.admin.createRule({ rule: rule(rest) }, replica.as());
 const get = async (id: number): Promise<Rule | null> => (await replica.admin.getRule({ id }, replica.as())).rule;
 const list = (page = 0, per_page = 0) => replica.admin.listRules({ page, per_page }, replica.as());
@@ -68,6 +73,25 @@ describe('path rules', () => {
       message: '*x is illegal: missing argument to repetition operator: `*`',
     });
     expect((await list()).total).toBe(0);
+  });
+
+  it('are refused for users who do not exist, but keep those who are gone', async () => {
+    const stranger = { code: 'INVALID_ARGUMENT', message: 'write_users: there is no user with the id 99' };
+    expect(await errorOf(create({ read_users: [3], write_users: [4, 99] }))).toMatchObject(stranger);
+    const { id } = await create({ read_users: [3, 4] });
+    await replica.models.users.deleteOne({ _id: 4 });
+    await replica.admin.updateRule({ rule: rule({ id, read_users: [3, 4], hide: 'x' }) }, replica.as());
+    expect(await get(id)).toMatchObject({ read_users: [3, 4], hide: 'x' });
+    expect(await errorOf(replica.admin.updateRule({ rule: rule({ id, write_users: [99] }) }, replica.as()))).toMatchObject(stranger);
+  });
+
+  it('have their passwords sealed in the store, also those that lay there in clear', async () => {
+    const { id } = await create({ password: 'canary one' });
+    await replica.models.rules.create({ _id: 90, path: '/plain', password: 'canary two' });
+    replica = await installation.open();
+    expect(await get(id)).toMatchObject({ password: 'canary one' });
+    expect(await get(90)).toMatchObject({ password: 'canary two' });
+    expect(JSON.stringify(await replica.models.rules.find().lean())).not.toContain('canary');
   });
 
   it('are deleted', async () => {

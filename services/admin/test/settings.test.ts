@@ -96,6 +96,25 @@ describe('saving settings', () => {
     expect((await readSettings(replica.models)).public['site_title']).toBe('Quay');
   });
 
+  it('seals secrets in the store, those of other installations too, and opens them for administrators', async () => {
+    await save(setting('rpcdl_secret', 'canary one'), setting('torrent_url', 'http://u:canary-two@host:8080/'));
+    await save(setting('s3_secret_access_key', 'canary three', { flag: 1 }), setting('mine', 'shown', { flag: 0 }));
+    const stored = JSON.stringify(await replica.models.settings.find().lean());
+    expect(stored).not.toContain('canary');
+    expect(stored).toContain('shown');
+    expect(await readValue('aria2_secret')).toBe('canary one');
+    expect(await readValue('s3_secret_access_key')).toBe('canary three');
+    expect(replica.log()).not.toContain('canary');
+  });
+
+  it('seals at its start what lay in the store in clear', async () => {
+    const item = { key: 'rpcdl_secret', value: 'canary', help: '', type: 'string', options: '', group: 5, flag: 1 };
+    await replica.models.settings.create({ _id: 'settings', revision: 1, items: [item] });
+    replica = await installation.open();
+    expect(await readValue('rpcdl_secret')).toBe('canary');
+    expect(JSON.stringify(await replica.models.settings.find().lean())).not.toContain('canary');
+  });
+
   it('stores nothing when one value is refused', async () => {
     const token = installation.auth.token;
     const error = await errorOf(

@@ -1,16 +1,20 @@
 import type { CreateRuleRequest, CreateRuleResponse } from '@wharf/proto/admin';
-import { parseRuleFields } from '../domain/rule.ts';
+import { parseRuleFields, requireKnownUsers } from '../domain/rule.ts';
 import type { AnnounceChange } from '../events/announce-change.ts';
 import type { Counters } from '../store/counters.ts';
 import { insertWithId } from '../store/insert-with-id.ts';
 import type { RuleStore } from '../store/rule-store.ts';
 import { required } from './required.ts';
 
+/** Those of the ids that are users. */
+export type FindUsers = (ids: readonly number[]) => Promise<ReadonlySet<number>>;
+
 export const createRule =
-  (rules: RuleStore, counters: Counters, announceChange: AnnounceChange) =>
+  (rules: RuleStore, counters: Counters, announceChange: AnnounceChange, findUsers: FindUsers) =>
   async (request: CreateRuleRequest): Promise<CreateRuleResponse> => {
     const given = required(request.rule, 'rule');
     const fields = parseRuleFields(given);
+    await requireKnownUsers(fields, new Set(), findUsers);
     const id = await insertWithId(counters, 'rules', given.id, (free) => rules.insert(free, fields));
     return { id, revision: await announceChange() };
   };

@@ -1,13 +1,17 @@
 import type { UpdateRuleRequest, UpdateRuleResponse } from '@wharf/proto/admin';
-import { parseRuleFields } from '../domain/rule.ts';
+import { parseRuleFields, requireKnownUsers } from '../domain/rule.ts';
 import type { AnnounceChange } from '../events/announce-change.ts';
 import type { RuleStore } from '../store/rule-store.ts';
+import type { FindUsers } from './create-rule.ts';
 import { required } from './required.ts';
 
 export const updateRule =
-  (rules: RuleStore, announceChange: AnnounceChange) =>
+  (rules: RuleStore, announceChange: AnnounceChange, findUsers: FindUsers) =>
   async (request: UpdateRuleRequest): Promise<UpdateRuleResponse> => {
     const given = required(request.rule, 'rule');
-    await rules.replace(given.id, parseRuleFields(given));
+    const fields = parseRuleFields(given);
+    const before = (await rules.list()).find(({ id }) => id === given.id);
+    await requireKnownUsers(fields, new Set([...(before?.read_users ?? []), ...(before?.write_users ?? [])]), findUsers);
+    await rules.replace(given.id, fields);
     return { revision: await announceChange() };
   };

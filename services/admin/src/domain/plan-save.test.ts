@@ -65,13 +65,13 @@ describe('planSave', () => {
     const error = errorOf(item('site_title', 'Quay'), item('default_page_size', 'many'));
     expect(error).toMatchObject({
       code: 'FAILED_PRECONDITION',
-      message: 'failed to execute hook on default_page_size: must be a number',
+      message: 'failed to execute hook on default_page_size: must be a positive integer',
       details: { key: 'default_page_size' },
     });
   });
 
   it('names the alias when the alias was given', () => {
-    expect(errorOf(item('qbittorrent_seedtime', 'x')).message).toBe('failed to execute hook on qbittorrent_seedtime: must be a number');
+    expect(errorOf(item('qbittorrent_seedtime', 'x')).message).toBe('failed to execute hook on qbittorrent_seedtime: must be an integer');
   });
 
   it.each([0, 1, 3])('makes an unknown setting with flag %i and all its fields', (flag) => {
@@ -81,6 +81,10 @@ describe('planSave', () => {
 
   it.each([2, 7, -1])('makes an unknown setting of flag %i private', (flag) => {
     expect(planSave([], [item('mine', 'x', { flag })])?.[0]?.flag).toBe(1);
+  });
+
+  it('never shows everybody the key that would switch clients into another dialect', () => {
+    expect(planSave([], [item('backend', 'ts-worker', { flag: 0 })])?.[0]?.flag).toBe(1);
   });
 
   it('takes only the value of a setting that was made by a save', () => {
@@ -108,8 +112,8 @@ describe('planSave', () => {
 
   it('bounds how many settings there are', () => {
     const many = (count: number) => Array.from({ length: count }, (_, place) => item(`mine${place}`, 'x'));
-    expect(planSave([], many(64))).toHaveLength(64);
-    expect(errorOf(...many(65)).code).toBe('INVALID_ARGUMENT');
+    expect(planSave([], many(128))).toHaveLength(128);
+    expect(errorOf(...many(129)).code).toBe('INVALID_ARGUMENT');
     expect(errorOf(...many(1_001)).code).toBe('INVALID_ARGUMENT');
   });
 });

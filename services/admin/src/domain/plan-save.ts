@@ -7,11 +7,14 @@ import { findDefinition, storedKeyOf, TOKEN_KEY, valueInForce, withForm } from '
 const MAX_VALUE_BYTES = 64 * 1024;
 const MAX_NOTE_BYTES = 4 * 1024;
 const MAX_ITEMS = 1_000;
-const MAX_UNKNOWN_KEYS = 64;
+/** Backups of other installations bring some eighty that are nothing here. */
+const MAX_UNKNOWN_KEYS = 128;
 const KEY = /^[\w.-]{1,128}$/;
 /** Public, private and deprecated; nobody makes a read-only setting. */
 const FLAGS_TO_CREATE: readonly number[] = [0, 1, 3];
 const PRIVATE = 1;
+/** A public setting of this name switches the web client into the dialect of another server. */
+const NEVER_PUBLIC = 'backend';
 
 /**
  * What is stored once the given items are saved; undefined when that changes nothing.
@@ -81,7 +84,15 @@ function changedKnown(definition: SettingDefinition, value: string): StoredSetti
 function newUnknown(item: StoredSetting): StoredSetting {
   const { key, help, type, options, group } = item;
   for (const note of [help, type, options]) if (Buffer.byteLength(note) > MAX_NOTE_BYTES) throw tooLong(key, MAX_NOTE_BYTES);
-  return { key, value: checkedValue(item), help, type, options, group, flag: FLAGS_TO_CREATE.includes(item.flag) ? item.flag : PRIVATE };
+  return {
+    key,
+    value: checkedValue(item),
+    help,
+    type,
+    options,
+    group,
+    flag: key !== NEVER_PUBLIC && FLAGS_TO_CREATE.includes(item.flag) ? item.flag : PRIVATE,
+  };
 }
 
 function checkedValue({ key, value }: Pick<StoredSetting, 'key' | 'value'>): string {

@@ -29,6 +29,26 @@ export function parseRuleFields(given: RuleFields): RuleFields {
   };
 }
 
+/**
+ * Refuses a rule for people who do not exist: it would let nobody in, or somebody who comes later.
+ *
+ * @param kept ids that the rule had before; they may be of users who are gone.
+ * @throws AppError INVALID_ARGUMENT
+ */
+export async function requireKnownUsers(
+  { read_users, write_users }: Pick<RuleFields, 'read_users' | 'write_users'>,
+  kept: ReadonlySet<number>,
+  findUsers: (ids: readonly number[]) => Promise<ReadonlySet<number>>,
+): Promise<void> {
+  const asked = [...new Set([...read_users, ...write_users])].filter((id) => !kept.has(id));
+  if (asked.length === 0) return;
+  const known = await findUsers(asked);
+  const stranger = asked.find((id) => !known.has(id));
+  if (stranger === undefined) return;
+  const field = read_users.includes(stranger) ? 'read_users' : 'write_users';
+  throw new AppError('INVALID_ARGUMENT', `${field}: there is no user with the id ${stranger}`, { details: { field } });
+}
+
 /** The paths of the rules above a path, from the top down: a nearer rule replaces them, it does not add to them. */
 export function shadowedBy(path: string, rulePaths: ReadonlySet<string>): string[] {
   const shadowed: string[] = [];

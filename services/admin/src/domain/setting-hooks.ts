@@ -1,9 +1,12 @@
 import type { SettingDefinition } from '@wharf/models';
 import { findBadPattern } from './pattern-lines.ts';
+import { storedKeyOf } from './setting-items.ts';
 
 /** More patterns than this are not used for masking (service-kit). */
 const MAX_PRIVACY_PATTERNS = 50;
-const INTEGER_KEYS = /_threads_num$|^max_(?:client|server)_(?:down|up)load_speed$/;
+const INTEGER_KEYS = /_threads_num$|_depth$|_seedtime$|^max_(?:client|server)_(?:down|up)load_speed$/;
+/** Stands for ourselves when an address is looked at. */
+const OURSELVES = 'http://ourselves.invalid/';
 
 type Hook = (value: string) => string | undefined;
 
@@ -18,7 +21,12 @@ const HOOKS: Readonly<Record<string, Hook>> = {
     /^\+?0*[1-9]\d{0,8}$/.test(value) ? undefined : `multipart chunk size must be a positive integer (MB), got "${value}"`,
   external_previews: requireJson,
   iframe_previews: requireJson,
-  s3_buckets: requireJson,
+  default_page_size: (value) => (/^\d{1,9}$/.test(value) && Number(value) > 0 ? undefined : 'must be a positive integer'),
+  link_expiration: (value) => (isNumber(value) && Number(value) >= 0 ? undefined : 'must be a number of hours, 0 or more'),
+  favicon: (value) => (isWebAddress(value, OURSELVES) ? undefined : 'must be an http or https address, or a path'),
+  rpcdl_uri: requireWebAddress,
+  torrent_url: requireWebAddress,
+  transmission_uri: requireWebAddress,
   search_index: (value) => (value === 'none' ? undefined : 'this version has no search index; only none can be chosen'),
 };
 
@@ -26,11 +34,26 @@ const HOOKS: Readonly<Record<string, Hook>> = {
 export function findProblem(definition: SettingDefinition, value: string): string | undefined {
   if (definition.type === 'select' && value !== definition.value && !(definition.options ?? '').split(',').includes(value))
     return `must be one of ${definition.options}`;
-  const hook = HOOKS[definition.key];
+  const hook = HOOKS[storedKeyOf(definition.key)];
   if (hook) return hook(value);
+  if (definition.type === 'bool') return value === 'true' || value === 'false' ? undefined : 'must be true or false';
   if (definition.type !== 'number') return undefined;
   if (INTEGER_KEYS.test(definition.key)) return /^[+-]?\d{1,15}$/.test(value.trim()) ? undefined : 'must be an integer';
-  return value.trim() !== '' && Number.isFinite(Number(value)) ? undefined : 'must be a number';
+  return isNumber(value) ? undefined : 'must be a number';
+}
+
+function isNumber(value: string): boolean {
+  return value.trim() !== '' && Number.isFinite(Number(value));
+}
+
+/** Empty: the tool is not used. */
+function requireWebAddress(value: string): string | undefined {
+  return value.trim() === '' || isWebAddress(value) ? undefined : 'must be an http or https address';
+}
+
+function isWebAddress(value: string, base?: string): boolean {
+  const url = URL.parse(value, base);
+  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
 }
 
 function requireJson(value: string): string | undefined {

@@ -18,6 +18,12 @@ export const findDefinition = (key: string): SettingDefinition | undefined => DE
 /** The key under which a setting is stored: its own, or the one that it is an alias of. */
 export const storedKeyOf = (key: string): string => SETTING_ALIASES[key] ?? key;
 
+/** A secret of the factory; and what only was saved, unless everybody may see it: nobody knows what it is. */
+export function isSecret({ key, flag }: Pick<StoredSetting, 'key' | 'flag'>): boolean {
+  const definition = DEFINITIONS.get(key);
+  return definition ? definition.isSecret === true : flag !== 0;
+}
+
 /** The value in force of a setting of the factory. */
 export function valueInForce(definition: SettingDefinition, saved: ReadonlyMap<string, StoredSetting>): string {
   if (definition.flag === 2 || definition.isFixed) return definition.value;

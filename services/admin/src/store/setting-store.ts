@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { isDuplicateKey, type Models, readSettingsRecord, type StoredSetting } from '@wharf/models';
+import { seal, unseal } from '@wharf/service-kit';
 
-/** The saved settings: one document, changed by compare-and-set. */
+/** The saved settings: one document, changed by compare-and-set. Secrets are sealed in it and in clear here. */
 export interface SettingStore {
   read(): Promise<readonly StoredSetting[]>;
   /**
    * Stores what `edit` makes of the saved settings, all or nothing; again from the start when somebody else saved in between.
+   * Secrets that lie in the document in clear are sealed on the way.
    *
    * @param edit has no effects; undefined changes nothing.
    * @returns whether anything was stored. @throws AppError STALE_VERSION: others never stopped saving; and whatever `edit` throws
@@ -19,19 +21,26 @@ const ID = 'settings';
 const MAX_TRIES = 100;
 const MAX_PAUSE_MS = 20;
 
-export function createSettingStore(models: Models): SettingStore {
+/** @param isSecret whether the value of a setting is sealed in the store. */
+export function createSettingStore(models: Models, key: Buffer, isSecret: (item: StoredSetting) => boolean): SettingStore {
   const { settings } = models;
+  const open = ({ sealed, ...item }: StoredSetting): StoredSetting => (sealed ? { ...item, value: unseal(key, item.value) } : item);
+  const close = (item: StoredSetting): StoredSetting =>
+    isSecret(item) && item.value !== '' ? { ...item, value: seal(key, item.value), sealed: true } : item;
   return {
-    read: async () => (await readSettingsRecord(models))?.items ?? [],
+    read: async () => ((await readSettingsRecord(models))?.items ?? []).map(open),
     async change(edit) {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         const record = await readSettingsRecord(models);
-        const items = edit(record?.items ?? []);
-        if (!items) return false;
+        const saved = (record?.items ?? []).map(open);
+        const isInClear = record?.items.some((item) => !item.sealed && close(item).sealed);
+        const edited = edit(saved) ?? (isInClear ? saved : undefined);
+        if (!edited) return false;
+        const items = edited.map(close);
         if (record === undefined) {
           if (await insertFirst(items)) return true;
         } else {
-          const next = { items: [...items], revision: record.revision + 1 };
+          const next = { items, revision: record.revision + 1 };
           const { matchedCount } = await settings.updateOne({ _id: ID, revision: record.revision }, { $set: next });
           if (matchedCount === 1) return true;
         }

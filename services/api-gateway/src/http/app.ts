@@ -5,7 +5,7 @@ import { createApiHandler } from './api-handler.ts';
 import type { ByteHandler } from './byte-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { beforeRefusal, sendJson, sendText } from './send-answer.ts';
-import { homePage, ICON, ICON_PATH, manifestOf, missingPage, sendPage } from './site-pages.ts';
+import { homePage, ICON, ICON_PATH, iconOf, manifestOf, missingPage, sendPage } from './site-pages.ts';
 
 const HOUR_S = 3_600;
 
@@ -49,7 +49,7 @@ function addSitePages(app: Express, parts: GatewayParts): void {
   });
   app.get('/favicon.ico', async (request, response) => {
     parts.scopes.of(request).route = '/favicon.ico';
-    response.redirect(302, (await parts.settings()).text('favicon') || ICON_PATH);
+    response.redirect(302, iconOf(await parts.settings()));
   });
   app.get(ICON_PATH, (request, response) => {
     parts.scopes.of(request).route = ICON_PATH;

@@ -75,6 +75,13 @@ export function sendPage(response: ServerResponse, status: number, html: string)
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escapeHtml = (text: string) => text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 
+/** Where the site's icon is: the setting, when a browser can be sent there, else our own. */
+export function iconOf(settings: Settings): string {
+  const icon = settings.text('favicon');
+  const url = URL.parse(icon, 'http://ourselves.invalid/');
+  return icon !== '' && url !== null && /^https?:$/.test(url.protocol) ? icon : ICON_PATH;
+}
+
 /** The web app manifest. */
 export function manifestOf(settings: Settings): Record<string, unknown> {
   const icon = firstLine(settings.text('logo')) || settings.text('favicon') || ICON_PATH;

@@ -1,4 +1,13 @@
-import { type Models, readAdminRevision, readAuthRevision, readPermanentToken, readRules, readSettings, readStorages } from '@wharf/models';
+import {
+  type Models,
+  type RuleRecord,
+  readAdminRevision,
+  readAuthRevision,
+  readPermanentToken,
+  readRules,
+  readSettings,
+  readStorages,
+} from '@wharf/models';
 import { createRevisionedCache, type Revisions, type ServiceKit, unseal } from '@wharf/service-kit';
 import { createLinkSigner } from '../domain/link-signer.ts';
 import { createMountTable, type MountTable } from '../domain/mount-table.ts';
@@ -17,6 +26,7 @@ export interface Configuration {
 
 /** @param mounts is given every new list of storages before a tree with it is answered. */
 export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mounts): Configuration {
+  const openRule = (rule: RuleRecord) => ({ ...rule, password: rule.password && unseal(kit.keys.atRest, rule.password) });
   const parts = createRevisionedCache({
     clock: kit.clock,
     readRevision: () => readAdminRevision(models),
@@ -25,7 +35,7 @@ export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mou
       const byId = mounts.apply(storages);
       const mountable = storages.filter((storage) => byId.has(storage._id));
       const table: MountTable<Mount> = createMountTable(mountable, (storage) => known(byId, storage._id));
-      return { table, rules: createRuleBook(rules), settings };
+      return { table, rules: createRuleBook(rules.map(openRule)), settings };
     },
   });
   const signer = createRevisionedCache({

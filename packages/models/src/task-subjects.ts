@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import type { TaskOwner } from './task-records.ts';
+
+/** A task changed. Published by its owner; what it is now is in the store. */
+export const taskProgressed = (owner: TaskOwner) => ({
+  name: `wharf.${owner}.task-progressed.v1`,
+  schema: z.object({ id: z.string(), list: z.string(), creatorId: z.number(), state: z.number(), progress: z.number() }),
+});
+
+/** Tasks wait for a worker, or one that has them must look: whoever holds one of `ids` reads it at once. Published by their owner. */
+export const taskWake = (owner: TaskOwner) => ({
+  name: `wharf.${owner}.task-wake.v1`,
+  schema: z.object({ ids: z.array(z.string()) }),
+});
