@@ -11,7 +11,10 @@ import type {
   RenameEntryResponse,
 } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
-import { copyEntries, makeDirectory, moveEntries, removeEntries, renameEntry } from '../domain/entry-operations.ts';
+import { makeDirectory } from '../domain/operations/make-directory.ts';
+import { copyEntries, moveEntries } from '../domain/operations/place-entries.ts';
+import { removeEntries } from '../domain/operations/remove-entries.ts';
+import { renameEntry } from '../domain/operations/rename-entry.ts';
 import { beginOperation, type FsContext } from './fs-context.ts';
 
 /** fs/mkdir. */

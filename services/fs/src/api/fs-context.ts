@@ -3,8 +3,8 @@ import type { Call, UserIdentity } from '@wharf/service-kit';
 import { userOf } from '@wharf/service-kit';
 import type { Configuration } from '../clients/configuration.ts';
 import type { Changes } from '../domain/changes.ts';
-import type { Operation } from '../domain/entry-operations.ts';
 import type { FolderReader } from '../domain/folder-reader.ts';
+import type { Operation } from '../domain/operations/operation.ts';
 import type { Actor } from '../domain/permissions.ts';
 
 /** What the handlers of this service work with. */

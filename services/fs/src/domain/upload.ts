@@ -1,10 +1,10 @@
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath, type VirtualPath } from '@wharf/paths';
 import { type Entry, type Hashes, supports } from '../driver-contract/storage-driver.ts';
-import { type Operation, requireCreation } from './entry-operations.ts';
 import { findEntry } from './get-entry.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
+import { type Operation, requireCreation } from './operations/operation.ts';
 import { locate, resolvePath } from './tree.ts';
 
 /** What a client says of the file it sends. */

@@ -1,22 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { copyEntries, makeDirectory, moveEntries, removeEntries, renameEntry } from './entry-operations.ts';
-import { PERMISSION } from './permissions.ts';
-import { actor, type MemoryTree, openTree, vpath } from './testing/memory-tree.ts';
-import { refusalOf } from './testing/refusal.ts';
-import { createTestDriver } from './testing/test-drivers.ts';
-
-const DENIED = ['PERMISSION_DENIED', 'permission denied'];
-const without = (bit: number) => actor({ permission: 0xffff & ~(1 << bit) });
-
-/** One storage in steps, one by reading and writing only, and one that is another. */
-async function open(options: Parameters<typeof openTree>[0] = {}): Promise<MemoryTree> {
-  const plain = createTestDriver('Plain', ['rename', 'copy']);
-  return openTree({
-    storages: [{ mount_path: '/a' }, { mount_path: '/b' }, { mount_path: '/p', driver: 'Plain' }],
-    ...options,
-    drivers: [plain.definition, ...(options.drivers ?? [])],
-  });
-}
+import { PERMISSION } from '../permissions.ts';
+import { actor, type MemoryTree, vpath } from '../testing/memory-tree.ts';
+import { refusalOf } from '../testing/refusal.ts';
+import { createTestDriver } from '../testing/test-drivers.ts';
+import { DENIED, openStorages, without } from '../testing/three-storages.ts';
+import { copyEntries, moveEntries } from './place-entries.ts';
+import { removeEntries } from './remove-entries.ts';
 
 const placement = (
   src_dir: string,
@@ -32,143 +21,6 @@ const placement = (
   ...rest,
 });
 
-describe('making a folder', () => {
-  it('makes those above it too, is content with one that is there, and tells', async () => {
-    const memory = await open();
-    await makeDirectory(memory.operation(), '/a/x/y');
-    await makeDirectory(memory.operation(), 'a//x/y/');
-    expect(await memory.everything('/a')).toEqual(['/a/x/y/']);
-    expect(memory.published).toEqual(['/a/x/y', '/a/x/y']);
-  });
-
-  it('where a file is fails with the family’s code and text', async () => {
-    const memory = await open();
-    await memory.put('/a/f');
-    expect(await refusalOf(makeDirectory(memory.operation(), '/a/f'))).toEqual(['FAILED_PRECONDITION', 'file exists']);
-  });
-
-  it('of a mount point, of a folder above one and of the root does nothing', async () => {
-    const memory = await open({ storages: [{ mount_path: '/m/n' }] });
-    for (const path of ['/', '/m', '/m/n']) await makeDirectory(memory.operation(), path);
-    expect(memory.published).toEqual([]);
-    expect((await refusalOf(makeDirectory(memory.operation(), '/m/other')))[0]).toBe('MOUNT_NOT_FOUND');
-  });
-
-  it('needs the permission to write, or a rule that lets everybody', async () => {
-    const memory = await open({ rules: [{ path: '/a/drop', write: true }] });
-    expect(await refusalOf(makeDirectory(memory.operation(without(PERMISSION.write)), '/a/x'))).toEqual(DENIED);
-    await makeDirectory(memory.operation(without(PERMISSION.write)), '/a/drop/x');
-  });
-});
-
-describe('renaming', () => {
-  const rename = (memory: MemoryTree, path: string, name: string, overwrite = false, who = actor()) =>
-    renameEntry(memory.operation(who), { path, name, overwrite });
-
-  it.each(['/a', '/p'])('gives an entry in %s another name, and tells of both', async (root) => {
-    const memory = await open();
-    await memory.put(`${root}/d/f`, 'text');
-    await rename(memory, `${root}/d`, 'e');
-    expect(await memory.everything(root)).toEqual([`${root}/e/f`]);
-    expect(memory.published).toEqual([`${root}/d`, `${root}/e`]);
-  });
-
-  it('to the name it has changes nothing', async () => {
-    const memory = await open();
-    await memory.put('/a/f');
-    await rename(memory, '/a/f', 'f');
-    expect(memory.published).toEqual([]);
-    expect((await refusalOf(rename(memory, '/a/none', 'none')))[0]).toBe('ENTRY_NOT_FOUND');
-  });
-
-  it('to a taken name is refused, unless it may replace', async () => {
-    const memory = await open();
-    await memory.put('/a/f', 'new');
-    await memory.put('/a/g', 'old');
-    expect(await refusalOf(rename(memory, '/a/f', 'g'))).toEqual(['ENTRY_EXISTS', 'file [g] exists']);
-    await rename(memory, '/a/f', 'g', true);
-    expect(await memory.textOf('/a/g')).toBe('new');
-    expect(await memory.everything('/a')).toEqual(['/a/g']);
-  });
-
-  it('never takes the name of a mount point', async () => {
-    const memory = await open({ storages: [{}, { mount_path: '/m' }] });
-    await memory.put('/f');
-    expect(await refusalOf(rename(memory, '/f', 'm', true))).toEqual(['ENTRY_EXISTS', 'file [m] exists']);
-  });
-
-  it.each(['', '.', '..', 'x/y', 'x\\y', '../x', 'a\0b', 'a\nb', 'x'.repeat(256)])('to %j is refused', async (name) => {
-    const memory = await open();
-    await memory.put('/a/f');
-    expect(await refusalOf(rename(memory, '/a/f', name))).toEqual(['UNSAFE_PATH', 'using relative path is not allowed']);
-    expect(await memory.everything('/a')).toEqual(['/a/f']);
-  });
-
-  it.each(['/a', '/', '/home'])('of %s, a root, is refused', async (path) => {
-    const memory = await open({ storages: [{ mount_path: '/a' }, { mount_path: '/home' }] });
-    const who = path === '/home' ? actor({ basePath: vpath('/home') }) : actor();
-    expect(
-      await refusalOf(renameEntry(memory.operation(who), { path: path === '/home' ? '/' : path, name: 'x', overwrite: false })),
-    ).toEqual(['FAILED_PRECONDITION', 'rename root folder is not allowed']);
-  });
-
-  it('needs its permission, and that of the rules at both names', async () => {
-    const memory = await open({
-      rules: [
-        { path: '/a', hide: '^secret' },
-        { path: '/a/fixed', write_users: [99] },
-      ],
-    });
-    await memory.put('/a/f');
-    await memory.put('/a/fixed');
-    expect(await refusalOf(rename(memory, '/a/f', 'g', false, without(PERMISSION.rename)))).toEqual(DENIED);
-    expect(await refusalOf(rename(memory, '/a/fixed', 'g'))).toEqual(DENIED);
-    expect(await refusalOf(rename(memory, '/a/f', 'secret', false, without(PERMISSION.seeHidden)))).toEqual(DENIED);
-    expect(await memory.everything('/a')).toEqual(['/a/f', '/a/fixed']);
-  });
-});
-
-describe('removing', () => {
-  it('takes away files and folders, is content when nothing is there, and tells', async () => {
-    const memory = await open();
-    for (const path of ['/a/d/e/f', '/a/g', '/a/keep']) await memory.put(path);
-    await removeEntries(memory.operation(), { dir: '/a', names: ['d', 'g', 'none', 'g', 'keep/below'] });
-    expect(await memory.everything('/a')).toEqual(['/a/keep']);
-    expect(memory.published).toContain('/a/d');
-  });
-
-  it('checks every name before the first goes', async () => {
-    const memory = await open({ rules: [{ path: '/a/fixed/deep', write_users: [99] }] });
-    for (const path of ['/a/f', '/a/fixed/deep/x']) await memory.put(path);
-    const names = (...given: string[]) => removeEntries(memory.operation(), { dir: '/a', names: given });
-    expect(await refusalOf(names('f', 'fixed'))).toEqual(DENIED);
-    expect(await refusalOf(names('f', '../b'))).toEqual(['UNSAFE_PATH', 'using relative path is not allowed']);
-    expect(await refusalOf(names('f', '.'))).toEqual(['INVALID_ARGUMENT', 'invalid file name [.]']);
-    expect(await refusalOf(names())).toEqual(['INVALID_ARGUMENT', 'Empty file names']);
-    expect(await memory.everything('/a')).toEqual(['/a/f', '/a/fixed/deep/x']);
-    expect(memory.published).toEqual([]);
-  });
-
-  it('never takes a mount point, nor a folder above one', async () => {
-    const memory = await open({ storages: [{}, { mount_path: '/m/n' }] });
-    await memory.put('/m/x');
-    for (const [dir, name] of [
-      ['/', 'm'],
-      ['/m', 'n'],
-      ['/', 'm/n'],
-    ])
-      expect(await refusalOf(removeEntries(memory.operation(), { dir: dir ?? '', names: [name ?? ''] }))).toEqual([
-        'FAILED_PRECONDITION',
-        'delete root folder is not allowed',
-      ]);
-  });
-
-  it('needs its permission', async () => {
-    const memory = await open();
-    expect(await refusalOf(removeEntries(memory.operation(without(PERMISSION.remove)), { dir: '/a', names: ['x'] }))).toEqual(DENIED);
-  });
-});
-
 const WAYS = [
   ['within a storage', '/a/from', '/a/to'],
   ['within a storage that only reads and writes', '/p/from', '/p/to'],
@@ -178,7 +30,7 @@ const WAYS = [
 
 describe.each(WAYS)('%s', (_how, from, to) => {
   it('moving takes files and folders along, with empty folders and times, into a folder that need not be there', async () => {
-    const memory = await open();
+    const memory = await openStorages();
     await memory.put(`${from}/f`, 'text');
     await memory.put(`${from}/d/e/g`, 'deep');
     await memory.makeFolder(`${from}/d/empty`);
@@ -189,7 +41,7 @@ describe.each(WAYS)('%s', (_how, from, to) => {
   });
 
   it('copying leaves the source, and keeps empty folders', async () => {
-    const memory = await open();
+    const memory = await openStorages();
     await memory.put(`${from}/d/g`, 'deep');
     await memory.makeFolder(`${from}/d/empty`);
     await copyEntries(memory.operation(), placement(from, to, ['d']));
@@ -203,7 +55,7 @@ describe.each(WAYS)('%s', (_how, from, to) => {
   ] as const)('%s over something', (verb, act) => {
     const left = (path: string) => (verb === 'copy' ? [path] : []);
     const setUp = async () => {
-      const memory = await open();
+      const memory = await openStorages();
       await memory.put(`${from}/f`, 'new');
       await memory.put(`${from}/d/both`, 'new');
       await memory.put(`${from}/d/mine`, 'new');
@@ -243,7 +95,7 @@ describe.each(WAYS)('%s', (_how, from, to) => {
   });
 
   it('copying merges folders and leaves the files that are there with merge', async () => {
-    const memory = await open();
+    const memory = await openStorages();
     for (const path of [`${from}/f`, `${from}/d/both`, `${from}/d/mine`]) await memory.put(path, 'new');
     for (const path of [`${to}/f`, `${to}/d/both`]) await memory.put(path, 'old');
     await copyEntries(memory.operation(), placement(from, to, ['f', 'd'], { merge: true }));
@@ -263,7 +115,7 @@ describe.each([
     refusalOf(act(memory.operation(who), request));
 
   it('into the same folder, onto itself or into itself is refused', async () => {
-    const memory = await open();
+    const memory = await openStorages();
     await memory.put('/a/d/x');
     expect(await refused(memory, placement('/a', 'a/', ['d']))).toEqual(['FAILED_PRECONDITION', `${verb} in place`]);
     expect(await refused(memory, placement('/', '/a', ['a/d']))).toEqual(['FAILED_PRECONDITION', `${verb} in place`]);
@@ -276,7 +128,7 @@ describe.each([
   });
 
   it('takes a name that is given twice once', async () => {
-    const memory = await open();
+    const memory = await openStorages();
     await memory.put('/a/f');
     const request = placement('/a', '/b', ['f', './f'], { skip_existing: true });
     await act(memory.operation(), request);
@@ -284,7 +136,7 @@ describe.each([
   });
 
   it('of two entries of one name is refused, also where it may replace, for one would be lost', async () => {
-    const memory = await open();
+    const memory = await openStorages();
     await memory.put('/a/x/f', 'x');
     await memory.put('/a/y/f', 'y');
     for (const overwrite of [false, true])
@@ -293,7 +145,7 @@ describe.each([
   });
 
   it('checks names first', async () => {
-    const memory = await open();
+    const memory = await openStorages();
     await memory.put('/a/f');
     expect(await refused(memory, placement('/a', '/b', []))).toEqual(['INVALID_ARGUMENT', 'Empty file names']);
     expect(await refused(memory, placement('/a', '/b', ['f', '/']))).toEqual(['INVALID_ARGUMENT', 'invalid file name [/]']);
@@ -303,7 +155,7 @@ describe.each([
   });
 
   it('needs its permission and what the rules of both places say', async () => {
-    const memory = await open({
+    const memory = await openStorages({
       rules: [
         { path: '/a/locked', password: 'pw', p_sub: true },
         { path: '/a/d/inner', read_users: [99], read_users_sub: true },
@@ -326,7 +178,7 @@ describe.each([
   });
 
   it('stays with one of several storages at one place from the look to the deed', async () => {
-    const memory = await open({
+    const memory = await openStorages({
       storages: [
         { mount_path: '/g.balance1', driver: 'Plain', addition: '{"store":"1"}' },
         { mount_path: '/g.balance2', driver: 'Plain', addition: '{"store":"2"}' },
@@ -343,7 +195,7 @@ describe.each([
 });
 
 it('a mount point is not moved, but what it holds can be copied', async () => {
-  const memory = await open();
+  const memory = await openStorages();
   await memory.put('/a/f', 'text');
   expect(await refusalOf(moveEntries(memory.operation(), placement('/', '/b', ['a'])))).toEqual([
     'FAILED_PRECONDITION',
@@ -355,7 +207,10 @@ it('a mount point is not moved, but what it holds can be copied', async () => {
 
 it('what was done before a failure stays, is told, and nothing is lost', async () => {
   const full = createTestDriver('Full');
-  const memory = await open({ drivers: [full.definition], storages: [{ mount_path: '/a' }, { mount_path: '/full', driver: 'Full' }] });
+  const memory = await openStorages({
+    drivers: [full.definition],
+    storages: [{ mount_path: '/a' }, { mount_path: '/full', driver: 'Full' }],
+  });
   for (const path of ['/a/d/1', '/a/d/2', '/a/d/3']) await memory.put(path);
   full.failWrites((path) => path === '/d/2');
   expect((await refusalOf(moveEntries(memory.operation(), placement('/a', '/full', ['d']))))[0]).toBe('QUOTA_EXCEEDED');
@@ -364,7 +219,7 @@ it('what was done before a failure stays, is told, and nothing is lost', async (
 });
 
 it('a cancelled copy ends', async () => {
-  const memory = await open();
+  const memory = await openStorages();
   for (const path of ['/a/d/1', '/a/d/2']) await memory.put(path);
   const gone = AbortSignal.abort();
   expect((await refusalOf(copyEntries(memory.operation(actor(), gone), placement('/a', '/b', ['d']))))[0]).toBe('CANCELLED');
@@ -375,7 +230,7 @@ describe('a name of several segments', () => {
   const own = actor({ permission: 0xfffc });
 
   it('is judged by the folder it leads into', async () => {
-    const memory = await open({
+    const memory = await openStorages({
       rules: [
         { path: '/a/fixed', write_users: [99] },
         { path: '/a/guarded', password: 'word' },

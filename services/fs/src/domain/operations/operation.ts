@@ -1,0 +1,53 @@
+import { AppError } from '@wharf/errors';
+import { type EntryName, parseVirtualPath, type VirtualPath } from '@wharf/paths';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import type { Changes } from '../changes.ts';
+import type { Located } from '../mount-table.ts';
+import type { Mount } from '../mounts.ts';
+import { type Actor, denied } from '../permissions.ts';
+import type { Place } from '../transfer.ts';
+import type { Tree } from '../tree.ts';
+
+/** Whoever changes something, and under which configuration. */
+export interface Operation {
+  readonly tree: Tree;
+  readonly actor: Actor;
+  readonly changes: Changes;
+  readonly signal: AbortSignal;
+}
+
+/** Paths that names mean below a folder; a name may be a relative path of several segments. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
+export function innerPaths(directory: VirtualPath, names: readonly string[]): VirtualPath[] {
+  if (names.length === 0) throw new AppError('INVALID_ARGUMENT', 'Empty file names');
+  return names.map((name) => {
+    const inner = parseVirtualPath(name);
+    if (inner === '/') throw new AppError('INVALID_ARGUMENT', `invalid file name [${name}]`);
+    return directory === '/' ? inner : parseVirtualPath(directory + inner);
+  });
+}
+
+export async function open(located: Located<Mount>): Promise<Place & { driver: StorageDriver }> {
+  return { driver: await located.mount.driver(), path: located.path };
+}
+
+/** Whether the caller may make entries in a folder: by his permission or the folder's rule. @throws AppError PERMISSION_DENIED */
+export function requireCreation(tree: Tree, actor: Actor, directory: VirtualPath): void {
+  if (!tree.rules.canCreateIn(actor, directory)) throw denied();
+}
+
+export function requireWrite(tree: Tree, actor: Actor, directory: VirtualPath): void {
+  if (!tree.rules.canWrite(actor, directory)) throw denied();
+}
+
+export function requireUnprotected(tree: Tree, actor: Actor, path: VirtualPath, verb: 'rename' | 'move' | 'delete'): void {
+  if (path === actor.basePath || tree.table.isProtected(path))
+    throw new AppError('FAILED_PRECONDITION', `${verb} root folder is not allowed`);
+}
+
+export function nameTaken(name: EntryName | undefined): AppError {
+  return new AppError('ENTRY_EXISTS', `file [${name ?? ''}] exists`);
+}
+
+export function unsupported(): AppError {
+  return new AppError('UNSUPPORTED_OPERATION', 'not implement');
+}

@@ -1,0 +1,85 @@
+import { AppError } from '@wharf/errors';
+import { baseName, childPath, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
+import type { Entry } from '../../driver-contract/storage-driver.ts';
+import { findEntry, getEntry } from '../get-entry.ts';
+import type { Located } from '../mount-table.ts';
+import type { Mount } from '../mounts.ts';
+import type { Conflict } from '../transfer.ts';
+import { locate, resolvePath } from '../tree.ts';
+import { innerPaths, nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
+
+export interface Placement {
+  readonly src_dir: string;
+  readonly dst_dir: string;
+  readonly names: readonly string[];
+  readonly overwrite: boolean;
+  readonly skip_existing: boolean;
+  /** Copy only: merge into folders that are there, and leave files that are there. */
+  readonly merge?: boolean;
+}
+
+/** One entry with its way from here to there. The storages are chosen once, for the look and for the deed. */
+export interface Item {
+  readonly source: VirtualPath;
+  readonly target: VirtualPath;
+  readonly entry: Entry;
+  readonly from: Located<Mount>;
+  readonly to: Located<Mount>;
+  readonly conflict: Conflict;
+}
+
+/** Checks a whole move or copy, and says what is to be done for each entry. Changes nothing. */
+export async function planPlacement(operation: Operation, request: Placement, verb: 'move' | 'copy'): Promise<Item[]> {
+  const { tree, actor } = operation;
+  if (request.names.length === 0) throw new AppError('INVALID_ARGUMENT', 'Empty file names');
+  const from = resolvePath(actor, request.src_dir);
+  const to = resolvePath(actor, request.dst_dir);
+  tree.rules.requireAccess(actor, from, '');
+  if (verb === 'move') requireWrite(tree, actor, from);
+  requireWrite(tree, actor, to);
+  if (from === to) throw new AppError('FAILED_PRECONDITION', `${verb} in place`);
+
+  const items = new Map<VirtualPath, Item>();
+  for (const source of innerPaths(from, request.names)) {
+    if (verb === 'move') requireUnprotected(tree, actor, source, 'move');
+    // A name of several segments leads into another folder, which has a say of its own.
+    tree.rules.requireAccess(actor, parentPath(source), '');
+    if (verb === 'move') requireWrite(tree, actor, parentPath(source));
+    tree.rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
+    const name = baseName(source);
+    if (name === undefined) throw new AppError('INVALID_ARGUMENT', 'invalid file name []');
+    const target = childPath(to, name);
+    tree.rules.requireEntry(actor, target, 'create');
+    if (source === target) throw new AppError('FAILED_PRECONDITION', `${verb} in place`);
+    if (isWithin(source, target)) throw new AppError('FAILED_PRECONDITION', `${verb} of a folder into itself`);
+    const item = await planItem(operation, request, source, target);
+    if (item === undefined) continue;
+    // Two of one name would end in one place: the later one would replace the earlier.
+    if (items.has(target)) {
+      if (request.skip_existing) continue;
+      throw nameTaken(name);
+    }
+    items.set(target, item);
+  }
+  return [...items.values()];
+}
+
+/** @returns undefined for an entry that is left where it is, because its name is taken. @throws AppError ENTRY_NOT_FOUND | ENTRY_EXISTS */
+async function planItem(
+  { tree, signal }: Operation,
+  request: Placement,
+  source: VirtualPath,
+  target: VirtualPath,
+): Promise<Item | undefined> {
+  const found = await getEntry(tree, source, signal);
+  const from = found.located ?? locate(tree, source);
+  const to = locate(tree, target, from);
+  const item = { source, target, entry: found.entry, from, to };
+  if (request.overwrite) return { ...item, conflict: 'replace' };
+  const conflict = request.merge ? 'keep' : 'refuse';
+  const taken = await findEntry(tree, target, to, signal);
+  if (!taken) return { ...item, conflict };
+  if (request.skip_existing || (request.merge && !taken.isDirectory)) return undefined;
+  if (request.merge && found.entry.isDirectory) return { ...item, conflict };
+  throw nameTaken(baseName(target));
+}

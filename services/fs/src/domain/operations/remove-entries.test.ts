@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { PERMISSION } from '../permissions.ts';
+import { refusalOf } from '../testing/refusal.ts';
+import { DENIED, openStorages, without } from '../testing/three-storages.ts';
+import { removeEntries } from './remove-entries.ts';
+
+describe('removing', () => {
+  it('takes away files and folders, is content when nothing is there, and tells', async () => {
+    const memory = await openStorages();
+    for (const path of ['/a/d/e/f', '/a/g', '/a/keep']) await memory.put(path);
+    await removeEntries(memory.operation(), { dir: '/a', names: ['d', 'g', 'none', 'g', 'keep/below'] });
+    expect(await memory.everything('/a')).toEqual(['/a/keep']);
+    expect(memory.published).toContain('/a/d');
+  });
+
+  it('checks every name before the first goes', async () => {
+    const memory = await openStorages({ rules: [{ path: '/a/fixed/deep', write_users: [99] }] });
+    for (const path of ['/a/f', '/a/fixed/deep/x']) await memory.put(path);
+    const names = (...given: string[]) => removeEntries(memory.operation(), { dir: '/a', names: given });
+    expect(await refusalOf(names('f', 'fixed'))).toEqual(DENIED);
+    expect(await refusalOf(names('f', '../b'))).toEqual(['UNSAFE_PATH', 'using relative path is not allowed']);
+    expect(await refusalOf(names('f', '.'))).toEqual(['INVALID_ARGUMENT', 'invalid file name [.]']);
+    expect(await refusalOf(names())).toEqual(['INVALID_ARGUMENT', 'Empty file names']);
+    expect(await memory.everything('/a')).toEqual(['/a/f', '/a/fixed/deep/x']);
+    expect(memory.published).toEqual([]);
+  });
+
+  it('never takes a mount point, nor a folder above one', async () => {
+    const memory = await openStorages({ storages: [{}, { mount_path: '/m/n' }] });
+    await memory.put('/m/x');
+    for (const [dir, name] of [
+      ['/', 'm'],
+      ['/m', 'n'],
+      ['/', 'm/n'],
+    ])
+      expect(await refusalOf(removeEntries(memory.operation(), { dir: dir ?? '', names: [name ?? ''] }))).toEqual([
+        'FAILED_PRECONDITION',
+        'delete root folder is not allowed',
+      ]);
+  });
+
+  it('needs its permission', async () => {
+    const memory = await openStorages();
+    expect(await refusalOf(removeEntries(memory.operation(without(PERMISSION.remove)), { dir: '/a', names: ['x'] }))).toEqual(DENIED);
+  });
+});

@@ -1,0 +1,32 @@
+import { AppError } from '@wharf/errors';
+import { parentPath } from '@wharf/paths';
+import { supports } from '../../driver-contract/storage-driver.ts';
+import { PERMISSION, requirePermission } from '../permissions.ts';
+import { locate, resolvePath } from '../tree.ts';
+import { innerPaths, type Operation, open, requireUnprotected, requireWrite, unsupported } from './operation.ts';
+
+/** Removes entries of a folder, with all they hold. One that is not there is success. */
+export async function removeEntries(operation: Operation, request: { dir: string; names: readonly string[] }): Promise<void> {
+  const { tree, actor, changes, signal } = operation;
+  requirePermission(actor, PERMISSION.remove);
+  const directory = resolvePath(actor, request.dir);
+  requireWrite(tree, actor, directory);
+  const paths = innerPaths(directory, request.names);
+  for (const path of paths) {
+    requireUnprotected(tree, actor, path, 'delete');
+    requireWrite(tree, actor, parentPath(path));
+    tree.rules.requireEntry(actor, path, 'write');
+  }
+  for (const path of paths) {
+    const { driver, path: place } = await open(locate(tree, path));
+    if (!supports(driver, 'remove')) throw unsupported();
+    try {
+      await driver.remove(place, { recursive: true, signal });
+    } catch (error) {
+      if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+    } finally {
+      // Of a folder that failed something may be gone.
+      changes.entryChanged(path);
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import { baseName, childPath, parentPath, parseEntryName } from '@wharf/paths';
+import { findEntry, getEntry } from '../get-entry.ts';
+import { PERMISSION, requirePermission } from '../permissions.ts';
+import { locate, resolvePath } from '../tree.ts';
+import { nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
+import { moveItem } from './place-item.ts';
+
+/** Gives an entry another name in its folder. With `overwrite` a file of that name is replaced. */
+export async function renameEntry(operation: Operation, request: { path: string; name: string; overwrite: boolean }): Promise<void> {
+  const { tree, actor, signal } = operation;
+  requirePermission(actor, PERMISSION.rename);
+  const path = resolvePath(actor, request.path);
+  const name = parseEntryName(request.name);
+  requireUnprotected(tree, actor, path, 'rename');
+  requireWrite(tree, actor, parentPath(path));
+  tree.rules.requireEntry(actor, path, 'write');
+  const found = await getEntry(tree, path, signal);
+  if (baseName(path) === name) return;
+  const target = childPath(parentPath(path), name);
+  tree.rules.requireEntry(actor, target, 'create');
+  const from = found.located ?? locate(tree, path);
+  const to = locate(tree, target, from);
+  if ((!request.overwrite || tree.table.isProtected(target)) && (await findEntry(tree, target, to, signal))) throw nameTaken(name);
+  await moveItem(operation, { source: path, target, entry: found.entry, from, to, conflict: request.overwrite ? 'replace' : 'refuse' });
+}
