@@ -11,13 +11,19 @@ export interface ImportRule {
 }
 
 const TESTS_MAY = ['@wharf/harness', '@wharf/embedded-mongo', '@wharf/embedded-nats'];
-const KITS = ['@wharf/errors', '@wharf/paths', '@wharf/models', '@wharf/proto', '@wharf/service-kit'];
+const KITS = ['@wharf/egress', '@wharf/errors', '@wharf/paths', '@wharf/models', '@wharf/proto', '@wharf/service-kit'];
 
 export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'packages/errors/', may: ['packages/errors/'], npm: [] },
   { files: 'packages/paths/', may: ['packages/paths/', '@wharf/errors'], npm: [] },
+  { files: 'packages/egress/', may: ['packages/egress/', '@wharf/errors'], npm: [] },
   { files: 'packages/models/', may: ['packages/models/', '@wharf/errors'], npm: true },
   { files: 'packages/service-kit/', may: ['packages/service-kit/', '@wharf/errors', '@wharf/proto'], npm: true },
+  {
+    files: 'packages/task-engine/',
+    may: ['packages/task-engine/', '@wharf/errors', '@wharf/models', '@wharf/proto', '@wharf/service-kit'],
+    npm: true,
+  },
   { files: 'packages/embedded-mongo/', may: ['packages/embedded-mongo/', '@wharf/errors'], npm: ['bson'] },
   { files: 'packages/embedded-nats/', may: ['packages/embedded-nats/', '@wharf/errors'], npm: [] },
 

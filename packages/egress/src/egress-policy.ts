@@ -1,0 +1,166 @@
+import dns from 'node:dns/promises';
+import type { LookupFunction } from 'node:net';
+import { AppError } from '@wharf/errors';
+import { type AddressKind, carriedIpv4, contains, kindOfAddress, parseAddress, parseBlock } from './ip-address.ts';
+
+/** Whose word an address is. What an admin enters (a storage, a tool) may be private; what a user enters may not. */
+export type Audience = 'user' | 'admin';
+
+/** A place that nobody may be sent to: the store, the bus, our own ports. */
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface EgressOptions {
+  /** Hosts, addresses and CIDRs that may be reached although they are private (`WHARF_EGRESS_ALLOW`). */
+  readonly allow: readonly string[];
+  /** Never reached, whatever `allow` says. */
+  readonly forbidden: readonly Endpoint[];
+  readonly audience: Audience;
+  /** Every address of a name; the system's resolver by default. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>;
+}
+
+/** Decides where outgoing connections may go. The decision is about the address that is connected to, at the moment it is connected to. */
+export interface EgressPolicy {
+  /**
+   * Reads an address that is about to be fetched.
+   * @throws AppError UNSUPPORTED_OPERATION (not http or https) | INVALID_ARGUMENT (no URL) | PERMISSION_DENIED (refused as it stands; a name may
+   * still be refused by {@link resolve})
+   */
+  parseUrl(text: string, base?: URL): URL;
+  /**
+   * The addresses of a host that may be connected to on this port, at least one.
+   * @throws AppError PERMISSION_DENIED | STORAGE_UNAVAILABLE (the name does not resolve)
+   */
+  resolve(host: string, port: number): Promise<string[]>;
+  /** For `net.connect` and everything built on it: what it answers is what is connected to, so a second answer of the name server is never asked for. */
+  lookupFor(port: number): LookupFunction;
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
+
+/** Addresses by which clouds hand out credentials; 169.254.169.254 is link-local anyway. */
+const METADATA = ['100.100.100.200', 'fd00:ec2::254', '192.0.0.192'].flatMap((text) => parseBlock(text) ?? []);
+
+/** What an admin may name: servers beside us, never the machine's own configuration services. */
+const ADMIN_KINDS: ReadonlySet<AddressKind> = new Set(['public', 'private', 'loopback']);
+
+export function createEgressPolicy(options: EgressOptions): EgressPolicy {
+  const blocks = options.allow.flatMap((text) => parseBlock(text) ?? []);
+  const hosts = new Set(options.allow.filter((text) => !parseBlock(text)).map(normalHost));
+  const resolveName = options.resolve ?? systemAddresses;
+
+  const isAllowedBlock = (address: readonly number[]): boolean => {
+    const carried = carriedIpv4(address);
+    return blocks.some((block) => contains(block, address) || (carried !== undefined && contains(block, carried)));
+  };
+  const isReachable = (host: string, address: readonly number[]): boolean => {
+    const kind = kindOfAddress(address);
+    if (kind === 'unspecified') return false;
+    if (hosts.has(host) || isAllowedBlock(address)) return true;
+    if (METADATA.some((block) => contains(block, address))) return false;
+    return options.audience === 'admin' ? ADMIN_KINDS.has(kind) : kind === 'public';
+  };
+  /** Asked again each time: the store may have moved. */
+  const isForbidden = async (address: string, port: number): Promise<boolean> => {
+    for (const endpoint of options.forbidden) {
+      if (endpoint.port !== port) continue;
+      const own = await addressesOf(normalHost(endpoint.host), resolveName).catch(() => []);
+      if (own.some((text) => isSamePlace(text, address))) return true;
+    }
+    return false;
+  };
+  const refuse = (host: string) =>
+    new AppError('PERMISSION_DENIED', `the address of ${host} is not allowed: it is not on the public Internet (an admin can allow it)`);
+
+  const resolve = async (rawHost: string, port: number): Promise<string[]> => {
+    const host = normalHost(rawHost);
+    const reachable: string[] = [];
+    for (const text of await addressesOf(host, resolveName)) {
+      const bytes = parseAddress(text);
+      if (bytes && isReachable(host, bytes) && !(await isForbidden(text, port))) reachable.push(text);
+    }
+    if (reachable.length === 0) throw refuse(host);
+    return reachable;
+  };
+
+  return {
+    parseUrl(text, base) {
+      const url = URL.parse(text.trim(), base?.href);
+      if (!url) throw new AppError('INVALID_ARGUMENT', 'this is not an address that can be fetched');
+      if (!(url.protocol in DEFAULT_PORTS))
+        throw new AppError('UNSUPPORTED_OPERATION', `only http and https addresses can be fetched, not ${url.protocol.slice(0, -1)}`);
+      const host = normalHost(url.hostname);
+      const bytes = parseAddress(host);
+      if (host === '' || (bytes && !isReachable(host, bytes)) || (!bytes && isLoopbackName(host) && !hosts.has(host) && !blocks.length))
+        throw refuse(host);
+      return url;
+    },
+    resolve,
+    lookupFor: (port) => (hostname, lookup, callback) => {
+      resolve(hostname, port).then(
+        (addresses) => {
+          const wanted =
+            lookup.family === 4 || lookup.family === 6 ? addresses.filter((text) => familyOf(text) === lookup.family) : addresses;
+          const found = (wanted.length > 0 ? wanted : addresses).map((address) => ({ address, family: familyOf(address) }));
+          const [first] = found;
+          if (lookup.all) callback(null, found);
+          else if (first) callback(null, first.address, first.family);
+        },
+        (error: Error) => callback(error, ''),
+      );
+    },
+  };
+}
+
+/** The port that a URL means. */
+export function portOf(url: URL): number {
+  return url.port === '' ? (DEFAULT_PORTS[url.protocol] ?? 0) : Number(url.port);
+}
+
+function normalHost(text: string): string {
+  return text
+    .trim()
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '');
+}
+
+function isLoopbackName(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost');
+}
+
+function familyOf(address: string): 4 | 6 {
+  return address.includes(':') ? 6 : 4;
+}
+
+function isSamePlace(left: string, right: string): boolean {
+  const a = parseAddress(left);
+  const b = parseAddress(right);
+  if (!a || !b) return false;
+  const plainA = carriedIpv4(a) ?? a;
+  const plainB = carriedIpv4(b) ?? b;
+  // Every address of this machine leads to a port that is bound to all of them.
+  if (isLocal(plainA) && isLocal(plainB)) return true;
+  return plainA.length === plainB.length && plainA.every((byte, index) => byte === plainB[index]);
+}
+
+function isLocal(bytes: readonly number[]): boolean {
+  const kind = kindOfAddress(bytes);
+  return kind === 'loopback' || kind === 'unspecified';
+}
+
+async function addressesOf(host: string, resolveName: (host: string) => Promise<readonly string[]>): Promise<readonly string[]> {
+  if (parseAddress(host)) return [host];
+  try {
+    return await resolveName(host);
+  } catch (cause) {
+    throw new AppError('STORAGE_UNAVAILABLE', `the name ${host} cannot be resolved`, { cause });
+  }
+}
+
+async function systemAddresses(host: string): Promise<string[]> {
+  return (await dns.lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
+}

@@ -1,0 +1,3 @@
+export { type Audience, createEgressPolicy, type EgressOptions, type EgressPolicy, type Endpoint, portOf } from './egress-policy.ts';
+export { endpointsOf } from './endpoints.ts';
+export { createGuardedClient, type GuardedClient, type GuardedRequest } from './guarded-client.ts';

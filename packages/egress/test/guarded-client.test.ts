@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createEgressPolicy, createGuardedClient, type GuardedClient } from '../src/index.ts';
+
+const closing: Array<() => void> = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+async function serve(handler: http.RequestListener): Promise<number> {
+  const server = http.createServer(handler).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+function clientOf(options: Partial<Parameters<typeof createEgressPolicy>[0]> = {}) {
+  const policy = createEgressPolicy({ allow: [], forbidden: [], audience: 'user', ...options });
+  const client: GuardedClient = createGuardedClient(policy, 4);
+  closing.push(() => client.close());
+  return { policy, client };
+}
+
+describe('the guarded client', () => {
+  it('reaches what is allowed and nothing else', async () => {
+    const port = await serve((_request, response) => response.end('hello'));
+    const { client } = clientOf({ allow: ['127.0.0.1'] });
+    expect(await text(await client.request({ url: new URL(`http://127.0.0.1:${port}/`) }))).toBe('hello');
+    const { client: strict } = clientOf();
+    // The URL parser was passed by: the connection itself is refused.
+    for (const host of ['127.0.0.1', '[::ffff:127.0.0.1]', 'localhost'])
+      await expect(strict.request({ url: new URL(`http://${host}:${port}/`) })).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+  });
+
+  it('a name that answers a public address first and a private one then never leads inside', async () => {
+    let requests = 0;
+    const port = await serve((_request, response) => {
+      requests += 1;
+      response.end();
+    });
+    const answers = [['198.41.0.4'], ['127.0.0.1']];
+    let asked = 0;
+    const { policy, client } = clientOf({ resolve: async () => answers[Math.min(asked++, 1)] ?? [] });
+    expect(await policy.resolve('rebind.example', port)).toEqual(['198.41.0.4']);
+    const url = policy.parseUrl(`http://rebind.example:${port}/`);
+    await expect(client.request({ url })).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    expect(requests).toBe(0);
+  });
+
+  it('what connects is the address that was checked: the name is asked once for a connection', async () => {
+    const port = await serve((_request, response) => response.end('pinned'));
+    let asked = 0;
+    const resolve = async () => {
+      asked += 1;
+      return ['127.0.0.1'];
+    };
+    const { client } = clientOf({ allow: ['pinned.example'], resolve });
+    expect(await text(await client.request({ url: new URL(`http://pinned.example:${port}/`) }))).toBe('pinned');
+    expect(asked).toBe(1);
+  });
+
+  it('a server that takes the connection and says nothing is left', async () => {
+    const sockets: net.Socket[] = [];
+    const silent = net.createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    closing.push(() => {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+    });
+    const { client } = clientOf({ allow: ['127.0.0.1'] });
+    const url = new URL(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/`);
+    await expect(client.request({ url, headersTimeoutMs: 50 })).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    const gone = new AbortController();
+    const waiting = client.request({ url, signal: gone.signal });
+    gone.abort();
+    await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' });
+  });
+
+  it('a refused connection is said in words', async () => {
+    const port = await serve(() => {});
+    for (const close of closing.splice(0)) close();
+    const { client } = clientOf({ allow: ['127.0.0.1'] });
+    await expect(client.request({ url: new URL(`http://127.0.0.1:${port}/`) })).rejects.toThrowError(/refuses connections/);
+  });
+});
