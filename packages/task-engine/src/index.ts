@@ -1,0 +1,13 @@
+export type { TaskAction, TaskScope } from './task-control.ts';
+export { createTaskEngine, type NewTask, type TaskEngine, type TaskEngineOptions } from './task-engine.ts';
+export {
+  defineTaskKind,
+  type TaskChunks,
+  type TaskCreator,
+  type TaskKind,
+  type TaskOutcome,
+  type TaskProgress,
+  type TaskRun,
+} from './task-kind.ts';
+export { TASK_STATE } from './task-state.ts';
+export { finishedTask, type WireTask, wireTask } from './wire-task.ts';

@@ -1,0 +1,169 @@
+import { AppError } from '@wharf/errors';
+import type { TaskModels, TaskRecord } from '@wharf/models';
+import type { StoreClock } from './store-clock.ts';
+import { stamp } from './task-queue.ts';
+import { CLEANUP_STATES, DONE_STATES, QUEUED_STATES, TASK_STATE } from './task-state.ts';
+
+export type TaskAction = 'cancel' | 'delete' | 'retry' | 'pause' | 'resume';
+
+/** Whose tasks: a user's own, or everybody's. */
+export interface TaskScope {
+  /** Undefined: everybody's. */
+  readonly creatorId: number | undefined;
+}
+
+/** What people do with tasks. Each change is one compare-and-set, whoever works on the task meanwhile. */
+export interface TaskControl {
+  /** @throws AppError TASK_NOT_FOUND: none of this id, somebody else's, or of another list */
+  get(id: string, list: string, scope: TaskScope): Promise<TaskRecord>;
+  /** The newest first; `limit` 0 is all. */
+  list(query: { list: string; done: boolean; skip: number; limit: number }, scope: TaskScope): AsyncIterable<TaskRecord>;
+  /**
+   * Does it where the task's state has a meaning for it and else nothing: a task that has ended is not cancelled.
+   * @returns the task after the change; undefined when nothing changed. @throws AppError TASK_NOT_FOUND
+   */
+  apply(action: TaskAction, id: string, list: string, scope: TaskScope): Promise<TaskRecord | undefined>;
+  /** Forgets all that ended in one of these states. */
+  clear(list: string, states: readonly number[], scope: TaskScope): Promise<void>;
+  /** Retries all that failed. */
+  retryFailed(list: string, scope: TaskScope): Promise<void>;
+  /** True while one of these is being cancelled. */
+  anyCanceling(ids: readonly string[]): Promise<boolean>;
+}
+
+type Change = Partial<Omit<TaskRecord, '_id' | 'updated_at' | 'revision' | 'fence'>>;
+/** From a state described by a filter to another one. */
+type Step = readonly [filter: Readonly<Record<string, unknown>>, change: Change];
+
+/** A task may change its state between two looks at it; it does not do so for ever. */
+const MAX_ROUNDS = 5;
+const BATCH = 500;
+
+export function createTaskControl({ tasks }: TaskModels, clock: StoreClock): TaskControl {
+  const visible = (list: string, { creatorId }: TaskScope) => ({
+    list,
+    forget: false,
+    ...(creatorId === undefined ? {} : { creator_id: creatorId }),
+  });
+
+  const get = async (id: string, list: string, scope: TaskScope): Promise<TaskRecord> => {
+    const record = await tasks.findOne({ _id: id, ...visible(list, scope) }).lean<TaskRecord>();
+    if (!record) throw new AppError('TASK_NOT_FOUND', 'task not found');
+    return record;
+  };
+
+  return {
+    get,
+
+    async *list({ list, done, skip, limit }, scope) {
+      const query = tasks
+        .find({ ...visible(list, scope), done })
+        .sort({ created_at: -1 })
+        .skip(skip)
+        .limit(limit)
+        .batchSize(BATCH);
+      yield* query.lean<TaskRecord[]>().cursor() as AsyncIterable<TaskRecord>;
+    },
+
+    async apply(action, id, list, scope) {
+      for (let round = 0; round < MAX_ROUNDS; round += 1) {
+        const before = await get(id, list, scope);
+        const steps = STEPS[action](clock.now());
+        if (!steps.some(([filter]) => meets(before, filter))) return undefined;
+        for (const [filter, change] of steps) {
+          const after = await tasks
+            .findOneAndUpdate({ _id: id, ...visible(list, scope), ...filter }, { $set: change, ...stamp }, { returnDocument: 'after' })
+            .lean<TaskRecord>();
+          if (after) return after;
+        }
+      }
+      return undefined;
+    },
+
+    async clear(list, states, scope) {
+      await tasks.updateMany({ ...visible(list, scope), done: true, state: { $in: [...states] } }, { $set: { forget: true }, ...stamp });
+    },
+
+    async retryFailed(list, scope) {
+      const filter = { ...visible(list, scope), done: true, state: TASK_STATE.failed };
+      await tasks.updateMany(filter, { $set: queuedAgain(clock.now()), ...stamp });
+    },
+
+    async anyCanceling(ids) {
+      return (await tasks.findOne({ _id: { $in: [...ids] }, state: TASK_STATE.canceling }, { _id: 1 }).lean()) !== null;
+    },
+  };
+}
+
+const inStates = (states: readonly number[]) => ({ state: { $in: states } });
+
+const queuedAgain = (now: Date): Change => ({
+  state: TASK_STATE.waitingRetry,
+  waiting: true,
+  done: false,
+  paused: false,
+  run_at: now,
+  start_time: null,
+  end_time: null,
+  progress: 0,
+  done_bytes: 0,
+  status: '',
+  error: '',
+  failures: 0,
+  losses: 0,
+});
+
+/** Ended before anybody worked on it. */
+const endedAtOnce = (now: Date): Change => ({ state: TASK_STATE.canceled, waiting: false, done: true, paused: false, end_time: now });
+/** Left to a worker that puts away what is there. */
+const leftForCleanup = { state: TASK_STATE.canceling, waiting: false, paused: false, losses: 0, lease_until: new Date(0) } as const;
+
+/** What an action does to a task, by the state that it is in. At most one filter is met at a time. */
+const STEPS: Readonly<Record<TaskAction, (now: Date) => readonly Step[]>> = {
+  cancel: (now) => [
+    [{ ...inStates(QUEUED_STATES), has_cleanup: false }, endedAtOnce(now)],
+    [{ ...inStates(QUEUED_STATES), has_cleanup: true }, leftForCleanup],
+    [{ state: TASK_STATE.running }, { state: TASK_STATE.canceling, losses: 0 }],
+  ],
+  delete: (now) => [
+    [inStates([...DONE_STATES, ...CLEANUP_STATES]), { forget: true }],
+    [
+      { ...inStates(QUEUED_STATES), has_cleanup: false },
+      { ...endedAtOnce(now), forget: true },
+    ],
+    [
+      { ...inStates(QUEUED_STATES), has_cleanup: true },
+      { ...leftForCleanup, forget: true },
+    ],
+    [{ state: TASK_STATE.running }, { state: TASK_STATE.canceling, losses: 0, forget: true }],
+  ],
+  retry: (now) => [
+    [inStates([TASK_STATE.canceled, TASK_STATE.failed]), queuedAgain(now)],
+    // What it did is done: it begins anew.
+    [{ state: TASK_STATE.succeeded }, { ...queuedAgain(now), checkpoint: '' }],
+    [{ state: TASK_STATE.waitingRetry }, { ...queuedAgain(now) }],
+  ],
+  pause: () => [
+    [
+      { ...inStates(QUEUED_STATES), paused: false },
+      { paused: true, waiting: false, state: TASK_STATE.pending },
+    ],
+    [{ state: TASK_STATE.running, paused: false }, { paused: true }],
+  ],
+  resume: (now) => [
+    [
+      { ...inStates(QUEUED_STATES), paused: true },
+      { paused: false, waiting: true, run_at: now },
+    ],
+    [{ state: TASK_STATE.running, paused: true }, { paused: false }],
+  ],
+};
+
+/** True when a record meets one of the filters above: equality, or one of several states. */
+function meets(record: TaskRecord, filter: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(filter).every(([key, wanted]) => {
+    const value: unknown = Reflect.get(record, key);
+    if (typeof wanted === 'object' && wanted !== null && '$in' in wanted && Array.isArray(wanted.$in)) return wanted.$in.includes(value);
+    return value === wanted;
+  });
+}

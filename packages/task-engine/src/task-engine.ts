@@ -1,0 +1,326 @@
+import { randomUUID } from 'node:crypto';
+import { type TaskOwner, type TaskRecord, taskModelsOf, taskProgressed, taskWake } from '@wharf/models';
+import type { Bus, Logger, StoreConnection } from '@wharf/service-kit';
+import type { Registry } from 'prom-client';
+import { createHousekeeping } from './housekeeping.ts';
+import { type ActiveRun, startRun } from './run-task.ts';
+import { createStoreClock } from './store-clock.ts';
+import { createTaskControl, type TaskAction, type TaskControl, type TaskScope } from './task-control.ts';
+import { newTaskId } from './task-id.ts';
+import type { TaskCreator, TaskKind } from './task-kind.ts';
+import { createTaskMetrics } from './task-metrics.ts';
+import { createTaskQueue } from './task-queue.ts';
+import { TASK_STATE } from './task-state.ts';
+
+/** How often a worker looks for tasks and expired leases when nobody tells it, in milliseconds. */
+const POLL_MS = 1_000;
+const HOUSEKEEPING_MS = 60_000;
+/** How long runs may take to save what they have when this worker stops, in milliseconds. */
+const STOP_LIMIT_MS = 3_000;
+/** Cleanups that run at a time beside the tasks themselves. */
+const MAX_CLEANUPS = 4;
+const DEFAULT_CONCURRENCY = 5;
+
+export interface NewTask<Input> {
+  /** As in semantics of the family's API: clients parse it. */
+  readonly name: string;
+  /** Undefined: nobody's. */
+  readonly creator: TaskCreator | undefined;
+  readonly input: Input;
+  /** 0 or undefined: not known yet. */
+  readonly totalBytes?: number;
+  /** The highest first; 0 by default. */
+  readonly priority?: number;
+  /** What it shares a limit with others by, for example `tool:SimpleHttp`. */
+  readonly keys?: readonly string[];
+  readonly status?: string;
+}
+
+export interface TaskEngine {
+  /** Queues a task durably. @throws AppError INTERNAL: the input has not the kind's shape */
+  add<Input>(kind: TaskKind<Input>, task: NewTask<Input>): Promise<TaskRecord>;
+  /** Queues several of one kind, in this order. */
+  addAll<Input>(kind: TaskKind<Input>, tasks: readonly NewTask<Input>[]): Promise<TaskRecord[]>;
+  /** What people may look at and do. */
+  readonly control: Pick<TaskControl, 'get' | 'list'>;
+  /** Like TaskControl's, and tells whoever works on them. @returns errors by id for those that failed */
+  apply(action: TaskAction, ids: readonly string[], list: string, scope: TaskScope): Promise<Map<string, unknown>>;
+  clear(list: string, states: readonly number[], scope: TaskScope): Promise<void>;
+  retryFailed(list: string, scope: TaskScope): Promise<void>;
+  /** Makes the indexes and begins to work. */
+  start(): Promise<void>;
+  /** Claims no more and hands running tasks back, so that another worker goes on at once. Safe twice. */
+  stop(): Promise<void>;
+}
+
+export interface TaskEngineOptions {
+  readonly owner: TaskOwner;
+  readonly store: StoreConnection;
+  readonly bus: Bus;
+  readonly logger: Logger;
+  readonly metrics: Registry;
+  readonly kinds: readonly TaskKind<never>[];
+  /** How many tasks of a kind this replica works on at a time; asked before each round of claims. 5 by default. */
+  readonly concurrencyOf?: (kind: string) => Promise<number>;
+  /** How many tasks with this key this replica works on at a time; undefined: no limit. */
+  readonly limitOfKey?: (key: string) => number | undefined;
+}
+
+/** A durable queue over the store, and a worker on it. The bus only makes it quicker. */
+export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
+  const { owner, store, bus, logger } = options;
+  const models = taskModelsOf(store, owner);
+  const clock = createStoreClock(store);
+  const queue = createTaskQueue(models, clock);
+  const control = createTaskControl(models, clock);
+  const housekeeping = createHousekeeping(models, clock);
+  const metrics = createTaskMetrics(options.metrics, owner, models);
+  const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
+  if (kinds.size !== options.kinds.length) throw new Error('two kinds of tasks have the same name');
+  const progressed = taskProgressed(owner);
+  const wake = taskWake(owner);
+  const worker = randomUUID();
+
+  const runs = new Map<string, ActiveRun>();
+  let cleanups = 0;
+  let isStopped = false;
+  let isPumping = false;
+  let pumpAgain = false;
+  let timers: NodeJS.Timeout[] = [];
+
+  const announce = (record: TaskRecord) => {
+    const { _id: id, list, creator_id: creatorId, state, progress } = record;
+    bus.publish(progressed, { id, list, creatorId, state, progress });
+  };
+  const wakeAll = (ids: readonly string[]) => bus.publish(wake, { ids: [...ids] });
+
+  const begin = (record: TaskRecord, isCleanup: boolean) => {
+    const kind = kinds.get(record.kind);
+    if (!kind) throw new Error(`there is no kind of task ${record.kind}`);
+    announce(record);
+    const run = startRun(
+      { queue, kind, logger, onChange: announce, onAttempt: (result) => metrics.countAttempt(kind.name, result) },
+      record,
+    );
+    // The same task may come back here under a higher fence before its old run has noticed.
+    runs.set(`${record._id}:${record.fence}`, run);
+    if (isCleanup) cleanups += 1;
+    void run.ended.then(() => {
+      runs.delete(`${record._id}:${record.fence}`);
+      if (isCleanup) cleanups -= 1;
+      if (!isStopped) pump();
+    });
+  };
+
+  const isWorking = (run: ActiveRun) => run.record.state === TASK_STATE.running;
+
+  const freeSlots = async (kind: string): Promise<number> => {
+    const wanted = (await options.concurrencyOf?.(kind)) ?? DEFAULT_CONCURRENCY;
+    const used = [...runs.values()].filter((run) => isWorking(run) && run.record.kind === kind).length;
+    return Math.max(1, wanted) - used;
+  };
+
+  const fullKeys = (): string[] => {
+    const { limitOfKey } = options;
+    if (!limitOfKey) return [];
+    const used = new Map<string, number>();
+    for (const run of runs.values()) if (isWorking(run)) for (const key of run.record.keys) used.set(key, (used.get(key) ?? 0) + 1);
+    return [...used].filter(([key, count]) => count >= (limitOfKey(key) ?? Number.POSITIVE_INFINITY)).map(([key]) => key);
+  };
+
+  const claimRound = async (): Promise<void> => {
+    await clock.sync();
+    while (cleanups < MAX_CLEANUPS && !isStopped) {
+      const record = await queue.claimCleanup(worker);
+      if (!record) break;
+      begin(record, true);
+    }
+    const open: string[] = [];
+    for (const kind of kinds.keys()) if ((await freeSlots(kind)) > 0) open.push(kind);
+    if (!(await queue.hasWork(open))) return;
+    for (const kind of open)
+      for (let free = await freeSlots(kind); free > 0 && !isStopped; free -= 1) {
+        const record = await queue.claim(kind, fullKeys(), worker);
+        if (!record) break;
+        if (isStopped) {
+          await queue.handBack(record._id, record.fence);
+          break;
+        }
+        metrics.observeClaim(kind, Math.max(0, clock.now().getTime() - record.run_at.getTime()));
+        begin(record, false);
+      }
+  };
+
+  /** Claims what there is; a call during a round makes another one. */
+  const pump = () => {
+    pumpAgain = true;
+    if (isPumping || isStopped || kinds.size === 0) return;
+    isPumping = true;
+    const rounds = async () => {
+      while (pumpAgain && !isStopped) {
+        pumpAgain = false;
+        await claimRound();
+      }
+    };
+    rounds()
+      .catch((error) => logger.warn({ err: error }, 'tasks could not be claimed'))
+      .finally(() => {
+        isPumping = false;
+      });
+  };
+
+  const poll = async () => {
+    await clock.sync();
+    if (kinds.size > 0) await queue.reap();
+    pump();
+  };
+
+  /** Runs again and again, never twice at a time. */
+  const every = (intervalMs: number, what: string, work: () => Promise<void>) => {
+    let isBusy = false;
+    const timer = setInterval(() => {
+      if (isBusy || isStopped) return;
+      isBusy = true;
+      work()
+        .catch((error) => logger.warn({ err: error }, what))
+        .finally(() => {
+          isBusy = false;
+        });
+    }, intervalMs);
+    timers.push(timer);
+  };
+
+  const changed = (ids: readonly string[]) => {
+    // Whoever works on them here need not wait for the bus.
+    for (const run of runs.values()) if (ids.includes(run.record._id)) run.look();
+    wakeAll(ids);
+    pump();
+  };
+
+  const addAll: TaskEngine['addAll'] = async (kind, tasks) => {
+    if (kinds.get(kind.name) !== (kind as unknown)) throw new Error(`this engine has no kind of task ${kind.name}`);
+    await clock.sync();
+    const startMs = clock.now().getTime();
+    // One millisecond apart, so that they are worked on and listed in their order.
+    const records = tasks.map((task, index) => newRecord(kind, task, new Date(startMs + index), new Date(startMs)));
+    if (records.length > 0) await queue.insert(records);
+    for (const record of records) announce(record);
+    changed([]);
+    return records;
+  };
+
+  return {
+    addAll,
+    async add(kind, task) {
+      const [record] = await addAll(kind, [task]);
+      if (!record) throw new Error('no task was made');
+      return record;
+    },
+    control: { get: control.get, list: control.list },
+    async apply(action, ids, list, scope) {
+      const failed = new Map<string, unknown>();
+      const touched: string[] = [];
+      for (const id of new Set(ids)) {
+        try {
+          const record = await control.apply(action, id, list, scope);
+          if (!record) continue;
+          touched.push(id);
+          announce(record);
+        } catch (error) {
+          failed.set(id, error);
+        }
+      }
+      if (touched.length > 0) changed(touched);
+      if (action === 'cancel' && touched.length > 0) await waitUntilCanceled(control, touched);
+      return failed;
+    },
+    async clear(list, states, scope) {
+      await control.clear(list, states, scope);
+      wakeAll([]);
+    },
+    async retryFailed(list, scope) {
+      await control.retryFailed(list, scope);
+      changed([]);
+    },
+    async start() {
+      await Promise.all([models.tasks.createIndexes(), models.chunks.createIndexes(), clock.sync()]);
+      bus.subscribe(wake, ({ ids }) => {
+        if (isStopped) return;
+        for (const run of runs.values()) if (ids.includes(run.record._id)) run.look();
+        pump();
+      });
+      every(POLL_MS, 'the queue of tasks could not be read', poll);
+      every(HOUSEKEEPING_MS, 'old tasks could not be removed', () => housekeeping.run());
+      pump();
+    },
+    async stop() {
+      if (isStopped) return;
+      isStopped = true;
+      for (const timer of timers) clearInterval(timer);
+      timers = [];
+      const open = [...runs.values()];
+      for (const run of open) run.stop('stopping');
+      let limit: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        limit = setTimeout(resolve, STOP_LIMIT_MS);
+      });
+      await Promise.race([Promise.all(open.map((run) => run.ended)), late]);
+      clearTimeout(limit);
+      // A run that does not end is left behind its fence: what it still writes is refused.
+      for (const { record } of runs.values()) await queue.handBack(record._id, record.fence);
+      if (open.length > 0) wakeAll([]);
+    },
+  };
+}
+
+function newRecord<Input>(kind: TaskKind<Input>, task: NewTask<Input>, at: Date, now: Date): TaskRecord {
+  const { creator } = task;
+  return {
+    _id: newTaskId(),
+    kind: kind.name,
+    list: kind.list,
+    name: task.name,
+    creator_id: creator?.id ?? 0,
+    creator: creator?.name ?? '',
+    creator_role: creator?.role ?? -1,
+    keys: [...(task.keys ?? [])],
+    priority: task.priority ?? 0,
+    run_at: now,
+    waiting: true,
+    done: false,
+    paused: false,
+    forget: false,
+    state: TASK_STATE.pending,
+    status: task.status ?? '',
+    phase: '',
+    progress: 0,
+    done_bytes: 0,
+    total_bytes: task.totalBytes ?? 0,
+    speed: 0,
+    eta: null,
+    error: '',
+    failures: 0,
+    losses: 0,
+    fence: 0,
+    worker: '',
+    lease_until: new Date(0),
+    has_cleanup: kind.hasCleanup,
+    input: kind.encodeInput(task.input),
+    checkpoint: '',
+    created_at: at,
+    start_time: null,
+    end_time: null,
+    updated_at: now,
+    revision: 1,
+  };
+}
+
+/** How long an answer to a cancel waits for the task to have ended, in milliseconds: callers look at it next. */
+const CANCEL_WAIT_MS = 1_000;
+const CANCEL_LOOK_MS = 50;
+
+async function waitUntilCanceled(control: TaskControl, ids: readonly string[]): Promise<void> {
+  const untilMs = performance.now() + CANCEL_WAIT_MS;
+  while (performance.now() < untilMs && (await control.anyCanceling(ids)))
+    await new Promise((resolve) => setTimeout(resolve, CANCEL_LOOK_MS));
+}

@@ -1,0 +1,65 @@
+import type { TaskRecord } from '@wharf/models';
+import { newTaskId } from './task-id.ts';
+import type { TaskCreator } from './task-kind.ts';
+import { TASK_STATE } from './task-state.ts';
+
+/** A task as clients see it. */
+export interface WireTask {
+  readonly id: string;
+  readonly name: string;
+  readonly creator: string;
+  readonly creator_role: number;
+  readonly state: number;
+  readonly status: string;
+  readonly progress: number;
+  /** RFC 3339; null before it began. */
+  readonly start_time: string | null;
+  readonly end_time: string | null;
+  readonly total_bytes: number;
+  readonly error: string;
+  readonly paused: boolean;
+  readonly speed: number;
+  readonly eta: number | null;
+  readonly phase: string;
+}
+
+export function wireTask(record: TaskRecord): WireTask {
+  return {
+    id: record._id,
+    name: record.name,
+    creator: record.creator,
+    creator_role: record.creator_role,
+    state: record.state,
+    status: record.paused ? 'paused' : record.status,
+    progress: record.progress,
+    start_time: record.start_time?.toISOString() ?? null,
+    end_time: record.end_time?.toISOString() ?? null,
+    total_bytes: record.total_bytes,
+    error: record.error,
+    paused: record.paused,
+    speed: record.speed,
+    eta: record.eta,
+    phase: record.phase,
+  };
+}
+
+/** Work that was done within a request, in the form of a task; it is in no list. */
+export function finishedTask(task: { name: string; creator: TaskCreator | undefined; startedAt: Date; sizeBytes: number }): WireTask {
+  return {
+    id: newTaskId(),
+    name: task.name,
+    creator: task.creator?.name ?? '',
+    creator_role: task.creator?.role ?? -1,
+    state: TASK_STATE.succeeded,
+    status: '',
+    progress: 100,
+    start_time: task.startedAt.toISOString(),
+    end_time: new Date().toISOString(),
+    total_bytes: task.sizeBytes,
+    error: '',
+    paused: false,
+    speed: 0,
+    eta: null,
+    phase: '',
+  };
+}
