@@ -2,6 +2,8 @@ export { type Api, api, at, type Envelope, login } from './api.ts';
 export { describeContent, generateContent } from './content.ts';
 export { ensureCommand } from './debian-package.ts';
 export { type DocumentDb, startDocumentDb } from './document-db.ts';
+export { type DownloadTool, startAria2, startQbittorrent, startTransmission } from './download-tools.ts';
+export { freePort } from './free-port.ts';
 export { type Bytes, download, type HttpAnswer, type HttpRequest, httpRequest, type Transfer, upload } from './http.ts';
 export { type NatsServer, startNatsServer } from './nats-server.ts';
 export { type ExitStatus, type ProcessOptions, type RunningProcess, runCommand, startProcess } from './process.ts';

@@ -1,0 +1,34 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** Digests by algorithm (`md5`, `sha1`, `sha256`, `sha512`), in lower-case hexadecimal. */
+export type Digests = Readonly<Record<string, string>>;
+
+/** Algorithms as headers call them, with their own names and lengths in bytes. Others are passed over. */
+const ALGORITHMS: Readonly<Record<string, { readonly name: string; readonly bytes: number }>> = {
+  md5: { name: 'md5', bytes: 16 },
+  sha: { name: 'sha1', bytes: 20 },
+  'sha-256': { name: 'sha256', bytes: 32 },
+  'sha-512': { name: 'sha512', bytes: 64 },
+};
+
+/**
+ * What an answer says the whole file hashes to: Repr-Digest (RFC 9530), Digest (RFC 3230) and, where the body is the whole file, Content-Digest
+ * and Content-MD5. What cannot be read is passed over.
+ */
+export function readDigests(headers: IncomingHttpHeaders, isWhole: boolean): Digests {
+  const digests: Record<string, string> = {};
+  const add = (algorithm: string, base64: string) => {
+    const known = ALGORITHMS[algorithm.trim().toLowerCase()];
+    const bytes = Buffer.from(base64, 'base64');
+    if (known && bytes.length === known.bytes) digests[known.name] = bytes.toString('hex');
+  };
+  const structured = [headers['repr-digest'], isWhole ? headers['content-digest'] : undefined];
+  for (const header of structured)
+    for (const [, algorithm = '', value = ''] of String(header ?? '').matchAll(/([\w-]+)=:([A-Za-z0-9+/=]*):/g)) add(algorithm, value);
+  for (const part of String(headers.digest ?? '').split(',')) {
+    const at = part.indexOf('=');
+    if (at > 0) add(part.slice(0, at), part.slice(at + 1).trim());
+  }
+  if (isWhole && typeof headers['content-md5'] === 'string') add('md5', headers['content-md5']);
+  return digests;
+}

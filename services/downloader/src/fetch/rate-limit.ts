@@ -1,0 +1,23 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Slows whoever asks down to a rate shared by all who ask the same limit. */
+export interface RateLimit {
+  /** Resolves when `bytes` more may pass. @throws the signal's reason */
+  take(bytes: number, signal: AbortSignal): Promise<void>;
+}
+
+/** What may pass at once after a pause, in milliseconds of the rate. */
+const BURST_MS = 250;
+
+/** @param bytesPerSecond 0: no limit. @param clock milliseconds */
+export function createRateLimit(bytesPerSecond: number, clock: () => number): RateLimit {
+  let freeAt = 0;
+  return {
+    async take(bytes, signal) {
+      if (bytesPerSecond <= 0) return;
+      const now = clock();
+      freeAt = Math.max(freeAt, now - BURST_MS) + (bytes / bytesPerSecond) * 1000;
+      if (freeAt > now) await delay(freeAt - now, undefined, { signal });
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { AppError } from '@wharf/errors';
+import type { RateLimit } from './rate-limit.ts';
+
+/** A source is stalled when less than this came in the whole stall time: a trickle is no download. */
+const LEAST_BYTES = 1024;
+
+export interface BodyOptions {
+  readonly signal: AbortSignal;
+  /** Milliseconds without anything to speak of. */
+  readonly stallMs: number;
+  readonly limits: readonly RateLimit[];
+}
+
+/**
+ * The bytes of an answer, until `expectedBytes` have come or its end. Ending early, failing or aborting destroys the answer.
+ *
+ * @param expectedBytes undefined: until the server ends the body in the way it announced.
+ * @throws AppError STORAGE_UNAVAILABLE (broken off, or too short) | DEADLINE_EXCEEDED (stalled) | the signal's reason
+ */
+export async function* readBody(
+  response: IncomingMessage,
+  expectedBytes: number | undefined,
+  { signal, stallMs, limits }: BodyOptions,
+): AsyncGenerator<Uint8Array, void> {
+  let stalled = false;
+  let countdownBytes = LEAST_BYTES;
+  const abort = () => response.destroy(new Error('aborted'));
+  const timer = setTimeout(() => {
+    stalled = true;
+    abort();
+  }, stallMs);
+  signal.addEventListener('abort', abort, { once: true });
+  let received = 0;
+  try {
+    if (signal.aborted) abort();
+    if (expectedBytes === 0) return;
+    for await (const chunk of response.iterator({ destroyOnReturn: true })) {
+      const bytes: Uint8Array = chunk;
+      const wanted = expectedBytes === undefined ? bytes : bytes.subarray(0, expectedBytes - received);
+      received += wanted.byteLength;
+      countdownBytes -= wanted.byteLength;
+      for (const limit of limits) await limit.take(wanted.byteLength, signal);
+      yield wanted;
+      // The time in which the receiver was busy is not the server's.
+      if (countdownBytes <= 0) {
+        timer.refresh();
+        countdownBytes = LEAST_BYTES;
+      }
+      if (received === expectedBytes) {
+        // The end of the body frees the connection for the next request.
+        if (bytes.byteLength === wanted.byteLength && response.complete) return;
+        if (bytes.byteLength > wanted.byteLength || Number(response.headers['content-length']) !== received) return;
+      }
+    }
+    if (expectedBytes !== undefined && received < expectedBytes) throw brokenOff();
+    if (!response.complete) throw brokenOff();
+  } catch (error) {
+    if (signal.aborted) throw AppError.is(signal.reason) ? signal.reason : new AppError('CANCELLED', 'cancelled');
+    if (stalled) throw new AppError('DEADLINE_EXCEEDED', 'the source stopped sending');
+    throw AppError.is(error) ? error : brokenOff(error);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+    if (!response.complete) response.destroy();
+  }
+}
+
+function brokenOff(cause?: unknown): AppError {
+  return new AppError('STORAGE_UNAVAILABLE', 'the source broke off', { cause });
+}
+
+/** Undoes a Content-Encoding. @throws AppError CONTENT_CORRUPT */
+export async function* decoded(content: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<Uint8Array, void> {
+  const decoder = decoderOf(encoding);
+  let failure: unknown;
+  const feed = async () => {
+    for await (const chunk of content) {
+      if (!decoder.write(chunk)) await new Promise<void>((resolve) => decoder.once('drain', resolve).once('close', resolve));
+      if (decoder.destroyed) return;
+    }
+    decoder.end();
+  };
+  const feeding = feed().catch((error: unknown) => {
+    failure = error;
+    decoder.destroy();
+  });
+  try {
+    for await (const chunk of decoder as Readable) yield chunk as Uint8Array;
+    await feeding;
+    if (failure) throw failure;
+  } catch (error) {
+    if (failure) throw failure;
+    throw new AppError('CONTENT_CORRUPT', 'the source sent damaged compressed data', { cause: error });
+  } finally {
+    decoder.destroy();
+  }
+}
+
+function decoderOf(encoding: string) {
+  if (encoding === 'br') return createBrotliDecompress();
+  if (encoding === 'zstd') return createZstdDecompress();
+  return encoding === 'deflate' ? createInflate() : createGunzip();
+}

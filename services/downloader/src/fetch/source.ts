@@ -1,0 +1,209 @@
+import type { IncomingMessage } from 'node:http';
+import type { EgressPolicy, GuardedClient } from '@wharf/egress';
+import { AppError } from '@wharf/errors';
+import { type Digests, readDigests } from './digests.ts';
+
+/** What tells one state of a remote file from another. Empty texts: the server does not say. */
+export interface Validator {
+  readonly etag: string;
+  readonly lastModified: string;
+}
+
+/** A remote file whose first answer is open. */
+export interface Source {
+  /** After redirects. */
+  readonly url: URL;
+  /** Undefined when the server does not say, and for a body that is decoded on the way. */
+  readonly sizeBytes: number | undefined;
+  /** Whether any part of it can be asked for. */
+  readonly hasRanges: boolean;
+  readonly validator: Validator;
+  readonly disposition: string | undefined;
+  readonly digests: Digests;
+  /** `gzip` and the like, where the server encodes although it was asked not to. */
+  readonly encoding: string;
+  /** The body from its first byte. Whoever does not read it destroys it. */
+  readonly response: IncomingMessage;
+}
+
+export interface FetchNetwork {
+  readonly policy: EgressPolicy;
+  readonly client: GuardedClient;
+  /** Sent with each request to the first host, for example `Authorization` or `Cookie`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly connectTimeoutMs?: number;
+  readonly headersTimeoutMs?: number;
+}
+
+const MAX_REDIRECTS = 10;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** Answers to a Range that some servers cannot read; without it they may serve the file. */
+const RANGE_REFUSED = new Set([400, 406, 416, 501]);
+const DECODED = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd']);
+/** A body of these types is meant to stay compressed, whatever its Content-Encoding says. */
+const COMPRESSED_TYPES = /^application\/(?:gzip|x-gzip|x-tar|x-compressed-tar|x-tgz|zstd|x-brotli)\b/i;
+
+/** The error of a source whose state is another one than when the download began: it starts again. */
+export const SOURCE_CHANGED = 'the source changed while it was fetched';
+
+/**
+ * Asks for a file from its first byte, ready to be continued in parts where the server can.
+ *
+ * @param wantsRanges false after the server turned out to answer ranges wrongly.
+ * @throws AppError as {@link request}
+ */
+export async function openSource(network: FetchNetwork, url: URL, wantsRanges: boolean, signal: AbortSignal): Promise<Source> {
+  const asked = wantsRanges ? { Range: 'bytes=0-' } : {};
+  const answer = await request(network, url, asked, signal, RANGE_REFUSED);
+  const { response } = answer;
+  const status = response.statusCode ?? 0;
+  if (wantsRanges && RANGE_REFUSED.has(status)) {
+    response.destroy();
+    return openSource(network, url, false, signal);
+  }
+  if (status !== 200 && status !== 206) {
+    response.destroy();
+    throw refusedStatus(status, answer.url);
+  }
+  const range = status === 206 ? readContentRange(response) : undefined;
+  if (status === 206 && (range?.start !== 0 || range.total === undefined || range.end !== range.total - 1)) {
+    response.destroy();
+    if (!wantsRanges) throw new AppError('STORAGE_UNAVAILABLE', `${answer.url.host} answers with another range than was asked for`);
+    return openSource(network, url, false, signal);
+  }
+  const { headers } = response;
+  const encoding = encodingOf(response);
+  const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
+  return {
+    url: answer.url,
+    sizeBytes: encoding === '' ? (range?.total ?? length) : undefined,
+    hasRanges: encoding === '' && range !== undefined,
+    validator: validatorOf(response),
+    disposition: headers['content-disposition'],
+    digests: encoding === '' ? readDigests(headers, range === undefined || range.total === length) : {},
+    encoding,
+    response,
+  };
+}
+
+/**
+ * Asks for bytes [start, end] of a source that was opened before.
+ *
+ * @throws AppError STALE_VERSION (it is another file by now) | RANGE_NOT_SATISFIABLE (the server does not answer with this range) | as
+ * {@link request}
+ */
+export async function openRange(
+  network: FetchNetwork,
+  source: Pick<Source, 'url' | 'sizeBytes' | 'validator'>,
+  start: number,
+  end: number,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const { etag } = source.validator;
+  const ifRange: Record<string, string> = etag !== '' && !etag.startsWith('W/') ? { 'If-Range': etag } : {};
+  const { response, url } = await request(network, source.url, { Range: `bytes=${start}-${end}`, ...ifRange }, signal, new Set([416]));
+  const changed = () => new AppError('STALE_VERSION', SOURCE_CHANGED);
+  try {
+    const status = response.statusCode ?? 0;
+    if (status !== 200 && status !== 206 && status !== 416) throw refusedStatus(status, url);
+    if (status !== 416 && !isSameState(source.validator, validatorOf(response))) throw changed();
+    const range = readContentRange(response);
+    if (range?.total !== undefined && range.total !== source.sizeBytes) throw changed();
+    if (status === 416) throw changed();
+    // An If-Range that did not hold is answered with the whole file; so does a server that forgot how to serve ranges.
+    const length = Number(response.headers['content-length'] ?? Number.NaN);
+    if (status === 200 && Number.isFinite(length) && length !== source.sizeBytes) throw changed();
+    if (status === 200 || range?.start !== start || (range.end !== undefined && range.end > end))
+      throw new AppError('RANGE_NOT_SATISFIABLE', `${url.host} answers with another range than was asked for`);
+    return response;
+  } catch (error) {
+    response.destroy();
+    throw error;
+  }
+}
+
+/**
+ * Follows up to ten redirects, each checked like the first address. What proves who we are stays with the host it was given for.
+ *
+ * @param passing statuses over 400 that are answered instead of thrown.
+ * @throws AppError PERMISSION_DENIED (egress) | FAILED_PRECONDITION (the server refuses) | STORAGE_UNAVAILABLE | DEADLINE_EXCEEDED | CANCELLED
+ */
+async function request(
+  network: FetchNetwork,
+  first: URL,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+  passing: ReadonlySet<number>,
+): Promise<{ response: IncomingMessage; url: URL }> {
+  let url = first;
+  let own: Readonly<Record<string, string>> = network.headers ?? {};
+  const { connectTimeoutMs, headersTimeoutMs } = network;
+  for (let hops = 0; ; hops++) {
+    const response = await network.client.request({
+      url,
+      // Another encoding would hide lengths and ranges.
+      headers: { 'User-Agent': 'Wharf', Accept: '*/*', 'Accept-Encoding': 'identity', ...own, ...headers },
+      signal,
+      ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
+      ...(headersTimeoutMs === undefined ? {} : { headersTimeoutMs }),
+    });
+    const status = response.statusCode ?? 0;
+    const { location } = response.headers;
+    if (!REDIRECTS.has(status) || location === undefined) {
+      if (status < 400 || passing.has(status)) return { response, url };
+      response.destroy();
+      throw refusedStatus(status, url);
+    }
+    response.destroy();
+    if (hops === MAX_REDIRECTS) throw new AppError('FAILED_PRECONDITION', `more than ${MAX_REDIRECTS} redirects`);
+    const next = network.policy.parseUrl(decodedLocation(location), url);
+    if (next.origin === url.origin) {
+      if (next.username === '') {
+        next.username = url.username;
+        next.password = url.password;
+      }
+    } else own = {};
+    url = next;
+  }
+}
+
+/** The header as its server wrote it: Node shows bytes as latin1. */
+function decodedLocation(location: string): string {
+  return Buffer.from(location, 'latin1').toString('utf8');
+}
+
+/** A status that is no file. What may pass by itself is worth another try. */
+function refusedStatus(status: number, url: URL): AppError {
+  const mayPass = status >= 500 || status === 408 || status === 425 || status === 429;
+  return new AppError(mayPass ? 'STORAGE_UNAVAILABLE' : 'FAILED_PRECONDITION', `${url.host} answers ${status}`, { details: { status } });
+}
+
+function readContentRange(response: IncomingMessage): { start: number; end: number; total: number | undefined } | undefined {
+  const match = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(response.headers['content-range']?.trim() ?? '');
+  if (!match) return undefined;
+  return { start: Number(match[1]), end: Number(match[2]), total: match[3] === '*' ? undefined : Number(match[3]) };
+}
+
+function validatorOf(response: IncomingMessage): Validator {
+  return { etag: response.headers.etag ?? '', lastModified: response.headers['last-modified'] ?? '' };
+}
+
+/** Whether two answers are about one state, as far as both say. */
+export function isSameState(before: Validator, now: Validator): boolean {
+  if (before.etag !== '' && now.etag !== '') return plainTag(before.etag) === plainTag(now.etag);
+  return before.lastModified === '' || now.lastModified === '' || before.lastModified === now.lastModified;
+}
+
+function plainTag(etag: string): string {
+  return etag.replace(/^W\//, '');
+}
+
+/** @throws AppError FAILED_PRECONDITION for an encoding that we cannot undo */
+function encodingOf(response: IncomingMessage): string {
+  const encoding = (response.headers['content-encoding'] ?? '').trim().toLowerCase();
+  if (encoding === '' || encoding === 'identity') return '';
+  if (COMPRESSED_TYPES.test(response.headers['content-type'] ?? '')) return '';
+  if (DECODED.has(encoding)) return encoding;
+  response.destroy();
+  throw new AppError('FAILED_PRECONDITION', `the server sends the file in an encoding that is not known: ${encoding.slice(0, 40)}`);
+}
