@@ -19,8 +19,9 @@ import {
   copyEntriesHandler,
   makeDirectoryHandler,
   moveEntriesHandler,
+  recursiveMoveHandler,
+  removeEmptyDirectoriesHandler,
   removeEntriesHandler,
-  renameEntryHandler,
 } from './api/change-entries.ts';
 import type { FsContext } from './api/fs-context.ts';
 import { getEntryHandler } from './api/get-entry.ts';
@@ -29,6 +30,7 @@ import { listDirectoriesHandler } from './api/list-directories.ts';
 import { listDriversHandler } from './api/list-drivers.ts';
 import { listEntriesHandler } from './api/list-entries.ts';
 import { reloadStorageHandler } from './api/reload-storage.ts';
+import { batchRenameHandler, regexRenameHandler, renameEntryHandler } from './api/rename-entries.ts';
 import { createConfiguration } from './clients/configuration.ts';
 import { createDataPlane } from './data-plane/data-plane.ts';
 import { createChanges } from './domain/changes.ts';
@@ -73,13 +75,13 @@ export function createFsService(kit: ServiceKit, drivers: readonly DriverDefinit
       getLink: forAdmins(getLinkHandler(context)),
       makeDirectory: forUsers(makeDirectoryHandler(context)),
       renameEntry: forUsers(renameEntryHandler(context)),
-      batchRename: forUsers(notImplemented),
-      regexRename: forUsers(notImplemented),
+      batchRename: forUsers(batchRenameHandler(context)),
+      regexRename: forUsers(regexRenameHandler(context)),
       moveEntries: forUsers(moveEntriesHandler(context)),
-      recursiveMove: forUsers(notImplemented),
+      recursiveMove: forUsers(recursiveMoveHandler(context)),
       copyEntries: forUsers(copyEntriesHandler(context)),
       removeEntries: forUsers(removeEntriesHandler(context)),
-      removeEmptyDirectories: forUsers(notImplemented),
+      removeEmptyDirectories: forUsers(removeEmptyDirectoriesHandler(context)),
       listDrivers: forAdmins(listDriversHandler(registry)),
       reloadStorage: forServices(reloadStorageHandler(context, mounts)),
       listStorageHealth: forAdmins(notImplemented),

@@ -5,16 +5,19 @@ import type {
   MakeDirectoryResponse,
   MoveEntriesRequest,
   MoveEntriesResponse,
+  RecursiveMoveRequest,
+  RecursiveMoveResponse,
+  RemoveEmptyDirectoriesRequest,
+  RemoveEmptyDirectoriesResponse,
   RemoveEntriesRequest,
   RemoveEntriesResponse,
-  RenameEntryRequest,
-  RenameEntryResponse,
 } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
 import { makeDirectory } from '../domain/operations/make-directory.ts';
 import { copyEntries, moveEntries } from '../domain/operations/place-entries.ts';
+import { recursiveMove } from '../domain/operations/recursive-move.ts';
+import { removeEmptyDirectories } from '../domain/operations/remove-empty-directories.ts';
 import { removeEntries } from '../domain/operations/remove-entries.ts';
-import { renameEntry } from '../domain/operations/rename-entry.ts';
 import { beginOperation, type FsContext } from './fs-context.ts';
 
 /** fs/mkdir. */
@@ -22,14 +25,6 @@ export const makeDirectoryHandler =
   (context: FsContext) =>
   async (request: MakeDirectoryRequest, call: Call): Promise<MakeDirectoryResponse> => {
     await makeDirectory(await beginOperation(context, call), request.path);
-    return {};
-  };
-
-/** fs/rename. */
-export const renameEntryHandler =
-  (context: FsContext) =>
-  async (request: RenameEntryRequest, call: Call): Promise<RenameEntryResponse> => {
-    await renameEntry(await beginOperation(context, call), request);
     return {};
   };
 
@@ -54,5 +49,20 @@ export const removeEntriesHandler =
   (context: FsContext) =>
   async (request: RemoveEntriesRequest, call: Call): Promise<RemoveEntriesResponse> => {
     await removeEntries(await beginOperation(context, call), request);
+    return {};
+  };
+
+/** fs/recursive_move. Everything is done when it answers. */
+export const recursiveMoveHandler =
+  (context: FsContext) =>
+  async (request: RecursiveMoveRequest, call: Call): Promise<RecursiveMoveResponse> => ({
+    moved: await recursiveMove(await beginOperation(context, call), request),
+  });
+
+/** fs/remove_empty_directory. */
+export const removeEmptyDirectoriesHandler =
+  (context: FsContext) =>
+  async (request: RemoveEmptyDirectoriesRequest, call: Call): Promise<RemoveEmptyDirectoriesResponse> => {
+    await removeEmptyDirectories(await beginOperation(context, call), request);
     return {};
   };

@@ -16,6 +16,8 @@ type EntryChange = 'read' | 'write' | 'create';
 export interface RuleBook {
   /** @throws AppError PERMISSION_DENIED: hidden, not for this reader, or the password is wrong */
   requireAccess(actor: Actor, path: VirtualPath, password: string): void;
+  /** Whether requireAccess() would let him in. */
+  canAccess(actor: Actor, path: VirtualPath, password: string): boolean;
   /** Whether entries may be made in a folder: by permission, or because its rule lets everybody write. */
   canCreateIn(actor: Actor, directory: VirtualPath): boolean;
   /** True when the rule of the folder lets people write who lack the permission. */
@@ -28,6 +30,13 @@ export interface RuleBook {
    * @throws AppError PERMISSION_DENIED
    */
   requireEntry(actor: Actor, path: VirtualPath, change: EntryChange): void;
+  /** The same as an answer, of the entry alone and of all that rules guard in it. */
+  mayTouch(actor: Actor, path: VirtualPath, change: EntryChange): boolean;
+  mayTouchWhole(actor: Actor, path: VirtualPath, change: EntryChange): boolean;
+  /** Which names of a folder's entries are hidden from him, by the rule of that folder; undefined when none is. */
+  hiddenNames(actor: Actor, directory: VirtualPath): ((name: string) => boolean) | undefined;
+  /** Whether anything can be hidden from him in a folder or in what is below it. */
+  mayHideIn(actor: Actor, directory: VirtualPath): boolean;
   /** A filter for the names of a folder's entries; undefined when nothing is left out. */
   listingFilter(actor: Actor, directory: VirtualPath): ((name: string, isDirectory: boolean) => boolean) | undefined;
   /** Whether a rule that stands at this very path lets him read what is there; true where none stands. */
@@ -90,30 +99,46 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     return isSeen && (change === 'read' || canWrite(actor, path));
   };
 
+  const mayTouchWhole = (actor: Actor, path: VirtualPath, change: EntryChange) => {
+    if (!mayTouch(actor, path, change)) return false;
+    for (const rule of rules.values()) {
+      const inner = rule.path as VirtualPath;
+      if (inner !== path && isWithin(path, inner) && !mayTouch(actor, inner, change)) return false;
+    }
+    return true;
+  };
+  const hiddenNames = (actor: Actor, directory: VirtualPath) => {
+    if (hasPermission(actor, PERMISSION.seeHidden)) return undefined;
+    const rule = nearest(directory);
+    if (!rule || rule.hidePatterns.length === 0 || !covers(rule, directory, rule.h_sub)) return undefined;
+    return (name: string) => matchesHide(rule, name);
+  };
+
   return {
     requireAccess(actor, path, password) {
       if (!canAccess(actor, path, password)) throw new AppError('PERMISSION_DENIED', 'password is incorrect or you have no permission');
     },
+    canAccess,
     canCreateIn: (actor, directory) => (hasPermission(actor, PERMISSION.write) || isWriteBypassed(directory)) && canWrite(actor, directory),
     isWriteBypassed,
     canWrite,
     requireEntry(actor, path, change) {
-      if (!mayTouch(actor, path, change)) throw denied();
-      for (const rule of rules.values()) {
-        const inner = rule.path as VirtualPath;
-        if (inner !== path && isWithin(path, inner) && !mayTouch(actor, inner, change)) throw denied();
-      }
+      if (!mayTouchWhole(actor, path, change)) throw denied();
+    },
+    mayTouch,
+    mayTouchWhole,
+    hiddenNames,
+    mayHideIn(actor, directory) {
+      if (hasPermission(actor, PERMISSION.seeHidden)) return false;
+      if (hiddenNames(actor, directory)) return true;
+      for (const rule of rules.values()) if (rule.hidePatterns.length > 0 && isWithin(directory, rule.path as VirtualPath)) return true;
+      return false;
     },
     listingFilter(actor, directory) {
-      const rule = nearest(directory);
-      const hides =
-        rule !== undefined &&
-        rule.hidePatterns.length > 0 &&
-        !hasPermission(actor, PERMISSION.seeHidden) &&
-        covers(rule, directory, rule.h_sub);
-      if (!hides && (!hasReadLists || isAdmin(actor))) return undefined;
+      const isHiddenHere = hiddenNames(actor, directory);
+      if (!isHiddenHere && (!hasReadLists || isAdmin(actor))) return undefined;
       return (name, isDirectory) => {
-        if (hides && matchesHide(rule, name)) return false;
+        if (isHiddenHere?.(name)) return false;
         return (
           !hasReadLists ||
           canRead(actor, isDirectory ? ((directory === '/' ? `/${name}` : `${directory}/${name}`) as VirtualPath) : directory)

@@ -85,7 +85,7 @@ export const fsWriteRoutes: readonly Route[] = [
     answer: nothingBack,
     call: async ({ peers, options }, input) => {
       const { moved } = await peers.fs.recursiveMove(input, options);
-      return new Said(`Successfully moved ${moved} files`, null);
+      return new Said(`Successfully moved ${moved} ${moved === 1 ? 'file' : 'files'}`, null);
     },
   }),
   route({

@@ -7,6 +7,7 @@ import type { Mount } from '../mounts.ts';
 import type { Conflict } from '../transfer.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { innerPaths, nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
+import { requireNothingHidden } from './require-nothing-hidden.ts';
 
 export interface Placement {
   readonly src_dir: string;
@@ -65,17 +66,18 @@ export async function planPlacement(operation: Operation, request: Placement, ve
 }
 
 /** @returns undefined for an entry that is left where it is, because its name is taken. @throws AppError ENTRY_NOT_FOUND | ENTRY_EXISTS */
-async function planItem(
-  { tree, signal }: Operation,
-  request: Placement,
-  source: VirtualPath,
-  target: VirtualPath,
-): Promise<Item | undefined> {
+async function planItem(operation: Operation, request: Placement, source: VirtualPath, target: VirtualPath): Promise<Item | undefined> {
+  const { tree, actor, signal } = operation;
   const found = await getEntry(tree, source, signal);
   const from = found.located ?? locate(tree, source);
   const to = locate(tree, target, from);
   const item = { source, target, entry: found.entry, from, to };
-  if (request.overwrite) return { ...item, conflict: 'replace' };
+  await requireNothingHidden(operation, { entry: found.entry, path: source, located: from, target });
+  if (request.overwrite) {
+    // Whoever replaces something must be allowed to change what was there.
+    if (await findEntry(tree, target, to, signal)) tree.rules.requireEntry(actor, target, 'write');
+    return { ...item, conflict: 'replace' };
+  }
   const conflict = request.merge ? 'keep' : 'refuse';
   const taken = await findEntry(tree, target, to, signal);
   if (!taken) return { ...item, conflict };

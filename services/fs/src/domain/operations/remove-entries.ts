@@ -1,9 +1,11 @@
 import { AppError } from '@wharf/errors';
 import { parentPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
+import { findEntry } from '../get-entry.ts';
 import { PERMISSION, requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { innerPaths, type Operation, open, requireUnprotected, requireWrite, unsupported } from './operation.ts';
+import { requireNothingHidden } from './require-nothing-hidden.ts';
 
 /** Removes entries of a folder, with all they hold. One that is not there is success. */
 export async function removeEntries(operation: Operation, request: { dir: string; names: readonly string[] }): Promise<void> {
@@ -17,8 +19,14 @@ export async function removeEntries(operation: Operation, request: { dir: string
     requireWrite(tree, actor, parentPath(path));
     tree.rules.requireEntry(actor, path, 'write');
   }
-  for (const path of paths) {
-    const { driver, path: place } = await open(locate(tree, path));
+  const doomed = paths.map((path) => ({ path, located: locate(tree, path) }));
+  for (const { path, located } of doomed) {
+    if (!tree.rules.mayHideIn(actor, path)) continue;
+    const entry = await findEntry(tree, path, located, signal);
+    if (entry) await requireNothingHidden(operation, { entry, path, located });
+  }
+  for (const { path, located } of doomed) {
+    const { driver, path: place } = await open(located);
     if (!supports(driver, 'remove')) throw unsupported();
     try {
       await driver.remove(place, { recursive: true, signal });

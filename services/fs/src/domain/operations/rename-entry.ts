@@ -4,6 +4,7 @@ import { PERMISSION, requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
 import { moveItem } from './place-item.ts';
+import { requireNothingHidden } from './require-nothing-hidden.ts';
 
 /** Gives an entry another name in its folder. With `overwrite` a file of that name is replaced. */
 export async function renameEntry(operation: Operation, request: { path: string; name: string; overwrite: boolean }): Promise<void> {
@@ -20,6 +21,9 @@ export async function renameEntry(operation: Operation, request: { path: string;
   tree.rules.requireEntry(actor, target, 'create');
   const from = found.located ?? locate(tree, path);
   const to = locate(tree, target, from);
-  if ((!request.overwrite || tree.table.isProtected(target)) && (await findEntry(tree, target, to, signal))) throw nameTaken(name);
+  const taken = await findEntry(tree, target, to, signal);
+  if (taken && (!request.overwrite || tree.table.isProtected(target))) throw nameTaken(name);
+  if (taken) tree.rules.requireEntry(actor, target, 'write');
+  await requireNothingHidden(operation, { entry: found.entry, path, located: from, target });
   await moveItem(operation, { source: path, target, entry: found.entry, from, to, conflict: request.overwrite ? 'replace' : 'refuse' });
 }
