@@ -9,6 +9,11 @@ export const fsConfig = {
     schemas.port(50063),
     'TCP port of the HTTP data plane (uploads and downloads); 0 takes a free one.',
   ),
+  dataDir: configKey(
+    'WHARF_DATA_DIR',
+    schemas.optionalText,
+    'Folder for what fs can make again, such as small pictures. Empty: nothing of that is kept.',
+  ),
   opsPort: configKey('WHARF_OPS_PORT', schemas.port(9093), 'TCP port of /healthz, /readyz and /metrics; 0 takes a free one.'),
 } as const;
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { accountReads, accountsChanged, configurationChanged, entryChanged, modelsOf } from '@wharf/models';
 import { parseVirtualPath } from '@wharf/paths';
 import { FsServiceDefinition } from '@wharf/proto/fs';
@@ -39,9 +40,18 @@ import { createMounts } from './domain/mounts.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
 import { createDriverRegistry } from './driver-contract/driver-registry.ts';
 import { DRIVERS } from './drivers/index.ts';
+import { createPictureMaker } from './thumbnails/picture-maker.ts';
+import { createThumbnails } from './thumbnails/thumbnails.ts';
 
-/** The file tree: gRPC for everything but bytes, an HTTP data plane for those. @param drivers every kind of storage that it knows */
-export function createFsService(kit: ServiceKit, drivers: readonly DriverDefinition[] = DRIVERS): Service {
+export interface FsOptions {
+  /** Every kind of storage that it knows. */
+  readonly drivers?: readonly DriverDefinition[] | undefined;
+  /** A folder for what can be made again. Undefined: nothing of that is kept. */
+  readonly dataDir?: string | undefined;
+}
+
+/** The file tree: gRPC for everything but bytes, an HTTP data plane for those. */
+export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir }: FsOptions = {}): Service {
   const { logger, clock, bus } = kit;
   const models = modelsOf(kit.store);
   const registry = createDriverRegistry(drivers);
@@ -60,7 +70,13 @@ export function createFsService(kit: ServiceKit, drivers: readonly DriverDefinit
   const reader = createFolderReader(clock);
   const replica = randomUUID();
   const changes = createChanges(reader, (paths) => bus.publish(entryChanged, { replica, paths: [...paths] }));
-  const context: FsContext = { configuration, reader, changes };
+  const pictures = createPictureMaker();
+  const thumbnails = createThumbnails({
+    maker: pictures,
+    defaultFolder: dataDir === undefined ? undefined : join(dataDir, 'thumbnails'),
+    onError: (error) => logger.warn({ err: error }, 'a small picture could not be kept'),
+  });
+  const context: FsContext = { configuration, reader, changes, thumbnails };
 
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
   const callers = createCallers({ tokens: createLoginTokens(kit.keys.jwt, clock), reads, clock });
@@ -102,6 +118,9 @@ export function createFsService(kit: ServiceKit, drivers: readonly DriverDefinit
         (error) => logger.warn({ err: error }, 'storages are opened when they are first used'),
       );
     },
-    stop: () => mounts.close(),
+    async stop() {
+      pictures.close();
+      await mounts.close();
+    },
   };
 }

@@ -6,6 +6,7 @@ import { type AdminServiceClient, AdminServiceDefinition } from '@wharf/proto/ad
 import { AuthServiceDefinition } from '@wharf/proto/auth';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
+import { TaskServiceDefinition } from '@wharf/proto/task';
 import {
   type Bus,
   connectStore,
@@ -106,7 +107,8 @@ export async function openInstallation(): Promise<Installation> {
     },
     async writeRule(rule) {
       const record = ruleRecord(rule);
-      await models.rules.replaceOne({ _id: record._id }, record, { upsert: true });
+      const sealed = { ...record, password: record.password && seal(keys.atRest, record.password) };
+      await models.rules.replaceOne({ _id: record._id }, sealed, { upsert: true });
       return nextRevision(models);
     },
     async writeSetting(key, value) {
@@ -182,14 +184,16 @@ async function openReplica(storeUrl: string, bus: Bus, drivers: readonly DriverD
       admin: createDirectClient<AdminServiceClient>(AdminServiceDefinition, () => admin, tokens, onError),
       fs: createDirectClient(FsServiceDefinition, nobody, tokens, onError),
       downloader: createDirectClient(DownloaderServiceDefinition, nobody, tokens, onError),
+      fsTasks: createDirectClient(TaskServiceDefinition, nobody, tokens, onError),
+      downloaderTasks: createDirectClient(TaskServiceDefinition, nobody, tokens, onError),
     }),
   });
-  const service = createFsService(kit, drivers);
+  const service = createFsService(kit, { drivers });
   const { rpc, http } = service;
   if (!rpc || !http) throw new Error('fs serves both');
   await service.start();
   const server = await startGrpcServer({
-    service: rpc,
+    services: [rpc, ...(service.furtherRpcs ?? [])],
     host: '127.0.0.1',
     port: 0,
     tokens: kit.tokens,

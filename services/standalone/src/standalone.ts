@@ -4,6 +4,7 @@ import { AdminServiceDefinition } from '@wharf/proto/admin';
 import { AuthServiceDefinition } from '@wharf/proto/auth';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { FsServiceDefinition } from '@wharf/proto/fs';
+import { TaskServiceDefinition } from '@wharf/proto/task';
 import {
   connectStore,
   createDirectClient,
@@ -59,6 +60,8 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
     admin: createDirectClient(AdminServiceDefinition, () => rpcOf(admin), tokens, onUnforeseen),
     fs: createDirectClient(FsServiceDefinition, () => rpcOf(fs), tokens, onUnforeseen),
     downloader: createDirectClient(DownloaderServiceDefinition, () => rpcOf(downloader), tokens, onUnforeseen),
+    fsTasks: createDirectClient(TaskServiceDefinition, () => tasksOf(fs), tokens, onUnforeseen),
+    downloaderTasks: createDirectClient(TaskServiceDefinition, () => tasksOf(downloader), tokens, onUnforeseen),
   });
   const kit = createServiceKit({ name: 'wharf', logger, secret: dataDir.secret, store, bus, peers });
   const auth = createAuthService(config, kitFor(kit, 'auth'));
@@ -88,6 +91,12 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
 function rpcOf({ rpc }: Service): RpcService {
   if (!rpc) throw new Error('this service offers no RPCs');
   return rpc;
+}
+
+function tasksOf({ furtherRpcs = [] }: Service): RpcService {
+  const tasks = furtherRpcs.find(({ definition }) => definition.fullName === TaskServiceDefinition.fullName);
+  if (!tasks) throw new Error('this service has no tasks');
+  return tasks;
 }
 
 function httpOf({ http }: Service) {

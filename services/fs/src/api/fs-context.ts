@@ -6,12 +6,14 @@ import type { Changes } from '../domain/changes.ts';
 import type { FolderReader } from '../domain/folder-reader.ts';
 import type { Operation } from '../domain/operations/operation.ts';
 import type { Actor } from '../domain/permissions.ts';
+import type { Thumbnails } from '../thumbnails/thumbnails.ts';
 
 /** What the handlers of this service work with. */
 export interface FsContext {
   readonly configuration: Configuration;
   readonly reader: FolderReader;
   readonly changes: Changes;
+  readonly thumbnails: Thumbnails;
 }
 
 export function actorOf(identity: UserIdentity): Actor {

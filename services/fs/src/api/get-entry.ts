@@ -18,12 +18,13 @@ export const getEntryHandler =
     const directory = parentPath(path);
     const isFile = !entry.isDirectory && located !== undefined;
     const related = isFile ? await relatedEntries(tree, context.reader, actor, path, { entry, located }, signal) : [];
+    const reader = { actor, password: request.password, siteUrl: request.site_url };
     return {
-      ...toWireEntry(tree, { actor, password: request.password }, located?.mount, directory, entry),
+      ...toWireEntry(tree, reader, located?.mount, directory, entry),
       raw_url: isFile ? (downProxyUrl(tree, located.mount, path) ?? proxyUrl(tree, located.mount, path, request.site_url)) : '',
       readme: tree.rules.readme(path),
       header: tree.rules.header(path),
       provider: located?.mount.definition.name ?? 'unknown',
-      related: related.map((each) => toWireEntry(tree, { actor, password: request.password }, located?.mount, directory, each)),
+      related: related.map((each) => toWireEntry(tree, reader, located?.mount, directory, each)),
     };
   };

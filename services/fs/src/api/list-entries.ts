@@ -27,10 +27,9 @@ export const listEntriesHandler = (context: FsContext) =>
       write_content_bypass: tree.rules.isWriteBypassed(path),
       provider: located?.mount.definition.name ?? 'unknown',
     };
+    const reader = { actor, password: request.password, siteUrl: request.site_url };
     for (let start = 0; start === 0 || start < entries.length; start += CHUNK_ENTRIES) {
-      const chunk = entries
-        .slice(start, start + CHUNK_ENTRIES)
-        .map((entry) => toWireEntry(tree, { actor, password: request.password }, located?.mount, path, entry));
+      const chunk = entries.slice(start, start + CHUNK_ENTRIES).map((entry) => toWireEntry(tree, reader, located?.mount, path, entry));
       yield start === 0 ? { listing, entries: chunk } : { entries: chunk };
     }
   };

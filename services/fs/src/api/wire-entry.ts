@@ -1,41 +1,40 @@
 import { childPath, type VirtualPath } from '@wharf/paths';
 import type { Entry as WireEntry } from '@wharf/proto/fs';
 import { ENTRY_TYPE, typeOfName } from '../domain/entry-type.ts';
-import { signOf } from '../domain/links.ts';
+import { hasThumbnail, signOf, thumbnailUrl } from '../domain/links.ts';
 import type { Mount } from '../domain/mounts.ts';
 import type { Actor } from '../domain/permissions.ts';
 import type { Tree } from '../domain/tree.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 
 /**
- * The JSON of an entry in a listing. A file that its own rule closes to the reader is named, but gets no signature.
+ * The JSON of an entry in a listing. A file that its own rule closes to the reader is named, but gets no signature and no small picture.
  *
  * @param mount undefined for folders that mounts make.
  */
 export function toWireEntry(tree: Tree, reader: Reader, mount: Mount | undefined, directory: VirtualPath, entry: Entry): WireEntry {
   const { name, isDirectory } = entry;
   const modified = toWireTime(entry.modifiedAt);
+  const path = isDirectory || !mount ? undefined : childPath(directory, name);
+  const isOpen = path !== undefined && tree.rules.isOpen(reader.actor, path, reader.password);
   return {
     name,
     size: entry.sizeBytes,
     is_dir: isDirectory,
     modified,
-    sign: isDirectory || !mount ? '' : signFor(tree, reader, mount, childPath(directory, name)),
-    thumb: '',
+    sign: isOpen && mount ? signOf(tree, mount, path) : '',
+    thumb: isOpen && mount && hasThumbnail(tree, mount, name) ? thumbnailUrl(tree, path, reader.siteUrl) : '',
     type: isDirectory ? ENTRY_TYPE.folder : typeOfName(name, tree.settings),
     created: entry.createdAt ? toWireTime(entry.createdAt) : modified,
     hashinfo: entry.hashes ? JSON.stringify(entry.hashes) : 'null',
   };
 }
 
-/** Who reads a listing, and with which password. */
+/** Who reads a listing, with which password, and at which address of ours. */
 export interface Reader {
   readonly actor: Actor;
   readonly password: string;
-}
-
-function signFor(tree: Tree, { actor, password }: Reader, mount: Mount, path: VirtualPath): string {
-  return tree.rules.isOpen(actor, path, password) ? signOf(tree, mount, path) : '';
+  readonly siteUrl: string;
 }
 
 const EARLIEST_MS = Date.parse('0001-01-01T00:00:00Z');

@@ -5,7 +5,7 @@ import { baseName, type MountPath, parseVirtualPath, type VirtualPath } from '@w
 import type { Call } from '@wharf/service-kit';
 import { contentType } from 'mime-types';
 import type { FsContext } from '../api/fs-context.ts';
-import { canProxy, downProxyUrl, needsSign, shouldProxy } from '../domain/links.ts';
+import { canProxy, downProxyUrl, hasThumbnail, needsSign, shouldProxy } from '../domain/links.ts';
 import type { Located } from '../domain/mount-table.ts';
 import type { Mount } from '../domain/mounts.ts';
 import { locate, type Tree } from '../domain/tree.ts';
@@ -13,6 +13,7 @@ import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts'
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
 import { type BodyPlan, lengthOf, planBody, type Range, rangesOf } from './ranges.ts';
 import { sendContent } from './send-content.ts';
+import { serveThumbnail } from './serve-thumbnail.ts';
 
 /** Headers that make the answer depend on what the file is like. */
 const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'] as const;
@@ -39,6 +40,8 @@ export async function serveDownload(
   const located = authorise(tree, path, asked.query.get('sign') ?? '');
   const name = baseName(path);
   if (name === undefined || tree.table.findVirtualFolder(path)) throw new AppError('IS_A_DIRECTORY', 'not a file');
+  if (asked.query.get('type') === 'thumb' && hasThumbnail(tree, located.mount, name))
+    return serveThumbnail(context.thumbnails, located, request, response, asked.call.signal);
   if (asked.route === 'p' && !canProxy(tree, located.mount, name)) throw new AppError('PERMISSION_DENIED', 'proxy not allowed');
   const elsewhere = asked.query.has('d') ? undefined : downProxyUrl(tree, located.mount, path);
   if (elsewhere !== undefined && (asked.route === 'p' || shouldProxy(tree, located.mount, name))) return redirect(response, elsewhere);

@@ -1,5 +1,5 @@
 import type { VirtualPath } from '@wharf/paths';
-import { extensionOf } from './entry-type.ts';
+import { ENTRY_TYPE, extensionOf, typeOfName } from './entry-type.ts';
 import type { Mount } from './mounts.ts';
 import type { Tree } from './tree.ts';
 
@@ -44,6 +44,19 @@ export function downProxyUrl(tree: Tree, mount: Mount, path: VirtualPath): strin
 export function proxyUrl(tree: Tree, mount: Mount, path: VirtualPath, siteUrl: string): string {
   const sign = signOf(tree, mount, path);
   return `${siteUrl}/p${encodePath(path)}${sign === '' ? '' : `?sign=${encodeURIComponent(sign)}`}`;
+}
+
+/** Pictures that we can show small: videos, and pictures made of drawing commands, are not among them. */
+const SHOWN_SMALL: ReadonlySet<string> = new Set(['jpg', 'jpeg', 'png', 'gif', 'bmp', 'webp', 'tiff', 'tif', 'ico']);
+
+/** Whether there is a small picture of a file, as far as its name tells. */
+export function hasThumbnail(tree: Tree, mount: Mount, name: string): boolean {
+  return mount.thumbnails !== undefined && SHOWN_SMALL.has(extensionOf(name)) && typeOfName(name, tree.settings) === ENTRY_TYPE.image;
+}
+
+/** The address of the small picture of a file; always signed, as the family does it. */
+export function thumbnailUrl(tree: Tree, path: VirtualPath, siteUrl: string): string {
+  return `${siteUrl}/d${encodePath(path)}?type=thumb&sign=${encodeURIComponent(signature(tree, path))}`;
 }
 
 /** Percent-encodes each segment as the family does: unreserved characters and `$&+=:@` stay. */

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
-import type { DriverDefinition } from '../driver-contract/define-driver.ts';
+import type { DriverDefinition, ThumbnailSettings } from '../driver-contract/define-driver.ts';
 import type { DriverRegistry } from '../driver-contract/driver-registry.ts';
 import type { StorageDriver } from '../driver-contract/storage-driver.ts';
 import { withDeadline } from '../driver-contract/with-deadline.ts';
@@ -23,6 +23,8 @@ const MAX_RETRY_MS = 60_000;
 export interface Mount {
   readonly storage: StorageRecord;
   readonly definition: DriverDefinition;
+  /** Undefined: no small pictures are made of its files. */
+  readonly thumbnails: ThumbnailSettings | undefined;
   /** @throws AppError STORAGE_UNAVAILABLE `storage status: failed: storage not init` */
   driver(): Promise<StorageDriver>;
 }
@@ -110,7 +112,8 @@ export function createMounts(options: MountsOptions): Mounts {
         if (!connection) continue;
         replace(id, connection);
         // The record is copied: a request goes on with the configuration it began with.
-        mounts.set(id, { storage: connection.storage, definition: connection.definition, driver: connection.driver });
+        const { storage, definition, thumbnails, driver } = connection;
+        mounts.set(id, { storage, definition, thumbnails, driver });
       }
       return mounts;
     },
@@ -185,6 +188,7 @@ function createConnection(
   const connection: Connection = {
     storage,
     definition,
+    thumbnails: addition === undefined ? undefined : definition.thumbnails(addition),
     addition,
     isUsed: () => opening !== undefined || failure !== undefined,
     open() {

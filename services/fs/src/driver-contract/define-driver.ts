@@ -37,6 +37,14 @@ const PLAIN_CONFIG: DriverConfig = {
   alert: '',
 };
 
+/** How small pictures of a storage's files are made and kept. */
+export interface ThumbnailSettings {
+  /** Absolute. Undefined: the storage names none. */
+  readonly cacheFolder: string | undefined;
+  /** Files that are read for it at once. */
+  readonly concurrency: number;
+}
+
 interface DriverSource<Schema extends ConfigSchema> {
   /** The family's literal name, which storages are saved under: `Local`. */
   readonly name: string;
@@ -49,6 +57,8 @@ interface DriverSource<Schema extends ConfigSchema> {
   /** The form offers to fetch ranges from the link when we proxy. */
   readonly hasRangeOption?: boolean;
   readonly configSchema: Schema;
+  /** Absent or undefined: no small pictures are made of its files. */
+  readonly thumbnails?: (config: z.output<Schema>) => ThumbnailSettings | undefined;
   /** Starts a storage. Its errors are shown to the admin as they are. */
   readonly open: (config: z.output<Schema>, options: CallOptions) => Promise<StorageDriver>;
 }
@@ -68,6 +78,8 @@ export interface DriverDefinition {
    * @throws AppError INVALID_ARGUMENT
    */
   normaliseAddition(addition: string): string;
+  /** Undefined when no small pictures are made, also for an `addition` that cannot be. */
+  thumbnails(addition: string): ThumbnailSettings | undefined;
   /**
    * Starts a storage from its `addition`, normalised or not.
    * @throws AppError INVALID_ARGUMENT for an `addition` that cannot be; else what the driver says
@@ -77,6 +89,14 @@ export interface DriverDefinition {
 
 export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<Schema>): DriverDefinition {
   const { items, secretKeys } = configItems(source.configSchema);
+  const parse = (addition: string): z.output<Schema> => {
+    const values = normaliseAddition(items, addition);
+    const missing = findMissingItem(items, values);
+    if (missing !== undefined) throw new AppError('INVALID_ARGUMENT', `${missing.name} is required`);
+    const parsed = source.configSchema.safeParse(values);
+    if (!parsed.success) throw new AppError('INVALID_ARGUMENT', describeIssue(parsed.error));
+    return parsed.data;
+  };
   return {
     name: source.name,
     label: source.label,
@@ -86,14 +106,15 @@ export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<S
     items,
     secretKeys,
     normaliseAddition: (addition) => JSON.stringify(normaliseAddition(items, addition)),
-    async open(addition, options = {}) {
-      const values = normaliseAddition(items, addition);
-      const missing = findMissingItem(items, values);
-      if (missing !== undefined) throw new AppError('INVALID_ARGUMENT', `${missing.name} is required`);
-      const parsed = source.configSchema.safeParse(values);
-      if (!parsed.success) throw new AppError('INVALID_ARGUMENT', describeIssue(parsed.error));
-      return source.open(parsed.data, options);
+    thumbnails(addition) {
+      try {
+        return source.thumbnails?.(parse(addition));
+      } catch {
+        // Opening the storage says what is wrong.
+        return undefined;
+      }
     },
+    open: async (addition, options = {}) => source.open(parse(addition), options),
   };
 }
 

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { boolItem, stringItem } from '../../driver-contract/config-items.ts';
+import type { ThumbnailSettings } from '../../driver-contract/define-driver.ts';
 
 /** What the form starts with, and what means the same as an empty text. */
 const NO_RECYCLE_BIN = 'delete permanently';
@@ -15,8 +16,8 @@ export const localConfigSchema = z.object({
     default: false,
     help: 'Add up what is in each folder. Every listing then walks through all folders below it.',
   }),
-  thumbnail: boolItem({ required: true, help: 'Show small pictures of images and videos.' }),
-  thumb_cache_folder: stringItem({ help: 'A folder that keeps the small pictures. Empty: they are made again each time.' }),
+  thumbnail: boolItem({ required: true, help: 'Show small pictures of images.' }),
+  thumb_cache_folder: stringItem({ help: 'A folder that keeps the small pictures. Empty: one of the server, where it has any.' }),
   thumb_concurrency: stringItem({ default: '16', help: 'How many small pictures are made at the same time.' }),
   video_thumb_pos: stringItem({ default: '20%', help: 'Where in a video its picture is taken: seconds, or a percentage of its length.' }),
   show_hidden: boolItem({ default: true, help: 'List entries whose name begins with a dot.' }),
@@ -34,6 +35,15 @@ export interface LocalSettings {
   readonly showsHidden: boolean;
   readonly folderMode: number;
   readonly recycleBinPath: string | undefined;
+}
+
+const DEFAULT_THUMBNAIL_CONCURRENCY = 16;
+
+export function localThumbnails(config: z.output<typeof localConfigSchema>): ThumbnailSettings | undefined {
+  if (!config.thumbnail) return undefined;
+  const folder = config.thumb_cache_folder.trim();
+  const concurrency = Number(config.thumb_concurrency) || DEFAULT_THUMBNAIL_CONCURRENCY;
+  return { cacheFolder: folder === '' ? undefined : path.resolve(folder), concurrency };
 }
 
 /** @throws AppError INVALID_ARGUMENT, for the admin */

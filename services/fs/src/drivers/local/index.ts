@@ -1,5 +1,5 @@
 import { defineDriver } from '../../driver-contract/define-driver.ts';
-import { localConfigSchema, localSettings } from './config.ts';
+import { localConfigSchema, localSettings, localThumbnails } from './config.ts';
 import { LocalDriver } from './driver.ts';
 
 export const localDriver = defineDriver({
@@ -7,5 +7,6 @@ export const localDriver = defineDriver({
   label: 'Local folder',
   config: { local_sort: true, only_local: true, only_proxy: true, no_cache: true, default_root: '/' },
   configSchema: localConfigSchema,
+  thumbnails: localThumbnails,
   open: (config, options) => LocalDriver.open(localSettings(config), options),
 });

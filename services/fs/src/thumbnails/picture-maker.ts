@@ -1,0 +1,173 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { AppError } from '@wharf/errors';
+import { readImageHeader } from './image-header.ts';
+import type { PictureAnswer, PictureRequest } from './picture-process.ts';
+import { LARGE_PIXELS, MAKE_TIMEOUT_MS, MAX_DECODED_BYTES, MAX_PIXELS, MAX_PROCESS_BYTES } from './thumbnail-limits.ts';
+
+/** Makes small pictures in processes of their own. */
+export interface PictureMaker {
+  /**
+   * The picture as a PNG of 144 pixels' width, upright.
+   *
+   * @throws AppError INVALID_ARGUMENT for what is no picture, or one that is too large: decided by its header, before anything is decoded;
+   * DEADLINE_EXCEEDED | QUOTA_EXCEEDED when it takes too much time or memory; RATE_LIMITED when too many wait
+   */
+  make(image: Uint8Array): Promise<Uint8Array>;
+  close(): void;
+}
+
+export interface PictureLimits {
+  readonly timeoutMs?: number;
+  readonly maxProcessBytes?: number;
+}
+
+const MAX_PROCESSES = 2;
+const MAX_WAITING = 64;
+const IDLE_MS = 20_000;
+const MEMORY_LOOK_MS = 50;
+const PAGE_BYTES = 4096;
+
+interface Job {
+  readonly id: number;
+  readonly image: Uint8Array;
+  readonly isLarge: boolean;
+  readonly resolve: (png: Uint8Array) => void;
+  readonly reject: (error: AppError) => void;
+}
+
+interface Hand {
+  readonly child: ChildProcess;
+  job: Job | undefined;
+  timer: NodeJS.Timeout | undefined;
+  /** Ends what watches over the job. */
+  unwatch: () => void;
+}
+
+export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
+  const { timeoutMs = MAKE_TIMEOUT_MS, maxProcessBytes = MAX_PROCESS_BYTES } = limits;
+  const hands: Hand[] = [];
+  const waiting: Job[] = [];
+  let nextId = 1;
+  let isClosed = false;
+
+  const next = () => {
+    const isLargeBusy = hands.some(({ job }) => job?.isLarge);
+    const index = waiting.findIndex((job) => !job.isLarge || !isLargeBusy);
+    const hand = hands.find(({ job }) => job === undefined);
+    if (index === -1 || (!hand && hands.length === MAX_PROCESSES)) return;
+    const [job] = waiting.splice(index, 1);
+    if (job) begin(hand ?? addHand(), job);
+  };
+  const begin = (hand: Hand, job: Job) => {
+    clearTimeout(hand.timer);
+    hand.job = job;
+    hand.child.ref();
+    hand.child.channel?.ref();
+    hand.timer = setTimeout(() => give(hand, new AppError('DEADLINE_EXCEEDED', 'the picture took too long')), timeoutMs);
+    hand.unwatch = watchMemory(hand.child, maxProcessBytes, () =>
+      give(hand, new AppError('QUOTA_EXCEEDED', 'the picture needs too much memory')),
+    );
+    hand.child.send({ id: job.id, image: job.image } satisfies PictureRequest, (error) => {
+      if (error) give(hand, lost(error));
+    });
+  };
+  /** Ends the job, with the process when it failed. */
+  const give = (hand: Hand, outcome: Uint8Array | AppError, isProcessFine = false) => {
+    clearTimeout(hand.timer);
+    hand.unwatch();
+    const { job } = hand;
+    hand.job = undefined;
+    // What a large picture took is given back with the process.
+    if (isProcessFine && !job?.isLarge) rest(hand);
+    else drop(hand);
+    if (AppError.is(outcome)) job?.reject(outcome);
+    else job?.resolve(outcome);
+    next();
+  };
+  const rest = (hand: Hand) => {
+    // An idle process keeps nobody else alive.
+    hand.child.unref();
+    hand.child.channel?.unref();
+    hand.timer = setTimeout(() => drop(hand), IDLE_MS);
+    hand.timer.unref();
+  };
+  const drop = (hand: Hand) => {
+    const index = hands.indexOf(hand);
+    if (index !== -1) hands.splice(index, 1);
+    clearTimeout(hand.timer);
+    hand.child.kill('SIGKILL');
+  };
+  const addHand = (): Hand => {
+    const child = fork(new URL('./picture-process.ts', import.meta.url), {
+      // Nothing of ours: no settings, no secrets.
+      env: {},
+      execArgv: ['--disable-warning=ExperimentalWarning', '--max-old-space-size=64', '--max-semi-space-size=2'],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    const hand: Hand = { child, job: undefined, timer: undefined, unwatch: () => {} };
+    hands.push(hand);
+    child.on('message', ({ id, png }: PictureAnswer) => {
+      if (hand.job?.id === id) give(hand, png ?? unreadable(), true);
+    });
+    child.on('error', (error) => give(hand, lost(error)));
+    child.on('exit', () => give(hand, lost(undefined)));
+    return hand;
+  };
+
+  return {
+    make(image) {
+      if (isClosed) return Promise.reject(lost(undefined));
+      if (waiting.length >= MAX_WAITING) return Promise.reject(new AppError('RATE_LIMITED', 'too many small pictures are asked for'));
+      const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+      try {
+        waiting.push({ id: nextId++, image, isLarge: pixelsOf(image) > LARGE_PIXELS, resolve, reject });
+      } catch (error) {
+        return Promise.reject(error);
+      }
+      next();
+      return promise;
+    },
+    close() {
+      isClosed = true;
+      for (const job of waiting.splice(0)) job.reject(lost(undefined));
+      for (const hand of [...hands]) give(hand, lost(undefined));
+    },
+  };
+}
+
+function pixelsOf(image: Uint8Array): number {
+  const header = readImageHeader(image);
+  if (header === undefined) throw unreadable();
+  const { width, height, bytesPerPixel } = header;
+  const pixels = width * height;
+  if (pixels > MAX_PIXELS || pixels * bytesPerPixel > MAX_DECODED_BYTES)
+    throw new AppError('INVALID_ARGUMENT', `a picture of ${width} x ${height} pixels is too large`);
+  return pixels;
+}
+
+function unreadable(): AppError {
+  return new AppError('INVALID_ARGUMENT', 'the file is not a picture that can be shown small');
+}
+
+function lost(cause: unknown): AppError {
+  return new AppError('CONTENT_CORRUPT', 'the picture could not be read', { cause });
+}
+
+/** Looks at what the process holds, where the system tells. @returns ends the watch */
+function watchMemory(child: ChildProcess, maxBytes: number, onExcess: () => void): () => void {
+  let isWatched = true;
+  const timer = setInterval(() => {
+    readFile(`/proc/${child.pid}/statm`, 'latin1').then(
+      (text) => {
+        if (Number(text.split(' ')[1]) * PAGE_BYTES > maxBytes && isWatched) onExcess();
+      },
+      () => clearInterval(timer),
+    );
+  }, MEMORY_LOOK_MS);
+  return () => {
+    isWatched = false;
+    clearInterval(timer);
+  };
+}

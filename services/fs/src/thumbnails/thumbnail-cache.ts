@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Small pictures in a folder that may hold other things too, and that other processes may use as well. */
+export interface ThumbnailCache {
+  /** Undefined: it is not kept. */
+  read(key: string): Promise<Uint8Array | undefined>;
+  /** Makes the folder when it is not there. */
+  write(key: string, png: Uint8Array): Promise<void>;
+}
+
+/** All small pictures of a folder together. */
+export const MAX_FOLDER_BYTES = 256 * 1024 * 1024;
+/** How full the folder is after it was tidied. */
+const KEPT_SHARE = 0.8;
+/** It is looked at as a whole at the first write, and after so much of the limit was written. */
+const TIDY_SHARE = 0.05;
+/** Only files of this form are ours. */
+const OUR_FILE = /^wharf-thumbnail-[0-9a-f-]+\.(?:png|part)$/;
+const ABANDONED_MS = 3_600_000;
+
+/** @param folder absolute. @param maxBytes the files used longest ago go first */
+export function createThumbnailCache(folder: string, maxBytes = MAX_FOLDER_BYTES): ThumbnailCache {
+  let untidiedBytes = Number.POSITIVE_INFINITY;
+  const fileOf = (key: string) => join(folder, `wharf-thumbnail-${key}.png`);
+  return {
+    async read(key) {
+      const file = fileOf(key);
+      const png = await readFile(file).catch(ignoreAbsence);
+      // When it was used last decides how long it stays.
+      if (png !== undefined) await utimes(file, new Date(), new Date()).catch(ignoreAbsence);
+      return png;
+    },
+    async write(key, png) {
+      const part = join(folder, `wharf-thumbnail-${randomUUID()}.part`);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      try {
+        await writeFile(part, png, { mode: 0o600 });
+        await rename(part, fileOf(key));
+      } catch (error) {
+        await rm(part, { force: true });
+        throw error;
+      }
+      untidiedBytes += png.byteLength;
+      if (untidiedBytes < maxBytes * TIDY_SHARE) return;
+      untidiedBytes = 0;
+      await tidy(folder, maxBytes);
+    },
+  };
+}
+
+async function tidy(folder: string, maxBytes: number): Promise<void> {
+  const files: Array<{ path: string; sizeBytes: number; usedAt: number }> = [];
+  for (const name of (await readdir(folder)).filter((each) => OUR_FILE.test(each))) {
+    const path = join(folder, name);
+    const found = await stat(path).catch(ignoreAbsence);
+    if (found === undefined) continue;
+    if (!name.endsWith('.part')) files.push({ path, sizeBytes: found.size, usedAt: found.mtimeMs });
+    else if (Date.now() - found.mtimeMs > ABANDONED_MS) await rm(path, { force: true });
+  }
+  let total = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  if (total <= maxBytes) return;
+  for (const { path, sizeBytes } of files.toSorted((left, right) => left.usedAt - right.usedAt)) {
+    if (total <= maxBytes * KEPT_SHARE) return;
+    await rm(path, { force: true });
+    total -= sizeBytes;
+  }
+}
+
+function ignoreAbsence(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+  throw error;
+}
