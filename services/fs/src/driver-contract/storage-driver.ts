@@ -33,8 +33,8 @@ export interface ByteRange {
 
 export interface ReadOptions extends CallOptions {
   /**
-   * True: the receiver is done with a chunk when it asks for the next one, so that its memory may be used again. For receivers that wait
-   * until each chunk has left the process; it saves most of what reading costs.
+   * True: the receiver changes no chunk and is done with it when it asks for the next one, so that its memory may be used again. For
+   * receivers that wait until each chunk has left the process; it saves most of what reading costs.
    */
   readonly reusesChunks?: boolean | undefined;
 }

@@ -4,13 +4,24 @@ import { abortError, storageError, throwIfAborted } from '../../driver-contract/
 import type { LocalSettings } from './config.ts';
 import type { DiskOperations } from './disk-operations.ts';
 
-/** What goes to a worker: a call, or the wish that one ends. */
-export type DiskRequest =
-  | { readonly id: number; readonly operation: keyof DiskOperations; readonly values: readonly unknown[] }
-  | { readonly cancel: number };
+/** What goes to a worker: a batch of calls, or the wish that one ends. */
+export type DiskRequest = { readonly batch: readonly DiskCall[] } | { readonly cancel: number };
+
+export interface DiskCall {
+  /** Several callers who asked for the very same. */
+  readonly ids: readonly number[];
+  readonly operation: keyof DiskOperations;
+  readonly values: readonly unknown[];
+}
+
+/** What comes back: answers as they are there, and that all of a batch but what waits for the disk has been done. */
+export interface DiskReport {
+  readonly answers: readonly DiskAnswer[];
+  readonly isBatchDone: boolean;
+}
 
 export interface DiskAnswer {
-  readonly id: number;
+  readonly ids: readonly number[];
   readonly result?: unknown;
   readonly error?: { readonly code: ErrorCode; readonly message: string; readonly cause: string };
 }
@@ -30,6 +41,10 @@ interface Call {
 interface Lane {
   readonly worker: Worker;
   readonly calls: Map<number, Call>;
+  /** Calls of the next batch, by operation and path where others may join. */
+  waiting: Map<string, DiskCall & { ids: number[] }>;
+  /** A batch is to be sent, or on its way. */
+  isBusy: boolean;
   lastAnswerAt: number;
 }
 
@@ -47,13 +62,16 @@ const WAITS_FOR_SYNC: ReadonlySet<keyof DiskOperations> = new Set([
   'rename',
   'sweep',
 ]);
+/** Their results may be shared: they change nothing, and whoever joins before they have begun gets what is true after he asked. */
+const SHARED: ReadonlySet<keyof DiskOperations> = new Set(['list', 'listNames', 'open', 'stat', 'statMany']);
 const MAX_LANES = 4;
 const IDLE_AFTER_MS = 60_000;
 
 /**
  * Runs disk operations of one storage on threads of its own, so that a disk that hangs blocks nothing but itself.
  *
- * One thread does all the work as long as it answers: a batch of calls in one turn is what makes a listing cheap. Threads that idle end.
+ * One thread does all the work as long as it answers. Calls that come while it works go to it together, and those that ask for the very
+ * same are done once: what many look at costs little. Threads that idle end.
  */
 export class DiskPool {
   readonly #lanes: Lane[] = [];
@@ -90,12 +108,13 @@ export class DiskPool {
     const call: Call = { operation, startedAt: performance.now(), resolve, reject, giveUp: undefined };
     if (lane.calls.size === 0) lane.worker.ref();
     lane.calls.set(id, call);
-    lane.worker.postMessage({ id, operation, values } satisfies DiskRequest);
+    enqueue(lane, id, operation, values);
     const onAbort = () => {
       if (signal === undefined) return;
+      reject(abortError(signal));
+      if (withdraw(lane, id)) return;
       call.giveUp = (result) => giveUp(result as Result<Op>);
       lane.worker.postMessage({ cancel: id } satisfies DiskRequest);
-      reject(abortError(signal));
     };
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
@@ -128,9 +147,9 @@ export class DiskPool {
       trackUnmanagedFds: false,
       resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 },
     });
-    const lane: Lane = { worker, calls: new Map(), lastAnswerAt: performance.now() };
+    const lane: Lane = { worker, calls: new Map(), waiting: new Map(), isBusy: false, lastAnswerAt: performance.now() };
     this.#lanes.push(lane);
-    worker.on('message', (answer: DiskAnswer) => this.#settle(lane, answer));
+    worker.on('message', (report: DiskReport) => settle(lane, report));
     worker.on('error', (error) => this.#fail(lane, error));
     worker.on('exit', () => this.#fail(lane, undefined));
     this.#endWhenIdle(lane);
@@ -146,28 +165,68 @@ export class DiskPool {
     lane.worker.once('exit', () => clearInterval(timer));
   }
 
-  #settle(lane: Lane, { id, result, error }: DiskAnswer): void {
-    const call = lane.calls.get(id);
-    lane.lastAnswerAt = performance.now();
-    lane.calls.delete(id);
-    if (lane.calls.size === 0) lane.worker.unref();
-    if (call === undefined) return;
-    if (error !== undefined) call.reject(new AppError(error.code, error.message, { cause: error.cause }));
-    else if (call.giveUp !== undefined) call.giveUp(result);
-    else call.resolve(result);
-  }
-
   #fail(lane: Lane, cause: unknown): void {
     const index = this.#lanes.indexOf(lane);
     if (index !== -1) this.#lanes.splice(index, 1);
     for (const call of lane.calls.values()) call.reject(storageError('STORAGE_UNAVAILABLE', cause));
     lane.calls.clear();
+    lane.waiting.clear();
   }
 
   async #drop(lane: Lane): Promise<void> {
     this.#fail(lane, undefined);
     await lane.worker.terminate();
   }
+}
+
+/** Calls of one turn of the loop, and those that come while the worker has others, make one batch. */
+function enqueue(lane: Lane, id: number, operation: keyof DiskOperations, values: readonly unknown[]): void {
+  const key = SHARED.has(operation) ? `${operation} ${values[0]}` : `${id}`;
+  const same = lane.waiting.get(key);
+  if (same?.values.every((value, index) => value === values[index])) same.ids.push(id);
+  else lane.waiting.set(same === undefined ? key : `${id}`, { ids: [id], operation, values });
+  sendSoon(lane);
+}
+
+function sendSoon(lane: Lane): void {
+  if (lane.isBusy) return;
+  lane.isBusy = true;
+  setImmediate(() => {
+    const batch = [...lane.waiting.values()].filter(({ ids }) => ids.length > 0);
+    lane.waiting.clear();
+    lane.worker.postMessage({ batch } satisfies DiskRequest);
+  });
+}
+
+/** Takes a call back that was not sent yet. */
+function withdraw(lane: Lane, id: number): boolean {
+  for (const { ids } of lane.waiting.values()) {
+    const index = ids.indexOf(id);
+    if (index === -1) continue;
+    ids.splice(index, 1);
+    lane.calls.delete(id);
+    if (lane.calls.size === 0) lane.worker.unref();
+    return true;
+  }
+  return false;
+}
+
+function settle(lane: Lane, { answers, isBatchDone }: DiskReport): void {
+  lane.lastAnswerAt = performance.now();
+  for (const { ids, result, error } of answers) {
+    for (const id of ids) {
+      const call = lane.calls.get(id);
+      lane.calls.delete(id);
+      if (error !== undefined) call?.reject(new AppError(error.code, error.message, { cause: error.cause }));
+      else if (call?.giveUp !== undefined) call.giveUp(result);
+      else call?.resolve(result);
+    }
+  }
+  if (isBatchDone) {
+    lane.isBusy = false;
+    if (lane.waiting.size > 0) sendSoon(lane);
+  }
+  if (lane.calls.size === 0) lane.worker.unref();
 }
 
 /** A call that answers at once where the disk does has had no answer for a while, nor has any other. */

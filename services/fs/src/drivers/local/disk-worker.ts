@@ -2,11 +2,13 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { AppError } from '@wharf/errors';
 import type { LocalSettings } from './config.ts';
 import { createDiskOperations, type DiskOperations } from './disk-operations.ts';
-import type { DiskAnswer, DiskRequest } from './disk-pool.ts';
+import type { DiskAnswer, DiskCall, DiskReport, DiskRequest } from './disk-pool.ts';
 import { toAppError } from './errors.ts';
 
 /** The long ones, which look at their signal. The others do not last. */
 const ENDED_BY_SIGNAL: ReadonlySet<keyof DiskOperations> = new Set(['addUp', 'remove', 'copy']);
+/** In a batch that takes longer, answers do not wait for its end. */
+const REPORT_AFTER_MS = 2;
 const NEVER = new AbortController().signal;
 
 function serve(settings: LocalSettings): void {
@@ -15,10 +17,33 @@ function serve(settings: LocalSettings): void {
   const running = new Map<number, AbortController>();
   let operations: DiskOperations | undefined;
 
-  const run = (request: Extract<DiskRequest, { operation: unknown }>, signal: AbortSignal): unknown => {
+  const run = ({ operation: name, values }: DiskCall, signal: AbortSignal): unknown => {
     operations ??= createDiskOperations(settings);
-    const operation = operations[request.operation] as (signal: AbortSignal, ...values: unknown[]) => unknown;
-    return operation(signal, ...request.values);
+    const operation = operations[name] as (signal: AbortSignal, ...values: unknown[]) => unknown;
+    return operation(signal, ...values);
+  };
+  const report = (answers: readonly DiskAnswer[], isBatchDone: boolean) => port.postMessage({ answers, isBatchDone } satisfies DiskReport);
+
+  /** Answers the callers whom one run served; undefined when that is for later. */
+  const begin = (call: DiskCall): DiskAnswer | undefined => {
+    const { ids, operation } = call;
+    try {
+      const abort = ENDED_BY_SIGNAL.has(operation) ? new AbortController() : undefined;
+      const result = run(call, abort?.signal ?? NEVER);
+      // A handle is for one caller, who closes it.
+      if (!(result instanceof Promise)) return { ids: holdsHandle(result) ? ids.slice(0, 1) : ids, result };
+      const [id = 0] = ids;
+      if (abort !== undefined) running.set(id, abort);
+      result
+        .then(
+          (value: unknown) => report([{ ids, result: value }], false),
+          (error) => report([failure(ids, error)], false),
+        )
+        .finally(() => running.delete(id));
+      return undefined;
+    } catch (error) {
+      return failure(ids, error);
+    }
   };
 
   port.on('message', (request: DiskRequest) => {
@@ -26,25 +51,30 @@ function serve(settings: LocalSettings): void {
       running.get(request.cancel)?.abort();
       return;
     }
-    const { id } = request;
-    const abort = ENDED_BY_SIGNAL.has(request.operation) ? new AbortController() : undefined;
-    const answer = (message: DiskAnswer) => port.postMessage(message);
-    const fail = (error: unknown) => {
-      const { code, message, cause } = toAppError(error);
-      answer({ id, error: { code, message, cause: cause instanceof Error ? cause.message : AppError.from(cause).message } });
-    };
-    try {
-      const result = run(request, abort?.signal ?? NEVER);
-      if (!(result instanceof Promise)) {
-        answer({ id, result });
-        return;
+    let answers: DiskAnswer[] = [];
+    let reportedAt = performance.now();
+    for (const call of request.batch) {
+      for (let ids = call.ids; ids.length > 0; ) {
+        const answer = begin({ ...call, ids });
+        if (answer !== undefined) answers.push(answer);
+        ids = ids.slice(answer?.ids.length ?? ids.length);
       }
-      if (abort !== undefined) running.set(id, abort);
-      result.then((value: unknown) => answer({ id, result: value }), fail).finally(() => running.delete(id));
-    } catch (error) {
-      fail(error);
+      if (performance.now() - reportedAt < REPORT_AFTER_MS) continue;
+      report(answers, false);
+      answers = [];
+      reportedAt = performance.now();
     }
+    report(answers, true);
   });
+}
+
+function failure(ids: readonly number[], error: unknown): DiskAnswer {
+  const { code, message, cause } = toAppError(error);
+  return { ids, error: { code, message, cause: cause instanceof Error ? cause.message : AppError.from(cause).message } };
+}
+
+function holdsHandle(result: unknown): boolean {
+  return typeof result === 'object' && result !== null && 'fd' in result;
 }
 
 /** The other end of `disk-pool.ts`: a thread that may block on the disk. Only the pool starts it, with LocalSettings as its data. */

@@ -116,7 +116,7 @@ export class LocalDriver implements StorageDriver {
     const entry = unpackOne(file, opened.stats);
     const { fd, bytes, start, end } = opened;
     if (fd !== undefined) return fileContent(entry, fd, start, end, options);
-    return inlineContent(entry, bytes ?? new Uint8Array());
+    return inlineContent(entry, bytes ?? new Uint8Array(), options);
   }
 
   async write(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {

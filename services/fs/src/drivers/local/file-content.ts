@@ -15,12 +15,12 @@ export function fileContent(entry: Entry, fd: number, start: number, end: number
   return { entry, [Symbol.asyncIterator]: () => reader };
 }
 
-/** Content that is here already. */
-export function inlineContent(entry: Entry, bytes: Uint8Array): FileContent {
+/** Content that is here already. @param bytes others may have them too */
+export function inlineContent(entry: Entry, bytes: Uint8Array, { reusesChunks = false }: ReadOptions): FileContent {
   return {
     entry,
     async *[Symbol.asyncIterator]() {
-      if (bytes.byteLength > 0) yield bytes;
+      if (bytes.byteLength > 0) yield reusesChunks ? bytes : bytes.slice();
     },
   };
 }

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { appendFile, readdir, readlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { waitFor } from '@wharf/harness';
+import { describe, expect, it } from 'vitest';
+import { at, codeOf, makeFolders, openLocal, put, textOf } from './open-local.ts';
+
+const MANY = 40;
+const SMALL = 'a few bytes';
+
+/** How often this process has a file open. */
+async function countHandles(place: string): Promise<number> {
+  const handles = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ''));
+  return (await Promise.all(handles)).filter((target) => target === place).length;
+}
+
+describe('callers who ask for the same at once', () => {
+  it('each get the whole of a big file, and its handles are closed', async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    const content = randomBytes(3_000_000);
+    await put(driver, '/big', content);
+    const readers = Array.from({ length: MANY }, async () => Buffer.concat(await Array.fromAsync(await driver.read(at('/big')))));
+    for (const bytes of await Promise.all(readers)) expect(bytes.equals(content)).toBe(true);
+    if (process.platform === 'linux') await waitFor('handles to be closed', async () => (await countHandles(path.join(root, 'big'))) === 0);
+  });
+
+  it('each get bytes of a small file that are their own to change', async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    await put(driver, '/small', SMALL);
+    const contents = await Promise.all(Array.from({ length: MANY }, () => driver.read(at('/small'))));
+    for (const content of contents) {
+      const chunks = await Array.fromAsync(content);
+      expect(Buffer.concat(chunks).toString()).toBe(SMALL);
+      for (const chunk of chunks) chunk.fill(0);
+    }
+  });
+
+  it('lose nothing when some of them go away', async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    await put(driver, '/big', randomBytes(1_000_000));
+    const gone = new AbortController();
+    const leaving = Array.from({ length: MANY }, () => codeOf(driver.read(at('/big'), undefined, { signal: gone.signal })));
+    const staying = Array.from({ length: MANY }, () => driver.stat(at('/big')));
+    gone.abort();
+    expect(new Set(await Promise.all(leaving))).toEqual(new Set(['CANCELLED']));
+    expect((await Promise.all(staying)).every((entry) => entry.sizeBytes === 1_000_000)).toBe(true);
+    if (process.platform === 'linux') await waitFor('handles to be closed', async () => (await countHandles(path.join(root, 'big'))) === 0);
+  });
+
+  it('see what was there when they asked, however many asked before', async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    const place = path.join(root, 'growing');
+    await writeFile(place, '');
+    const earlier: Promise<unknown>[] = [];
+    for (let size = 1; size <= 200; size += 1) {
+      await appendFile(place, 'x');
+      const look = driver.stat(at('/growing'));
+      earlier.push(look, driver.stat(at('/growing')), textOf(driver, '/growing'));
+      if (size % 10 === 0) expect((await look).sizeBytes).toBe(size);
+    }
+    await Promise.all(earlier);
+  });
+
+  it('fail for the same reason, each by himself', async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    const codes = await Promise.all(
+      Array.from({ length: MANY }, (_, index) => codeOf(driver.stat(at(index % 2 === 0 ? '/none' : '/no/ne')))),
+    );
+    expect(new Set(codes)).toEqual(new Set(['ENTRY_NOT_FOUND']));
+  });
+});
