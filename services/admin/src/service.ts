@@ -18,8 +18,10 @@ import { listStorages } from './api/list-storages.ts';
 import { reloadStorages } from './api/reload-storages.ts';
 import { reportStorageStatus } from './api/report-storage-status.ts';
 import { saveSettings } from './api/save-settings.ts';
+import { setRpcDownloadTool, setTorrentTool, setTransmissionTool } from './api/set-tool.ts';
 import { updateRule } from './api/update-rule.ts';
 import { updateStorage } from './api/update-storage.ts';
+import { createProbeTool } from './clients/download-tools.ts';
 import { createFsClient } from './clients/fs.ts';
 import { createPermanentToken } from './clients/permanent-token.ts';
 import type { AdminConfig } from './config.ts';
@@ -48,6 +50,7 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
     onError: (error) => kit.logger.error({ err: error }, 'the outcome of starting a storage was not kept'),
   });
   const { clock } = kit;
+  const tools = { settings, counters, probe: createProbeTool(kit), announceChange };
   const findUsers = (ids: readonly number[]) => readUserIds(models, ids);
 
   return {
@@ -66,13 +69,16 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
       listDefaultSettings: forAdmins(listDefaultSettings),
       saveSettings: forAdmins(saveSettings(settings, token, counters, announceChange)),
       deleteSetting: forAdmins(deleteSetting(settings, announceChange)),
-      setRpcDownloadTool: forAdmins(notImplemented),
-      setTorrentTool: forAdmins(notImplemented),
+      setRpcDownloadTool: forAdmins(setRpcDownloadTool(tools)),
+      setTorrentTool: forAdmins(setTorrentTool(tools)),
+      setTransmissionTool: forAdmins(setTransmissionTool(tools)),
       listRules: forAdmins(listRules(rules)),
       getRule: forAdmins(getRule(rules)),
       createRule: forAdmins(createRule(rules, counters, announceChange, findUsers)),
       updateRule: forAdmins(updateRule(rules, announceChange, findUsers)),
       deleteRule: forAdmins(deleteRule(rules, announceChange)),
+      exportConfiguration: forAdmins(notImplemented),
+      importConfiguration: forAdmins(notImplemented),
     }),
     async start() {
       await Promise.all([models.storages.createIndexes(), models.rules.createIndexes()]);

@@ -3,13 +3,14 @@ import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir } from '@wharf/harness';
 import { modelsOf } from '@wharf/models';
 import { connectStore, type StoreConnection } from '@wharf/service-kit';
-import { FakeAuth, FakeFs } from './peers.ts';
+import { FakeAuth, FakeDownloader, FakeFs } from './peers.ts';
 import { openReplica, type Replica, SECRET } from './replica.ts';
 
 /** A store with the peers of admin, in which replicas are opened. */
 export interface Installation {
   readonly fs: FakeFs;
   readonly auth: FakeAuth;
+  readonly downloader: FakeDownloader;
   /** A folder of the test's own. */
   readonly dir: string;
   open(config?: { filesDir?: string }): Promise<Replica>;
@@ -29,6 +30,7 @@ export async function openInstallation(): Promise<Installation> {
   let replicas: Replica[] = [];
   let fs: FakeFs;
   let auth: FakeAuth;
+  let downloader: FakeDownloader;
 
   const url = () => Object.assign(new URL(store.url), { pathname: `/${database}` }).href;
   const connect = async () => {
@@ -43,6 +45,7 @@ export async function openInstallation(): Promise<Installation> {
   const connectEmpty = async () => {
     database = `admin-${randomUUID()}`;
     auth = new FakeAuth();
+    downloader = new FakeDownloader();
     await connect();
   };
   await connectEmpty();
@@ -54,9 +57,12 @@ export async function openInstallation(): Promise<Installation> {
     get auth() {
       return auth;
     },
+    get downloader() {
+      return downloader;
+    },
     dir: dir.path,
     async open(config) {
-      const replica = await openReplica(url(), { fs, auth }, config);
+      const replica = await openReplica(url(), { fs, auth, downloader }, config);
       replicas.push(replica);
       return replica;
     },

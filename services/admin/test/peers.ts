@@ -52,3 +52,17 @@ export class FakeAuth {
     this.token = token;
   }
 }
+
+/** Stands for the downloader at the seam: its tools answer their version, or why they do not. */
+export class FakeDownloader {
+  /** What each tool answers; an error is thrown. */
+  readonly answers = new Map<string, string | AppError>();
+  readonly asked: Array<{ tool: string; url: string; secret: string }> = [];
+
+  probe(request: { tool: string; url: string; secret: string }): string {
+    this.asked.push(request);
+    const answer = this.answers.get(request.tool) ?? new AppError('STORAGE_UNAVAILABLE', 'host refuses connections');
+    if (typeof answer !== 'string') throw answer;
+    return answer;
+  }
+}

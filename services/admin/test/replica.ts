@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { configurationChanged, type Models, modelsOf } from '@wharf/models';
 import { type AdminServiceClient, AdminServiceDefinition, type Rule, type SettingItem, type Storage } from '@wharf/proto/admin';
 import { type AuthServiceClient, AuthServiceDefinition } from '@wharf/proto/auth';
+import { type DownloaderServiceClient, DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
 import {
   connectStore,
@@ -20,7 +21,7 @@ import {
 } from '@wharf/service-kit';
 import { pino } from 'pino';
 import { createAdminService } from '../src/index.ts';
-import type { FakeAuth, FakeFs } from './peers.ts';
+import type { FakeAuth, FakeDownloader, FakeFs } from './peers.ts';
 
 export const SECRET = 'a secret of the tests, 32 bytes or more';
 
@@ -52,7 +53,7 @@ export interface Replica {
 
 export async function openReplica(
   storeUrl: string,
-  peers: { fs: FakeFs; auth: FakeAuth },
+  peers: { fs: FakeFs; auth: FakeAuth; downloader: FakeDownloader },
   config: { filesDir?: string } = {},
 ): Promise<Replica> {
   let log = '';
@@ -79,6 +80,7 @@ export async function openReplica(
       return {
         fs: client<FsServiceClient>(FsServiceDefinition, fsService(peers.fs)),
         auth: client<AuthServiceClient>(AuthServiceDefinition, authService(peers.auth)),
+        downloader: client<DownloaderServiceClient>(DownloaderServiceDefinition, downloaderService(peers.downloader)),
       } as Peers;
     },
   });
@@ -125,6 +127,13 @@ function authService(auth: FakeAuth): RpcService {
       auth.replace(token);
       return { revision: 1 };
     }),
+  });
+}
+
+/** The part of the downloader that admin calls. */
+function downloaderService(downloader: FakeDownloader): RpcService {
+  return partOf(DownloaderServiceDefinition, {
+    probeTool: forServices(async (request: { tool: string; url: string; secret: string }) => ({ version: downloader.probe(request) })),
   });
 }
 

@@ -239,7 +239,7 @@ describe('what clients are shown', () => {
   });
 
   it('tool settings answer under both of their names', async () => {
-    gateway.stubs.answers.set('admin.setRpcDownloadTool', { version: 'aria2 version: 1.37.0', revision: 1 });
+    gateway.stubs.answers.set('admin.setRpcDownloadTool', { version: '1.37.0', revision: 1 });
     for (const name of ['set_rpcdl', 'set_aria2']) {
       const answer = await gateway.request({
         method: 'POST',

@@ -6,6 +6,7 @@ import { envelopes } from './envelopes.ts';
 import { rules } from './rules.ts';
 import { settings } from './settings.ts';
 import { storages } from './storages.ts';
+import { tools } from './tools.ts';
 import { tour } from './tour.ts';
 import { traversal } from './traversal.ts';
 import { uploads } from './uploads.ts';
@@ -18,6 +19,7 @@ export const SCENARIOS: readonly ((world: World) => void)[] = [
   credentials,
   rules,
   settings,
+  tools,
   uploads,
   downloads,
   traversal,

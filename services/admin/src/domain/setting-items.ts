@@ -59,6 +59,15 @@ export function withForm(definition: SettingDefinition, value: string): StoredSe
   return { key, value, help, type, options, group, flag };
 }
 
+/** Items for settings of the factory with new values. */
+export function toolItems(values: Readonly<Record<string, string>>): StoredSetting[] {
+  return Object.entries(values).map(([key, value]) => {
+    const definition = DEFINITIONS.get(key);
+    if (!definition) throw new Error(`${key} is no setting of the factory`);
+    return withForm(definition, value);
+  });
+}
+
 /** The saved settings with those flagged as deprecated that the factory does not know; undefined when all are so already. */
 export function deprecateUnknown(saved: readonly StoredSetting[]): StoredSetting[] | undefined {
   const isStray = (item: StoredSetting) => item.flag !== DEPRECATED && !DEFINITIONS.has(item.key);

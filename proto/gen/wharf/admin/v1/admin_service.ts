@@ -228,6 +228,55 @@ export interface SetTorrentToolResponse {
   revision: number;
 }
 
+export interface SetTransmissionToolRequest {
+  uri: string;
+  /** Minutes, as text; negative: never remove. */
+  seedtime: string;
+}
+
+export interface SetTransmissionToolResponse {
+  version: string;
+  revision: number;
+}
+
+export interface ExportConfigurationRequest {
+  /** Empty: secrets are left out. */
+  passphrase: string;
+}
+
+export interface ExportConfigurationResponse {
+  /** JSON text. */
+  document: string;
+}
+
+export interface ImportConfigurationRequest {
+  /** JSON text. */
+  document: string;
+  /** What the document was encrypted under; empty when it was not. */
+  passphrase: string;
+  /** Only says what would be done. */
+  dry_run: boolean;
+}
+
+export interface ImportConfigurationResponse {
+  records: ImportedRecord[];
+  /** Whether anything was written. */
+  is_written: boolean;
+  revision: number;
+}
+
+/** What became of one record of an imported file. */
+export interface ImportedRecord {
+  /** setting, user, storage or rule. */
+  kind: string;
+  /** The key, user name, mount path or path. */
+  name: string;
+  /** created, updated, unchanged, skipped or failed. */
+  outcome: string;
+  /** Why it was skipped or failed, or what to look at; may be empty. */
+  note: string;
+}
+
 export interface ListRulesRequest {
   page: number;
   per_page: number;
@@ -2898,6 +2947,499 @@ export const SetTorrentToolResponse: MessageFns<SetTorrentToolResponse> = {
   },
 };
 
+function createBaseSetTransmissionToolRequest(): SetTransmissionToolRequest {
+  return { uri: "", seedtime: "" };
+}
+
+export const SetTransmissionToolRequest: MessageFns<SetTransmissionToolRequest> = {
+  encode(message: SetTransmissionToolRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.uri !== "") {
+      writer.uint32(10).string(message.uri);
+    }
+    if (message.seedtime !== "") {
+      writer.uint32(18).string(message.seedtime);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetTransmissionToolRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetTransmissionToolRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.uri = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.seedtime = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SetTransmissionToolRequest>): SetTransmissionToolRequest {
+    return SetTransmissionToolRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetTransmissionToolRequest>): SetTransmissionToolRequest {
+    const message = createBaseSetTransmissionToolRequest();
+    message.uri = object.uri ?? "";
+    message.seedtime = object.seedtime ?? "";
+    return message;
+  },
+};
+
+function createBaseSetTransmissionToolResponse(): SetTransmissionToolResponse {
+  return { version: "", revision: 0 };
+}
+
+export const SetTransmissionToolResponse: MessageFns<SetTransmissionToolResponse> = {
+  encode(message: SetTransmissionToolResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.version !== "") {
+      writer.uint32(10).string(message.version);
+    }
+    if (message.revision !== 0) {
+      writer.uint32(16).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetTransmissionToolResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetTransmissionToolResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.version = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.revision = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SetTransmissionToolResponse>): SetTransmissionToolResponse {
+    return SetTransmissionToolResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetTransmissionToolResponse>): SetTransmissionToolResponse {
+    const message = createBaseSetTransmissionToolResponse();
+    message.version = object.version ?? "";
+    message.revision = object.revision ?? 0;
+    return message;
+  },
+};
+
+function createBaseExportConfigurationRequest(): ExportConfigurationRequest {
+  return { passphrase: "" };
+}
+
+export const ExportConfigurationRequest: MessageFns<ExportConfigurationRequest> = {
+  encode(message: ExportConfigurationRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.passphrase !== "") {
+      writer.uint32(10).string(message.passphrase);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExportConfigurationRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExportConfigurationRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.passphrase = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ExportConfigurationRequest>): ExportConfigurationRequest {
+    return ExportConfigurationRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ExportConfigurationRequest>): ExportConfigurationRequest {
+    const message = createBaseExportConfigurationRequest();
+    message.passphrase = object.passphrase ?? "";
+    return message;
+  },
+};
+
+function createBaseExportConfigurationResponse(): ExportConfigurationResponse {
+  return { document: "" };
+}
+
+export const ExportConfigurationResponse: MessageFns<ExportConfigurationResponse> = {
+  encode(message: ExportConfigurationResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.document !== "") {
+      writer.uint32(10).string(message.document);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExportConfigurationResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExportConfigurationResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.document = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ExportConfigurationResponse>): ExportConfigurationResponse {
+    return ExportConfigurationResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ExportConfigurationResponse>): ExportConfigurationResponse {
+    const message = createBaseExportConfigurationResponse();
+    message.document = object.document ?? "";
+    return message;
+  },
+};
+
+function createBaseImportConfigurationRequest(): ImportConfigurationRequest {
+  return { document: "", passphrase: "", dry_run: false };
+}
+
+export const ImportConfigurationRequest: MessageFns<ImportConfigurationRequest> = {
+  encode(message: ImportConfigurationRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.document !== "") {
+      writer.uint32(10).string(message.document);
+    }
+    if (message.passphrase !== "") {
+      writer.uint32(18).string(message.passphrase);
+    }
+    if (message.dry_run !== false) {
+      writer.uint32(24).bool(message.dry_run);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ImportConfigurationRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseImportConfigurationRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.document = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.passphrase = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.dry_run = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ImportConfigurationRequest>): ImportConfigurationRequest {
+    return ImportConfigurationRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ImportConfigurationRequest>): ImportConfigurationRequest {
+    const message = createBaseImportConfigurationRequest();
+    message.document = object.document ?? "";
+    message.passphrase = object.passphrase ?? "";
+    message.dry_run = object.dry_run ?? false;
+    return message;
+  },
+};
+
+function createBaseImportConfigurationResponse(): ImportConfigurationResponse {
+  return { records: [], is_written: false, revision: 0 };
+}
+
+export const ImportConfigurationResponse: MessageFns<ImportConfigurationResponse> = {
+  encode(message: ImportConfigurationResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.records) {
+      ImportedRecord.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.is_written !== false) {
+      writer.uint32(16).bool(message.is_written);
+    }
+    if (message.revision !== 0) {
+      writer.uint32(24).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ImportConfigurationResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseImportConfigurationResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.records.push(ImportedRecord.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.is_written = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.revision = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ImportConfigurationResponse>): ImportConfigurationResponse {
+    return ImportConfigurationResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ImportConfigurationResponse>): ImportConfigurationResponse {
+    const message = createBaseImportConfigurationResponse();
+    message.records = object.records?.map((e) => ImportedRecord.fromPartial(e)) || [];
+    message.is_written = object.is_written ?? false;
+    message.revision = object.revision ?? 0;
+    return message;
+  },
+};
+
+function createBaseImportedRecord(): ImportedRecord {
+  return { kind: "", name: "", outcome: "", note: "" };
+}
+
+export const ImportedRecord: MessageFns<ImportedRecord> = {
+  encode(message: ImportedRecord, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== "") {
+      writer.uint32(10).string(message.kind);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.outcome !== "") {
+      writer.uint32(26).string(message.outcome);
+    }
+    if (message.note !== "") {
+      writer.uint32(34).string(message.note);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ImportedRecord {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseImportedRecord();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.kind = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.outcome = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.note = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ImportedRecord>): ImportedRecord {
+    return ImportedRecord.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ImportedRecord>): ImportedRecord {
+    const message = createBaseImportedRecord();
+    message.kind = object.kind ?? "";
+    message.name = object.name ?? "";
+    message.outcome = object.outcome ?? "";
+    message.note = object.note ?? "";
+    return message;
+  },
+};
+
 function createBaseListRulesRequest(): ListRulesRequest {
   return { page: 0, per_page: 0 };
 }
@@ -3621,7 +4163,10 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Stores the address of the JSON-RPC download manager and answers its version. */
+    /**
+     * Connects to the JSON-RPC download manager, stores its address and secret after it answered, and answers its version.
+     * FAILED_PRECONDITION: it did not, or the values cannot be stored; then nothing is.
+     */
     setRpcDownloadTool: {
       name: "SetRpcDownloadTool",
       requestType: SetRpcDownloadToolRequest as typeof SetRpcDownloadToolRequest,
@@ -3630,12 +4175,21 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Stores the address of the torrent client after it answered. */
+    /** The same for the torrent client. */
     setTorrentTool: {
       name: "SetTorrentTool",
       requestType: SetTorrentToolRequest as typeof SetTorrentToolRequest,
       requestStream: false,
       responseType: SetTorrentToolResponse as typeof SetTorrentToolResponse,
+      responseStream: false,
+      options: {},
+    },
+    /** The same for Transmission. */
+    setTransmissionTool: {
+      name: "SetTransmissionTool",
+      requestType: SetTransmissionToolRequest as typeof SetTransmissionToolRequest,
+      requestStream: false,
+      responseType: SetTransmissionToolResponse as typeof SetTransmissionToolResponse,
       responseStream: false,
       options: {},
     },
@@ -3678,6 +4232,27 @@ export const AdminServiceDefinition = {
       requestType: DeleteRuleRequest as typeof DeleteRuleRequest,
       requestStream: false,
       responseType: DeleteRuleResponse as typeof DeleteRuleResponse,
+      responseStream: false,
+      options: {},
+    },
+    /** Settings, storages, rules and users as one JSON text, secrets encrypted under a passphrase or left out. */
+    exportConfiguration: {
+      name: "ExportConfiguration",
+      requestType: ExportConfigurationRequest as typeof ExportConfigurationRequest,
+      requestStream: false,
+      responseType: ExportConfigurationResponse as typeof ExportConfigurationResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * Reads such a text, or a backup file of the API family. INVALID_ARGUMENT: it cannot be read at all; what was wrong with single records
+     * is in the report. Everything is checked before anything is written.
+     */
+    importConfiguration: {
+      name: "ImportConfiguration",
+      requestType: ImportConfigurationRequest as typeof ImportConfigurationRequest,
+      requestStream: false,
+      responseType: ImportConfigurationResponse as typeof ImportConfigurationResponse,
       responseStream: false,
       options: {},
     },
@@ -3757,16 +4332,24 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: DeleteSettingRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<DeleteSettingResponse>>;
-  /** Stores the address of the JSON-RPC download manager and answers its version. */
+  /**
+   * Connects to the JSON-RPC download manager, stores its address and secret after it answered, and answers its version.
+   * FAILED_PRECONDITION: it did not, or the values cannot be stored; then nothing is.
+   */
   setRpcDownloadTool(
     request: SetRpcDownloadToolRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SetRpcDownloadToolResponse>>;
-  /** Stores the address of the torrent client after it answered. */
+  /** The same for the torrent client. */
   setTorrentTool(
     request: SetTorrentToolRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<SetTorrentToolResponse>>;
+  /** The same for Transmission. */
+  setTransmissionTool(
+    request: SetTransmissionToolRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<SetTransmissionToolResponse>>;
   /** Path rules by id. */
   listRules(request: ListRulesRequest, context: CallContext & CallContextExt): Promise<DeepPartial<ListRulesResponse>>;
   getRule(request: GetRuleRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetRuleResponse>>;
@@ -3783,6 +4366,19 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: DeleteRuleRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<DeleteRuleResponse>>;
+  /** Settings, storages, rules and users as one JSON text, secrets encrypted under a passphrase or left out. */
+  exportConfiguration(
+    request: ExportConfigurationRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ExportConfigurationResponse>>;
+  /**
+   * Reads such a text, or a backup file of the API family. INVALID_ARGUMENT: it cannot be read at all; what was wrong with single records
+   * is in the report. Everything is checked before anything is written.
+   */
+  importConfiguration(
+    request: ImportConfigurationRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ImportConfigurationResponse>>;
 }
 
 export interface AdminServiceClient<CallOptionsExt = {}> {
@@ -3858,16 +4454,24 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<DeleteSettingRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<DeleteSettingResponse>;
-  /** Stores the address of the JSON-RPC download manager and answers its version. */
+  /**
+   * Connects to the JSON-RPC download manager, stores its address and secret after it answered, and answers its version.
+   * FAILED_PRECONDITION: it did not, or the values cannot be stored; then nothing is.
+   */
   setRpcDownloadTool(
     request: DeepPartial<SetRpcDownloadToolRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<SetRpcDownloadToolResponse>;
-  /** Stores the address of the torrent client after it answered. */
+  /** The same for the torrent client. */
   setTorrentTool(
     request: DeepPartial<SetTorrentToolRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<SetTorrentToolResponse>;
+  /** The same for Transmission. */
+  setTransmissionTool(
+    request: DeepPartial<SetTransmissionToolRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<SetTransmissionToolResponse>;
   /** Path rules by id. */
   listRules(request: DeepPartial<ListRulesRequest>, options?: CallOptions & CallOptionsExt): Promise<ListRulesResponse>;
   getRule(request: DeepPartial<GetRuleRequest>, options?: CallOptions & CallOptionsExt): Promise<GetRuleResponse>;
@@ -3884,6 +4488,19 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<DeleteRuleRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<DeleteRuleResponse>;
+  /** Settings, storages, rules and users as one JSON text, secrets encrypted under a passphrase or left out. */
+  exportConfiguration(
+    request: DeepPartial<ExportConfigurationRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ExportConfigurationResponse>;
+  /**
+   * Reads such a text, or a backup file of the API family. INVALID_ARGUMENT: it cannot be read at all; what was wrong with single records
+   * is in the report. Everything is checked before anything is written.
+   */
+  importConfiguration(
+    request: DeepPartial<ImportConfigurationRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ImportConfigurationResponse>;
 }
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;

@@ -31,19 +31,21 @@ const settingsInput = z.array(
 
 const rpcToolInput = z.object({ uri: text(), secret: text() });
 const torrentToolInput = z.object({ url: text(), seedtime: text() });
+const transmissionInput = z.object({ uri: text(), seedtime: text() });
 
-/** The two download tools, each under its neutral name and the one that existing clients use. */
+/** The download tools, two of them under a neutral name and the one that existing clients use. */
 const toolRoutes: readonly Route[] = [
   ...(['set_rpcdl', 'set_aria2'] as const).map((name) =>
     route({
       methods: ['POST'],
       path: `/api/admin/setting/${name}`,
       access: 'admin',
-      summary: 'Stores the address of the JSON-RPC download manager and answers its version.',
+      summary: 'Connects to the JSON-RPC download manager, stores its address when it answered, and answers its version.',
       takes: 'body',
       input: rpcToolInput,
       answer: z.string(),
-      call: async ({ peers, options }, input) => (await peers.admin.setRpcDownloadTool(input, options)).version,
+      // Clients of the family print the text as it is.
+      call: async ({ peers, options }, input) => `aria2 version: ${(await peers.admin.setRpcDownloadTool(input, options)).version}`,
     }),
   ),
   ...(['set_torrent', 'set_qbit'] as const).map((name) =>
@@ -51,16 +53,27 @@ const toolRoutes: readonly Route[] = [
       methods: ['POST'],
       path: `/api/admin/setting/${name}`,
       access: 'admin',
-      summary: 'Stores the address of the torrent client after it answered.',
+      summary: 'Connects to the torrent client, stores its address when it answered, and answers its version.',
       takes: 'body',
       input: torrentToolInput,
       answer: z.string(),
       call: async ({ peers, options }, input) => (await peers.admin.setTorrentTool(input, options)).version,
     }),
   ),
-  ...(
-    ['transmission', '115', '115_open', '123_pan', '123_open', 'pikpak', 'thunder', 'thunderx', 'thunder_browser', 'guangyapan'] as const
-  ).map((tool) =>
+  route({
+    methods: ['POST'],
+    path: '/api/admin/setting/set_transmission',
+    access: 'admin',
+    summary: 'Connects to Transmission and stores its address when it answered.',
+    takes: 'body',
+    input: transmissionInput,
+    answer: z.string(),
+    call: async ({ peers, options }, input) => {
+      await peers.admin.setTransmissionTool(input, options);
+      return 'ok';
+    },
+  }),
+  ...(['115', '115_open', '123_pan', '123_open', 'pikpak', 'thunder', 'thunderx', 'thunder_browser', 'guangyapan'] as const).map((tool) =>
     absentRoute({
       methods: ['POST'],
       path: `/api/admin/setting/set_${tool}`,

@@ -1,0 +1,69 @@
+import { AppError } from '@wharf/errors';
+import type {
+  SetRpcDownloadToolRequest,
+  SetRpcDownloadToolResponse,
+  SetTorrentToolRequest,
+  SetTorrentToolResponse,
+  SetTransmissionToolRequest,
+  SetTransmissionToolResponse,
+} from '@wharf/proto/admin';
+import type { Call } from '@wharf/service-kit';
+import type { ProbeTool } from '../clients/download-tools.ts';
+import { planSave } from '../domain/plan-save.ts';
+import { toolItems } from '../domain/setting-items.ts';
+import type { AnnounceChange } from '../events/announce-change.ts';
+import type { Counters } from '../store/counters.ts';
+import type { SettingStore } from '../store/setting-store.ts';
+
+interface Parts {
+  readonly settings: SettingStore;
+  readonly counters: Counters;
+  readonly probe: ProbeTool;
+  readonly announceChange: AnnounceChange;
+}
+
+export const setRpcDownloadTool =
+  (parts: Parts) =>
+  async ({ uri, secret }: SetRpcDownloadToolRequest, call: Call): Promise<SetRpcDownloadToolResponse> =>
+    setTool(parts, { rpcdl_uri: uri, rpcdl_secret: secret }, () =>
+      // The family tells an address that cannot be one from a tool that does not answer.
+      explain('failed get aria2 version', () => parts.probe(call, 'aria2', uri, secret), 'failed to init aria2 client'),
+    );
+
+export const setTorrentTool =
+  (parts: Parts) =>
+  async ({ url, seedtime }: SetTorrentToolRequest, call: Call): Promise<SetTorrentToolResponse> =>
+    setTool(parts, { torrent_url: url, torrent_seedtime: seedtime }, () =>
+      explain('failed to init qBittorrent client', () => parts.probe(call, 'qBittorrent', url, '')),
+    );
+
+export const setTransmissionTool =
+  (parts: Parts) =>
+  async ({ uri, seedtime }: SetTransmissionToolRequest, call: Call): Promise<SetTransmissionToolResponse> =>
+    setTool(parts, { transmission_uri: uri, transmission_seedtime: seedtime }, () =>
+      explain('failed to init transmission client', () => parts.probe(call, 'Transmission', uri, '')),
+    );
+
+/** Everything is checked and the tool has answered before anything is stored. */
+async function setTool(
+  { settings, counters, announceChange }: Parts,
+  values: Readonly<Record<string, string>>,
+  probe: () => Promise<string>,
+): Promise<{ version: string; revision: number }> {
+  const items = toolItems(values);
+  planSave(await settings.read(), items);
+  const version = await probe();
+  const isChanged = await settings.change((saved) => planSave(saved, items));
+  return { version, revision: isChanged ? await announceChange() : await counters.revision() };
+}
+
+/** Whatever went wrong with the tool is told to the administrator, in front of what failed. */
+async function explain(prefix: string, probe: () => Promise<string>, addressPrefix = prefix): Promise<string> {
+  try {
+    return await probe();
+  } catch (error) {
+    const { code, message } = AppError.from(error);
+    if (code === 'CANCELLED' || code === 'INTERNAL') throw error;
+    throw new AppError('FAILED_PRECONDITION', `${code === 'INVALID_ARGUMENT' ? addressPrefix : prefix}: ${message}`, { cause: error });
+  }
+}
