@@ -11,6 +11,7 @@ export function readUploadHeaders(headers: IncomingHttpHeaders): Omit<UploadRequ
   return {
     path: readFilePath(headers['file-path']),
     overwrite: headers.overwrite !== 'false',
+    password: readPassword(headers.password),
     modifiedAt: readTime(headers['last-modified']),
     expectedHashes: readHashes(headers),
   };
@@ -39,6 +40,11 @@ function readFilePath(value: string | string[] | undefined): string {
   } catch {
     return text;
   }
+}
+
+/** As plain UTF-8, which Node shows as latin1. One that is not is nobody's password. */
+function readPassword(value: string | string[] | undefined): string {
+  return typeof value === 'string' ? Buffer.from(value, 'latin1').toString('utf8') : '';
 }
 
 function decodeUtf8(latin1: string): string {

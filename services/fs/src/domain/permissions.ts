@@ -1,10 +1,12 @@
 import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
+import type { ROLE } from '@wharf/service-kit';
 
 /** The permission bits that fs asks for; all sixteen are in docs/permissions.md. */
 export const PERMISSION = { seeHidden: 0, skipPassword: 1, write: 3, rename: 4, move: 5, copy: 6, remove: 7 } as const;
 
-const ADMIN_ROLE = 2;
+/** Held to the kit's by its type. */
+const ADMIN_ROLE: typeof ROLE.admin = 2;
 
 /** Whoever an operation is done for. */
 export interface Actor {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { makeDirectory } from './operations/make-directory.ts';
+import { copyEntries } from './operations/place-entries.ts';
 import { PERMISSION } from './permissions.ts';
 import { actor, bytesOf, openTree } from './testing/memory-tree.ts';
 import { refusalOf } from './testing/refusal.ts';
@@ -8,6 +10,7 @@ import { beginUpload, type UploadRequest } from './upload.ts';
 const request = (path: string, rest: Partial<UploadRequest> = {}): UploadRequest => ({
   path,
   overwrite: true,
+  password: '',
   sizeBytes: undefined,
   modifiedAt: undefined,
   expectedHashes: {},
@@ -84,6 +87,54 @@ describe('an upload', () => {
     expect(await refusalOf(beginUpload(memory.operation(actor({ permission: 0xffff & ~(1 << PERMISSION.write) })), request('/f')))).toEqual(
       DENIED,
     );
+  });
+
+  it('over a file that a password guards asks for it, and only then', async () => {
+    const memory = await openTree({
+      rules: [
+        { path: '/box', password: 'pw', p_sub: true },
+        { path: '/one', password: 'pw' },
+      ],
+    });
+    for (const path of ['/box/f', '/one']) await memory.put(path, 'old');
+    const plain = actor({ permission: 0xfffd });
+    const begin = (path: string, password = '') => beginUpload(memory.operation(plain), request(path, { password }));
+    for (const path of ['/box/f', '/one'])
+      for (const password of ['', 'wrong'])
+        expect(await refusalOf(begin(path, password))).toEqual(['PERMISSION_DENIED', 'password is incorrect or you have no permission']);
+    for (const [path, password] of [
+      ['/box/f', 'pw'],
+      ['/one', 'pw'],
+      ['/box/new', ''],
+      ['/box/new', 'wrong'],
+    ] as const)
+      await begin(path, password);
+    await beginUpload(memory.operation(), request('/one'));
+  });
+
+  it('into a folder that is not there yet is judged by the nearest one that is, too', async () => {
+    const memory = await openTree({
+      rules: [
+        { path: '/a', write_users: [99] },
+        { path: '/b/c', write_users: [99] },
+      ],
+    });
+    await memory.put('/a/there/f');
+    await memory.put('/b/f');
+    const begin = (path: string) => beginUpload(memory.operation(), request(path));
+    expect(await refusalOf(begin('/a/new/f'))).toEqual(DENIED);
+    expect(await refusalOf(begin('/a/new/deeper/f'))).toEqual(DENIED);
+    expect(await refusalOf(begin('/b/c/new/f'))).toEqual(DENIED);
+    expect(await refusalOf(makeDirectory(memory.operation(), '/a/new/deeper'))).toEqual(DENIED);
+    expect(
+      await refusalOf(
+        copyEntries(memory.operation(), { src_dir: '/b', dst_dir: '/a/new/d', names: ['f'], overwrite: false, skip_existing: false }),
+      ),
+    ).toEqual(DENIED);
+    await begin('/a/there/g');
+    await begin('/a/there/new/g');
+    await begin('/b/new/g');
+    await beginUpload(memory.operation(actor({ role: 2 })), request('/a/new/f'));
   });
 
   it.each(['.DS_Store', 'desktop.ini', 'Thumbs.db', '@eaDir', '._x'])('of %s is refused when such files are not wanted', async (name) => {

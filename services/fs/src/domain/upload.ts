@@ -4,7 +4,7 @@ import { type Entry, type Hashes, supports } from '../driver-contract/storage-dr
 import { findEntry } from './get-entry.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
-import { type Operation, requireCreation } from './operations/operation.ts';
+import { type Operation, requireCreation, requireCreationOf } from './operations/operation.ts';
 import { locate, resolvePath } from './tree.ts';
 
 /** What a client says of the file it sends. */
@@ -12,6 +12,8 @@ export interface UploadRequest {
   /** Relative to the caller's base path. */
   readonly path: string;
   readonly overwrite: boolean;
+  /** Of the rule that guards the file which is replaced; empty when the client sends none. */
+  readonly password: string;
   /** Bytes; undefined when the client does not know. */
   readonly sizeBytes: number | undefined;
   readonly modifiedAt: Date | undefined;
@@ -34,16 +36,21 @@ const SYSTEM_FILES = new Set(['.DS_Store', 'desktop.ini', 'Thumbs.db', '@eaDir']
  *
  * @throws AppError PERMISSION_DENIED | ENTRY_EXISTS | MOUNT_NOT_FOUND | UNSUPPORTED_OPERATION | IS_A_DIRECTORY
  */
-export async function beginUpload({ tree, actor, changes, signal }: Operation, request: UploadRequest): Promise<Upload> {
+export async function beginUpload(operation: Operation, request: UploadRequest): Promise<Upload> {
+  const { tree, actor, changes, signal } = operation;
   const path = resolvePath(actor, request.path);
   const name = baseName(path);
   if (name === undefined || /[/\\]$/.test(request.path)) throw new AppError('INVALID_ARGUMENT', 'File-Path must name a file');
   requireCreation(tree, actor, parentPath(path));
+  await requireCreationOf(operation, parentPath(path));
   tree.rules.requireEntry(actor, path, 'create');
   if (tree.settings.isOn('ignore_system_files') && (SYSTEM_FILES.has(name) || name.startsWith('._')))
     throw new AppError('PERMISSION_DENIED', 'system file upload ignored');
   if (tree.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
   const located = locate(tree, path);
+  // Making a file asks for no password; destroying one does.
+  if (!tree.rules.canAccess(actor, path, request.password) && (await findEntry(tree, path, located, signal)))
+    tree.rules.requireAccess(actor, path, request.password);
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
     throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');

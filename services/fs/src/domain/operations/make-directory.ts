@@ -2,12 +2,14 @@ import { AppError } from '@wharf/errors';
 import { parentPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
 import { locate, resolvePath } from '../tree.ts';
-import { type Operation, open, requireCreation, unsupported } from './operation.ts';
+import { type Operation, open, requireCreation, requireCreationOf, unsupported } from './operation.ts';
 
 /** Makes a folder and what is missing above it. An existing folder is success. */
-export async function makeDirectory({ tree, actor, changes, signal }: Operation, raw: string): Promise<void> {
+export async function makeDirectory(operation: Operation, raw: string): Promise<void> {
+  const { tree, actor, changes, signal } = operation;
   const path = resolvePath(actor, raw);
   requireCreation(tree, actor, parentPath(path));
+  await requireCreationOf(operation, parentPath(path));
   if (tree.table.isProtected(path)) return;
   const { driver, path: place } = await open(locate(tree, path));
   if (!supports(driver, 'makeDirectory')) throw unsupported();

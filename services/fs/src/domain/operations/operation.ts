@@ -1,7 +1,8 @@
 import { AppError } from '@wharf/errors';
-import { type EntryName, parseVirtualPath, type VirtualPath } from '@wharf/paths';
+import { type EntryName, parentPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import type { Changes } from '../changes.ts';
+import { findEntry } from '../get-entry.ts';
 import type { Located } from '../mount-table.ts';
 import type { Mount } from '../mounts.ts';
 import { type Actor, denied } from '../permissions.ts';
@@ -33,6 +34,26 @@ export async function open(located: Located<Mount>): Promise<Place & { driver: S
 /** Whether the caller may make entries in a folder: by his permission or the folder's rule. @throws AppError PERMISSION_DENIED */
 export function requireCreation(tree: Tree, actor: Actor, directory: VirtualPath): void {
   if (!tree.rules.canCreateIn(actor, directory)) throw denied();
+}
+
+/**
+ * Where a folder that is to hold something is missing, it will be made: then whoever makes it must be let by the nearest folder that is
+ * there, and by each missing one on the way, whatever rule is nearest to the last of them.
+ *
+ * @throws AppError PERMISSION_DENIED
+ */
+export async function requireCreationOf({ tree, actor, signal }: Operation, directory: VirtualPath): Promise<void> {
+  const above: VirtualPath[] = [];
+  for (let at = directory; at !== '/' && at !== actor.basePath; ) {
+    at = parentPath(at);
+    above.push(at);
+  }
+  if (above.every((folder) => tree.rules.canWrite(actor, folder))) return;
+  for (const folder of [directory, ...above]) {
+    if (folder !== directory) requireWrite(tree, actor, folder);
+    const located = tree.table.locate(folder);
+    if (located && (await findEntry(tree, folder, located, signal))) return;
+  }
 }
 
 export function requireWrite(tree: Tree, actor: Actor, directory: VirtualPath): void {

@@ -6,7 +6,7 @@ import type { Located } from '../mount-table.ts';
 import type { Mount } from '../mounts.ts';
 import type { Conflict } from '../transfer.ts';
 import { locate, resolvePath } from '../tree.ts';
-import { innerPaths, nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
+import { innerPaths, nameTaken, type Operation, requireCreationOf, requireUnprotected, requireWrite } from './operation.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 
 export interface Placement {
@@ -38,6 +38,7 @@ export async function planPlacement(operation: Operation, request: Placement, ve
   tree.rules.requireAccess(actor, from, '');
   if (verb === 'move') requireWrite(tree, actor, from);
   requireWrite(tree, actor, to);
+  await requireCreationOf(operation, to);
   if (from === to) throw new AppError('FAILED_PRECONDITION', `${verb} in place`);
 
   const items = new Map<VirtualPath, Item>();

@@ -6,7 +6,7 @@ import type { Mount } from '../mounts.ts';
 import { denied, PERMISSION, requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
-import { nameTaken, type Operation, requireWrite } from './operation.ts';
+import { nameTaken, type Operation, requireCreationOf, requireWrite } from './operation.ts';
 import { moveItem } from './place-item.ts';
 import type { Item } from './plan-placement.ts';
 
@@ -51,6 +51,7 @@ export async function planRecursiveMove(operation: Operation, request: Recursive
   const to = resolvePath(actor, request.dst_dir);
   requireWrite(tree, actor, from);
   requireWrite(tree, actor, to);
+  await requireCreationOf(operation, to);
   tree.rules.requireAccess(actor, from, '');
 
   const root = { path: from, located: tree.table.findVirtualFolder(from) ? tree.table.locate(from) : locate(tree, from) };
