@@ -13,6 +13,8 @@ import { connectStore } from './store.ts';
 /** A running part of Wharf: what it serves, and how it begins and ends. */
 export interface Service {
   readonly rpc?: RpcService;
+  /** What it serves beside that, on the same port. */
+  readonly furtherRpcs?: readonly RpcService[];
   /** A public HTTP port: the gateway, or the data plane of fs. */
   readonly http?: RequestListener;
   /** Makes indexes, loads what is needed to answer. Called once, before anything listens. */
@@ -70,7 +72,7 @@ export async function runService<Config extends ProcessConfig>(options: {
     const grpc =
       service.rpc && config.grpcPort !== undefined
         ? await startGrpcServer({
-            service: service.rpc,
+            services: [service.rpc, ...(service.furtherRpcs ?? [])],
             host: config.bind,
             port: config.grpcPort,
             tokens: kit.tokens,

@@ -61,7 +61,7 @@ describe.each(['direct', 'gRPC'])('calls, %s', (kind) => {
   beforeAll(async () => {
     if (kind === 'direct') return;
     const serve = async <Client>(service: RpcService): Promise<Client> => {
-      const server = await startGrpcServer({ service, host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
+      const server = await startGrpcServer({ services: [service], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
       servers.push(server);
       const peer = createGrpcPeer<Client>(service.definition, `127.0.0.1:${server.port}`);
       opened.push(peer);
@@ -151,7 +151,7 @@ describe.each(['direct', 'gRPC'])('calls, %s', (kind) => {
 
 describe('gRPC', () => {
   it('a service that is not there is STORAGE_UNAVAILABLE', async () => {
-    const server = await startGrpcServer({ service: downloader, host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
+    const server = await startGrpcServer({ services: [downloader], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
     const { port } = server;
     await server.stop(100);
     const peer = createGrpcPeer<DownloaderServiceClient>(DownloaderServiceDefinition, `127.0.0.1:${port}`);

@@ -9,5 +9,6 @@ export {
   type TaskProgress,
   type TaskRun,
 } from './task-kind.ts';
+export { createTaskRpc } from './task-rpc.ts';
 export { TASK_STATE } from './task-state.ts';
 export { finishedTask, type WireTask, wireTask } from './wire-task.ts';

@@ -4,7 +4,8 @@ import type { StoreClock } from './store-clock.ts';
 import { stamp } from './task-queue.ts';
 import { CLEANUP_STATES, DONE_STATES, QUEUED_STATES, TASK_STATE } from './task-state.ts';
 
-export type TaskAction = 'cancel' | 'delete' | 'retry' | 'pause' | 'resume';
+export const TASK_ACTIONS = ['cancel', 'delete', 'retry', 'pause', 'resume'] as const;
+export type TaskAction = (typeof TASK_ACTIONS)[number];
 
 /** Whose tasks: a user's own, or everybody's. */
 export interface TaskScope {

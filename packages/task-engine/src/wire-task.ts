@@ -44,14 +44,20 @@ export function wireTask(record: TaskRecord): WireTask {
 }
 
 /** Work that was done within a request, in the form of a task; it is in no list. */
-export function finishedTask(task: { name: string; creator: TaskCreator | undefined; startedAt: Date; sizeBytes: number }): WireTask {
+export function finishedTask(task: {
+  name: string;
+  creator: TaskCreator | undefined;
+  startedAt: Date;
+  sizeBytes: number;
+  status?: string;
+}): WireTask {
   return {
     id: newTaskId(),
     name: task.name,
     creator: task.creator?.name ?? '',
     creator_role: task.creator?.role ?? -1,
     state: TASK_STATE.succeeded,
-    status: '',
+    status: task.status ?? '',
     progress: 100,
     start_time: task.startedAt.toISOString(),
     end_time: new Date().toISOString(),

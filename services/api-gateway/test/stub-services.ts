@@ -2,6 +2,7 @@ import { AdminServiceDefinition } from '@wharf/proto/admin';
 import { AuthServiceDefinition } from '@wharf/proto/auth';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { FsServiceDefinition } from '@wharf/proto/fs';
+import { TaskServiceDefinition } from '@wharf/proto/task';
 import type { Peers } from '@wharf/service-kit';
 import { type Call, createDirectClient, defineRpcService, forAnyone, type InternalTokens, type RpcService } from '@wharf/service-kit';
 
@@ -25,6 +26,8 @@ const DEFINITIONS = {
   admin: AdminServiceDefinition,
   fs: FsServiceDefinition,
   downloader: DownloaderServiceDefinition,
+  fsTasks: TaskServiceDefinition,
+  downloaderTasks: TaskServiceDefinition,
 };
 
 export function createStubServices(): StubServices {
@@ -62,7 +65,14 @@ export function createStubServices(): StubServices {
           () => {},
         );
       };
-      return { auth: client('auth'), admin: client('admin'), fs: client('fs'), downloader: client('downloader') };
+      return {
+        auth: client('auth'),
+        admin: client('admin'),
+        fs: client('fs'),
+        downloader: client('downloader'),
+        fsTasks: client('fsTasks'),
+        downloaderTasks: client('downloaderTasks'),
+      };
     },
   };
 }

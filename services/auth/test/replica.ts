@@ -3,6 +3,7 @@ import { AdminServiceDefinition } from '@wharf/proto/admin';
 import { type AuthServiceClient, AuthServiceDefinition } from '@wharf/proto/auth';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { FsServiceDefinition } from '@wharf/proto/fs';
+import { TaskServiceDefinition } from '@wharf/proto/task';
 import {
   type AccountReads,
   type Callers,
@@ -88,6 +89,8 @@ export async function openReplica(storeUrl: string): Promise<Replica> {
         admin: createDirectClient(AdminServiceDefinition, nobody, tokens, onError),
         fs: createDirectClient(FsServiceDefinition, nobody, tokens, onError),
         downloader: createDirectClient(DownloaderServiceDefinition, nobody, tokens, onError),
+        fsTasks: createDirectClient(TaskServiceDefinition, nobody, tokens, onError),
+        downloaderTasks: createDirectClient(TaskServiceDefinition, nobody, tokens, onError),
       }),
     }),
     clock,

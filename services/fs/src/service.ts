@@ -15,6 +15,7 @@ import {
   type ServiceKit,
   unseal,
 } from '@wharf/service-kit';
+import { createTaskRpc } from '@wharf/task-engine';
 import { callDriverMethodHandler } from './api/call-driver-method.ts';
 import {
   copyEntriesHandler,
@@ -40,6 +41,7 @@ import { createMounts } from './domain/mounts.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
 import { createDriverRegistry } from './driver-contract/driver-registry.ts';
 import { DRIVERS } from './drivers/index.ts';
+import { createFsTasks } from './tasks/fs-tasks.ts';
 import { createPictureMaker } from './thumbnails/picture-maker.ts';
 import { createThumbnails } from './thumbnails/thumbnails.ts';
 
@@ -76,6 +78,7 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir }:
     defaultFolder: dataDir === undefined ? undefined : join(dataDir, 'thumbnails'),
     onError: (error) => logger.warn({ err: error }, 'a small picture could not be kept'),
   });
+  const tasks = createFsTasks(kit, models, { configuration, changes });
   const context: FsContext = { configuration, reader, changes, thumbnails };
 
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
@@ -102,6 +105,7 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir }:
       reloadStorage: forServices(reloadStorageHandler(context, mounts)),
       listStorageHealth: forAdmins(notImplemented),
     }),
+    furtherRpcs: [createTaskRpc(tasks.engine)],
     http: createDataPlane({ context, tokens: kit.tokens, callers, logger }),
     async start() {
       bus.subscribe(configurationChanged, () => configuration.invalidate());
@@ -112,6 +116,7 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir }:
       bus.subscribe(entryChanged, (event) => {
         if (event.replica !== replica) reader.forget(event.paths.map(parseVirtualPath));
       });
+      await tasks.engine.start();
       // Storages open behind the scenes: one that hangs must not keep the others waiting.
       configuration.tree({ auth: 0, admin: 0 }).then(
         () => mounts.openAll(),
@@ -119,6 +124,7 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir }:
       );
     },
     async stop() {
+      await tasks.engine.stop();
       pictures.close();
       await mounts.close();
     },

@@ -67,7 +67,7 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
   const auth = createAuthService(config, kitFor(kit, 'auth'));
   const admin = createAdminService({ filesDir: config.filesDir }, kitFor(kit, 'admin'));
   const fs = createFsService(kitFor(kit, 'fs'), { dataDir: dataDir.path });
-  const downloader = createDownloaderService(config);
+  const downloader = createDownloaderService(config, kitFor(kit, 'downloader'));
   const gateway = createGatewayService(config, kitFor(kit, 'api-gateway'), { bytes: httpOf(fs) });
   const services = [auth, admin, fs, downloader, gateway];
 

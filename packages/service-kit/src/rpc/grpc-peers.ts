@@ -2,6 +2,7 @@ import { type AdminServiceClient, AdminServiceDefinition } from '@wharf/proto/ad
 import { type AuthServiceClient, AuthServiceDefinition } from '@wharf/proto/auth';
 import { type DownloaderServiceClient, DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
+import { type TaskServiceClient, TaskServiceDefinition } from '@wharf/proto/task';
 import { createGrpcPeer } from './grpc-client.ts';
 
 import type { Peers } from './peers.ts';
@@ -15,10 +16,19 @@ export function createGrpcPeers(addresses: { authAddress: string; adminAddress: 
   const admin = createGrpcPeer<AdminServiceClient>(AdminServiceDefinition, addresses.adminAddress);
   const fs = createGrpcPeer<FsServiceClient>(FsServiceDefinition, addresses.fsAddress);
   const downloader = createGrpcPeer<DownloaderServiceClient>(DownloaderServiceDefinition, addresses.downloaderAddress);
+  const fsTasks = createGrpcPeer<TaskServiceClient>(TaskServiceDefinition, addresses.fsAddress);
+  const downloaderTasks = createGrpcPeer<TaskServiceClient>(TaskServiceDefinition, addresses.downloaderAddress);
   return {
-    peers: { auth: auth.client, admin: admin.client, fs: fs.client, downloader: downloader.client },
+    peers: {
+      auth: auth.client,
+      admin: admin.client,
+      fs: fs.client,
+      downloader: downloader.client,
+      fsTasks: fsTasks.client,
+      downloaderTasks: downloaderTasks.client,
+    },
     close() {
-      for (const peer of [auth, admin, fs, downloader]) peer.close();
+      for (const peer of [auth, admin, fs, downloader, fsTasks, downloaderTasks]) peer.close();
     },
   };
 }

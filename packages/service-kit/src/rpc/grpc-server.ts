@@ -15,18 +15,19 @@ export interface GrpcServer {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Serves one RPC service, and gRPC's standard health service beside it. */
+/** Serves RPC services, and gRPC's standard health service beside it. */
 export async function startGrpcServer(options: {
-  service: RpcService;
+  services: readonly RpcService[];
   host: string;
   port: number;
   tokens: InternalTokens;
   isReady: () => boolean;
   onUnforeseen: (error: unknown, method: string) => void;
 }): Promise<GrpcServer> {
-  const { service, tokens, onUnforeseen } = options;
+  const { services, tokens, onUnforeseen } = options;
   const server = createServer({ 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES });
-  server.add(service.definition as unknown as CompatServiceDefinition, implementation(service, tokens, onUnforeseen) as never);
+  for (const service of services)
+    server.add(service.definition as unknown as CompatServiceDefinition, implementation(service, tokens, onUnforeseen) as never);
   server.add(HealthDefinition as unknown as CompatServiceDefinition, healthImplementation(options.isReady) as never);
   const port = await server.listen(`${options.host}:${options.port}`);
   return {

@@ -2,6 +2,7 @@ import type { AdminServiceClient } from '@wharf/proto/admin';
 import type { AuthServiceClient } from '@wharf/proto/auth';
 import type { DownloaderServiceClient } from '@wharf/proto/downloader';
 import type { FsServiceClient } from '@wharf/proto/fs';
+import type { TaskServiceClient } from '@wharf/proto/task';
 
 /** The services that may be called, each behind its generated client. */
 export interface Peers {
@@ -9,4 +10,8 @@ export interface Peers {
   readonly admin: AdminServiceClient;
   readonly fs: FsServiceClient;
   readonly downloader: DownloaderServiceClient;
+  /** The tasks of fs. */
+  readonly fsTasks: TaskServiceClient;
+  /** The tasks of the downloader. */
+  readonly downloaderTasks: TaskServiceClient;
 }

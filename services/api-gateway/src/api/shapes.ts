@@ -1,5 +1,5 @@
-import type { Task as DownloadTask } from '@wharf/proto/downloader';
-import type { Entry, Task } from '@wharf/proto/fs';
+import type { Entry } from '@wharf/proto/fs';
+import type { Task } from '@wharf/proto/task';
 import { ROLE } from '@wharf/service-kit';
 import { z } from 'zod';
 import { ALL_PERMISSIONS } from '../domain/permissions.ts';
@@ -161,9 +161,32 @@ export const taskShape = z.object({
   name: z.string(),
   state: z.int(),
   status: z.string(),
+  /** 0 to 100. */
   progress: z.number(),
   error: z.string(),
+  /** Empty: nobody. */
+  creator: z.string(),
+  /** -1: nobody. */
+  creator_role: z.int(),
+  /** Null before it began. */
+  start_time: timestamp.nullable(),
+  end_time: timestamp.nullable(),
+  /** 0: not known. */
+  total_bytes: z.int(),
+  paused: z.boolean(),
+  /** Bytes a second. */
+  speed: z.number(),
+  /** Seconds; null: not known. */
+  eta: z.number().nullable(),
+  phase: z.string(),
 });
+
+export function showTask(task: Task): z.output<typeof taskShape> {
+  const { id, name, state, status, progress, error, creator, creator_role, start_time, end_time, total_bytes } = task;
+  const times = { start_time: start_time ?? null, end_time: end_time ?? null };
+  const { paused, speed, eta, phase } = task;
+  return { id, name, state, status, progress, error, creator, creator_role, ...times, total_bytes, paused, speed, eta: eta ?? null, phase };
+}
 
 export const entryShape = z.object({
   name: z.string(),
@@ -195,8 +218,8 @@ function digestsOf(hashinfo: string): Record<string, string> | null {
 /** What a move or copy answers: null when everything is done, else what was queued. */
 export const queuedShape = z.object({ message: z.string(), tasks: z.array(taskShape) }).nullable();
 
-export function showQueued(tasks: readonly (Task | DownloadTask)[]): z.output<typeof queuedShape> {
-  return tasks.length === 0 ? null : { message: `${tasks.length} queued`, tasks: [...tasks] };
+export function showQueued(tasks: readonly Task[]): z.output<typeof queuedShape> {
+  return tasks.length === 0 ? null : { message: `${tasks.length} queued`, tasks: tasks.map(showTask) };
 }
 
 /** A page of records beside the number of all. */

@@ -13,18 +13,19 @@ const LIMITS = { files: 1, fields: 20, fieldSize: 64 * 1024, headerPairs: 50 } a
 
 /** `PUT /api/fs/form`: the one file of a multipart body, whatever its field is called. */
 export async function receiveForm(context: FsContext, request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
+  const startedAt = new Date();
   const operation = await beginOperation(context, call);
   const upload = await beginUpload(operation, { ...readUploadHeaders(request.headers), sizeBytes: undefined }).catch(asFormError);
   const parser = parserFor(request);
   const file = findFile(parser, request);
   request.pipe(parser);
   try {
-    await upload.store(await file);
+    const entry = await upload.store(await file);
+    answerUpload(response, upload, { entry, startedAt, call });
   } catch (error) {
     request.unpipe(parser);
     throw error;
   }
-  answerUpload(response, upload);
 }
 
 /** This route has a text of its own for storages that take no uploads. */

@@ -7,9 +7,10 @@ import { readBodySize, readUploadHeaders } from './upload-headers.ts';
 
 /** `PUT /api/fs/put`: the body is the file. */
 export async function receiveRaw(context: FsContext, request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
+  const startedAt = new Date();
   const operation = await beginOperation(context, call);
   const upload = await beginUpload(operation, { ...readUploadHeaders(request.headers), sizeBytes: readBodySize(request.headers) });
   // The connection outlives a failure: the answer goes over it.
-  await upload.store(request.iterator({ destroyOnReturn: false }));
-  answerUpload(response, upload);
+  const entry = await upload.store(request.iterator({ destroyOnReturn: false }));
+  answerUpload(response, upload, { entry, startedAt, call });
 }

@@ -1,25 +1,24 @@
-import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { baseName, parentPath } from '@wharf/paths';
-import type { Task } from '@wharf/proto/fs';
-import { successEnvelope } from '@wharf/service-kit';
+import { type Call, successEnvelope, userOf } from '@wharf/service-kit';
+import { finishedTask } from '@wharf/task-engine';
 import type { Upload } from '../domain/upload.ts';
+import type { Entry } from '../driver-contract/storage-driver.ts';
 import { sendEnvelope } from './refusal.ts';
 
-const SUCCEEDED = 2;
-/** 21 characters of base64url, like the family's ids. */
-const TASK_ID_BYTES = 16;
-const TASK_ID_LENGTH = 21;
-
 /** Answers a finished upload with its task: it is done, and in no list. */
-export function answerUpload(response: ServerResponse, { path, located }: Upload): void {
-  const task: Task = {
-    id: randomBytes(TASK_ID_BYTES).toString('base64url').slice(0, TASK_ID_LENGTH),
+export function answerUpload(
+  response: ServerResponse,
+  { path, located }: Upload,
+  done: { entry: Entry; startedAt: Date; call: Call },
+): void {
+  const { id, username, role } = userOf(done.call);
+  const task = finishedTask({
     name: `upload ${baseName(path)} to [${located.mount.storage.mount_path}](${parentPath(located.path)})`,
-    state: SUCCEEDED,
+    creator: { id, name: username, role },
+    startedAt: done.startedAt,
+    sizeBytes: done.entry.sizeBytes,
     status: 'uploading',
-    progress: 100,
-    error: '',
-  };
+  });
   sendEnvelope(response, successEnvelope({ task }));
 }

@@ -7,21 +7,11 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { CallContext, CallOptions } from "nice-grpc-common";
+import { Task } from "../../task/v1/task_service.ts";
 
 export const protobufPackage = "wharf.downloader.v1";
 
 export const protobufFileName = "wharf/downloader/v1/downloader_service.proto";
-
-/** A background task as clients see it. */
-export interface Task {
-  id: string;
-  name: string;
-  state: number;
-  status: string;
-  /** 0 to 100. */
-  progress: number;
-  error: string;
-}
 
 export interface AddDownloadsRequest {
   urls: string[];
@@ -53,121 +43,6 @@ export interface ProbeToolRequest {
 export interface ProbeToolResponse {
   version: string;
 }
-
-function createBaseTask(): Task {
-  return { id: "", name: "", state: 0, status: "", progress: 0, error: "" };
-}
-
-export const Task: MessageFns<Task> = {
-  encode(message: Task, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.id !== "") {
-      writer.uint32(10).string(message.id);
-    }
-    if (message.name !== "") {
-      writer.uint32(18).string(message.name);
-    }
-    if (message.state !== 0) {
-      writer.uint32(24).int32(message.state);
-    }
-    if (message.status !== "") {
-      writer.uint32(34).string(message.status);
-    }
-    if (message.progress !== 0) {
-      writer.uint32(41).double(message.progress);
-    }
-    if (message.error !== "") {
-      writer.uint32(50).string(message.error);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Task {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseTask();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.id = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.name = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.state = reader.int32();
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.status = reader.string();
-            continue;
-          }
-          case 5: {
-            if (tag !== 41) {
-              break;
-            }
-
-            message.progress = reader.double();
-            continue;
-          }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.error = reader.string();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<Task>): Task {
-    return Task.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Task>): Task {
-    const message = createBaseTask();
-    message.id = object.id ?? "";
-    message.name = object.name ?? "";
-    message.state = object.state ?? 0;
-    message.status = object.status ?? "";
-    message.progress = object.progress ?? 0;
-    message.error = object.error ?? "";
-    return message;
-  },
-};
 
 function createBaseAddDownloadsRequest(): AddDownloadsRequest {
   return { urls: [], path: "", tool: "", delete_policy: "" };

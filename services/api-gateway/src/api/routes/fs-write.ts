@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { flag, names, text, texts } from '../fields.ts';
 import { absentRoute, type Route, route, Said } from '../route.ts';
-import { nothingBack, queuedShape, showQueued, taskShape } from '../shapes.ts';
+import { nothingBack, queuedShape, showQueued, showTask, taskShape } from '../shapes.ts';
 
 const NO_MULTIPART = { methods: 'any', access: 'guest', envelopeCode: 403, message: 'multipart upload is disabled' } as const;
 const NOT_BUILT = { methods: ['POST'], access: 'guest', envelopeCode: 500, message: 'not implement' } as const;
@@ -136,7 +136,7 @@ export const fsWriteRoutes: readonly Route[] = [
     takes: 'body',
     input: z.object({ urls: texts(), path: text(), tool: text(), delete_policy: text() }),
     answer: z.object({ tasks: z.array(taskShape) }),
-    call: async ({ peers, options }, input) => ({ tasks: (await peers.downloader.addDownloads(input, options)).tasks }),
+    call: async ({ peers, options }, input) => ({ tasks: (await peers.downloader.addDownloads(input, options)).tasks.map(showTask) }),
   }),
   absentRoute({ ...NO_MULTIPART, path: '/api/fs/multipart/init' }),
   absentRoute({ ...NO_MULTIPART, path: '/api/fs/multipart/chunk' }),

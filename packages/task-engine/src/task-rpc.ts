@@ -1,0 +1,58 @@
+import { AppError } from '@wharf/errors';
+import { TaskServiceDefinition } from '@wharf/proto/task';
+import { type Call, defineRpcService, forUsers, ROLE, type RpcService, userOf } from '@wharf/service-kit';
+import { TASK_ACTIONS, type TaskAction, type TaskScope } from './task-control.ts';
+import type { TaskEngine } from './task-engine.ts';
+import { DONE_STATES, TASK_STATE } from './task-state.ts';
+import { type WireTask, wireTask } from './wire-task.ts';
+
+/** Tasks in one message of a list. */
+const CHUNK = 500;
+/** Ids that one call may name. */
+const MAX_IDS = 10_000;
+
+/** The TaskService of a service, over its engine. */
+export function createTaskRpc(engine: TaskEngine): RpcService {
+  return defineRpcService(TaskServiceDefinition, {
+    listTasks: forUsers(async function* ({ list, done, page, per_page }, call) {
+      const limit = Math.max(0, per_page);
+      const skip = limit === 0 ? 0 : (Math.max(1, page) - 1) * limit;
+      if (!Number.isSafeInteger(skip)) return;
+      let chunk: WireTask[] = [];
+      for await (const record of engine.control.list({ list, done, skip, limit }, scopeOf(call))) {
+        chunk.push(wireTask(record));
+        if (chunk.length < CHUNK) continue;
+        yield { tasks: chunk };
+        chunk = [];
+      }
+      if (chunk.length > 0) yield { tasks: chunk };
+    }),
+    getTask: forUsers(async ({ list, id }, call) => ({ task: wireTask(await engine.control.get(id, list, scopeOf(call))) })),
+    controlTasks: forUsers(async ({ list, action, ids }, call) => {
+      if (ids.length > MAX_IDS) throw new AppError('INVALID_ARGUMENT', `at most ${MAX_IDS} tasks at a time`);
+      const failed = await engine.apply(actionOf(action), ids, list, scopeOf(call));
+      return { errors: Object.fromEntries([...failed].map(([id, error]) => [id, AppError.from(error).message])) };
+    }),
+    clearTasks: forUsers(async ({ list, only_succeeded }, call) => {
+      await engine.clear(list, only_succeeded ? [TASK_STATE.succeeded] : DONE_STATES, scopeOf(call));
+      return {};
+    }),
+    retryFailedTasks: forUsers(async ({ list }, call) => {
+      await engine.retryFailed(list, scopeOf(call));
+      return {};
+    }),
+  });
+}
+
+/** Whose tasks a caller may see and control. @throws AppError PERMISSION_DENIED: the guest's none */
+function scopeOf(call: Call): TaskScope {
+  const { id, role } = userOf(call);
+  if (role === ROLE.guest) throw new AppError('PERMISSION_DENIED', 'You are a guest');
+  return { creatorId: role === ROLE.admin ? undefined : id };
+}
+
+function actionOf(text: string): TaskAction {
+  const action = TASK_ACTIONS.find((known) => known === text);
+  if (!action) throw new AppError('INVALID_ARGUMENT', `there is no action ${text}`);
+  return action;
+}
