@@ -71,7 +71,10 @@ function decodeUtf8(latin1: string): string {
 }
 
 function segmentName(url: URL): string | undefined {
-  const segment = url.pathname.split('/').filter((part) => part !== '').at(-1);
+  const segment = url.pathname
+    .split('/')
+    .filter((part) => part !== '')
+    .at(-1);
   if (segment === undefined) return undefined;
   try {
     return decodeURIComponent(segment);

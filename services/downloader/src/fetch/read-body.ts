@@ -26,9 +26,12 @@ export async function* readBody(
   { signal, stallMs, limits }: BodyOptions,
 ): AsyncGenerator<Uint8Array, void> {
   let stalled = false;
+  let isWaiting = true;
   let countdownBytes = LEAST_BYTES;
   const abort = () => response.destroy(new Error('aborted'));
   const timer = setTimeout(() => {
+    // The time in which the receiver is busy is not the server's.
+    if (!isWaiting) return void timer.refresh();
     stalled = true;
     abort();
   }, stallMs);
@@ -42,9 +45,10 @@ export async function* readBody(
       const wanted = expectedBytes === undefined ? bytes : bytes.subarray(0, expectedBytes - received);
       received += wanted.byteLength;
       countdownBytes -= wanted.byteLength;
+      isWaiting = false;
       for (const limit of limits) await limit.take(wanted.byteLength, signal);
       yield wanted;
-      // The time in which the receiver was busy is not the server's.
+      isWaiting = true;
       if (countdownBytes <= 0) {
         timer.refresh();
         countdownBytes = LEAST_BYTES;

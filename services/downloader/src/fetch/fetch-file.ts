@@ -1,0 +1,166 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '@wharf/errors';
+import type { EntryName } from '@wharf/paths';
+import type { Digests } from './digests.ts';
+import { chooseFileName } from './file-name.ts';
+import { PartMap, type SavedParts } from './part-map.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { type FetchNetwork, isSameState, openSource, type Source } from './source.ts';
+import { type FileSink, isPassing, tooBig, transfer } from './transfer.ts';
+
+/** A file at its destination that has no name yet. */
+export interface Draft {
+  /** By which another process finds it again. */
+  readonly id: string;
+  readonly sink: FileSink;
+  /**
+   * Verifies what is there and gives it its name.
+   * @throws AppError CONTENT_CORRUPT, and what the storage says
+   */
+  commit(file: { readonly sizeBytes: number; readonly digests: Digests }): Promise<void>;
+  /** Leaves nothing. Safe twice. */
+  abort(): Promise<void>;
+  /** Lets go of it; it stays for {@link Destination.resume}. */
+  release(): Promise<void>;
+}
+
+/** Where fetched files go. */
+export interface Destination {
+  /** @param file.sizeBytes undefined when the source does not say. */
+  begin(file: { readonly name: EntryName; readonly sizeBytes: number | undefined }): Promise<Draft>;
+  /** A draft of an earlier run; undefined when it is gone. */
+  resume(id: string): Promise<Draft | undefined>;
+}
+
+/** How far a fetch has come, as it is kept between runs. */
+export interface SavedFetch {
+  readonly name: EntryName;
+  readonly draftId: string;
+  /** Undefined while nothing of it could be used again. */
+  readonly parts: SavedParts | undefined;
+}
+
+export interface FetchOptions {
+  readonly network: FetchNetwork;
+  readonly url: string;
+  readonly destination: Destination;
+  readonly saved: SavedFetch | undefined;
+  /** Digests that the caller expects; those that the server sends come on top. */
+  readonly digests: Digests;
+  /** 1 to 16. */
+  readonly connections: number;
+  readonly limits: readonly RateLimit[];
+  readonly stallMs: number;
+  readonly saveEveryMs: number;
+  /** The biggest file, in bytes; Infinity: no limit. */
+  readonly maxBytes: number;
+  readonly clock: () => number;
+  readonly signal: AbortSignal;
+  /** The file that is being fetched is known, or known better. */
+  readonly onFile: (file: { readonly name: EntryName; readonly sizeBytes: number | undefined }) => void;
+  /** All bytes are there and are looked at. */
+  readonly onVerify: () => void;
+  /** Bytes that are there so far. */
+  readonly onProgress: (bytes: number) => void;
+  readonly onSave: (saved: SavedFetch | undefined) => Promise<void>;
+}
+
+const MAX_RESTARTS = 5;
+const FIRST_WAIT_MS = 500;
+
+/**
+ * Brings one file from an address to its destination, going on where an earlier run stopped. After a failure the draft stays for the next run;
+ * whoever gives up aborts it by {@link dropFetch}.
+ *
+ * @throws AppError PERMISSION_DENIED (egress) | FAILED_PRECONDITION (the source refuses, or does not stop changing) | STORAGE_UNAVAILABLE |
+ * DEADLINE_EXCEEDED | QUOTA_EXCEEDED | CONTENT_CORRUPT (another digest or size than announced) | the signal's reason
+ */
+export async function fetchFile(options: FetchOptions): Promise<{ name: EntryName; sizeBytes: number }> {
+  const origin = options.network.policy.parseUrl(options.url);
+  let saved = options.saved;
+  const onSave = async (state: SavedFetch | undefined) => {
+    saved = state;
+    await options.onSave(state);
+  };
+  let wantsRanges = true;
+  for (let restarts = 0; ; ) {
+    try {
+      const source = await openSource(options.network, origin, wantsRanges, options.signal);
+      try {
+        return await fetchSource({ ...options, onSave }, origin, source, saved);
+      } finally {
+        if (!source.response.complete) source.response.destroy();
+      }
+    } catch (error) {
+      if (options.signal.aborted) throw AppError.is(options.signal.reason) ? options.signal.reason : new AppError('CANCELLED', 'cancelled');
+      const isChanged = AppError.is(error, 'STALE_VERSION');
+      const isWrongRange = AppError.is(error, 'RANGE_NOT_SATISFIABLE');
+      if (!isChanged && !isWrongRange && !isPassing(error)) throw error;
+      restarts += 1;
+      if (restarts > MAX_RESTARTS) throw isChanged ? new AppError('FAILED_PRECONDITION', 'the source does not stop changing') : error;
+      if (isWrongRange) wantsRanges = false;
+      else await delay(FIRST_WAIT_MS * 2 ** (restarts - 1), undefined, { signal: options.signal });
+    }
+  }
+}
+
+/** Takes back what a fetch has left at its destination. */
+export async function dropFetch(destination: Destination, saved: SavedFetch | undefined): Promise<void> {
+  const draft = saved && (await destination.resume(saved.draftId));
+  await draft?.abort();
+}
+
+async function fetchSource(
+  options: FetchOptions,
+  origin: URL,
+  source: Source,
+  saved: SavedFetch | undefined,
+): Promise<{ name: EntryName; sizeBytes: number }> {
+  if (source.sizeBytes !== undefined && source.sizeBytes > options.maxBytes) throw tooBig(options.maxBytes);
+  const { draft, name, parts } = await takeDraft(options, source, saved);
+  options.onFile({ name, sizeBytes: source.sizeBytes });
+  let doneBytes = parts ? new PartMap(parts).doneBytes() : 0;
+  options.onProgress(doneBytes);
+  try {
+    const sizeBytes = await transfer({
+      ...options,
+      origin,
+      source,
+      sink: draft.sink,
+      saved: parts,
+      onBytes: (bytes) => {
+        doneBytes += bytes;
+        options.onProgress(doneBytes);
+      },
+      onSave: (state) => options.onSave({ name, draftId: draft.id, parts: state }),
+    });
+    options.onVerify();
+    await draft.commit({ sizeBytes, digests: { ...source.digests, ...options.digests } });
+    return { name, sizeBytes };
+  } catch (error) {
+    // What cannot be continued is gone at once; the rest waits for the next run.
+    if (!options.signal.aborted && !(source.hasRanges && isPassing(error))) {
+      await options.onSave(undefined);
+      await draft.abort();
+    } else await draft.release();
+    throw error;
+  }
+}
+
+/** The draft of the earlier run, where the source is still what it was; else another one. */
+async function takeDraft(options: FetchOptions, source: Source, saved: SavedFetch | undefined) {
+  const { destination } = options;
+  const { validator, sizeBytes } = source;
+  if (saved) {
+    const draft = await destination.resume(saved.draftId);
+    const { parts } = saved;
+    const isKnown = validator.etag !== '' || validator.lastModified !== '';
+    if (draft && parts && isKnown && source.hasRanges && parts.sizeBytes === sizeBytes && isSameState(parts.validator, validator))
+      return { draft, name: saved.name, parts };
+    await draft?.abort();
+  }
+  const name = chooseFileName(source, options.clock());
+  const draft = await destination.begin({ name, sizeBytes });
+  await options.onSave({ name, draftId: draft.id, parts: undefined });
+  return { draft, name, parts: undefined as SavedParts | undefined };
+}

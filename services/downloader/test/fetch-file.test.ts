@@ -1,0 +1,413 @@
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
+import { makeTempDir, type TempDir, waitFor } from '@wharf/harness';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Destination, type FetchOptions, fetchFile, type SavedFetch } from '../src/fetch/fetch-file.ts';
+import { createRateLimit } from '../src/fetch/rate-limit.ts';
+import { createScratch, type ScratchFile } from '../src/fetch/scratch.ts';
+import { type AwkwardServer, type Behaviour, content, sha256, startAwkwardServer } from './awkward-server.ts';
+
+const MIB = 1024 * 1024;
+let dir: TempDir;
+const servers: AwkwardServer[] = [];
+
+beforeEach(async () => {
+  dir = await makeTempDir('fetch');
+});
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+  await dir.remove();
+});
+
+async function serve(behaviour: Behaviour): Promise<AwkwardServer> {
+  const server = await startAwkwardServer(behaviour);
+  servers.push(server);
+  return server;
+}
+
+/** Files go through the scratch folder to the folder `done`. */
+function destination(): Destination {
+  const scratch = createScratch({ dir: join(dir.path, 'scratch'), maxBytes: 0 });
+  const draftOf = (file: ScratchFile, name: string) => ({
+    id: file.id,
+    sink: file.sink,
+    async commit(expected: { sizeBytes: number; digests: Readonly<Record<string, string>> }) {
+      await file.verify(expected);
+      await fs.mkdir(join(dir.path, 'done'), { recursive: true });
+      await fs.writeFile(join(dir.path, 'done', name), file.read());
+      await file.remove();
+    },
+    abort: () => file.remove(),
+    release: () => file.close(),
+  });
+  const names = new Map<string, string>();
+  return {
+    async begin({ name, sizeBytes }) {
+      const file = await scratch.begin(sizeBytes);
+      names.set(file.id, name);
+      return draftOf(file, name);
+    },
+    async resume(id) {
+      const file = await scratch.resume(id);
+      return file && draftOf(file, names.get(id) ?? 'resumed');
+    },
+  };
+}
+
+function optionsFor(url: string, changes: Partial<FetchOptions> = {}): FetchOptions {
+  const policy = createEgressPolicy({ allow: ['127.0.0.1', 'localhost', '::1'], forbidden: [], audience: 'user' });
+  const network = { policy, client: createGuardedClient(policy, 16), headersTimeoutMs: 5_000 };
+  return {
+    network,
+    url,
+    destination: destination(),
+    saved: undefined,
+    digests: {},
+    connections: 4,
+    limits: [],
+    stallMs: 5_000,
+    saveEveryMs: 0,
+    maxBytes: Number.POSITIVE_INFINITY,
+    clock: Date.now,
+    signal: new AbortController().signal,
+    onFile: () => {},
+    onVerify: () => {},
+    onProgress: () => {},
+    onSave: async () => {},
+    ...changes,
+  };
+}
+
+async function expectArrived(options: FetchOptions, expected: Buffer): Promise<void> {
+  const { name, sizeBytes } = await fetchFile(options);
+  expect(sizeBytes).toBe(expected.length);
+  expect(sha256(await fs.readFile(join(dir.path, 'done', name)))).toBe(sha256(expected));
+  expect(await fs.readdir(join(dir.path, 'scratch'))).toEqual([]);
+}
+
+describe('a file arrives byte by byte as it is', () => {
+  it.each([0, 1, 65_536, 4 * MIB - 1, 4 * MIB, 4 * MIB + 1, 21 * MIB + 7])('of %i bytes, in parts', async (sizeBytes) => {
+    const server = await serve({ content: content(sizeBytes), etag: '"one"' });
+    await expectArrived(optionsFor(`${server.url}/file.bin`), content(sizeBytes));
+  });
+
+  it('over several connections where the server can', async () => {
+    const server = await serve({ content: content(20 * MIB), etag: '"one"' });
+    await expectArrived(optionsFor(`${server.url}/file.bin`), content(20 * MIB));
+    expect(server.requests.map(({ headers }) => headers.range).sort()).toEqual(
+      ['bytes=0-', 'bytes=12582912-16777215', 'bytes=16777216-20971519', 'bytes=4194304-8388607', 'bytes=8388608-12582911'].sort(),
+    );
+    expect(server.requests.every(({ headers }) => headers['accept-encoding'] === 'identity')).toBe(true);
+  });
+
+  it('from a server without ranges', async () => {
+    const server = await serve({ content: content(9 * MIB), ranges: false });
+    await expectArrived(optionsFor(`${server.url}/file.bin`), content(9 * MIB));
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('from a server that does not know how long it is', async () => {
+    const bytes = content(3 * MIB);
+    const server = await serve({
+      content: bytes,
+      handle: (_request, response) => {
+        response.writeHead(200);
+        response.write(bytes.subarray(0, MIB));
+        response.end(bytes.subarray(MIB));
+        return true;
+      },
+    });
+    await expectArrived(optionsFor(`${server.url}/file.bin`), bytes);
+  });
+
+  it('from a server that drops its connections at random bytes', async () => {
+    const bytes = content(18 * MIB);
+    const server = await serve({
+      content: bytes,
+      etag: '"one"',
+      dropAfter: (request) => (request < 12 ? 300_001 + request * 77_777 : undefined),
+    });
+    await expectArrived(optionsFor(`${server.url}/file.bin`), bytes);
+  });
+
+  it('from a server without ranges that drops its first connection', async () => {
+    const bytes = content(2 * MIB);
+    const server = await serve({ content: bytes, ranges: false, dropAfter: (request) => (request === 0 ? 700_000 : undefined) });
+    await expectArrived(optionsFor(`${server.url}/file.bin`), bytes);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('from a server that answers with other ranges than it was asked for', async () => {
+    const bytes = content(9 * MIB);
+    const server = await serve({
+      content: bytes,
+      etag: '"one"',
+      handle: (request, response) => {
+        if (!/^bytes=[1-9]/.test(request.headers.range ?? '')) return false;
+        response
+          .writeHead(206, { ETag: '"one"', 'Content-Range': `bytes 0-99/${bytes.length}`, 'Content-Length': '100' })
+          .end(bytes.subarray(0, 100));
+        return true;
+      },
+    });
+    await expectArrived(optionsFor(`${server.url}/file.bin`), bytes);
+  });
+
+  it('from a server that says ranges and then sends the whole file', async () => {
+    const bytes = content(9 * MIB);
+    const server = await serve({
+      content: bytes,
+      etag: '"one"',
+      handle: (request, response) => {
+        if (!/^bytes=[1-9]/.test(request.headers.range ?? '')) return false;
+        response.writeHead(200, { ETag: '"one"', 'Content-Length': String(bytes.length) }).end(bytes);
+        return true;
+      },
+    });
+    await expectArrived(optionsFor(`${server.url}/file.bin`), bytes);
+  });
+
+  it('from a server that allows one connection at a time', async () => {
+    const bytes = content(17 * MIB);
+    let open = 0;
+    const server = await serve({
+      content: bytes,
+      etag: '"one"',
+      handle: (_request, response) => {
+        if (open > 0) {
+          response.writeHead(503).end();
+          return true;
+        }
+        open += 1;
+        response.once('close', () => {
+          open -= 1;
+        });
+        return false;
+      },
+    });
+    await expectArrived(optionsFor(`${server.url}/file.bin`), bytes);
+  });
+
+  it('from a server that compresses although it was asked not to', async () => {
+    const bytes = Buffer.from('all work and no play '.repeat(200_000));
+    const server = await serve({
+      content: gzipSync(bytes),
+      ranges: false,
+      headers: { 'Content-Encoding': 'gzip', 'Content-Type': 'text/plain' },
+    });
+    await expectArrived(optionsFor(`${server.url}/file.txt`), bytes);
+  });
+
+  it('an archive that is called gzip-encoded stays what it is', async () => {
+    const bytes = gzipSync(content(50_000));
+    const server = await serve({ content: bytes, headers: { 'Content-Encoding': 'gzip', 'Content-Type': 'application/gzip' } });
+    await expectArrived(optionsFor(`${server.url}/file.tar.gz`), bytes);
+  });
+
+  it('when it changes in the middle: the new one arrives whole', async () => {
+    const old = content(40 * MIB, 1);
+    const fresh = content(39 * MIB, 2);
+    const behaviour: Behaviour = { content: old, etag: '"one"' };
+    const server = await serve(behaviour);
+    const onProgress = (bytes: number) => {
+      if (bytes > 12 * MIB) Object.assign(behaviour, { content: fresh, etag: '"two"' });
+    };
+    await expectArrived(optionsFor(`${server.url}/file.bin`, { onProgress }), fresh);
+  });
+
+  it('when it changes without a word but its length', async () => {
+    const fresh = content(39 * MIB, 2);
+    const behaviour: Behaviour = { content: content(40 * MIB, 1) };
+    const server = await serve(behaviour);
+    const onProgress = (bytes: number) => {
+      if (bytes > 12 * MIB) behaviour.content = fresh;
+    };
+    await expectArrived(optionsFor(`${server.url}/file.bin`, { onProgress }), fresh);
+  });
+});
+
+describe('a fetch that was ended goes on', () => {
+  it('where it stopped, fetching again at most the parts that were on their way', async () => {
+    const bytes = content(40 * MIB);
+    const server = await serve({ content: bytes, etag: '"one"' });
+    const stop = new AbortController();
+    const files = destination();
+    let saved: SavedFetch | undefined;
+    const first = optionsFor(`${server.url}/file.bin`, {
+      destination: files,
+      signal: stop.signal,
+      connections: 2,
+      onSave: async (state) => {
+        saved = state;
+      },
+      onProgress: (done) => {
+        if (done > 20 * MIB) stop.abort();
+      },
+    });
+    await expect(fetchFile(first)).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(saved?.parts).toBeDefined();
+    const before = server.sentBytes();
+    const second = optionsFor(`${server.url}/file.bin`, { destination: files, saved, onSave: async () => {} });
+    await expectArrived(second, bytes);
+    expect(before).toBeLessThan(40 * MIB);
+    // What was sent and not read counts too: sockets hold some of it.
+    expect(server.sentBytes()).toBeLessThan(40 * MIB + 2 * 4 * MIB + 8 * MIB);
+  });
+
+  it('from the start when the source is another one by now', async () => {
+    const behaviour: Behaviour = { content: content(24 * MIB, 1), etag: '"one"' };
+    const server = await serve(behaviour);
+    const stop = new AbortController();
+    const files = destination();
+    let saved: SavedFetch | undefined;
+    const changes = {
+      destination: files,
+      onSave: async (state: SavedFetch | undefined) => {
+        saved = state;
+      },
+    };
+    const onProgress = (done: number) => {
+      if (done > 12 * MIB) stop.abort();
+    };
+    await expect(fetchFile(optionsFor(`${server.url}/f`, { ...changes, onProgress, signal: stop.signal }))).rejects.toThrowError();
+    Object.assign(behaviour, { content: content(24 * MIB, 2), etag: '"two"' });
+    await expectArrived(optionsFor(`${server.url}/f`, { ...changes, saved }), content(24 * MIB, 2));
+  });
+});
+
+describe('redirects', () => {
+  const redirecting = (hops: number) =>
+    serve({
+      content: content(100_000),
+      etag: '"one"',
+      handle: (request, response) => {
+        const hop = Number(/^\/hop(\d+)$/.exec(request.url ?? '')?.[1] ?? hops);
+        if (hop >= hops) return false;
+        response.writeHead(302, { Location: `/hop${hop + 1}` }).end();
+        return true;
+      },
+    });
+
+  it('ten are followed', async () => {
+    const server = await redirecting(10);
+    await expectArrived(optionsFor(`${server.url}/hop0`), content(100_000));
+  });
+
+  it('eleven are too many', async () => {
+    const server = await redirecting(11);
+    await expect(fetchFile(optionsFor(`${server.url}/hop0`))).rejects.toThrowError(/more than 10 redirects/);
+  });
+
+  it('each is checked: none leads to an address that is not allowed, nor to another scheme', async () => {
+    for (const target of [
+      'http://127.0.0.2:1/',
+      'http://[::ffff:127.0.0.2]/',
+      'http://169.254.169.254/latest',
+      'file:///etc/passwd',
+      'ftp://127.0.0.1/',
+    ]) {
+      const server = await serve({
+        content: content(1),
+        handle: (_request, response) => {
+          response.writeHead(302, { Location: target }).end();
+          return true;
+        },
+      });
+      await expect(fetchFile(optionsFor(`${server.url}/f`))).rejects.toMatchObject({
+        code: /^(?:file|ftp)/.test(target) ? 'UNSUPPORTED_OPERATION' : 'PERMISSION_DENIED',
+      });
+    }
+  });
+
+  it('what proves who we are stays with its host', async () => {
+    const other = await serve({ content: content(1000) });
+    const server = await serve({
+      content: content(1),
+      handle: (_request, response) => {
+        response.writeHead(302, { Location: `${other.url}/g` }).end();
+        return true;
+      },
+    });
+    const options = optionsFor(`${server.url.replace('http://', 'http://user:pass@')}/f`);
+    await expectArrived({ ...options, network: { ...options.network, headers: { Cookie: 'session=1' } } }, content(1000));
+    expect(server.requests[0]?.headers).toMatchObject({ authorization: `Basic ${btoa('user:pass')}`, cookie: 'session=1' });
+    expect(other.requests[0]?.headers.authorization).toBeUndefined();
+    expect(other.requests[0]?.headers.cookie).toBeUndefined();
+  });
+});
+
+describe('what is told', () => {
+  it.each([403, 404, 410, 451])('the source says %i', async (status) => {
+    const server = await serve({
+      content: content(1),
+      handle: (_request, response) => {
+        response.writeHead(status).end('<html>an error page is no file</html>');
+        return true;
+      },
+    });
+    await expect(fetchFile(optionsFor(`${server.url}/f`))).rejects.toThrowError(new RegExp(`answers ${status}`));
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('a digest that does not hold; nothing is left', async () => {
+    const bytes = content(5 * MIB);
+    const server = await serve({
+      content: bytes,
+      etag: '"one"',
+      headers: { 'Repr-Digest': `sha-256=:${Buffer.from(sha256(content(10)), 'hex').toString('base64')}:` },
+    });
+    await expect(fetchFile(optionsFor(`${server.url}/f`))).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
+    expect(await fs.readdir(join(dir.path, 'scratch'))).toEqual([]);
+    await expect(fetchFile(optionsFor(`${server.url}/f`, { digests: { sha256: sha256(bytes) } }))).resolves.toBeDefined();
+  });
+
+  it('a source that trickles is given up', async () => {
+    const server = await serve({
+      content: content(1),
+      handle: (_request, response) => {
+        response.writeHead(200, { 'Content-Length': '1000000' });
+        const trickle = setInterval(() => response.write('x'), 20);
+        response.once('close', () => clearInterval(trickle));
+        return true;
+      },
+    });
+    const stop = new AbortController();
+    const fetching = fetchFile(optionsFor(`${server.url}/f`, { stallMs: 150, signal: stop.signal }));
+    fetching.catch(() => undefined);
+    await waitFor('another try', () => server.requests.length > 1, { withinMs: 20_000 });
+    stop.abort();
+    await expect(fetching).rejects.toThrowError();
+  });
+
+  it('a file over the limit is refused, also when its length is not known', async () => {
+    const known = await serve({ content: content(2 * MIB), etag: '"one"' });
+    await expect(fetchFile(optionsFor(`${known.url}/f`, { maxBytes: MIB }))).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+    const unknown = await serve({
+      content: content(1),
+      handle: (_request, response) => {
+        response.writeHead(200);
+        response.end(content(2 * MIB));
+        return true;
+      },
+    });
+    await expect(fetchFile(optionsFor(`${unknown.url}/f`, { maxBytes: MIB }))).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+    expect(await fs.readdir(join(dir.path, 'scratch'))).toEqual([]);
+  });
+
+  it('a file that does not fit into the scratch folder', async () => {
+    const scratch = createScratch({ dir: join(dir.path, 'scratch'), maxBytes: 3 * MIB });
+    const begun = await scratch.begin(2 * MIB);
+    await expect(scratch.begin(12_000_000_000)).rejects.toThrowError('needs 12 GB, 1 MB free in the scratch folder');
+    await begun.remove();
+  });
+});
+
+it('a rate limit holds for all connections together', async () => {
+  const server = await serve({ content: content(9 * MIB), etag: '"one"' });
+  const startedAt = Date.now();
+  const limits = [createRateLimit(16 * MIB, Date.now)];
+  await expectArrived(optionsFor(`${server.url}/f`, { limits }), content(9 * MIB));
+  expect(Date.now() - startedAt).toBeGreaterThan(250);
+});
