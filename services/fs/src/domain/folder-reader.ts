@@ -12,7 +12,7 @@ export interface Folder {
   readonly names: readonly EntryName[];
   isDirectory(name: EntryName): boolean;
   /** In the order of the names given; what is gone meanwhile is left out. */
-  entries(names: readonly EntryName[], signal: AbortSignal | undefined): Promise<Entry[]>;
+  entries(names: readonly EntryName[], signal: AbortSignal | undefined): Promise<readonly Entry[]>;
 }
 
 export interface ReadFolderOptions {
@@ -55,7 +55,10 @@ interface KeptListing {
   readonly readAt: number;
 }
 
-export function createFolderReader(clock: () => number): FolderReader {
+/** Told of each folder that was listed in its storage, not in what is kept. */
+export type OnListed = (path: VirtualPath, folder: Pick<Folder, 'names'>) => void;
+
+export function createFolderReader(clock: () => number, onListed: OnListed = () => {}): FolderReader {
   const kept = new LRUCache<string, KeptNames | KeptListing>({
     maxSize: MAX_KEPT_ENTRIES,
     sizeCalculation: (value) => 1 + ('listing' in value ? value.listing.count : value.folder.names.length),
@@ -91,6 +94,7 @@ export function createFolderReader(clock: () => number): FolderReader {
       entries: (names, pageSignal) => driver.statMany(located.path, names, { signal: pageSignal }),
     };
     if (fresh.version !== undefined) kept.set(key, { version: fresh.version, folder, order: orderKey(order) });
+    onListed(placeIn(key), folder);
     return folder;
   };
 
@@ -105,6 +109,7 @@ export function createFolderReader(clock: () => number): FolderReader {
     const load = Array.fromAsync(driver.list(path))
       .then((entries) => {
         const listing = createListing(entries);
+        onListed(placeIn(key), { names: entries.map((entry) => entry.name) });
         if (loading.get(key) !== load) return listing;
         // An empty folder is never kept.
         if (keepMs > 0 && entries.length > 0) kept.set(key, { listing, readAt });

@@ -40,6 +40,8 @@ export interface MountTable<Mount> {
   /** True for the root, for every mount point and every folder above one: they are configuration and cannot be renamed or removed. */
   isProtected(path: VirtualPath): boolean;
   readonly isEmpty: boolean;
+  /** Every mount with its place; several may have one place. */
+  readonly mounts: ReadonlyArray<{ readonly mountedAt: VirtualPath; readonly mount: Mount }>;
 }
 
 /** A mount path up to `.balance`: storages that share what remains take turns. */
@@ -91,5 +93,6 @@ export function createMountTable<Mount>(storages: readonly StorageRecord[], moun
     },
     isProtected: (path) => path === '/' || [...places.keys()].some((place) => isWithin(path, place as VirtualPath)),
     isEmpty: places.size === 0,
+    mounts: [...places].flatMap(([place, { mounts }]) => mounts.map((mount) => ({ mountedAt: place as VirtualPath, mount }))),
   };
 }

@@ -14,6 +14,8 @@ type EntryChange = 'read' | 'write' | 'create';
 
 /** What the path rules say about who may see and change what. */
 export interface RuleBook {
+  /** What it was made of; the same list for the same book. */
+  readonly records: readonly RuleRecord[];
   /** @throws AppError PERMISSION_DENIED: hidden, not for this reader, or the password is wrong */
   requireAccess(actor: Actor, path: VirtualPath, password: string): void;
   /** Whether requireAccess() would let him in. */
@@ -115,6 +117,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
   };
 
   return {
+    records,
     requireAccess(actor, path, password) {
       if (!canAccess(actor, path, password)) throw new AppError('PERMISSION_DENIED', 'password is incorrect or you have no permission');
     },

@@ -1,0 +1,46 @@
+import type { VirtualPath } from '@wharf/paths';
+import type { Tree } from '../tree.ts';
+
+/** What belongs into the index under one configuration. */
+export interface IndexScope {
+  /** Whether an entry is left out, and with it all that is below. Asked from the top down. */
+  isLeftOut(path: VirtualPath): boolean;
+  /** Whether the storage mounted at exactly this place is left out: folders that other mounts make there are not. */
+  isMountLeftOut(mountedAt: VirtualPath): boolean;
+  /** Mounts in the index: their places, and what tells each from another at the same place. */
+  readonly mounts: Readonly<Record<string, string>>;
+  /** Levels below the root that are indexed. */
+  readonly maxDepth: number;
+}
+
+/** Storages of this driver have no entries worth a search. */
+const LEFT_OUT_DRIVER = 'Virtual';
+const DEFAULT_MAX_DEPTH = 20;
+
+/**
+ * Left out are storages that say so or show made-up entries, and what begins with a line of `ignore_paths` (as a text: `/a` leaves out `/ab`
+ * too, `/a/` only what is below `/a`).
+ */
+export function indexScope({ table, settings }: Tree): IndexScope {
+  const prefixes = settings
+    .text('ignore_paths')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const mounts: Record<string, string> = {};
+  const left = new Set<string>();
+  for (const { mountedAt, mount } of table.mounts) {
+    const { storage, definition } = mount;
+    if (storage.disable_index || definition.name === LEFT_OUT_DRIVER) left.add(mountedAt);
+    else mounts[mountedAt] = `${mounts[mountedAt] ?? ''}${storage._id}@${storage.modified.getTime()};`;
+  }
+  // Of several storages at one place one is enough.
+  for (const mountedAt of Object.keys(mounts)) left.delete(mountedAt);
+  const isIgnored = (path: string) => prefixes.some((prefix) => path.startsWith(prefix));
+  return {
+    isLeftOut: (path) => (path !== '/' && left.has(path)) || isIgnored(path),
+    isMountLeftOut: (mountedAt) => left.has(mountedAt),
+    mounts,
+    maxDepth: Math.trunc(settings.number('max_index_depth', DEFAULT_MAX_DEPTH)),
+  };
+}

@@ -1,0 +1,219 @@
+import { AppError } from '@wharf/errors';
+import { baseName, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
+import type { FolderReader } from '../folder-reader.ts';
+import { getEntry } from '../get-entry.ts';
+import type { Tree } from '../tree.ts';
+import { editState, ended } from './index-jobs.ts';
+import { type IndexScope, indexScope } from './index-scope.ts';
+import { FolderUnreadable, type IndexWalk, reconcileFolder, toIndexed } from './reconcile-folder.ts';
+import { type IndexJob, type IndexState, NO_DEPTH_LIMIT, type SearchIndex } from './search-index.ts';
+
+export interface WalkerOptions {
+  readonly tree: () => Promise<Tree>;
+  readonly reader: FolderReader;
+  /** Tells this process from every other that shares the index. */
+  readonly owner: string;
+  readonly clock: () => number;
+  /** Told what was walked so far, now and then. */
+  readonly onProgress: (index: SearchIndex) => Promise<void>;
+  readonly onError: (error: unknown) => void;
+  /** Called between portions, while nothing of a folder is under way. */
+  readonly betweenPortions: (index: SearchIndex, tree: Tree) => Promise<void>;
+}
+
+/** Folders that are taken off the queue at a time, and of those how many are read at once. */
+const PORTION = 32;
+const PARALLEL = 4;
+/** A storage whose folders failed this often in one walk is left out of its rest. */
+const MAX_FAILURES = 3;
+const HEARTBEAT_MS = 5_000;
+/** A job over which so many processes ended is given up. */
+const MAX_ATTEMPTS = 5;
+
+/** Works the queue of the index off, one walker over all replicas. */
+export interface IndexWalker {
+  /** Does everything there is to do, or nothing when another replica is at it. @returns whether the walk was ours */
+  walk(index: SearchIndex): Promise<boolean>;
+  /** Whether a folder is being listed for the index. */
+  isWalking(): boolean;
+  /** Lets go after the folders under way. */
+  interrupt(): void;
+}
+
+export function createIndexWalker(options: WalkerOptions): IndexWalker {
+  let abort: AbortController | undefined;
+  /** The job that this process has begun with, by generation and order. */
+  let begun = '';
+
+  const walkOn = async (index: SearchIndex, signal: AbortSignal): Promise<void> => {
+    const failures = new Map<VirtualPath, number>();
+    let error = '';
+    while (!signal.aborted) {
+      const tree = await options.tree();
+      const scope = indexScope(tree);
+      let state = await index.readState();
+      if (state.job) {
+        if (begun !== jobKey(state)) {
+          state = await begin(index, options.clock());
+          begun = jobKey(state);
+          continue;
+        }
+        if (!state.job.isPrepared) state = await prepare(index, tree, scope, state, state.job);
+      } else if (state.mounts) state = await followMounts(index, scope, state);
+      const queued = await index.queued(state.generation, PORTION);
+      if (queued.length === 0) {
+        if (!state.job) return;
+        const failed = error;
+        await editState(index, (now) => (now.job && now.generation === state.generation ? ended(now, options.clock(), failed) : undefined));
+        await options.onProgress(index);
+        continue;
+      }
+      const walk: IndexWalk = {
+        tree,
+        scope,
+        reader: options.reader,
+        index,
+        generation: state.generation,
+        isFresh: state.job !== undefined,
+        signal,
+      };
+      await inParallel(queued, PARALLEL, async ({ path }) => {
+        if (signal.aborted) return;
+        try {
+          await reconcileFolder(walk, path);
+          if (!signal.aborted) await index.settle([path]);
+        } catch (cause) {
+          if (!(cause instanceof FolderUnreadable)) throw cause;
+          if (signal.aborted) return;
+          options.onError(cause);
+          error ||= cause.message;
+          const count = (failures.get(cause.mountedAt) ?? 0) + 1;
+          failures.set(cause.mountedAt, count);
+          if (count < MAX_FAILURES) await index.settle([path]);
+          else await index.settle([cause.mountedAt], true);
+        }
+      });
+      await options.betweenPortions(index, tree);
+      if (state.job) await options.onProgress(index);
+    }
+  };
+
+  return {
+    async walk(index) {
+      if (!(await index.claim(options.owner, options.clock()))) return false;
+      const current = new AbortController();
+      abort = current;
+      const heartbeat = setInterval(() => {
+        index.claim(options.owner, options.clock()).then(
+          (isOurs) => {
+            if (!isOurs) current.abort();
+          },
+          (error: unknown) => options.onError(error),
+        );
+      }, HEARTBEAT_MS);
+      heartbeat.unref();
+      try {
+        await walkOn(index, current.signal);
+      } finally {
+        clearInterval(heartbeat);
+        abort = undefined;
+        await index.release(options.owner);
+      }
+      return true;
+    },
+    isWalking: () => abort !== undefined,
+    interrupt: () => abort?.abort(),
+  };
+}
+
+function jobKey({ generation, job }: IndexState): string {
+  return `${generation} ${job?.kind} ${job?.attempts}`;
+}
+
+/** Counts this process as one that works on the job, or gives the job up. */
+function begin(index: SearchIndex, now: number): Promise<IndexState> {
+  return editState(index, (state) => {
+    if (!state.job) return undefined;
+    const attempts = state.job.attempts + 1;
+    if (attempts > MAX_ATTEMPTS) return ended(state, now, `given up: indexing was interrupted ${MAX_ATTEMPTS} times`);
+    return { ...state, job: { ...state.job, attempts } };
+  });
+}
+
+/** Takes the old contents away and queues where the job begins. May be done again after a crash. */
+async function prepare(index: SearchIndex, tree: Tree, scope: IndexScope, state: IndexState, job: IndexJob): Promise<IndexState> {
+  const { generation } = state;
+  if (job.kind === 'build') {
+    await index.clear();
+    await index.openFolder(VIRTUAL_ROOT, levels(job.depth), generation);
+  } else for (const path of job.paths) await prepareUpdate(index, tree, scope, path, levels(job.depth), generation);
+  return editState(index, (now) =>
+    now.job && now.generation === generation ? { ...now, job: { ...now.job, isPrepared: true }, mounts: scope.mounts } : undefined,
+  );
+}
+
+async function prepareUpdate(
+  index: SearchIndex,
+  tree: Tree,
+  scope: IndexScope,
+  path: VirtualPath,
+  depth: number,
+  generation: number,
+): Promise<void> {
+  const name = baseName(path);
+  if (name === undefined) {
+    await index.clear();
+    await index.openFolder(path, depth, generation);
+    return;
+  }
+  const parent = parentPath(path);
+  await index.remove(parent, [name]);
+  for (let at = path; at !== '/'; at = parentPath(at)) if (scope.isLeftOut(at)) return;
+  const found = await getEntry(tree, path).catch((error: unknown) => {
+    if (AppError.is(error)) return undefined;
+    throw error;
+  });
+  if (!found) return;
+  if (!(await index.findFolder(parent))) await index.openFolder(parent, 0, generation);
+  await index.put(parent, [toIndexed(found.entry)], generation);
+  if (found.entry.isDirectory && !found.entry.isLink) await index.openFolder(path, depth, generation);
+}
+
+/** Storages came, went or became others: what is indexed of them goes, or is queued. */
+async function followMounts(index: SearchIndex, scope: IndexScope, state: IndexState): Promise<IndexState> {
+  const before = state.mounts ?? {};
+  const places = new Set([...Object.keys(before), ...Object.keys(scope.mounts)]);
+  const changed = [...places].filter((place) => before[place] !== scope.mounts[place]) as VirtualPath[];
+  if (changed.length === 0) return state;
+  for (const place of changed) {
+    const name = baseName(place);
+    const isGone = scope.mounts[place] === undefined;
+    if (isGone && name !== undefined) await index.remove(parentPath(place), [name]);
+    else await index.requeue(place, state.generation, true);
+    const above = name === undefined ? undefined : await nearestFolder(index, parentPath(place));
+    if (above) await index.requeue(above.path, state.generation, false);
+  }
+  return editState(index, (now) => (now.job ? undefined : { ...now, mounts: scope.mounts }));
+}
+
+/** The folder itself, or the first above it, that the index has with its entries. */
+export async function nearestFolder(index: SearchIndex, path: VirtualPath): Promise<{ path: VirtualPath; depth: number } | undefined> {
+  for (let at = path; ; at = parentPath(at)) {
+    const folder = await index.findFolder(at);
+    if (folder) return folder.depth === 0 ? undefined : folder;
+    if (at === '/') return undefined;
+  }
+}
+
+function levels(depth: number): number {
+  return depth < 0 ? NO_DEPTH_LIMIT : depth;
+}
+
+async function inParallel<Item>(items: readonly Item[], width: number, work: (item: Item) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  await Promise.all(
+    Array.from({ length: width }, async () => {
+      for (const item of rest) await work(item);
+    }),
+  );
+}

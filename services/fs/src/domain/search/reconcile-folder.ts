@@ -1,0 +1,104 @@
+import { AppError } from '@wharf/errors';
+import { baseName, childPath, type EntryName, parentPath, type VirtualPath } from '@wharf/paths';
+import type { Entry } from '../../driver-contract/storage-driver.ts';
+import type { Folder, FolderReader } from '../folder-reader.ts';
+import { virtualEntry } from '../list-entries.ts';
+import type { Tree } from '../tree.ts';
+import type { IndexScope } from './index-scope.ts';
+import type { IndexedEntry, SearchIndex } from './search-index.ts';
+
+/** Entries that are looked at and written at a time: what bounds the memory of a walk. */
+const SLICE_ENTRIES = 1_000;
+
+/** What a walk works with. */
+export interface IndexWalk {
+  readonly tree: Tree;
+  readonly scope: IndexScope;
+  readonly reader: FolderReader;
+  readonly index: SearchIndex;
+  readonly generation: number;
+  /** Past what is kept of listings. */
+  readonly isFresh: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Reading a folder in its storage failed; what the index has of it stays. */
+export class FolderUnreadable extends Error {
+  readonly path: VirtualPath;
+  /** The place of the storage. */
+  readonly mountedAt: VirtualPath;
+
+  constructor(path: VirtualPath, mountedAt: VirtualPath, cause: unknown) {
+    super(`${path}: ${AppError.from(cause).message}`, { cause });
+    this.path = path;
+    this.mountedAt = mountedAt;
+  }
+}
+
+/**
+ * Makes the index of one folder what a listing of it shows: names that vanished go with all below them, new ones come, new folders are
+ * queued. Of names that are known already only the kind is compared. A folder that is gone itself goes.
+ *
+ * @throws FolderUnreadable; AppError of the index
+ */
+export async function reconcileFolder(walk: IndexWalk, path: VirtualPath): Promise<void> {
+  const { index, scope, generation, signal } = walk;
+  const contents = await contentsOf(walk, path);
+  const name = baseName(path);
+  if (!contents) {
+    if (name !== undefined) await index.remove(parentPath(path), [name]);
+    return;
+  }
+  const wanted = contents.names.filter((each) => !scope.isLeftOut(childPath(path, each)));
+  const known = await index.children(path);
+  const present = new Set(wanted);
+  const gone = [...known.keys()].filter((each) => !present.has(each));
+  for (const slice of slices(gone)) await index.remove(path, slice);
+  const added = wanted.filter((each) => known.get(each) !== contents.isDirectory(each));
+  for (const slice of slices(added)) {
+    if (signal.aborted) return;
+    await index.put(path, await contents.entries(slice), generation);
+  }
+}
+
+interface Contents {
+  readonly names: readonly EntryName[];
+  isDirectory(name: EntryName): boolean;
+  entries(names: readonly EntryName[]): Promise<IndexedEntry[]>;
+}
+
+/** The storage's entries and the folders that mounts make; undefined when there is no such folder. */
+async function contentsOf({ tree, scope, reader, isFresh, signal }: IndexWalk, path: VirtualPath): Promise<Contents | undefined> {
+  const located = tree.table.locate(path);
+  const virtual = new Map(tree.table.virtualFolders(path).map((folder) => [folder.name, virtualEntry(folder)]));
+  const attempt = async <Result>(read: () => Promise<Result>): Promise<Result | undefined> => {
+    try {
+      return await read();
+    } catch (error) {
+      if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return undefined;
+      throw new FolderUnreadable(path, located?.mountedAt ?? path, error);
+    }
+  };
+  let folder: Folder | undefined;
+  if (located && !scope.isMountLeftOut(located.mountedAt)) folder = await attempt(() => reader.read(located, { refresh: isFresh, signal }));
+  if (!folder && virtual.size === 0 && path !== '/') return undefined;
+  const own = (folder?.names ?? []).filter((name) => !virtual.has(name));
+  return {
+    names: [...own, ...virtual.keys()],
+    isDirectory: (name) => virtual.has(name) || folder?.isDirectory(name) === true,
+    async entries(names) {
+      const listed = names.filter((name) => !virtual.has(name));
+      const found = folder && listed.length > 0 ? ((await attempt(async () => folder.entries(listed, signal))) ?? []) : [];
+      return [...found, ...names.flatMap((name) => virtual.get(name) ?? [])].map(toIndexed);
+    },
+  };
+}
+
+/** What the index keeps of an entry. A link is not entered: it could be a circle. */
+export function toIndexed({ name, isDirectory, sizeBytes, isLink }: Entry): IndexedEntry {
+  return { name, isDirectory, sizeBytes, ...(isLink ? { isLink } : {}) };
+}
+
+function* slices<Item>(items: readonly Item[]): Generator<Item[]> {
+  for (let start = 0; start < items.length; start += SLICE_ENTRIES) yield items.slice(start, start + SLICE_ENTRIES);
+}

@@ -1,0 +1,84 @@
+import { AppError } from '@wharf/errors';
+import type { VirtualPath } from '@wharf/paths';
+import type { FolderReader } from '../folder-reader.ts';
+import { listEntries } from '../list-entries.ts';
+import type { Actor } from '../permissions.ts';
+import type { Tree } from '../tree.ts';
+import { resolvePath } from '../tree.ts';
+import { createHitCollector } from './hit-collector.ts';
+import { containsAll, parseKeywords } from './keywords.ts';
+import type { SearchAnswer, SearchIndex, SearchScope } from './search-index.ts';
+
+export interface SearchRequest {
+  /** Relative to the caller's base path. */
+  readonly parent: string;
+  readonly keywords: string;
+  /** 0 everything, 1 folders, anything else files. */
+  readonly scope: number;
+  readonly page: number;
+  readonly perPage: number;
+  readonly password: string;
+}
+
+/** Hits of one page at most, and hits up to the end of the last page that is answered. */
+const MAX_PER_PAGE = 10_000;
+const MAX_DEPTH = 200_000;
+const NOTHING: SearchAnswer = { hits: [], total: 0 };
+
+/**
+ * Names below a folder that contain every keyword, as far as the actor may see them.
+ *
+ * @throws AppError INVALID_ARGUMENT `page can't < 1` and the like; as resolvePath() and the index
+ */
+export async function searchEntries(
+  { rules }: Tree,
+  index: SearchIndex,
+  actor: Actor,
+  request: SearchRequest,
+  signal: AbortSignal,
+): Promise<SearchAnswer> {
+  const page = pageOf(request);
+  const parent = resolvePath(actor, request.parent);
+  const words = parseKeywords(request.keywords);
+  if (!words) return NOTHING;
+  const viewer = { actor, password: request.password, rules: rules.records };
+  return index.search({ words, scope: scopeOf(request.scope), parent, ...page, viewer }, signal);
+}
+
+/**
+ * The same for the entries of one folder alone, from its listing: needs no index and is never out of date.
+ *
+ * @throws as searchEntries() and a listing do
+ */
+export async function searchFolder(
+  tree: Tree,
+  reader: FolderReader,
+  actor: Actor,
+  request: SearchRequest,
+  signal: AbortSignal,
+): Promise<SearchAnswer> {
+  const page = pageOf(request);
+  const parent: VirtualPath = resolvePath(actor, request.parent);
+  tree.rules.requireAccess(actor, parent, request.password);
+  const words = parseKeywords(request.keywords);
+  if (!words) return NOTHING;
+  const scope = scopeOf(request.scope);
+  const collector = createHitCollector(page);
+  const { entries } = await listEntries(tree, reader, actor, parent, { page: { page: 1, perPage: 0 }, refresh: false, signal });
+  for (const { name, isDirectory, sizeBytes } of entries)
+    if ((scope === 'all' || isDirectory === (scope === 'folders')) && containsAll(name, words))
+      collector.add({ parent, name, isDirectory, sizeBytes });
+  return collector.answer();
+}
+
+function pageOf({ page, perPage }: SearchRequest): { page: number; perPage: number } {
+  if (page < 1) throw new AppError('INVALID_ARGUMENT', "page can't < 1");
+  if (perPage < 1) throw new AppError('INVALID_ARGUMENT', "per_page can't < 1");
+  const size = Math.min(perPage, MAX_PER_PAGE);
+  if (page * size > MAX_DEPTH) throw new AppError('INVALID_ARGUMENT', `only the first ${MAX_DEPTH} hits have pages: use more keywords`);
+  return { page, perPage: size };
+}
+
+function scopeOf(scope: number): SearchScope {
+  return scope === 0 ? 'all' : scope === 1 ? 'folders' : 'files';
+}

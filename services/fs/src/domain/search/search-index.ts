@@ -1,0 +1,151 @@
+import type { RuleRecord } from '@wharf/models';
+import type { EntryName, VirtualPath } from '@wharf/paths';
+import type { Actor } from '../permissions.ts';
+
+/** What the index keeps of an entry. */
+export interface IndexedEntry {
+  readonly name: EntryName;
+  readonly isDirectory: boolean;
+  readonly sizeBytes: number;
+  /** For `put` only: a folder that stands in for another place is not entered. */
+  readonly isLink?: true;
+}
+
+/** A folder whose entries the index has, or is to have. */
+export interface IndexedFolder {
+  readonly path: VirtualPath;
+  /** How many levels below it are indexed; 0: not even its own entries; NO_DEPTH_LIMIT: all. */
+  readonly depth: number;
+}
+
+export const NO_DEPTH_LIMIT = -1;
+
+export type SearchScope = 'all' | 'folders' | 'files';
+
+/** Whoever searches: only what he may see is found and counted. */
+export interface Viewer {
+  readonly actor: Actor;
+  /** For folders whose rule wants one. */
+  readonly password: string;
+  /** All rules. The same list stands for the same rules. */
+  readonly rules: readonly RuleRecord[];
+}
+
+export interface SearchQuery {
+  /** As `parseKeywords` makes them; each must be in the name. None: every name. */
+  readonly words: readonly string[];
+  readonly scope: SearchScope;
+  /** Only what is below this folder. */
+  readonly parent: VirtualPath;
+  /** From 1. */
+  readonly page: number;
+  /** From 1. */
+  readonly perPage: number;
+  readonly viewer: Viewer;
+}
+
+export interface SearchHit extends IndexedEntry {
+  readonly parent: VirtualPath;
+}
+
+export interface SearchAnswer {
+  /** Of the wanted page, by name, then by folder, both in the order of their bytes. */
+  readonly hits: readonly SearchHit[];
+  /** On all pages. */
+  readonly total: number;
+}
+
+/** What an admin ordered. */
+export interface IndexJob {
+  readonly kind: 'build' | 'update';
+  readonly paths: readonly VirtualPath[];
+  /** Levels below each path. */
+  readonly depth: number;
+  /** Whether the old contents are gone and the paths are queued. */
+  readonly isPrepared: boolean;
+  /** How many processes have begun with it: more than one when one died over it. */
+  readonly attempts: number;
+}
+
+/** What is known of the index as a whole; one record that outlives every process. */
+export interface IndexState {
+  /** Rises with each change: a change names the one it started from. */
+  readonly revision: number;
+  /** Folders are queued under this number. Another one makes everything that is queued obsolete. */
+  readonly generation: number;
+  readonly job: IndexJob | undefined;
+  /** Whether the last job has ended, however it went. */
+  readonly isDone: boolean;
+  /** Milliseconds since 1970. */
+  readonly lastDoneAt: number | undefined;
+  /** Why the last job is not complete; empty otherwise. */
+  readonly error: string;
+  /** The mounts that the index knows of, by mount path, and what tells each from another at the same place; undefined before the first job. */
+  readonly mounts: Readonly<Record<string, string>> | undefined;
+}
+
+export const FIRST_STATE: IndexState = {
+  revision: 0,
+  generation: 1,
+  job: undefined,
+  isDone: false,
+  lastDoneAt: undefined,
+  error: '',
+  mounts: undefined,
+};
+
+/**
+ * Names of entries by folder, and a durable queue of folders that are to be listed. Every method may run beside every other, also in another
+ * process; every change is safe to repeat. Paths are of the whole tree.
+ *
+ * Methods throw AppError STORAGE_UNAVAILABLE when the index cannot be reached.
+ */
+export interface SearchIndex {
+  /** @throws AppError CANCELLED when the signal is aborted */
+  search(query: SearchQuery, signal?: AbortSignal): Promise<SearchAnswer>;
+  /** Entries in the index; after changes by others a moment late. */
+  count(): Promise<number>;
+
+  findFolder(path: VirtualPath): Promise<IndexedFolder | undefined>;
+  /** The entries of a folder, and which of them are folders. */
+  children(directory: VirtualPath): Promise<ReadonlyMap<EntryName, boolean>>;
+  /**
+   * Adds or replaces entries of a folder that the index has; of any other none. A folder among them that is new is queued, unless its depth
+   * is 0 or it is a link. What was below a folder that is a file now goes.
+   */
+  put(directory: VirtualPath, entries: readonly IndexedEntry[], generation: number): Promise<void>;
+  /** Removes entries of a folder with everything below them; names that are not there are none. */
+  remove(directory: VirtualPath, names: readonly EntryName[]): Promise<void>;
+  /**
+   * A folder and everything below it got another place. The folder that holds `to` must be in the index, else everything goes.
+   * @returns false when the index has no folder at `from`, or something at `to`; nothing is changed then
+   */
+  move(from: VirtualPath, to: VirtualPath): Promise<boolean>;
+  /** Forgets all entries, all folders and the queue; the state stays. */
+  clear(): Promise<void>;
+
+  /** Puts a folder into the index and, unless `depth` is 0, into the queue. One that is there gets the depth. */
+  openFolder(path: VirtualPath, depth: number, generation: number): Promise<void>;
+  /** Queues a folder that the index has, and with `isDeep` all below it too. */
+  requeue(path: VirtualPath, generation: number, isDeep: boolean): Promise<void>;
+  /** Some of the folders queued under this generation. They stay queued. */
+  queued(generation: number, limit: number): Promise<readonly IndexedFolder[]>;
+  /** Takes folders off the queue; with `isDeep` all below them too. */
+  settle(paths: readonly VirtualPath[], isDeep?: boolean): Promise<void>;
+
+  readState(): Promise<IndexState>;
+  /** Stores a state one revision further. @returns false when the stored one is no longer of `next.revision` */
+  replaceState(next: IndexState): Promise<boolean>;
+  /** Whether `owner` is the one who works on the queue, for the next LEASE_MS at least. */
+  claim(owner: string, nowMs: number): Promise<boolean>;
+  release(owner: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How long a claim holds, in milliseconds. */
+export const LEASE_MS = 20_000;
+
+/** The depth of a folder in a folder of this depth. */
+export function depthBelow(depth: number): number {
+  return depth === NO_DEPTH_LIMIT ? NO_DEPTH_LIMIT : Math.max(0, depth - 1);
+}

@@ -1,0 +1,33 @@
+import { isWithin, type VirtualPath } from '@wharf/paths';
+import { createRuleBook, type RuleBook } from '../rule-book.ts';
+import type { SearchQuery, Viewer } from './search-index.ts';
+
+/** Whether an entry of one folder is shown to the viewer. */
+export type EntryFilter = (name: string, isDirectory: boolean) => boolean;
+
+const SHOWS_ALL: EntryFilter = () => true;
+
+/**
+ * What a viewer is shown of folders: exactly what a listing with his password would show, and only below the folder he searches in.
+ * The answer for a folder is undefined when he is shown nothing of it.
+ */
+export function createVisibility(
+  { parent, viewer }: Pick<SearchQuery, 'parent' | 'viewer'>,
+  rules: RuleBook,
+): (directory: VirtualPath) => EntryFilter | undefined {
+  const { actor, password } = viewer;
+  return (directory) => {
+    if (!isWithin(parent, directory) || !isWithin(actor.basePath, directory)) return undefined;
+    if (!rules.canAccess(actor, directory, password)) return undefined;
+    return rules.listingFilter(actor, directory) ?? SHOWS_ALL;
+  };
+}
+
+/** Compiled rules of viewers; the last ones are kept, since one search follows another. */
+export function createRuleBooks(): (viewer: Viewer) => RuleBook {
+  let last: { rules: Viewer['rules']; book: RuleBook } | undefined;
+  return ({ rules }) => {
+    if (last?.rules !== rules) last = { rules, book: createRuleBook(rules) };
+    return last.book;
+  };
+}
