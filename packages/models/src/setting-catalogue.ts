@@ -119,7 +119,7 @@ const global: readonly Row[] = [
 
 const single: readonly Row[] = [
   ['token', '', 'string'],
-  ['index_progress', '{}', 'text', { isFixed: true }],
+  ['index_progress', '{}', 'text', { isReported: true }],
 ];
 
 const offlineDownload: readonly Row[] = [

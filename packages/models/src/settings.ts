@@ -20,6 +20,8 @@ export interface SettingDefinition {
    * saves is passed over, so that backups of other installations can be restored.
    */
   readonly isFixed?: boolean;
+  /** The value is what a service reported last; one that a client saves is passed over. */
+  readonly isReported?: boolean;
   /** The value is a secret, or an address that may have a password in it: it is sealed in the store. */
   readonly isSecret?: boolean;
 }

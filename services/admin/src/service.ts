@@ -16,6 +16,7 @@ import { listRules } from './api/list-rules.ts';
 import { listSettings } from './api/list-settings.ts';
 import { listStorages } from './api/list-storages.ts';
 import { reloadStorages } from './api/reload-storages.ts';
+import { reportIndexProgress } from './api/report-index-progress.ts';
 import { reportStorageStatus } from './api/report-storage-status.ts';
 import { saveSettings } from './api/save-settings.ts';
 import { setRpcDownloadTool, setTorrentTool, setTransmissionTool } from './api/set-tool.ts';
@@ -64,10 +65,11 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
       disableStorage: forAdmins(disableStorage(storages, starter, announceChange)),
       reloadStorages: forAdmins(reloadStorages(storages, starter, announceChange)),
       reportStorageStatus: forServices(reportStorageStatus(storages, announceChange)),
+      reportIndexProgress: forServices(reportIndexProgress(settings)),
       listSettings: forAdmins(listSettings(settings, token)),
       getSettings: forAdmins(getSettings(settings, token)),
       listDefaultSettings: forAdmins(listDefaultSettings),
-      saveSettings: forAdmins(saveSettings(settings, token, counters, announceChange)),
+      saveSettings: forAdmins(saveSettings(settings, token, counters, announceChange, fs)),
       deleteSetting: forAdmins(deleteSetting(settings, announceChange)),
       setRpcDownloadTool: forAdmins(setRpcDownloadTool(tools)),
       setTorrentTool: forAdmins(setTorrentTool(tools)),

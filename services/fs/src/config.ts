@@ -14,6 +14,11 @@ export const fsConfig = {
     schemas.optionalText,
     'Folder for what fs can make again, such as small pictures. Empty: nothing of that is kept.',
   ),
+  searchDir: configKey(
+    'WHARF_SEARCH_DIR',
+    schemas.optionalText,
+    'Folder of the search index, only where a single fs runs. Empty: the index is in the store and shared by all replicas.',
+  ),
   opsPort: configKey('WHARF_OPS_PORT', schemas.port(9093), 'TCP port of /healthz, /readyz and /metrics; 0 takes a free one.'),
 } as const;
 

@@ -31,9 +31,18 @@ import { getLinkHandler } from './api/get-link.ts';
 import { listDirectoriesHandler } from './api/list-directories.ts';
 import { listDriversHandler } from './api/list-drivers.ts';
 import { listEntriesHandler } from './api/list-entries.ts';
+import {
+  buildIndexHandler,
+  clearIndexHandler,
+  getIndexProgressHandler,
+  stopIndexHandler,
+  updateIndexHandler,
+} from './api/maintain-index.ts';
 import { reloadStorageHandler } from './api/reload-storage.ts';
 import { batchRenameHandler, regexRenameHandler, renameEntryHandler } from './api/rename-entries.ts';
+import { searchEntriesHandler } from './api/search-entries.ts';
 import { createConfiguration } from './clients/configuration.ts';
+import { createSearchKeeper } from './clients/search-keeper.ts';
 import { createDataPlane } from './data-plane/data-plane.ts';
 import { createChanges } from './domain/changes.ts';
 import { createFolderReader } from './domain/folder-reader.ts';
@@ -50,10 +59,12 @@ export interface FsOptions {
   readonly drivers?: readonly DriverDefinition[] | undefined;
   /** A folder for what can be made again. Undefined: nothing of that is kept. */
   readonly dataDir?: string | undefined;
+  /** Where the search index is a file of this process alone. Undefined: it is in the store, shared by all replicas. */
+  readonly searchDir?: string | undefined;
 }
 
 /** The file tree: gRPC for everything but bytes, an HTTP data plane for those. */
-export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir }: FsOptions = {}): Service {
+export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, searchDir }: FsOptions = {}): Service {
   const { logger, clock, bus } = kit;
   const models = modelsOf(kit.store);
   const registry = createDriverRegistry(drivers);
@@ -69,9 +80,10 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir }:
     onError: (error, storage) => logger.warn({ err: error, storage: storage.mount_path }, 'storage'),
   });
   const configuration = createConfiguration(kit, models, mounts);
-  const reader = createFolderReader(clock);
   const replica = randomUUID();
-  const changes = createChanges(reader, (paths) => bus.publish(entryChanged, { replica, paths: [...paths] }));
+  const keeper = createSearchKeeper(kit, { configuration, reader: () => reader, replica, searchDir });
+  const reader = createFolderReader(clock, keeper.noteListing);
+  const changes = createChanges(reader, (paths) => bus.publish(entryChanged, { replica, paths: [...paths] }), keeper.noteChanges);
   const pictures = createPictureMaker();
   const thumbnails = createThumbnails({
     maker: pictures,
@@ -89,7 +101,7 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir }:
       listEntries: forUsers(listEntriesHandler(context)),
       getEntry: forUsers(getEntryHandler(context)),
       listDirectories: forUsers(listDirectoriesHandler(context)),
-      searchEntries: forUsers(notImplemented),
+      searchEntries: forUsers(searchEntriesHandler(context, keeper)),
       callDriverMethod: forUsers(callDriverMethodHandler(context)),
       getLink: forAdmins(getLinkHandler(context)),
       makeDirectory: forUsers(makeDirectoryHandler(context)),
@@ -102,13 +114,21 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir }:
       removeEntries: forUsers(removeEntriesHandler(context)),
       removeEmptyDirectories: forUsers(removeEmptyDirectoriesHandler(context)),
       listDrivers: forAdmins(listDriversHandler(registry)),
+      buildIndex: forAdmins(buildIndexHandler(context, keeper)),
+      updateIndex: forAdmins(updateIndexHandler(context, keeper)),
+      stopIndex: forAdmins(stopIndexHandler(context, keeper)),
+      clearIndex: forAdmins(clearIndexHandler(context, keeper)),
+      getIndexProgress: forAdmins(getIndexProgressHandler(context, keeper)),
       reloadStorage: forServices(reloadStorageHandler(context, mounts)),
       listStorageHealth: forAdmins(notImplemented),
     }),
     furtherRpcs: [createTaskRpc(tasks.engine)],
     http: createDataPlane({ context, tokens: kit.tokens, callers, logger }),
     async start() {
-      bus.subscribe(configurationChanged, () => configuration.invalidate());
+      bus.subscribe(configurationChanged, () => {
+        configuration.invalidate();
+        keeper.wake();
+      });
       bus.subscribe(accountsChanged, () => {
         configuration.invalidateToken();
         callers.invalidate();
@@ -119,13 +139,17 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir }:
       await tasks.engine.start();
       // Storages open behind the scenes: one that hangs must not keep the others waiting.
       configuration.tree({ auth: 0, admin: 0 }).then(
-        () => mounts.openAll(),
+        () => {
+          keeper.wake();
+          return mounts.openAll();
+        },
         (error) => logger.warn({ err: error }, 'storages are opened when they are first used'),
       );
     },
     async stop() {
       await tasks.engine.stop();
       pictures.close();
+      await keeper.close();
       await mounts.close();
     },
   };

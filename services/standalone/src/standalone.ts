@@ -66,7 +66,11 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
   const kit = createServiceKit({ name: 'wharf', logger, secret: dataDir.secret, store, bus, peers });
   const auth = createAuthService(config, kitFor(kit, 'auth'));
   const admin = createAdminService({ filesDir: config.filesDir }, kitFor(kit, 'admin'));
-  const fs = createFsService(kitFor(kit, 'fs'), { dataDir: dataDir.path });
+  const fs = createFsService(kitFor(kit, 'fs'), {
+    dataDir: dataDir.path,
+    filesDir: config.filesDir,
+    searchDir: join(dataDir.path, 'search'),
+  });
   const downloader = createDownloaderService(config, kitFor(kit, 'downloader'));
   const gateway = createGatewayService(config, kitFor(kit, 'api-gateway'), { bytes: httpOf(fs) });
   const services = [auth, admin, fs, downloader, gateway];

@@ -1,18 +1,21 @@
 import { AppError } from '@wharf/errors';
 import type { SaveSettingsRequest, SaveSettingsResponse } from '@wharf/proto/admin';
 import type { Call } from '@wharf/service-kit';
+import type { FsClient } from '../clients/fs.ts';
 import type { PermanentToken } from '../clients/permanent-token.ts';
 import { findToken, planSave, refusal } from '../domain/plan-save.ts';
-import { TOKEN_KEY } from '../domain/setting-items.ts';
+import { SEARCH_INDEX_KEY, searchIndexOf, TOKEN_KEY } from '../domain/setting-items.ts';
 import type { AnnounceChange } from '../events/announce-change.ts';
 import type { Counters } from '../store/counters.ts';
 import type { SettingStore } from '../store/setting-store.ts';
 
 export const saveSettings =
-  (settings: SettingStore, token: PermanentToken, counters: Counters, announceChange: AnnounceChange) =>
+  (settings: SettingStore, token: PermanentToken, counters: Counters, announceChange: AnnounceChange, fs: Pick<FsClient, 'isIndexing'>) =>
   async ({ items }: SaveSettingsRequest, call: Call): Promise<SaveSettingsResponse> => {
     // Everything is checked before the token changes, because that happens in another service and cannot be taken back.
-    planSave(await settings.read(), items);
+    const before = await settings.read();
+    const planned = planSave(before, items) ?? before;
+    if (searchIndexOf(planned) !== searchIndexOf(before) && (await fs.isIndexing())) throw refusal(SEARCH_INDEX_KEY, 'index is running');
     const wantedToken = findToken(items);
     if (wantedToken !== undefined && wantedToken !== (await token.read(call))) await replaceToken(token, call, wantedToken);
     const isChanged = await settings.change((saved) => planSave(saved, items));

@@ -12,6 +12,8 @@ export interface StartOutcome {
 export interface FsClient {
   /** The names of all drivers; undefined while fs cannot be reached. */
   driverNames(): Promise<ReadonlySet<string> | undefined>;
+  /** Whether an index job is under way; false while fs cannot be asked. */
+  isIndexing(): Promise<boolean>;
   /**
    * Lets fs start, restart or drop a storage as it is configured at `revision`. What goes wrong is in the outcome, also when fs cannot be
    * reached or takes longer than START_LIMIT_MS.
@@ -30,6 +32,15 @@ export function createFsClient({ name, peers, tokens, ownCall, logger }: Omit<Se
         return new Set(drivers.map((driver) => driver.config?.name ?? ''));
       } catch (error) {
         if (AppError.is(error, 'STORAGE_UNAVAILABLE') || AppError.is(error, 'DEADLINE_EXCEEDED')) return undefined;
+        throw error;
+      }
+    },
+    async isIndexing() {
+      try {
+        return (await peers.fs.getIndexProgress({}, ownCall())).is_running;
+      } catch (error) {
+        // Where no index is chosen there is none that runs.
+        if (AppError.is(error)) return false;
         throw error;
       }
     },

@@ -71,7 +71,7 @@ function lastOfEachKey(given: readonly StoredSetting[]): Iterable<StoredSetting>
 }
 
 function takesValue(definition: SettingDefinition): boolean {
-  return definition.flag !== 2 && !definition.isFixed && definition.key !== TOKEN_KEY;
+  return definition.flag !== 2 && !definition.isFixed && !definition.isReported && definition.key !== TOKEN_KEY;
 }
 
 function changedKnown(definition: SettingDefinition, value: string): StoredSetting {

@@ -24,7 +24,6 @@ describe('findProblem', () => {
     ['multipart_chunk_size', '', 'multipart chunk size must be a positive integer (MB), got ""'],
     ['iframe_previews', '{', 'must be JSON'],
     ['external_previews', 'x', 'must be JSON'],
-    ['search_index', 'database', 'this version has no search index; only none can be chosen'],
     ['search_index', 'other', 'must be one of database,database_non_full_text,bleve,meilisearch,none'],
     ['pagination_type', 'some', 'must be one of all,pagination,load_more,auto_load_more'],
     ['default_page_size', 'many', 'must be a positive integer'],
@@ -43,6 +42,8 @@ describe('findProblem', () => {
 
   it.each([
     ['link_expiration', '0.5'],
+    ['search_index', 'database'],
+    ['search_index', 'bleve'],
     ['torrent_seedtime', '-1'],
     ['qbittorrent_seedtime', '12'],
     ['favicon', 'https://icons.example/a.ico'],

@@ -27,7 +27,6 @@ const HOOKS: Readonly<Record<string, Hook>> = {
   rpcdl_uri: requireWebAddress,
   torrent_url: requireWebAddress,
   transmission_uri: requireWebAddress,
-  search_index: (value) => (value === 'none' ? undefined : 'this version has no search index; only none can be chosen'),
 };
 
 /** Why a setting cannot take this value; undefined when it can. */

@@ -7,6 +7,10 @@ export interface SettingItem extends StoredSetting {
 
 /** The key whose value auth keeps. */
 export const TOKEN_KEY = 'token';
+/** The key under which admins find how far indexing is. */
+const INDEX_PROGRESS_KEY = 'index_progress';
+/** The key of the setting that chooses the index engine. */
+export const SEARCH_INDEX_KEY = 'search_index';
 /** The flag of a setting that only was saved, once a service started after that. */
 export const DEPRECATED = 3;
 
@@ -72,4 +76,17 @@ export function toolItems(values: Readonly<Record<string, string>>): StoredSetti
 export function deprecateUnknown(saved: readonly StoredSetting[]): StoredSetting[] | undefined {
   const isStray = (item: StoredSetting) => item.flag !== DEPRECATED && !DEFINITIONS.has(item.key);
   return saved.some(isStray) ? saved.map((item) => (isStray(item) ? { ...item, flag: DEPRECATED } : item)) : undefined;
+}
+
+/** The saved settings with the progress of indexing as its text of JSON; undefined when it is there already. */
+export function withIndexProgress(saved: readonly StoredSetting[], progress: string): StoredSetting[] | undefined {
+  const definition = findDefinition(INDEX_PROGRESS_KEY);
+  if (!definition || saved.some(({ key, value }) => key === INDEX_PROGRESS_KEY && value === progress)) return undefined;
+  return [...saved.filter(({ key }) => key !== INDEX_PROGRESS_KEY), withForm(definition, progress)];
+}
+
+/** The value in force of `search_index`. */
+export function searchIndexOf(saved: readonly StoredSetting[]): string {
+  const definition = findDefinition(SEARCH_INDEX_KEY);
+  return definition ? valueInForce(definition, new Map(saved.map((item) => [item.key, item]))) : '';
 }

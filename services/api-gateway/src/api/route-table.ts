@@ -2,6 +2,7 @@ import type { Access, Method, Route } from './route.ts';
 import { adminAbsentRoutes } from './routes/admin-absent.ts';
 import { adminAuditRoutes } from './routes/admin-audit.ts';
 import { adminDriverRoutes } from './routes/admin-driver.ts';
+import { adminIndexRoutes } from './routes/admin-index.ts';
 import { adminMetaRoutes } from './routes/admin-meta.ts';
 import { adminSettingRoutes } from './routes/admin-setting.ts';
 import { adminStorageRoutes } from './routes/admin-storage.ts';
@@ -33,6 +34,7 @@ export const ROUTES: readonly Route[] = [
   ...adminDriverRoutes,
   ...adminSettingRoutes,
   ...adminMetaRoutes,
+  ...adminIndexRoutes,
   ...adminAbsentRoutes,
 ];
 

@@ -166,6 +166,17 @@ export interface ReportStorageStatusRequest {
 export interface ReportStorageStatusResponse {
 }
 
+export interface ReportIndexProgressRequest {
+  obj_count: number;
+  is_done: boolean;
+  /** RFC 3339; absent: never. */
+  last_done_time?: string | null | undefined;
+  error: string;
+}
+
+export interface ReportIndexProgressResponse {
+}
+
 export interface ListSettingsRequest {
   /** Empty: all. */
   groups: number[];
@@ -2101,6 +2112,140 @@ export const ReportStorageStatusResponse: MessageFns<ReportStorageStatusResponse
   },
 };
 
+function createBaseReportIndexProgressRequest(): ReportIndexProgressRequest {
+  return { obj_count: 0, is_done: false, last_done_time: null, error: "" };
+}
+
+export const ReportIndexProgressRequest: MessageFns<ReportIndexProgressRequest> = {
+  encode(message: ReportIndexProgressRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.obj_count !== 0) {
+      writer.uint32(8).int64(message.obj_count);
+    }
+    if (message.is_done !== false) {
+      writer.uint32(16).bool(message.is_done);
+    }
+    if (message.last_done_time !== undefined && message.last_done_time !== null) {
+      writer.uint32(26).string(message.last_done_time);
+    }
+    if (message.error !== "") {
+      writer.uint32(34).string(message.error);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReportIndexProgressRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReportIndexProgressRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.obj_count = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.is_done = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.last_done_time = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.error = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReportIndexProgressRequest>): ReportIndexProgressRequest {
+    return ReportIndexProgressRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReportIndexProgressRequest>): ReportIndexProgressRequest {
+    const message = createBaseReportIndexProgressRequest();
+    message.obj_count = object.obj_count ?? 0;
+    message.is_done = object.is_done ?? false;
+    message.last_done_time = object.last_done_time ?? undefined;
+    message.error = object.error ?? "";
+    return message;
+  },
+};
+
+function createBaseReportIndexProgressResponse(): ReportIndexProgressResponse {
+  return {};
+}
+
+export const ReportIndexProgressResponse: MessageFns<ReportIndexProgressResponse> = {
+  encode(_: ReportIndexProgressResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReportIndexProgressResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReportIndexProgressResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReportIndexProgressResponse>): ReportIndexProgressResponse {
+    return ReportIndexProgressResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ReportIndexProgressResponse>): ReportIndexProgressResponse {
+    const message = createBaseReportIndexProgressResponse();
+    return message;
+  },
+};
+
 function createBaseListSettingsRequest(): ListSettingsRequest {
   return { groups: [] };
 }
@@ -4027,7 +4172,7 @@ export const DeleteRuleResponse: MessageFns<DeleteRuleResponse> = {
 };
 
 /**
- * Every call but ReportStorageStatus is for administrators. Every write answers the revision of the configuration after it; a caller
+ * Every call but the reports is for administrators. Every write answers the revision of the configuration after it; a caller
  * that sends it along later sees his own write.
  */
 export type AdminServiceDefinition = typeof AdminServiceDefinition;
@@ -4115,6 +4260,15 @@ export const AdminServiceDefinition = {
       requestType: ReportStorageStatusRequest as typeof ReportStorageStatusRequest,
       requestStream: false,
       responseType: ReportStorageStatusResponse as typeof ReportStorageStatusResponse,
+      responseStream: false,
+      options: {},
+    },
+    /** For fs: how far indexing is, to be shown as the setting index_progress. */
+    reportIndexProgress: {
+      name: "ReportIndexProgress",
+      requestType: ReportIndexProgressRequest as typeof ReportIndexProgressRequest,
+      requestStream: false,
+      responseType: ReportIndexProgressResponse as typeof ReportIndexProgressResponse,
       responseStream: false,
       options: {},
     },
@@ -4307,6 +4461,11 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: ReportStorageStatusRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ReportStorageStatusResponse>>;
+  /** For fs: how far indexing is, to be shown as the setting index_progress. */
+  reportIndexProgress(
+    request: ReportIndexProgressRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ReportIndexProgressResponse>>;
   /** Setting items: all in storage order, or those of some groups by index. */
   listSettings(
     request: ListSettingsRequest,
@@ -4429,6 +4588,11 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ReportStorageStatusRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ReportStorageStatusResponse>;
+  /** For fs: how far indexing is, to be shown as the setting index_progress. */
+  reportIndexProgress(
+    request: DeepPartial<ReportIndexProgressRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ReportIndexProgressResponse>;
   /** Setting items: all in storage order, or those of some groups by index. */
   listSettings(
     request: DeepPartial<ListSettingsRequest>,

@@ -45,12 +45,16 @@ export interface ListEntriesRequest {
   refresh: boolean;
   /** What absolute addresses in the answer start with, for example `https://files.example`. */
   site_url: string;
+  /** Entries come in `entries_json` instead of `entries`: for who only passes them on to a client of the HTTP API. */
+  as_json: boolean;
 }
 
 export interface ListEntriesResponse {
   /** In the first message only. */
   listing?: Listing | null | undefined;
   entries: Entry[];
+  /** The objects of the HTTP answer, separated by commas; may be empty. */
+  entries_json: string;
 }
 
 /** What a listing says beside its entries. */
@@ -114,6 +118,8 @@ export interface SearchEntriesRequest {
   page: number;
   per_page: number;
   password: string;
+  /** Only the entries of `parent` itself, from its listing; needs no index. */
+  in_folder: boolean;
 }
 
 export interface SearchEntriesResponse {
@@ -335,6 +341,52 @@ export interface StorageHealth {
   failures: number;
 }
 
+export interface BuildIndexRequest {
+}
+
+export interface BuildIndexResponse {
+}
+
+export interface UpdateIndexRequest {
+  /** Of the whole tree. */
+  paths: string[];
+  /** Levels below each path; negative: all; absent: as the setting max_index_depth says. */
+  max_depth?: number | null | undefined;
+}
+
+export interface UpdateIndexResponse {
+}
+
+export interface StopIndexRequest {
+}
+
+export interface StopIndexResponse {
+}
+
+export interface ClearIndexRequest {
+}
+
+export interface ClearIndexResponse {
+}
+
+export interface GetIndexProgressRequest {
+}
+
+export interface GetIndexProgressResponse {
+  /** Entries in the index. */
+  obj_count: number;
+  is_done: boolean;
+  /** RFC 3339; absent: never. */
+  last_done_time?:
+    | string
+    | null
+    | undefined;
+  /** Why the last job is not complete; empty otherwise. */
+  error: string;
+  /** A job is under way, here or in another replica. */
+  is_running: boolean;
+}
+
 function createBaseEntry(): Entry {
   return { name: "", size: 0, is_dir: false, modified: "", sign: "", thumb: "", type: 0, created: "", hashinfo: "" };
 }
@@ -487,7 +539,7 @@ export const Entry: MessageFns<Entry> = {
 };
 
 function createBaseListEntriesRequest(): ListEntriesRequest {
-  return { path: "", password: "", page: 0, per_page: 0, refresh: false, site_url: "" };
+  return { path: "", password: "", page: 0, per_page: 0, refresh: false, site_url: "", as_json: false };
 }
 
 export const ListEntriesRequest: MessageFns<ListEntriesRequest> = {
@@ -509,6 +561,9 @@ export const ListEntriesRequest: MessageFns<ListEntriesRequest> = {
     }
     if (message.site_url !== "") {
       writer.uint32(50).string(message.site_url);
+    }
+    if (message.as_json !== false) {
+      writer.uint32(56).bool(message.as_json);
     }
     return writer;
   },
@@ -574,6 +629,14 @@ export const ListEntriesRequest: MessageFns<ListEntriesRequest> = {
             message.site_url = reader.string();
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.as_json = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -597,12 +660,13 @@ export const ListEntriesRequest: MessageFns<ListEntriesRequest> = {
     message.per_page = object.per_page ?? 0;
     message.refresh = object.refresh ?? false;
     message.site_url = object.site_url ?? "";
+    message.as_json = object.as_json ?? false;
     return message;
   },
 };
 
 function createBaseListEntriesResponse(): ListEntriesResponse {
-  return { listing: null, entries: [] };
+  return { listing: null, entries: [], entries_json: "" };
 }
 
 export const ListEntriesResponse: MessageFns<ListEntriesResponse> = {
@@ -612,6 +676,9 @@ export const ListEntriesResponse: MessageFns<ListEntriesResponse> = {
     }
     for (const v of message.entries) {
       Entry.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.entries_json !== "") {
+      writer.uint32(26).string(message.entries_json);
     }
     return writer;
   },
@@ -645,6 +712,14 @@ export const ListEntriesResponse: MessageFns<ListEntriesResponse> = {
             message.entries.push(Entry.decode(reader, reader.uint32()));
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.entries_json = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -666,6 +741,7 @@ export const ListEntriesResponse: MessageFns<ListEntriesResponse> = {
       ? Listing.fromPartial(object.listing)
       : undefined;
     message.entries = object.entries?.map((e) => Entry.fromPartial(e)) || [];
+    message.entries_json = object.entries_json ?? "";
     return message;
   },
 };
@@ -1292,7 +1368,7 @@ export const Directory: MessageFns<Directory> = {
 };
 
 function createBaseSearchEntriesRequest(): SearchEntriesRequest {
-  return { parent: "", keywords: "", scope: 0, page: 0, per_page: 0, password: "" };
+  return { parent: "", keywords: "", scope: 0, page: 0, per_page: 0, password: "", in_folder: false };
 }
 
 export const SearchEntriesRequest: MessageFns<SearchEntriesRequest> = {
@@ -1314,6 +1390,9 @@ export const SearchEntriesRequest: MessageFns<SearchEntriesRequest> = {
     }
     if (message.password !== "") {
       writer.uint32(50).string(message.password);
+    }
+    if (message.in_folder !== false) {
+      writer.uint32(56).bool(message.in_folder);
     }
     return writer;
   },
@@ -1379,6 +1458,14 @@ export const SearchEntriesRequest: MessageFns<SearchEntriesRequest> = {
             message.password = reader.string();
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.in_folder = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1402,6 +1489,7 @@ export const SearchEntriesRequest: MessageFns<SearchEntriesRequest> = {
     message.page = object.page ?? 0;
     message.per_page = object.per_page ?? 0;
     message.password = object.password ?? "";
+    message.in_folder = object.in_folder ?? false;
     return message;
   },
 };
@@ -4035,6 +4123,520 @@ export const StorageHealth: MessageFns<StorageHealth> = {
   },
 };
 
+function createBaseBuildIndexRequest(): BuildIndexRequest {
+  return {};
+}
+
+export const BuildIndexRequest: MessageFns<BuildIndexRequest> = {
+  encode(_: BuildIndexRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BuildIndexRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBuildIndexRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<BuildIndexRequest>): BuildIndexRequest {
+    return BuildIndexRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<BuildIndexRequest>): BuildIndexRequest {
+    const message = createBaseBuildIndexRequest();
+    return message;
+  },
+};
+
+function createBaseBuildIndexResponse(): BuildIndexResponse {
+  return {};
+}
+
+export const BuildIndexResponse: MessageFns<BuildIndexResponse> = {
+  encode(_: BuildIndexResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BuildIndexResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBuildIndexResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<BuildIndexResponse>): BuildIndexResponse {
+    return BuildIndexResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<BuildIndexResponse>): BuildIndexResponse {
+    const message = createBaseBuildIndexResponse();
+    return message;
+  },
+};
+
+function createBaseUpdateIndexRequest(): UpdateIndexRequest {
+  return { paths: [], max_depth: null };
+}
+
+export const UpdateIndexRequest: MessageFns<UpdateIndexRequest> = {
+  encode(message: UpdateIndexRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.paths) {
+      writer.uint32(10).string(v!);
+    }
+    if (message.max_depth !== undefined && message.max_depth !== null) {
+      writer.uint32(16).int32(message.max_depth);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdateIndexRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpdateIndexRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.paths.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.max_depth = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UpdateIndexRequest>): UpdateIndexRequest {
+    return UpdateIndexRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UpdateIndexRequest>): UpdateIndexRequest {
+    const message = createBaseUpdateIndexRequest();
+    message.paths = object.paths?.map((e) => e) || [];
+    message.max_depth = object.max_depth ?? undefined;
+    return message;
+  },
+};
+
+function createBaseUpdateIndexResponse(): UpdateIndexResponse {
+  return {};
+}
+
+export const UpdateIndexResponse: MessageFns<UpdateIndexResponse> = {
+  encode(_: UpdateIndexResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdateIndexResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpdateIndexResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UpdateIndexResponse>): UpdateIndexResponse {
+    return UpdateIndexResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<UpdateIndexResponse>): UpdateIndexResponse {
+    const message = createBaseUpdateIndexResponse();
+    return message;
+  },
+};
+
+function createBaseStopIndexRequest(): StopIndexRequest {
+  return {};
+}
+
+export const StopIndexRequest: MessageFns<StopIndexRequest> = {
+  encode(_: StopIndexRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StopIndexRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStopIndexRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StopIndexRequest>): StopIndexRequest {
+    return StopIndexRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<StopIndexRequest>): StopIndexRequest {
+    const message = createBaseStopIndexRequest();
+    return message;
+  },
+};
+
+function createBaseStopIndexResponse(): StopIndexResponse {
+  return {};
+}
+
+export const StopIndexResponse: MessageFns<StopIndexResponse> = {
+  encode(_: StopIndexResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StopIndexResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStopIndexResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StopIndexResponse>): StopIndexResponse {
+    return StopIndexResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<StopIndexResponse>): StopIndexResponse {
+    const message = createBaseStopIndexResponse();
+    return message;
+  },
+};
+
+function createBaseClearIndexRequest(): ClearIndexRequest {
+  return {};
+}
+
+export const ClearIndexRequest: MessageFns<ClearIndexRequest> = {
+  encode(_: ClearIndexRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ClearIndexRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseClearIndexRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ClearIndexRequest>): ClearIndexRequest {
+    return ClearIndexRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ClearIndexRequest>): ClearIndexRequest {
+    const message = createBaseClearIndexRequest();
+    return message;
+  },
+};
+
+function createBaseClearIndexResponse(): ClearIndexResponse {
+  return {};
+}
+
+export const ClearIndexResponse: MessageFns<ClearIndexResponse> = {
+  encode(_: ClearIndexResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ClearIndexResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseClearIndexResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ClearIndexResponse>): ClearIndexResponse {
+    return ClearIndexResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ClearIndexResponse>): ClearIndexResponse {
+    const message = createBaseClearIndexResponse();
+    return message;
+  },
+};
+
+function createBaseGetIndexProgressRequest(): GetIndexProgressRequest {
+  return {};
+}
+
+export const GetIndexProgressRequest: MessageFns<GetIndexProgressRequest> = {
+  encode(_: GetIndexProgressRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetIndexProgressRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetIndexProgressRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetIndexProgressRequest>): GetIndexProgressRequest {
+    return GetIndexProgressRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<GetIndexProgressRequest>): GetIndexProgressRequest {
+    const message = createBaseGetIndexProgressRequest();
+    return message;
+  },
+};
+
+function createBaseGetIndexProgressResponse(): GetIndexProgressResponse {
+  return { obj_count: 0, is_done: false, last_done_time: null, error: "", is_running: false };
+}
+
+export const GetIndexProgressResponse: MessageFns<GetIndexProgressResponse> = {
+  encode(message: GetIndexProgressResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.obj_count !== 0) {
+      writer.uint32(8).int64(message.obj_count);
+    }
+    if (message.is_done !== false) {
+      writer.uint32(16).bool(message.is_done);
+    }
+    if (message.last_done_time !== undefined && message.last_done_time !== null) {
+      writer.uint32(26).string(message.last_done_time);
+    }
+    if (message.error !== "") {
+      writer.uint32(34).string(message.error);
+    }
+    if (message.is_running !== false) {
+      writer.uint32(40).bool(message.is_running);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetIndexProgressResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetIndexProgressResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.obj_count = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.is_done = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.last_done_time = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.error = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.is_running = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetIndexProgressResponse>): GetIndexProgressResponse {
+    return GetIndexProgressResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetIndexProgressResponse>): GetIndexProgressResponse {
+    const message = createBaseGetIndexProgressResponse();
+    message.obj_count = object.obj_count ?? 0;
+    message.is_done = object.is_done ?? false;
+    message.last_done_time = object.last_done_time ?? undefined;
+    message.error = object.error ?? "";
+    message.is_running = object.is_running ?? false;
+    return message;
+  },
+};
+
 /**
  * Paths are relative to the caller's base_path unless said otherwise. Common errors: MOUNT_NOT_FOUND, ENTRY_NOT_FOUND,
  * PERMISSION_DENIED, UNSAFE_PATH, STORAGE_UNAVAILABLE.
@@ -4070,7 +4672,7 @@ export const FsServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Names that contain every keyword. */
+    /** Names that contain every keyword: of the search index, or with in_folder of one folder's listing. UNSUPPORTED_OPERATION: no index. */
     searchEntries: {
       name: "SearchEntries",
       requestType: SearchEntriesRequest as typeof SearchEntriesRequest,
@@ -4185,6 +4787,53 @@ export const FsServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
+    /**
+     * Orders the search index to be built anew (admin); it goes on in the background. FAILED_PRECONDITION: it is running;
+     * UNSUPPORTED_OPERATION: the setting search_index is none. The same of the others.
+     */
+    buildIndex: {
+      name: "BuildIndex",
+      requestType: BuildIndexRequest as typeof BuildIndexRequest,
+      requestStream: false,
+      responseType: BuildIndexResponse as typeof BuildIndexResponse,
+      responseStream: false,
+      options: {},
+    },
+    /** The same for some subtrees. FAILED_PRECONDITION also when the index mode has no parts. */
+    updateIndex: {
+      name: "UpdateIndex",
+      requestType: UpdateIndexRequest as typeof UpdateIndexRequest,
+      requestStream: false,
+      responseType: UpdateIndexResponse as typeof UpdateIndexResponse,
+      responseStream: false,
+      options: {},
+    },
+    /** FAILED_PRECONDITION: it is not running. */
+    stopIndex: {
+      name: "StopIndex",
+      requestType: StopIndexRequest as typeof StopIndexRequest,
+      requestStream: false,
+      responseType: StopIndexResponse as typeof StopIndexResponse,
+      responseStream: false,
+      options: {},
+    },
+    clearIndex: {
+      name: "ClearIndex",
+      requestType: ClearIndexRequest as typeof ClearIndexRequest,
+      requestStream: false,
+      responseType: ClearIndexResponse as typeof ClearIndexResponse,
+      responseStream: false,
+      options: {},
+    },
+    /** How far indexing is (admin, and the admin service). */
+    getIndexProgress: {
+      name: "GetIndexProgress",
+      requestType: GetIndexProgressRequest as typeof GetIndexProgressRequest,
+      requestStream: false,
+      responseType: GetIndexProgressResponse as typeof GetIndexProgressResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
     /** For admin: starts a stored storage with its present configuration, or drops it when it is gone or disabled. */
     reloadStorage: {
       name: "ReloadStorage",
@@ -4218,7 +4867,7 @@ export interface FsServiceImplementation<CallContextExt = {}> {
     request: ListDirectoriesRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListDirectoriesResponse>>;
-  /** Names that contain every keyword. */
+  /** Names that contain every keyword: of the search index, or with in_folder of one folder's listing. UNSUPPORTED_OPERATION: no index. */
   searchEntries(
     request: SearchEntriesRequest,
     context: CallContext & CallContextExt,
@@ -4278,6 +4927,30 @@ export interface FsServiceImplementation<CallContextExt = {}> {
     request: ListDriversRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListDriversResponse>>;
+  /**
+   * Orders the search index to be built anew (admin); it goes on in the background. FAILED_PRECONDITION: it is running;
+   * UNSUPPORTED_OPERATION: the setting search_index is none. The same of the others.
+   */
+  buildIndex(
+    request: BuildIndexRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<BuildIndexResponse>>;
+  /** The same for some subtrees. FAILED_PRECONDITION also when the index mode has no parts. */
+  updateIndex(
+    request: UpdateIndexRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<UpdateIndexResponse>>;
+  /** FAILED_PRECONDITION: it is not running. */
+  stopIndex(request: StopIndexRequest, context: CallContext & CallContextExt): Promise<DeepPartial<StopIndexResponse>>;
+  clearIndex(
+    request: ClearIndexRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ClearIndexResponse>>;
+  /** How far indexing is (admin, and the admin service). */
+  getIndexProgress(
+    request: GetIndexProgressRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<GetIndexProgressResponse>>;
   /** For admin: starts a stored storage with its present configuration, or drops it when it is gone or disabled. */
   reloadStorage(
     request: ReloadStorageRequest,
@@ -4302,7 +4975,7 @@ export interface FsServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ListDirectoriesRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListDirectoriesResponse>;
-  /** Names that contain every keyword. */
+  /** Names that contain every keyword: of the search index, or with in_folder of one folder's listing. UNSUPPORTED_OPERATION: no index. */
   searchEntries(
     request: DeepPartial<SearchEntriesRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -4362,6 +5035,30 @@ export interface FsServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ListDriversRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListDriversResponse>;
+  /**
+   * Orders the search index to be built anew (admin); it goes on in the background. FAILED_PRECONDITION: it is running;
+   * UNSUPPORTED_OPERATION: the setting search_index is none. The same of the others.
+   */
+  buildIndex(
+    request: DeepPartial<BuildIndexRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<BuildIndexResponse>;
+  /** The same for some subtrees. FAILED_PRECONDITION also when the index mode has no parts. */
+  updateIndex(
+    request: DeepPartial<UpdateIndexRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<UpdateIndexResponse>;
+  /** FAILED_PRECONDITION: it is not running. */
+  stopIndex(request: DeepPartial<StopIndexRequest>, options?: CallOptions & CallOptionsExt): Promise<StopIndexResponse>;
+  clearIndex(
+    request: DeepPartial<ClearIndexRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ClearIndexResponse>;
+  /** How far indexing is (admin, and the admin service). */
+  getIndexProgress(
+    request: DeepPartial<GetIndexProgressRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<GetIndexProgressResponse>;
   /** For admin: starts a stored storage with its present configuration, or drops it when it is gone or disabled. */
   reloadStorage(
     request: DeepPartial<ReloadStorageRequest>,

@@ -1,15 +1,8 @@
 import { z } from 'zod';
 import { absentRoute, nothing, type Route, route } from '../route.ts';
 
-const NO_INDEX = { methods: 'any', access: 'admin', envelopeCode: 404, message: 'search not available' } as const;
-
-/** Administration of what is left out: search index, scans, and questions of drivers. */
+/** Administration of what is left out: scans, and questions of drivers. */
 export const adminAbsentRoutes: readonly Route[] = [
-  absentRoute({ ...NO_INDEX, path: '/api/admin/index/build' }),
-  absentRoute({ ...NO_INDEX, path: '/api/admin/index/update' }),
-  absentRoute({ ...NO_INDEX, path: '/api/admin/index/stop' }),
-  absentRoute({ ...NO_INDEX, path: '/api/admin/index/clear' }),
-  absentRoute({ ...NO_INDEX, path: '/api/admin/index/progress' }),
   absentRoute({ methods: 'any', path: '/api/admin/message/get', access: 'admin', envelopeCode: 404, message: 'no message' }),
   absentRoute({ methods: 'any', path: '/api/admin/message/send', access: 'admin', envelopeCode: 500, message: 'nowhere needed' }),
   absentRoute({ methods: ['POST'], path: '/api/admin/scan/start', access: 'admin', envelopeCode: 500, message: 'not implement' }),

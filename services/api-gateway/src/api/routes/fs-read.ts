@@ -83,7 +83,7 @@ export const fsReadRoutes: readonly Route[] = [
     methods: 'any',
     path: '/api/fs/search',
     access: 'guest',
-    summary: 'Files and folders whose names contain every keyword.',
+    summary: 'Files and folders whose names contain every keyword. With in_folder only those in the folder itself, without an index.',
     takes: 'body',
     input: z.object({
       parent: text(),
@@ -92,11 +92,13 @@ export const fsReadRoutes: readonly Route[] = [
       page: integer(),
       per_page: integer(),
       password: text(),
+      in_folder: flag(),
     }),
     codes: { UNSUPPORTED_OPERATION: 404 },
     answer: z.object({ content: z.array(hitShape), total: z.int() }),
     call: async ({ peers, options, settings }, input) => {
-      if ((await settings()).text('search_index') === 'none') throw new AppError('UNSUPPORTED_OPERATION', 'search not available');
+      if (!input.in_folder && (await settings()).text('search_index') === 'none')
+        throw new AppError('UNSUPPORTED_OPERATION', 'search not available');
       return peers.fs.searchEntries(input, options);
     },
   }),

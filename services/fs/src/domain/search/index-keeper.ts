@@ -109,7 +109,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
 
   const walker = createIndexWalker({
     tree,
-    reader: { read: (located, read) => options.reader().read(located, read), forget: (paths) => options.reader().forget(paths) },
+    reader: { read: (located, read) => options.reader().read(located, read) },
     owner: options.owner,
     clock,
     onError,

@@ -10,7 +10,7 @@ import { type IndexJob, type IndexState, NO_DEPTH_LIMIT, type SearchIndex } from
 
 export interface WalkerOptions {
   readonly tree: () => Promise<Tree>;
-  readonly reader: FolderReader;
+  readonly reader: Pick<FolderReader, 'read'>;
   /** Tells this process from every other that shares the index. */
   readonly owner: string;
   readonly clock: () => number;

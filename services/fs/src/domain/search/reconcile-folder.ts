@@ -14,7 +14,7 @@ const SLICE_ENTRIES = 1_000;
 export interface IndexWalk {
   readonly tree: Tree;
   readonly scope: IndexScope;
-  readonly reader: FolderReader;
+  readonly reader: Pick<FolderReader, 'read'>;
   readonly index: SearchIndex;
   readonly generation: number;
   /** Past what is kept of listings. */

@@ -1,0 +1,53 @@
+import type {
+  BuildIndexResponse,
+  ClearIndexResponse,
+  GetIndexProgressResponse,
+  StopIndexResponse,
+  UpdateIndexRequest,
+  UpdateIndexResponse,
+} from '@wharf/proto/fs';
+import type { Call } from '@wharf/service-kit';
+import type { IndexKeeper } from '../domain/search/index-keeper.ts';
+import type { FsContext } from './fs-context.ts';
+
+type Configured = Pick<FsContext, 'configuration'>;
+
+/** admin/index/build. */
+export const buildIndexHandler =
+  ({ configuration }: Configured, keeper: IndexKeeper) =>
+  async (_request: unknown, call: Call): Promise<BuildIndexResponse> => {
+    await keeper.build(await configuration.tree(call.revisions));
+    return {};
+  };
+
+/** admin/index/update. */
+export const updateIndexHandler =
+  ({ configuration }: Configured, keeper: IndexKeeper) =>
+  async ({ paths, max_depth }: UpdateIndexRequest, call: Call): Promise<UpdateIndexResponse> => {
+    await keeper.update(await configuration.tree(call.revisions), paths, max_depth ?? undefined);
+    return {};
+  };
+
+/** admin/index/stop. */
+export const stopIndexHandler =
+  ({ configuration }: Configured, keeper: IndexKeeper) =>
+  async (_request: unknown, call: Call): Promise<StopIndexResponse> => {
+    await keeper.stopJob(await configuration.tree(call.revisions));
+    return {};
+  };
+
+/** admin/index/clear. */
+export const clearIndexHandler =
+  ({ configuration }: Configured, keeper: IndexKeeper) =>
+  async (_request: unknown, call: Call): Promise<ClearIndexResponse> => {
+    await keeper.clear(await configuration.tree(call.revisions));
+    return {};
+  };
+
+/** admin/index/progress. */
+export const getIndexProgressHandler =
+  ({ configuration }: Configured, keeper: IndexKeeper) =>
+  async (_request: unknown, call: Call): Promise<GetIndexProgressResponse> => {
+    const { isRunning, ...progress } = await keeper.progress(await configuration.tree(call.revisions));
+    return { ...progress, is_running: isRunning };
+  };

@@ -1,0 +1,33 @@
+import { AppError } from '@wharf/errors';
+import type { ServiceKit } from '@wharf/service-kit';
+import type { FolderReader } from '../domain/folder-reader.ts';
+import { createIndexKeeper, type IndexKeeper } from '../domain/search/index-keeper.ts';
+import { openFileSearchIndex } from '../search-file/file-search-index.ts';
+import type { Configuration } from './configuration.ts';
+
+/**
+ * The keeper of this process's search index.
+ *
+ * @param searchDir where the index is a file, for an fs that runs alone; undefined: the index is in the store, for all replicas.
+ * @param replica tells this process from every other.
+ */
+export function createSearchKeeper(
+  kit: ServiceKit,
+  parts: { configuration: Configuration; reader: () => FolderReader; replica: string; searchDir: string | undefined },
+): IndexKeeper {
+  const { configuration, reader, replica, searchDir } = parts;
+  return createIndexKeeper({
+    tree: () => configuration.tree({ auth: 0, admin: 0 }),
+    reader,
+    async openIndex() {
+      if (searchDir === undefined) throw new AppError('STORAGE_UNAVAILABLE', 'the search index has no folder');
+      return openFileSearchIndex(searchDir);
+    },
+    owner: replica,
+    clock: kit.clock,
+    async report(progress) {
+      await kit.peers.admin.reportIndexProgress(progress, kit.ownCall());
+    },
+    onError: (error) => kit.logger.warn({ err: error }, 'search index'),
+  });
+}
