@@ -10,7 +10,6 @@ import {
   forAdmins,
   forServices,
   forUsers,
-  notImplemented,
   type Service,
   type ServiceKit,
   unseal,
@@ -31,6 +30,7 @@ import { getLinkHandler } from './api/get-link.ts';
 import { listDirectoriesHandler } from './api/list-directories.ts';
 import { listDriversHandler } from './api/list-drivers.ts';
 import { listEntriesHandler } from './api/list-entries.ts';
+import { listStorageHealthHandler } from './api/list-storage-health.ts';
 import {
   buildIndexHandler,
   clearIndexHandler,
@@ -43,6 +43,7 @@ import { batchRenameHandler, regexRenameHandler, renameEntryHandler } from './ap
 import { searchEntriesHandler } from './api/search-entries.ts';
 import { createConfiguration } from './clients/configuration.ts';
 import { createSearchKeeper } from './clients/search-keeper.ts';
+import { createStatusReporter } from './clients/status-reporter.ts';
 import { createDataPlane } from './data-plane/data-plane.ts';
 import { createChanges } from './domain/changes.ts';
 import { createFolderReader } from './domain/folder-reader.ts';
@@ -50,6 +51,7 @@ import { createMounts } from './domain/mounts.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
 import { createDriverRegistry } from './driver-contract/driver-registry.ts';
 import { DRIVERS } from './drivers/index.ts';
+import { createStorageMetrics } from './metrics/storage-metrics.ts';
 import { createFsTasks } from './tasks/fs-tasks.ts';
 import { createPictureMaker } from './thumbnails/picture-maker.ts';
 import { createThumbnails } from './thumbnails/thumbnails.ts';
@@ -68,15 +70,18 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, s
   const { logger, clock, bus } = kit;
   const models = modelsOf(kit.store);
   const registry = createDriverRegistry(drivers);
+  const statuses = createStatusReporter({
+    send: (id, status) => kit.peers.admin.reportStorageStatus({ id, status }, kit.ownCall()),
+    after,
+    onError: (error, id) => logger.warn({ err: error, storage: id }, 'the status of a storage could not be reported'),
+  });
   const mounts = createMounts({
     registry,
     clock,
+    after,
+    metrics: createStorageMetrics(kit.metrics),
     unseal: (sealed) => unseal(kit.keys.atRest, sealed),
-    onStatus: (storage, status) => {
-      kit.peers.admin
-        .reportStorageStatus({ id: storage._id, status }, kit.ownCall())
-        .catch((error) => logger.warn({ err: error, storage: storage.mount_path }, 'the status of a storage could not be reported'));
-    },
+    onStatus: (storage, status) => statuses.report(storage._id, status),
     onError: (error, storage) => logger.warn({ err: error, storage: storage.mount_path }, 'storage'),
   });
   const configuration = createConfiguration(kit, models, mounts);
@@ -120,7 +125,7 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, s
       clearIndex: forAdmins(clearIndexHandler(context, keeper)),
       getIndexProgress: forAdmins(getIndexProgressHandler(context, keeper)),
       reloadStorage: forServices(reloadStorageHandler(context, mounts)),
-      listStorageHealth: forAdmins(notImplemented),
+      listStorageHealth: forAdmins(listStorageHealthHandler(context, mounts, replica)),
     }),
     furtherRpcs: [createTaskRpc(tasks.engine)],
     http: createDataPlane({ context, tokens: kit.tokens, callers, logger }),
@@ -151,6 +156,14 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, s
       pictures.close();
       await keeper.close();
       await mounts.close();
+      statuses.stop();
     },
   };
+}
+
+/** What waits keeps no process alive. */
+function after(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms);
+  timer.unref();
+  return () => clearTimeout(timer);
 }

@@ -6,6 +6,7 @@ import { createMounts } from './mounts.ts';
 import { mpath, textOf } from './testing/memory-tree.ts';
 import { storageRecord } from './testing/records.ts';
 import { refusalOf } from './testing/refusal.ts';
+import { createSchedule } from './testing/schedule.ts';
 import { createTestDriver } from './testing/test-drivers.ts';
 
 function setUp() {
@@ -14,7 +15,15 @@ function setUp() {
   const statuses: Array<[id: number, status: string]> = [];
   const errors: unknown[] = [];
   let now = 1_000_000;
+  const later = createSchedule(() => now);
+  const metrics: string[] = [];
   const mounts = createMounts({
+    after: later.after,
+    metrics: {
+      called: () => {},
+      breakerChanged: (id, state) => metrics.push(`${id} ${state}`),
+      forget: (id) => metrics.push(`${id} gone`),
+    },
     registry: createDriverRegistry([driver.definition, other.definition]),
     clock: () => now,
     unseal(sealed) {
@@ -29,7 +38,7 @@ function setUp() {
     const byId = mounts.apply(records);
     return (id: number) => byId.get(id) ?? expect.fail(`storage ${id} is not mounted`);
   };
-  return { driver, other, mounts, statuses, errors, record, mount, advance: (ms: number) => (now += ms) };
+  return { driver, other, mounts, statuses, errors, record, mount, metrics, advance: (ms: number) => (now += ms), runLater: later.run };
 }
 
 const failing = (message: string) => async () => {
@@ -131,6 +140,124 @@ describe('a storage that failed', () => {
     advance(2_000);
     await one.driver();
     expect(statuses).toEqual([[1, 'work']]);
+  });
+});
+
+describe('a storage that could not be opened', () => {
+  it('is tried again though nobody asks for it, and reported once it works', async () => {
+    const { driver, mount, mounts, record, statuses, advance, runLater } = setUp();
+    mount(record());
+    driver.onOpen(failing('down'));
+    await mounts.openAll();
+    expect(mounts.health()).toMatchObject([{ state: 'failed', breaker: 'closed', failures: 1, lastFailure: { message: 'down' } }]);
+    expect(mounts.health()[0]?.retryAt?.getTime()).toBe(1_002_000);
+    driver.onOpen(async () => {});
+    advance(1_999);
+    expect(runLater()).toBe(0);
+    advance(1);
+    expect(runLater()).toBe(1);
+    await expect
+      .poll(() => statuses)
+      .toEqual([
+        [1, 'down'],
+        [1, 'work'],
+      ]);
+    expect(mounts.health()).toMatchObject([{ state: 'working', retryAt: undefined }]);
+  });
+
+  it('by settings that cannot be is not tried again, nor is one that is gone', async () => {
+    const { driver, mount, mounts, record, advance, runLater } = setUp();
+    mount(record({ _id: 1, addition: 'no json' }), record({ _id: 2 }));
+    driver.onOpen(failing('down'));
+    await mounts.openAll();
+    mounts.apply([record({ _id: 1, addition: 'no json' })]);
+    advance(100_000);
+    expect(runLater()).toBe(0);
+  });
+});
+
+describe('a storage that goes away', () => {
+  const root = mpath('/');
+  const away = async () => {
+    throw new AppError('STORAGE_UNAVAILABLE', 'gone away');
+  };
+
+  it('is refused at once after three failures in a row, looked at after 1 s, 2 s, 4 s, and back when it answers', async () => {
+    const { driver, mount, mounts, record, statuses, metrics, advance, runLater } = setUp();
+    let calls = 0;
+    const one = await mount(record())(1).driver();
+    driver.beforeCalls(async () => {
+      calls += 1;
+      await away();
+    });
+    for (let time = 0; time < 3; time += 1) expect(await refusalOf(one.stat(root))).toEqual(['STORAGE_UNAVAILABLE', 'gone away']);
+    // Each was tried three times.
+    expect(calls).toBe(9);
+    expect(await refusalOf(one.stat(root))).toEqual(['STORAGE_UNAVAILABLE', 'the storage is not available']);
+    expect(await refusalOf(Array.fromAsync(one.list(root)))).toEqual(['STORAGE_UNAVAILABLE', 'the storage is not available']);
+    expect(calls).toBe(9);
+    expect(mounts.health()).toMatchObject([{ state: 'unavailable', breaker: 'open', failures: 3, lastFailure: { message: 'gone away' } }]);
+    expect(statuses).toEqual([[1, 'gone away']]);
+
+    for (const pauseMs of [1_000, 2_000, 4_000]) {
+      advance(pauseMs - 1);
+      expect(runLater()).toBe(0);
+      advance(1);
+      expect(runLater()).toBe(1);
+      expect(mounts.health()[0]?.breaker).toBe('half-open');
+      expect((await refusalOf(one.stat(root)))[0]).toBe('STORAGE_UNAVAILABLE');
+      await expect.poll(() => mounts.health()[0]?.breaker).toBe('open');
+    }
+    driver.beforeCalls(async () => {});
+    advance(8_000);
+    expect(runLater()).toBe(1);
+    await expect.poll(() => mounts.health()[0]).toMatchObject({ state: 'working', breaker: 'closed' });
+    expect((await one.stat(root)).isDirectory).toBe(true);
+    expect(statuses).toEqual([
+      [1, 'gone away'],
+      [1, 'work'],
+    ]);
+    expect(metrics.filter((each) => each.endsWith('open')).length).toBe(8);
+    mounts.apply([]);
+    expect(metrics.at(-1)).toBe('1 gone');
+    advance(100_000);
+    expect(runLater()).toBe(0);
+  });
+
+  it('is not what does not have a file, or what a caller gave up', async () => {
+    const { mount, mounts, record } = setUp();
+    const one = await mount(record())(1).driver();
+    const gone = AbortSignal.abort();
+    for (let time = 0; time < 5; time += 1) {
+      expect((await refusalOf(one.stat(mpath('/none'))))[0]).toBe('ENTRY_NOT_FOUND');
+      expect((await refusalOf(one.stat(root, { signal: gone })))[0]).toBe('CANCELLED');
+    }
+    expect(mounts.health()).toMatchObject([{ state: 'working', breaker: 'closed', failures: 0, calls: 5 }]);
+  });
+
+  it('is not the one that takes what another cannot give', async () => {
+    const { mount, mounts, record } = setUp();
+    const one = await mount(record())(1).driver();
+    const broken = async function* () {
+      yield Buffer.from('x');
+      await away();
+    };
+    for (let time = 0; time < 4; time += 1)
+      expect((await refusalOf(one.write?.(mpath('/f'), broken(), { overwrite: true }) ?? Promise.resolve()))[1]).toBe('gone away');
+    expect(mounts.health()).toMatchObject([{ breaker: 'closed', failures: 0 }]);
+  });
+
+  it('keeps none of the others from answering, while it hangs or when it fails', async () => {
+    const { driver, mount, record } = setUp();
+    const at = mount(record({ _id: 1, addition: '{"store":"hangs"}' }), record({ _id: 2 }));
+    const [hangs, works] = await Promise.all([at(1).driver(), at(2).driver()]);
+    const never = Promise.withResolvers<void>();
+    driver.beforeCalls((store) => (store === 'hangs' ? never.promise : Promise.resolve()));
+    const waiting = Array.from({ length: 50 }, () => hangs.stat(root));
+    expect((await works.stat(root)).isDirectory).toBe(true);
+    never.reject(new AppError('STORAGE_UNAVAILABLE', 'gone away'));
+    expect(new Set((await Promise.allSettled(waiting)).map(({ status }) => status))).toEqual(new Set(['rejected']));
+    expect((await works.stat(root)).isDirectory).toBe(true);
   });
 });
 

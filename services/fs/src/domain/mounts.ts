@@ -4,6 +4,9 @@ import type { DriverDefinition, ThumbnailSettings } from '../driver-contract/def
 import type { DriverRegistry } from '../driver-contract/driver-registry.ts';
 import type { StorageDriver } from '../driver-contract/storage-driver.ts';
 import { withDeadline } from '../driver-contract/with-deadline.ts';
+import { withRetry } from '../driver-contract/with-retry.ts';
+import type { BreakerState } from './circuit-breaker.ts';
+import { createStorageMonitor, type StorageMonitor } from './storage-monitor.ts';
 
 /** The status of a storage that works. */
 const WORKING = 'work';
@@ -15,7 +18,7 @@ const DEADLINES = { callMs: 30_000, stallMs: 60_000, treeMs: 3_600_000 } as cons
 
 /** The longest that opening a storage may take, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000;
-/** After a failure a storage is tried again when it is asked for, but not sooner than this; doubled each time up to the maximum. */
+/** After a failure a storage is tried again, also when nobody asks for it, but not sooner than this; doubled each time up to the maximum. */
 const FIRST_RETRY_MS = 2_000;
 const MAX_RETRY_MS = 60_000;
 
@@ -29,6 +32,24 @@ export interface Mount {
   driver(): Promise<StorageDriver>;
 }
 
+/** How a storage gets on: `idle` (nobody used it yet), `opening`, `working`, `failed` (it could not be opened), `unavailable` (its calls fail). */
+export type StorageState = 'idle' | 'opening' | 'working' | 'failed' | 'unavailable';
+
+/** What this process saw of a storage since it knows it. */
+export interface StorageHealth extends Pick<StorageMonitor, 'breaker' | 'retryAt' | 'lastFailure' | 'latencyMs' | 'calls' | 'failures'> {
+  readonly storage: StorageRecord;
+  readonly state: StorageState;
+}
+
+/** Is told how storages get on, by id. */
+export interface StorageMetrics {
+  /** @param elapsedMs undefined for calls that take as long as their content, and for those that failed */
+  called(id: number, isFailure: boolean, elapsedMs: number | undefined): void;
+  breakerChanged(id: number, state: BreakerState): void;
+  /** There is no such storage any more. */
+  forget(id: number): void;
+}
+
 /** The storages of this process. */
 export interface Mounts {
   /** Takes a configuration over: what did not change stays open. Answers the mount of each enabled storage. */
@@ -37,6 +58,8 @@ export interface Mounts {
   reopen(id: number): Promise<string>;
   /** The `addition` of a storage as its driver keeps it; undefined when the driver cannot read it. */
   normalisedAddition(id: number): string | undefined;
+  /** Of each enabled storage, by id. */
+  health(): StorageHealth[];
   /** Opens what is not open yet. */
   openAll(): Promise<void>;
   close(): Promise<void>;
@@ -45,9 +68,12 @@ export interface Mounts {
 export interface MountsOptions {
   readonly registry: DriverRegistry;
   readonly clock: () => number;
+  /** Runs something later. @returns takes that back */
+  readonly after: (ms: number, run: () => void) => () => void;
+  readonly metrics: StorageMetrics;
   /** The clear text of a stored `addition`. */
   readonly unseal: (sealed: string) => string;
-  /** Told when opening ends with another status than the stored one. */
+  /** Told when a storage has another status than the one stored or told last: it could not be opened, went away, or works again. */
   readonly onStatus: (storage: StorageRecord, status: string) => void;
   /** Told what went wrong on opening or closing. */
   readonly onError: (error: unknown, storage: StorageRecord) => void;
@@ -59,6 +85,7 @@ interface Connection extends Mount {
   readonly addition: string | undefined;
   /** Whether anybody asked for the driver, with whatever outcome. */
   readonly isUsed: () => boolean;
+  health(): StorageHealth;
   open(): Promise<StorageDriver>;
   /** Lets go of the driver and opens another. Calls that run on the old one end with an error. */
   reopen(): Promise<StorageDriver>;
@@ -99,6 +126,7 @@ export function createMounts(options: MountsOptions): Mounts {
     if (next) connections.set(id, next);
     else connections.delete(id);
     if (old) old.close().catch((error) => options.onError(error, old.storage));
+    if (!next) options.metrics.forget(id);
   };
 
   return {
@@ -132,6 +160,8 @@ export function createMounts(options: MountsOptions): Mounts {
         return undefined;
       }
     },
+    health: () =>
+      [...connections.values()].map((connection) => connection.health()).sort((left, right) => left.storage._id - right.storage._id),
     async openAll() {
       await Promise.allSettled([...connections.values()].map((connection) => connection.open()));
     },
@@ -151,28 +181,52 @@ function createConnection(
   options: MountsOptions,
 ): Connection {
   let opening: Promise<StorageDriver> | undefined;
+  let isOpen = false;
   let failure: { error: unknown; retryAt: number; waitMs: number } | undefined;
+  let cancelRetry = () => {};
+  /** The status told last: the stored one follows later. */
+  let told: string | undefined;
   let isClosed = false;
 
   const report = (status: string) => {
-    if (connection.storage.status !== status) options.onStatus(connection.storage, status);
+    if (isClosed || (told ?? connection.storage.status) === status) return;
+    told = status;
+    options.onStatus(connection.storage, status);
   };
+  const monitor = createStorageMonitor({
+    clock: options.clock,
+    after: options.after,
+    onCall: (isFailure, elapsedMs) => options.metrics.called(storage._id, isFailure, elapsedMs),
+    onBreaker(state, error) {
+      options.metrics.breakerChanged(storage._id, state);
+      if (state === 'closed') report(WORKING);
+      if (state !== 'open') return;
+      options.onError(error, connection.storage);
+      report(statusOf(error));
+    },
+  });
   const start = async (isWanted: () => boolean): Promise<StorageDriver> => {
     try {
-      const driver = await openInTime(definition, addition);
+      const opened = await openInTime(definition, addition);
       if (!isWanted()) {
-        await driver.close();
+        await opened.close();
         throw closedError();
       }
+      const driver = monitor.watch(opened);
       failure = undefined;
+      isOpen = true;
       report(WORKING);
       return driver;
     } catch (error) {
       options.onError(error, connection.storage);
       if (isWanted()) {
+        monitor.noteFailure(error);
         const waitMs = failure ? Math.min(failure.waitMs * 2, MAX_RETRY_MS) : FIRST_RETRY_MS;
         failure = { error, waitMs, retryAt: options.clock() + waitMs };
         opening = undefined;
+        isOpen = false;
+        // Another configuration is another connection: what is wrong with this one stays so.
+        if (!isMisconfigured(error)) cancelRetry = options.after(waitMs, () => void connection.open().catch(() => undefined));
         report(statusOf(error));
       }
       throw error;
@@ -190,9 +244,17 @@ function createConnection(
     definition,
     thumbnails: addition === undefined ? undefined : definition.thumbnails(addition),
     addition,
+    health: () => ({
+      ...numbersOf(monitor),
+      storage: connection.storage,
+      state: stateOf(opening !== undefined, isOpen, failure !== undefined, monitor.breaker),
+      retryAt: !opening && failure ? new Date(failure.retryAt) : monitor.retryAt,
+    }),
     isUsed: () => opening !== undefined || failure !== undefined,
     open() {
       if (opening) return opening;
+      cancelRetry();
+      isOpen = false;
       const attempt = start(() => opening === attempt);
       opening = attempt;
       return attempt;
@@ -213,10 +275,27 @@ function createConnection(
     },
     close() {
       isClosed = true;
+      cancelRetry();
+      monitor.stop();
       return letGo();
     },
   };
   return connection;
+}
+
+function stateOf(isUnderWay: boolean, isOpen: boolean, isFailed: boolean, breaker: BreakerState): StorageState {
+  if (isOpen) return breaker === 'closed' ? 'working' : 'unavailable';
+  if (isUnderWay) return 'opening';
+  return isFailed ? 'failed' : 'idle';
+}
+
+/** As they are at this moment. */
+function numbersOf({ breaker, lastFailure, latencyMs, calls, failures }: StorageMonitor) {
+  return { breaker, lastFailure, latencyMs, calls, failures };
+}
+
+function isMisconfigured(error: unknown): boolean {
+  return AppError.is(error, 'INVALID_ARGUMENT') || AppError.is(error, 'CONTENT_CORRUPT');
 }
 
 function closedError(): AppError {
@@ -238,7 +317,7 @@ async function openInTime(definition: DriverDefinition, addition: string | undef
   // A driver that opens after all has nobody left who would close it, nor who would hear that closing failed.
   opening.then((driver) => (abort.signal.aborted ? driver.close() : undefined)).catch(() => undefined);
   try {
-    return withDeadline(await Promise.race([opening, limit]), DEADLINES);
+    return withDeadline(withRetry(await Promise.race([opening, limit])), DEADLINES);
   } finally {
     clearTimeout(timer);
   }

@@ -11,7 +11,7 @@ export interface ThumbnailCache {
 }
 
 /** All small pictures of a folder together. */
-export const MAX_FOLDER_BYTES = 256 * 1024 * 1024;
+const MAX_FOLDER_BYTES = 256 * 1024 * 1024;
 /** How full the folder is after it was tidied. */
 const KEPT_SHARE = 0.8;
 /** It is looked at as a whole at the first write, and after so much of the limit was written. */

@@ -53,6 +53,8 @@ export async function openTree(options: {
     registry: createDriverRegistry([memoryDriver, ...(options.drivers ?? [])]),
     clock,
     unseal: (text) => text,
+    after: () => () => {},
+    metrics: { called: () => {}, breakerChanged: () => {}, forget: () => {} },
     onStatus: () => {},
     onError: () => {},
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { stringItem } from '../../driver-contract/config-items.ts';
 import { type DriverConfig, type DriverDefinition, defineDriver } from '../../driver-contract/define-driver.ts';
-import type { OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import type { CallOptions, OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 
@@ -18,6 +18,8 @@ export interface TestDriver {
   holdListings(gate: Promise<void>): void;
   /** How opening goes; resolves by default. */
   onOpen(run: (addition: string) => Promise<void>): void;
+  /** Runs before each call of an opened storage: it may fail, or hang until the call's signal aborts. @param store as in its `addition` */
+  beforeCalls(run: (store: string, signal: AbortSignal | undefined) => Promise<void>): void;
   /** Writes to these paths fail: the storage is full. */
   failWrites(when: (path: string) => boolean): void;
   /** Drivers opened, and of those closed. */
@@ -40,33 +42,47 @@ export function createTestDriver(
   let closed = 0;
   let gate: Promise<void> = Promise.resolve();
   let isFull = (_path: string) => false;
+  let before = async (_store: string, _signal: AbortSignal | undefined) => {};
   let open: (addition: string) => Promise<void> = async () => {};
   const storeOf = (store = ''): MemoryDriver => {
     const known = stores.get(store) ?? new MemoryDriver();
     stores.set(store, known);
     return known;
   };
-  const wrap = (store: MemoryDriver): StorageDriver => {
+  const wrap = (store: MemoryDriver, storeName: string): StorageDriver => {
+    const begin = (call: CallOptions | undefined) => before(storeName, call?.signal);
     const driver: StorageDriver = {
       traits: store.traits,
-      stat: (path, call) => store.stat(path, call),
+      async stat(path, call) {
+        await begin(call);
+        return store.stat(path, call);
+      },
       async *list(path, call) {
         listings += 1;
+        await begin(call);
         const entries = await Array.fromAsync(store.list(path, call));
         await gate;
         yield* entries;
       },
-      read: (path, range, call) => store.read(path, range, call),
+      async read(path, range, call) {
+        await begin(call);
+        return store.read(path, range, call);
+      },
       async write(path, content, call) {
+        await begin(call);
         if (isFull(path)) throw storageError('QUOTA_EXCEEDED');
         return store.write(path, content, call);
       },
-      makeDirectory: (path, call) => store.makeDirectory(path, call),
+      async makeDirectory(path, call) {
+        await begin(call);
+        return store.makeDirectory(path, call);
+      },
       remove: (path, call) => store.remove(path, call),
       rename: (from, to, call) => store.rename(from, to, call),
       copy: (from, to, call) => store.copy(from, to, call),
-      listNames: (path, version, call) => {
+      async listNames(path, version, call) {
         namings += 1;
+        await begin(call);
         return store.listNames(path, version, call);
       },
       statMany: (path, names, call) => store.statMany(path, names, call),
@@ -87,7 +103,7 @@ export function createTestDriver(
       open: async (config) => {
         await open(config.store);
         opened += 1;
-        return wrap(storeOf(config.store));
+        return wrap(storeOf(config.store), config.store);
       },
     }),
     storeOf,
@@ -95,6 +111,9 @@ export function createTestDriver(
     namings: () => namings,
     holdListings(next) {
       gate = next;
+    },
+    beforeCalls(run) {
+      before = run;
     },
     failWrites(when) {
       isFull = when;
