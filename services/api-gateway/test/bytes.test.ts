@@ -121,10 +121,10 @@ describe('what the data plane is told', () => {
     expect([headers.authorization, headers['wharf-other'], headers['file-path']]).toEqual([undefined, undefined, '/a']);
   });
 
-  it('of a download: nobody, whatever token came with it', async () => {
+  it('of a download: the gateway alone, whatever token came with it', async () => {
     for (const headers of [{}, AS_ADMIN, { Authorization: 'no-such-token' }, { 'wharf-identity': 'forged' }]) {
       expect((await gateway.request({ path: '/d/bytes/3', headers })).status).toBe(206);
-      expect(callOf().call).toMatchObject({ identity: undefined, siteUrl: gateway.base });
+      expect(callOf().call).toMatchObject({ identity: { kind: 'service', name: 'api-gateway' }, siteUrl: gateway.base });
     }
   });
 });

@@ -4,7 +4,6 @@ import {
   createLoginTokens,
   defineRpcService,
   forAdmins,
-  forAnyone,
   forServices,
   forUsers,
   keyedDigest,
@@ -171,8 +170,9 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
 
   return {
     rpc: defineRpcService(AuthServiceDefinition, {
-      login: forAnyone(login(logIn)),
-      loginWithHash: forAnyone(loginWithHash(logIn)),
+      // Only the gateway knows where a client is, and lockouts count by that.
+      login: forServices(login(logIn)),
+      loginWithHash: forServices(loginWithHash(logIn)),
       logout: forUsers(audited('logout', logout({ endSession: sessions.remove, changed, revision: counters.revision }))),
       listSessions: forUsers(listSessions((userId) => sessions.list(userId, new Date(clock())))),
       revokeSession: forUsers(audited('session_revoked', revokeSession({ removeOwn: sessions.removeOwn, changed }))),

@@ -15,7 +15,7 @@ import {
 } from '@wharf/service-kit';
 import { createChannel, createClient } from 'nice-grpc';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ADMIN, SECRET } from './replica.ts';
+import { ADMIN, fromGateway, SECRET } from './replica.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const PASSWORD_LINE = /^First start: log in as "admin" with the password ([A-HJ-NP-Za-km-np-z2-9]{16,}) /m;
@@ -60,12 +60,15 @@ const clientOf = (port: number) => {
 it('a real process prints the password of its first start once, keeps logins over restarts, and logs no secret', async () => {
   const options = () =>
     outgoingCall(createInternalTokens(keys.internal, Date.now), { identity: ADMIN, requestId: 'r', revisions: { auth: 0, admin: 0 } });
+  const tokens = createInternalTokens(keys.internal, Date.now);
   const first = await startAuth();
   const password = PASSWORD_LINE.exec(first.output())?.[1] ?? '';
   expect(password.length).toBeGreaterThanOrEqual(16);
   const client = clientOf(first.ready);
-  const { token } = await client.auth.login({ username: 'admin', password, address: '192.0.2.1' });
-  await expect(client.auth.login({ username: 'admin', password: 'canary-wrong', address: '192.0.2.1' })).rejects.toMatchObject({
+  const { token } = await client.auth.login({ username: 'admin', password, address: '192.0.2.1' }, fromGateway(tokens));
+  await expect(
+    client.auth.login({ username: 'admin', password: 'canary-wrong', address: '192.0.2.1' }, fromGateway(tokens)),
+  ).rejects.toMatchObject({
     details: 'Invalid username or password',
   });
   const permanent = (await client.auth.getPermanentToken({}, options())).token;
@@ -75,8 +78,8 @@ it('a real process prints the password of its first start once, keeps logins ove
 
   const second = await startAuth();
   const again = clientOf(second.ready);
-  await again.auth.login({ username: 'admin', password, address: '192.0.2.1' });
-  await again.auth.login({ username: 'alice', password: 'canary-alice', address: '192.0.2.1' });
+  await again.auth.login({ username: 'admin', password, address: '192.0.2.1' }, fromGateway(tokens));
+  await again.auth.login({ username: 'alice', password: 'canary-alice', address: '192.0.2.1' }, fromGateway(tokens));
   again.close();
   expect(await second.stop()).toEqual({ code: 0, signal: null });
 

@@ -14,6 +14,7 @@ import {
   createLoginTokens,
   createServiceKit,
   type Identity,
+  type InternalTokens,
   outgoingCall,
   ROLE,
   Secret,
@@ -63,6 +64,14 @@ export const ADMIN: UserIdentity = {
   sessionId: '',
 };
 
+/** How the gateway hands a login on. */
+export const fromGateway = (tokens: InternalTokens) =>
+  outgoingCall(tokens, {
+    identity: { kind: 'service', name: 'api-gateway' },
+    requestId: 'test',
+    revisions: { auth: 0, admin: 0 },
+  });
+
 const nobody = () => {
   throw new Error('auth calls nobody');
 };
@@ -101,8 +110,13 @@ export async function openReplica(storeUrl: string): Promise<Replica> {
   await service.start();
   const models = modelsOf(store);
   const reads: AccountReads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
+  const client = createDirectClient<AuthServiceClient>(AuthServiceDefinition, () => rpc, kit.tokens, onError);
   return {
-    auth: createDirectClient<AuthServiceClient>(AuthServiceDefinition, () => rpc, kit.tokens, onError),
+    auth: {
+      ...client,
+      login: (request, options = fromGateway(kit.tokens)) => client.login(request, options),
+      loginWithHash: (request, options = fromGateway(kit.tokens)) => client.loginWithHash(request, options),
+    },
     kit,
     models,
     // Each use is a new one, so that nothing is remembered between two questions.

@@ -1,5 +1,4 @@
 import {
-  api,
   at,
   type DownloadTool,
   freePort,

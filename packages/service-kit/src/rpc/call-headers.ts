@@ -18,7 +18,11 @@ export function callHeaders(tokens: InternalTokens, call: ForwardedCall): Record
   return headers;
 }
 
-/** Reads what callHeaders() wrote; undefined when the request did not come through a gateway. @throws AppError UNAUTHENTICATED */
+/**
+ * Reads what callHeaders() wrote; undefined when the request did not come through a gateway, which always proves who it is.
+ *
+ * @throws AppError UNAUTHENTICATED: the proof is not valid
+ */
 export function readCallHeaders(
   tokens: InternalTokens,
   headers: IncomingHttpHeaders,
@@ -28,7 +32,8 @@ export function readCallHeaders(
   for (const [name, value] of Object.entries(headers)) if (name.startsWith(PREFIX) && typeof value === 'string') metadata.set(name, value);
   const siteUrl = metadata.get(SITE_URL);
   if (siteUrl === undefined) return undefined;
-  return { ...incomingCall(tokens, { metadata, signal }), siteUrl };
+  const call = incomingCall(tokens, { metadata, signal });
+  return call.identity === undefined ? undefined : { ...call, siteUrl };
 }
 
 /** Removes from a client's headers what only our own processes may say. */

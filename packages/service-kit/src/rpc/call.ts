@@ -40,16 +40,23 @@ export function outgoingCall(
   return call.signal ? { metadata, signal: call.signal } : { metadata };
 }
 
-/** Reads what outgoingCall() wrote. @throws AppError UNAUTHENTICATED: there is an identity token and it is not valid. */
+/**
+ * Reads what outgoingCall() wrote. Only the identity token proves that one of our own processes calls; without it nothing else is believed.
+ *
+ * @throws AppError UNAUTHENTICATED: there is an identity token and it is not valid.
+ */
 export function incomingCall(tokens: InternalTokens, context: Pick<CallContext, 'metadata' | 'signal'>): Call {
-  const token = context.metadata.get(IDENTITY);
-  const address = context.metadata.get(CLIENT_ADDRESS);
+  const { metadata, signal } = context;
+  const requestId = metadata.get(REQUEST_ID) ?? '';
+  const token = metadata.get(IDENTITY);
+  if (token === undefined) return { identity: undefined, requestId, revisions: { auth: 0, admin: 0 }, signal };
+  const address = metadata.get(CLIENT_ADDRESS);
   return {
-    identity: token === undefined ? undefined : tokens.verify(token),
-    requestId: context.metadata.get(REQUEST_ID) ?? '',
-    revisions: { auth: revision(context.metadata.get(AUTH_REVISION)), admin: revision(context.metadata.get(ADMIN_REVISION)) },
+    identity: tokens.verify(token),
+    requestId,
+    revisions: { auth: revision(metadata.get(AUTH_REVISION)), admin: revision(metadata.get(ADMIN_REVISION)) },
     ...(address === undefined ? {} : { address }),
-    signal: context.signal,
+    signal,
   };
 }
 

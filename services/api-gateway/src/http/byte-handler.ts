@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { callHeaders, dropCallHeaders, type UserIdentity } from '@wharf/service-kit';
+import { callHeaders, dropCallHeaders, type Identity } from '@wharf/service-kit';
 import { BYTE_ROUTES, indexRoutes } from '../api/route-table.ts';
 import { failure, requireAccess, splitUrl } from './api-handler.ts';
 import { preflightDownload } from './cors.ts';
@@ -12,13 +12,13 @@ import { siteUrlOf } from './site-url.ts';
 export type ByteHandler = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
 /**
- * Uploads are handed over with the identity of their caller, downloads without: their signature says who may read. The body is not
+ * Uploads are handed over with the identity of their caller, downloads with our own: their signature says who may read. The body is not
  * touched here.
  */
 export function createByteHandler(parts: GatewayParts, dataPlane: RequestListener): ByteHandler {
   const uploads = indexRoutes(BYTE_ROUTES);
 
-  const handOver = (request: IncomingMessage, response: ServerResponse, identity: UserIdentity | undefined) => {
+  const handOver = (request: IncomingMessage, response: ServerResponse, identity: Identity) => {
     const { id: requestId } = parts.scopes.of(request);
     const siteUrl = siteUrlOf(request, parts.siteUrl, parts.proxies);
     dropCallHeaders(request.headers);
@@ -34,7 +34,8 @@ export function createByteHandler(parts: GatewayParts, dataPlane: RequestListene
     if (download !== undefined) {
       parts.scopes.of(request).route = `${download}*`;
       if (request.method === 'OPTIONS') preflightDownload(response);
-      else if (request.method === 'GET' || request.method === 'HEAD') handOver(request, response, undefined);
+      else if (request.method === 'GET' || request.method === 'HEAD')
+        handOver(request, response, { kind: 'service', name: parts.kit.name });
       else if (await beforeRefusal(request, response)) sendText(response, 405, 'this address is only read\n');
       return true;
     }

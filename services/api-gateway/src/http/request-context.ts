@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Settings } from '@wharf/models';
-import { type Caller, outgoingCall, type Peers } from '@wharf/service-kit';
+import { type Caller, type Identity, outgoingCall, type Peers } from '@wharf/service-kit';
 import type { AnyContext } from '../api/route.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { siteUrlOf } from './site-url.ts';
@@ -25,8 +25,16 @@ export class RequestContext implements AnyContext {
   }
 
   get options(): AnyContext['options'] {
+    return this.#callAs(this.caller?.identity);
+  }
+
+  get ownCall(): AnyContext['ownCall'] {
+    return () => this.#callAs({ kind: 'service', name: this.#parts.kit.name });
+  }
+
+  #callAs(identity: Identity | undefined): AnyContext['options'] {
     return outgoingCall(this.#parts.kit.tokens, {
-      identity: this.caller?.identity,
+      identity,
       requestId: this.#parts.scopes.of(this.#request).id,
       revisions: this.#parts.revisions.current(),
       address: this.address,
@@ -44,10 +52,6 @@ export class RequestContext implements AnyContext {
 
   get settings(): () => Promise<Settings> {
     return this.#parts.settings;
-  }
-
-  get ownCall(): AnyContext['ownCall'] {
-    return this.#parts.kit.ownCall;
   }
 
   /** Aborted when the client goes away before its answer. */

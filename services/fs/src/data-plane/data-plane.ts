@@ -44,7 +44,9 @@ async function serve(options: DataPlaneOptions, request: IncomingMessage, respon
   try {
     const call = callOf(options, request, signal);
     if (isUpload && request.method === 'PUT') {
-      const identified = { ...call, identity: call.identity ?? (await options.callers.establish(request.headers.authorization)).identity };
+      const isKnown = call.identity?.kind === 'user';
+      const identity = isKnown ? call.identity : (await options.callers.establish(request.headers.authorization)).identity;
+      const identified = { ...call, identity };
       const receive = path === '/api/fs/put' ? receiveRaw : receiveForm;
       return await receive(context, request, response, identified);
     }

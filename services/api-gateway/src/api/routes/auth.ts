@@ -17,8 +17,8 @@ export const authRoutes: readonly Route[] = [
     takes: 'body',
     input: loginInput,
     answer: tokenShape,
-    call: async ({ peers, options, address }, input) => {
-      const { token } = await peers.auth.login({ ...input, address }, options);
+    call: async ({ peers, ownCall, address }, input) => {
+      const { token } = await peers.auth.login({ ...input, address }, ownCall());
       return { token };
     },
   }),
@@ -29,8 +29,8 @@ export const authRoutes: readonly Route[] = [
     takes: 'body',
     input: loginInput,
     answer: tokenShape,
-    call: async ({ peers, options, address }, input) => {
-      const { token } = await peers.auth.loginWithHash({ ...input, address }, options);
+    call: async ({ peers, ownCall, address }, input) => {
+      const { token } = await peers.auth.loginWithHash({ ...input, address }, ownCall());
       return { token };
     },
   }),
