@@ -14,6 +14,11 @@ export const fsConfig = {
     schemas.optionalText,
     'Folder for what fs can make again, such as small pictures. Empty: nothing of that is kept.',
   ),
+  filesDir: configKey(
+    'WHARF_FILES_DIR',
+    schemas.optionalText,
+    'A folder that storages may show although it lies in the data folder. Empty: only `files` there.',
+  ),
   searchDir: configKey(
     'WHARF_SEARCH_DIR',
     schemas.optionalText,
