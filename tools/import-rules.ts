@@ -36,7 +36,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     files: 'services/*/src/store/',
-    may: ['services/*/src/store/', 'services/*/src/domain/', '@wharf/errors', '@wharf/models', '@wharf/service-kit'],
+    may: ['services/*/src/store/', 'services/*/src/domain/', '@wharf/errors', '@wharf/models', '@wharf/paths', '@wharf/service-kit'],
     npm: true,
   },
 

@@ -3,6 +3,9 @@ import type {
   AppPasswordRecord,
   AuditRecord,
   CounterRecord,
+  IndexEntryRecord,
+  IndexFolderRecord,
+  IndexStateRecord,
   LoginAddressRecord,
   LoginAttemptRecord,
   PermanentTokenRecord,
@@ -30,6 +33,9 @@ export interface Models {
   readonly settings: Model<SettingsRecord>;
   readonly rules: Model<RuleRecord>;
   readonly adminCounters: Model<CounterRecord>;
+  readonly indexFolders: Model<IndexFolderRecord>;
+  readonly indexEntries: Model<IndexEntryRecord>;
+  readonly indexState: Model<IndexStateRecord>;
 }
 
 const text = { type: String, default: '' };
@@ -213,6 +219,29 @@ export function modelsOf(connection: Connection): Models {
       },
     ),
     adminCounters: define<CounterRecord>('admin_counters', counter),
+    indexFolders: define<IndexFolderRecord>(
+      'search_folders',
+      { _id: required(String), path: required(String), depth: required(Number), queued: { type: Number, default: null } },
+      (schema) => {
+        schema.index({ path: 1 }, { unique: true });
+        schema.index({ queued: 1 }, { partialFilterExpression: { queued: { $gt: 0 } } });
+      },
+    ),
+    indexEntries: define<IndexEntryRecord>(
+      'search_entries',
+      { _id: required(String), folder: required(String), name: required(String), is_dir: flag, size: number, grams: [String] },
+      (schema) => {
+        schema.index({ folder: 1 });
+        schema.index({ grams: 1 });
+      },
+    ),
+    indexState: define<IndexStateRecord>('search_state', {
+      _id: required(String),
+      revision: number,
+      body: text,
+      owner: text,
+      lease_until: required(Date),
+    }),
   };
 }
 

@@ -181,3 +181,37 @@ export interface RuleRecord {
   write_users: number[];
   write_users_sub: boolean;
 }
+
+/** A folder of the search index. Written by fs. */
+export interface IndexFolderRecord {
+  /** Random. */
+  _id: string;
+  path: string;
+  /** Levels below it that are indexed; -1: all. */
+  depth: number;
+  /** The generation under which it waits to be listed; null: it does not. */
+  queued: number | null;
+}
+
+/** An entry of the search index. Written by fs. */
+export interface IndexEntryRecord {
+  /** `<folder>/<name>`. */
+  _id: string;
+  /** The id of its folder. */
+  folder: string;
+  name: string;
+  is_dir: boolean;
+  size: number;
+  /** Every sequence of three characters of the name, with ASCII letters in lower case. */
+  grams: string[];
+}
+
+/** What is known of the search index as a whole, and who works on it. Written by fs; there is one. */
+export interface IndexStateRecord {
+  _id: 'index';
+  revision: number;
+  /** JSON. */
+  body: string;
+  owner: string;
+  lease_until: Date;
+}

@@ -1,8 +1,9 @@
-import { AppError } from '@wharf/errors';
+import { modelsOf } from '@wharf/models';
 import type { ServiceKit } from '@wharf/service-kit';
 import type { FolderReader } from '../domain/folder-reader.ts';
 import { createIndexKeeper, type IndexKeeper } from '../domain/search/index-keeper.ts';
 import { openFileSearchIndex } from '../search-file/file-search-index.ts';
+import { createStoreSearchIndex } from '../store/store-search-index.ts';
 import type { Configuration } from './configuration.ts';
 
 /**
@@ -19,10 +20,7 @@ export function createSearchKeeper(
   return createIndexKeeper({
     tree: () => configuration.tree({ auth: 0, admin: 0 }),
     reader,
-    async openIndex() {
-      if (searchDir === undefined) throw new AppError('STORAGE_UNAVAILABLE', 'the search index has no folder');
-      return openFileSearchIndex(searchDir);
-    },
+    openIndex: () => (searchDir === undefined ? createStoreSearchIndex(modelsOf(kit.store)) : openFileSearchIndex(searchDir)),
     owner: replica,
     clock: kit.clock,
     async report(progress) {
