@@ -182,23 +182,24 @@ describe('what the gateway tells the services', () => {
 });
 
 describe('what clients are shown', () => {
-  it('a listing is put together from its parts, each entry with its digests as an object', async () => {
-    const entry = (name: string, hashinfo: string) => ({
-      name,
-      size: 5,
-      is_dir: false,
-      modified: '2022-01-01T00:00:00Z',
-      created: '',
-      hashinfo,
-    });
+  it('a listing is put together from its parts', async () => {
+    const listing = { total: 7, readme: 'r"', header: 'h', write: true, write_content_bypass: false, provider: 'Local' };
+    const [first, second, third] = ['a', 'b', 'c'].map((name) => ({ name, hash_info: null }));
     gateway.stubs.answers.set('fs.listEntries', [
-      {
-        listing: { total: 7, readme: 'r', header: 'h', write: true, write_content_bypass: false, provider: 'Local' },
-        entries: [entry('a', 'null')],
-      },
-      { entries: [entry('b', '{"md5":"d41d"}')] },
+      { listing, entries_json: `${JSON.stringify(first)},${JSON.stringify(second)}` },
+      { entries_json: JSON.stringify(third) },
     ]);
-    const answer = await gateway.request({ path: '/api/fs/list?path=/x&page=1&per_page=2', headers: AS_ADMIN });
+    const answer = await gateway.request({ path: '/api/fs/list?path=/x&page=1&per_page=3', headers: AS_ADMIN });
+    expect(answer.json()).toEqual({ code: 200, message: 'success', data: { content: [first, second, third], ...listing } });
+    gateway.stubs.answers.set('fs.listEntries', [{ listing, entries_json: '' }]);
+    const empty = await gateway.request({ path: '/api/fs/list?path=/x', headers: AS_ADMIN });
+    expect(empty.json()).toEqual({ code: 200, message: 'success', data: { content: [], ...listing } });
+  });
+
+  it('an entry is shown with its digests as an object', async () => {
+    const entry = { name: 'b', size: 5, modified: '2022-01-01T00:00:00Z', hashinfo: '{"md5":"d41d"}' };
+    gateway.stubs.answers.set('fs.getEntry', { ...entry, provider: 'Local', related: [{ ...entry, name: 'a', hashinfo: 'null' }] });
+    const answer = await gateway.request({ path: '/api/fs/get?path=/x/b', headers: AS_ADMIN });
     const shown = {
       size: 5,
       is_dir: false,
@@ -208,20 +209,14 @@ describe('what clients are shown', () => {
       thumb: '',
       type: 0,
     };
-    expect(answer.json()).toEqual({
+    expect(answer.json()).toMatchObject({
       code: 200,
-      message: 'success',
       data: {
-        content: [
-          { ...shown, name: 'a', hashinfo: 'null', hash_info: null },
-          { ...shown, name: 'b', hashinfo: '{"md5":"d41d"}', hash_info: { md5: 'd41d' } },
-        ],
-        total: 7,
-        readme: 'r',
-        header: 'h',
-        write: true,
-        write_content_bypass: false,
-        provider: 'Local',
+        ...shown,
+        name: 'b',
+        hashinfo: '{"md5":"d41d"}',
+        hash_info: { md5: 'd41d' },
+        related: [{ ...shown, name: 'a', hashinfo: 'null', hash_info: null }],
       },
     });
   });

@@ -81,6 +81,46 @@ it('100,000 entries come in chunks, in order, and a page of them is a page', asy
   expect(page.listing?.total).toBe(100_000);
 });
 
+describe('a listing as JSON', () => {
+  const written = async (request: Partial<ListEntriesRequest>, options: Options) => {
+    const { messages } = await list(replica, { ...request, as_json: true }, options);
+    return JSON.parse(`[${messages.map(({ entries_json }) => entries_json).join(',')}]`);
+  };
+
+  it('has the entries of the other form, with their digests as an object', async () => {
+    const { folder, revision } = await mountFolder(21, '/written');
+    const known = installation.as(USER, { admin: revision });
+    expect(await written({ path: '/written' }, known)).toEqual([]);
+    await mkdir(`${folder}/directory`);
+    await writeFile(`${folder}/"quoted", na\u2028me.txt`, 'text');
+    const { messages } = await list(replica, { path: '/written' }, known);
+    const entries = messages.flatMap((message) => message.entries).map((entry) => ({ ...entry, hash_info: null }));
+    expect(entries).toHaveLength(2);
+    expect(await written({ path: '/written' }, known)).toEqual(entries);
+  });
+
+  it('shows each change, and to each reader what is for him', async () => {
+    const { folder, revision } = await mountFolder(22, '/rewritten');
+    for (const name of ['one', 'two', 'three', 'four', 'five', 'six', 'seven']) await writeFile(`${folder}/${name}`, name);
+    const known = installation.as(USER, { admin: revision });
+    const first = await written({ path: '/rewritten' }, known);
+    expect(await written({ path: '/rewritten' }, known)).toEqual(first);
+    for (let size = 10; size < 20; size += 1) {
+      await writeFile(`${folder}/three`, 'x'.repeat(size));
+      expect(await written({ path: '/rewritten' }, known)).toContainEqual(expect.objectContaining({ name: 'three', size }));
+    }
+    const guarded = await installation.writeRule({ _id: 31, path: '/rewritten/three', password: 'pw' });
+    const later = { admin: guarded };
+    const signOf = async (options: Options, password = '') =>
+      (await written({ path: '/rewritten', password }, options)).find(({ name }: { name: string }) => name === 'three')?.sign;
+    expect(await signOf(installation.as(USER, later))).toBe('');
+    expect(await signOf(installation.as(ADMIN, later))).not.toBe('');
+    expect(await signOf(installation.as(USER, later))).toBe('');
+    expect(await signOf(installation.as(USER, later), 'pw')).not.toBe('');
+    await installation.writeRule({ _id: 31, path: '/nowhere' });
+  });
+});
+
 it('rules hide, guard and explain', async () => {
   const { folder, revision } = await mountFolder(30, '/ruled');
   for (const name of ['plain', 'secret']) await writeFile(`${folder}/${name}`, name);

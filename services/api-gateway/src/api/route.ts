@@ -44,7 +44,16 @@ export class Said<Data> {
   }
 }
 
-type Result<Answer extends z.ZodType> = Promise<z.output<Answer> | Said<z.output<Answer>>>;
+/** An answer that is JSON text already: a large one is not parsed only to be written again. */
+export class Written {
+  readonly json: string;
+
+  constructor(json: string) {
+    this.json = json;
+  }
+}
+
+type Result<Answer extends z.ZodType> = Promise<z.output<Answer> | Said<z.output<Answer>> | Written>;
 
 interface RouteDeclaration<Input extends z.ZodType, Answer extends z.ZodType> {
   readonly methods: readonly Method[] | 'any';

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { type Caller, type Envelope, type EnvelopeCodes, failureEnvelope, ROLE, successEnvelope } from '@wharf/service-kit';
+import { type Caller, type Envelope, type EnvelopeCodes, failureEnvelope, ROLE, successEnvelope, successText } from '@wharf/service-kit';
 import { openApiDocument } from '../api/openapi.ts';
-import { type Access, type Route, Said } from '../api/route.ts';
+import { type Access, type Route, Said, Written } from '../api/route.ts';
 import { answersMethod, BYTE_ROUTES, indexRoutes, ROUTES } from '../api/route-table.ts';
 import { requirePermission } from '../domain/permissions.ts';
 import type { GatewayParts } from './gateway-parts.ts';
@@ -62,7 +62,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       wasCalled = true;
       const result = await call(new RequestContext(parts, request, response, caller));
       const envelope = result instanceof Said ? successEnvelope(result.data, result.message) : successEnvelope(result);
-      const json = JSON.stringify(envelope);
+      const json = result instanceof Written ? successText(result.json) : JSON.stringify(envelope);
       scope.code = envelope.code;
       sendJson(response, json);
     } catch (thrown) {

@@ -4,14 +4,13 @@ import type { Call } from '@wharf/service-kit';
 import { listEntries, pageOf } from '../domain/list-entries.ts';
 import { resolvePath } from '../domain/tree.ts';
 import { beginOperation, type FsContext } from './fs-context.ts';
+import { chunksOf, createPageWriter } from './page-writer.ts';
 import { toWireEntry } from './wire-entry.ts';
 
-/** Entries in one message of the stream: far below gRPC's limit of 4 MiB, also with the longest names. */
-const CHUNK_ENTRIES = 1_000;
-
 /** fs/list. Refreshing needs the right to write there. */
-export const listEntriesHandler = (context: FsContext) =>
-  async function* (request: ListEntriesRequest, call: Call): AsyncGenerator<DeepPartial<ListEntriesResponse>> {
+export function listEntriesHandler(context: FsContext) {
+  const pages = createPageWriter();
+  return async function* (request: ListEntriesRequest, call: Call): AsyncGenerator<DeepPartial<ListEntriesResponse>> {
     const { tree, actor, signal } = await beginOperation(context, call);
     const path = resolvePath(actor, request.path);
     tree.rules.requireAccess(actor, path, request.password);
@@ -28,8 +27,15 @@ export const listEntriesHandler = (context: FsContext) =>
       provider: located?.mount.definition.name ?? 'unknown',
     };
     const reader = { actor, password: request.password, siteUrl: request.site_url };
-    for (let start = 0; start === 0 || start < entries.length; start += CHUNK_ENTRIES) {
-      const chunk = entries.slice(start, start + CHUNK_ENTRIES).map((entry) => toWireEntry(tree, reader, located?.mount, path, entry));
-      yield start === 0 ? { listing, entries: chunk } : { entries: chunk };
+    const mount = located?.mount;
+    if (request.as_json) {
+      const texts = pages.write(entries, { tree, reader, identity: call.identity, mount, directory: path });
+      for (const [index, entries_json] of texts.entries()) yield index === 0 ? { listing, entries_json } : { entries_json };
+      return;
+    }
+    for (const [index, chunk] of chunksOf(entries).entries()) {
+      const shown = chunk.map((entry) => toWireEntry(tree, reader, mount, path, entry));
+      yield index === 0 ? { listing, entries: shown } : { entries: shown };
     }
   };
+}

@@ -17,6 +17,7 @@ import type { Tree } from '../domain/tree.ts';
 
 /** The configuration as admin and auth wrote it, never older than the caller's revisions nor than a few seconds. */
 export interface Configuration {
+  /** The same object as long as nothing has changed. */
   tree(revisions: Revisions): Promise<Tree>;
   /** Something that admin owns changed. */
   invalidate(): void;
@@ -47,10 +48,13 @@ export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mou
       return createLinkSigner(unseal(kit.keys.atRest, sealed), kit.clock);
     },
   });
+  let last: Tree | undefined;
   return {
     async tree(revisions) {
       const [{ table, rules, settings }, links] = await Promise.all([parts.get(revisions.admin), signer.get(revisions.auth)]);
-      return { table, rules, settings, signer: links };
+      // The same configuration is the same tree: what was made under it may be kept with it.
+      if (last?.table !== table || last.signer !== links) last = { table, rules, settings, signer: links };
+      return last;
     },
     invalidate: () => parts.invalidate(),
     invalidateToken: () => signer.invalidate(),

@@ -165,10 +165,10 @@ export interface StorageDriver {
    */
   listNames?(directory: MountPath, knownVersion: string | undefined, options?: CallOptions): Promise<NameListing | undefined>;
   /**
-   * The entries of these names in their order; those that are gone are left out.
+   * The entries of these names in their order; those that are gone are left out. Another call may answer the same array.
    * @throws STALE_VERSION; ENTRY_NOT_FOUND | NOT_A_DIRECTORY (the folder)
    */
-  statMany?(directory: MountPath, names: readonly EntryName[], options?: StatManyOptions): Promise<Entry[]>;
+  statMany?(directory: MountPath, names: readonly EntryName[], options?: StatManyOptions): Promise<readonly Entry[]>;
 }
 
 export type OptionalOperation = {

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { flag, int32, integer, text } from '../fields.ts';
-import { absentRoute, type Route, route } from '../route.ts';
+import { absentRoute, type Route, route, Written } from '../route.ts';
 import { entryShape, showEntry } from '../shapes.ts';
 
 const listingShape = z.object({
@@ -40,15 +40,16 @@ export const fsReadRoutes: readonly Route[] = [
     answer: listingShape,
     call: async ({ peers, options, siteUrl }, { path, password, page, per_page, refresh }) => {
       refuseSharePath(path);
-      const request = { path, password, page: Math.max(page, 1), per_page: Math.max(per_page, 0), refresh, site_url: siteUrl };
-      const content: z.output<typeof entryShape>[] = [];
+      const pages = { page: Math.max(page, 1), per_page: Math.max(per_page, 0) };
+      const content: string[] = [];
       let listing = { total: 0, readme: '', header: '', write: false, write_content_bypass: false, provider: 'unknown' };
-      for await (const part of peers.fs.listEntries(request, options)) {
+      for await (const part of peers.fs.listEntries({ path, password, ...pages, refresh, site_url: siteUrl, as_json: true }, options)) {
         if (part.listing) listing = part.listing;
-        for (const entry of part.entries) content.push(showEntry(entry));
+        if (part.entries_json !== '') content.push(part.entries_json);
       }
       const { total, readme, header, write, write_content_bypass, provider } = listing;
-      return { content, total, readme, header, write, write_content_bypass, provider };
+      const rest = JSON.stringify({ total, readme, header, write, write_content_bypass, provider });
+      return new Written(`{"content":[${content.join(',')}],${rest.slice(1)}`);
     },
   }),
   route({

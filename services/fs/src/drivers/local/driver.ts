@@ -22,6 +22,7 @@ import type { LocalSettings } from './config.ts';
 import { DiskPool } from './disk-pool.ts';
 import { toAppError } from './errors.ts';
 import { fileContent, inlineContent } from './file-content.ts';
+import { KnownPages } from './known-pages.ts';
 import { NUMBERS_PER_ENTRY, unpackEntry } from './packed-entries.ts';
 import { pumpContent } from './pump-content.ts';
 import type { TempRef } from './temp-area.ts';
@@ -44,6 +45,7 @@ export class LocalDriver implements StorageDriver {
   };
   readonly #disk: DiskPool;
   readonly #addsUpFolders: boolean;
+  readonly #pages = new KnownPages();
 
   private constructor(disk: DiskPool, addsUpFolders: boolean) {
     this.#disk = disk;
@@ -94,14 +96,22 @@ export class LocalDriver implements StorageDriver {
     return { version: listed.version, names, directories };
   }
 
-  async statMany(directory: MountPath, names: readonly EntryName[], { signal, ifVersion }: StatManyOptions = {}): Promise<Entry[]> {
+  async statMany(
+    directory: MountPath,
+    names: readonly EntryName[],
+    { signal, ifVersion }: StatManyOptions = {},
+  ): Promise<readonly Entry[]> {
     checkReachable(directory);
     const reachable = names.filter((name) => !isReservedName(name));
-    const entries: Entry[] = [];
+    const pages: (readonly Entry[])[] = [];
     for (let from = 0; from < reachable.length || from === 0; from += ENTRIES_PER_TURN) {
       const turn = reachable.slice(from, from + ENTRIES_PER_TURN);
-      entries.push(...unpackAll(turn, await this.#disk.call('statMany', [directory, turn.join('/'), ifVersion], signal)));
+      const text = turn.join('/');
+      const packed = await this.#disk.call('statMany', [directory, text, ifVersion], signal);
+      pages.push(this.#pages.entriesOf(directory, { text, packed }, () => unpackAll(turn, packed)));
     }
+    const [first = []] = pages;
+    const entries = pages.length === 1 ? first : pages.flat();
     if (!this.#addsUpFolders) return entries;
     const sized: Entry[] = [];
     for (const entry of entries) sized.push(await this.#withSize(entry, childPath(directory, entry.name), signal));
