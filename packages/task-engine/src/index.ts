@@ -1,5 +1,6 @@
 export type { TaskAction, TaskScope } from './task-control.ts';
 export { createTaskEngine, type NewTask, type TaskEngine, type TaskEngineOptions } from './task-engine.ts';
+export { createTaskFeed, type TaskChange, type TaskFeed } from './task-feed.ts';
 export {
   defineTaskKind,
   type TaskChunks,

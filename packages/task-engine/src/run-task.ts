@@ -153,7 +153,7 @@ export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
       error: '',
     });
     if (!ended) return context.onAttempt('lost');
-    await queue.removeChunks([id]);
+    if (kind.hasChunks) await queue.removeChunks([id]);
     context.onAttempt('succeeded');
     context.onChange(ended);
   };

@@ -20,6 +20,8 @@ const STOP_LIMIT_MS = 3_000;
 /** Cleanups that run at a time beside the tasks themselves. */
 const MAX_CLEANUPS = 4;
 const DEFAULT_CONCURRENCY = 5;
+/** Tasks of one call that are changed at a time. */
+const PARALLEL_CHANGES = 16;
 
 export interface NewTask<Input> {
   /** As in semantics of the family's API: clients parse it. */
@@ -220,16 +222,18 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     async apply(action, ids, list, scope) {
       const failed = new Map<string, unknown>();
       const touched: string[] = [];
-      for (const id of new Set(ids)) {
+      const one = async (id: string): Promise<void> => {
         try {
           const record = await control.apply(action, id, list, scope);
-          if (!record) continue;
+          if (!record) return;
           touched.push(id);
           announce(record);
         } catch (error) {
           failed.set(id, error);
         }
-      }
+      };
+      const open = [...new Set(ids)];
+      while (open.length > 0) await Promise.all(open.splice(0, PARALLEL_CHANGES).map(one));
       if (touched.length > 0) changed(touched);
       if (action === 'cancel' && touched.length > 0) await waitUntilCanceled(control, touched);
       return failed;

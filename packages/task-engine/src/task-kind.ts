@@ -100,6 +100,7 @@ export interface TaskKind<Input> {
   readonly list: string;
   readonly maxRetries: number;
   readonly hasCleanup: boolean;
+  readonly hasChunks: boolean;
   /** The JSON text of an input. @throws AppError INTERNAL: it has not the kind's shape */
   encodeInput(input: Input): string;
   run(raw: RawRun): Promise<void>;
@@ -117,6 +118,7 @@ export function defineTaskKind<Input, Checkpoint = null, Chunk = null>(
     list: list ?? name,
     maxRetries,
     hasCleanup: onEnd !== undefined,
+    hasChunks: chunk !== undefined,
     encodeInput: (value) => JSON.stringify(parsed(input, value, `the input of a task of the kind ${name}`)),
     run: async (raw) => run(typed(raw)),
     end: async (outcome, raw) => onEnd?.(outcome, typed(raw)),

@@ -78,19 +78,19 @@ export function createTaskQueue({ tasks, chunks }: TaskModels, clock: StoreClock
     async claim(kind, fullKeys, worker) {
       const now = clock.now();
       const filter = { waiting: true, kind, run_at: { $lte: now }, ...(fullKeys.length === 0 ? {} : { keys: { $nin: [...fullKeys] } }) };
-      const record = await tasks
-        .findOneAndUpdate(
-          filter,
-          {
-            $set: { state: TASK_STATE.running, waiting: false, worker, lease_until: nowPlus(LEASE_MS) },
-            $currentDate: stamp.$currentDate,
-            $inc: { revision: 1, fence: 1 },
-          },
-          { sort: { priority: -1, run_at: 1 }, returnDocument: 'after' },
-        )
-        .lean<TaskRecord>();
-      if (!record || record.start_time !== null) return record ?? undefined;
-      return (await change(held(record._id, record.fence, HELD_STATES), { start_time: now })) ?? undefined;
+      // A pipeline, because the first claim alone sets the start.
+      const claimed = {
+        state: TASK_STATE.running,
+        waiting: false,
+        worker,
+        lease_until: nowPlus(LEASE_MS),
+        start_time: { $ifNull: ['$start_time', now] },
+        updated_at: '$$NOW',
+        revision: { $add: ['$revision', 1] },
+        fence: { $add: ['$fence', 1] },
+      };
+      const options = { sort: { priority: -1, run_at: 1 }, returnDocument: 'after', updatePipeline: true } as const;
+      return (await tasks.findOneAndUpdate(filter, [{ $set: claimed }], options).lean<TaskRecord>()) ?? undefined;
     },
 
     async claimCleanup(worker) {

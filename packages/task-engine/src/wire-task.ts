@@ -21,9 +21,10 @@ export interface WireTask {
   readonly speed: number;
   readonly eta: number | null;
   readonly phase: string;
+  readonly list: string;
 }
 
-export function wireTask(record: TaskRecord): WireTask {
+export function wireTask(record: Omit<TaskRecord, 'input' | 'checkpoint'>): WireTask {
   return {
     id: record._id,
     name: record.name,
@@ -40,12 +41,14 @@ export function wireTask(record: TaskRecord): WireTask {
     speed: record.speed,
     eta: record.eta,
     phase: record.phase,
+    list: record.list,
   };
 }
 
 /** Work that was done within a request, in the form of a task; it is in no list. */
 export function finishedTask(task: {
   name: string;
+  list: string;
   creator: TaskCreator | undefined;
   startedAt: Date;
   sizeBytes: number;
@@ -67,5 +70,6 @@ export function finishedTask(task: {
     speed: 0,
     eta: null,
     phase: '',
+    list: task.list,
   };
 }

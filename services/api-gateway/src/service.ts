@@ -17,6 +17,7 @@ import {
   type ServiceKit,
   unseal,
 } from '@wharf/service-kit';
+import { createTaskFeed } from '@wharf/task-engine';
 import type { GatewayConfig } from './config.ts';
 import { createKnownRevisions } from './domain/known-revisions.ts';
 import { createApp } from './http/app.ts';
@@ -25,6 +26,7 @@ import { createTrustedProxies } from './http/client-address.ts';
 import { createCors } from './http/cors.ts';
 import type { GatewayParts } from './http/gateway-parts.ts';
 import { createRequestScopes } from './http/request-scopes.ts';
+import { createTaskEvents } from './http/task-events.ts';
 
 /** What the gateway itself takes from the configuration; the rest is for its process. */
 type GatewayOptions = Pick<GatewayConfig, 'siteUrl' | 'trustedProxies' | 'corsOrigins'> & Partial<Pick<GatewayConfig, 'fsDataUrl'>>;
@@ -70,15 +72,24 @@ export function createGatewayService(config: GatewayOptions, kit: ServiceKit, op
   const dataPlane = options.bytes ?? remote?.listener;
   if (!dataPlane) throw new Error('the gateway needs a data plane: bytes, or fsDataUrl');
 
+  const feed = createTaskFeed({
+    owners: ['fs', 'downloader'],
+    store: kit.store,
+    bus: kit.bus,
+    onError: (error) => kit.logger.warn({ err: error }, 'changes of tasks could not be read'),
+  });
+  const isStopping = () => kit.readiness.missing().includes('stopping');
+
   kit.bus.subscribe(accountsChanged, () => callers.invalidate());
   kit.bus.subscribe(configurationChanged, () => settingsCache.invalidate());
 
   return {
-    http: createApp(parts, createByteHandler(parts, dataPlane)),
+    http: createApp(parts, createByteHandler(parts, dataPlane), createTaskEvents(parts, feed, isStopping)),
     async start() {
       await settings();
     },
     async stop() {
+      feed.close();
       remote?.close();
     },
   };

@@ -24,6 +24,7 @@ export const PERMANENT_TOKEN = 'wharf-the-permanent-token-of-the-tests';
 
 export interface Gateway {
   readonly base: string;
+  readonly storeUrl: string;
   readonly kit: ServiceKit;
   readonly models: Models;
   readonly stubs: StubServices;
@@ -77,6 +78,7 @@ export async function openGateway(
   let revision = 0;
   return {
     base: listener.url,
+    storeUrl: embedded.url,
     kit,
     models,
     stubs,

@@ -179,13 +179,31 @@ export const taskShape = z.object({
   /** Seconds; null: not known. */
   eta: z.number().nullable(),
   phase: z.string(),
+  /** The `<type>` of the routes under /api/task/<type>. */
+  list: z.string(),
 });
 
 export function showTask(task: Task): z.output<typeof taskShape> {
   const { id, name, state, status, progress, error, creator, creator_role, start_time, end_time, total_bytes } = task;
   const times = { start_time: start_time ?? null, end_time: end_time ?? null };
-  const { paused, speed, eta, phase } = task;
-  return { id, name, state, status, progress, error, creator, creator_role, ...times, total_bytes, paused, speed, eta: eta ?? null, phase };
+  const { paused, speed, eta, phase, list } = task;
+  return {
+    id,
+    name,
+    state,
+    status,
+    progress,
+    error,
+    creator,
+    creator_role,
+    ...times,
+    total_bytes,
+    paused,
+    speed,
+    eta: eta ?? null,
+    phase,
+    list,
+  };
 }
 
 export const entryShape = z.object({

@@ -6,11 +6,12 @@ import type { ByteHandler } from './byte-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { beforeRefusal, sendJson, sendText } from './send-answer.ts';
 import { homePage, ICON, ICON_PATH, iconOf, manifestOf, missingPage, sendPage } from './site-pages.ts';
+import { TASK_EVENTS_PATH, type TaskEvents } from './task-events.ts';
 
 const HOUR_S = 3_600;
 
 /** The gateway's HTTP face, from the first byte of a request to the last of its answer. */
-export function createApp(parts: GatewayParts, bytes: ByteHandler): RequestListener {
+export function createApp(parts: GatewayParts, bytes: ByteHandler, taskEvents: TaskEvents): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -29,6 +30,7 @@ export function createApp(parts: GatewayParts, bytes: ByteHandler): RequestListe
   const api = createApiHandler(parts);
   app.use((request, response, next) => {
     if (!/^\/api(?:[/?]|$)/.test(request.url)) return next();
+    if (request.path === TASK_EVENTS_PATH && request.method !== 'OPTIONS') return void taskEvents(request, response).catch(next);
     api(request, response).catch(next);
   });
   addSitePages(app, parts);

@@ -15,6 +15,7 @@ export function answerUpload(
   const { id, username, role } = userOf(done.call);
   const task = finishedTask({
     name: `upload ${baseName(path)} to [${located.mount.storage.mount_path}](${parentPath(located.path)})`,
+    list: 'upload',
     creator: { id, name: username, role },
     startedAt: done.startedAt,
     sizeBytes: done.entry.sizeBytes,

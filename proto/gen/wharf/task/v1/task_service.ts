@@ -52,6 +52,8 @@ export interface Task {
     | undefined;
   /** What it is doing, as one word for programs; may be empty. */
   phase: string;
+  /** The list that shows it, for example `copy`. */
+  list: string;
 }
 
 export interface ListTasksRequest {
@@ -128,6 +130,7 @@ function createBaseTask(): Task {
     speed: 0,
     eta: null,
     phase: "",
+    list: "",
   };
 }
 
@@ -177,6 +180,9 @@ export const Task: MessageFns<Task> = {
     }
     if (message.phase !== "") {
       writer.uint32(122).string(message.phase);
+    }
+    if (message.list !== "") {
+      writer.uint32(130).string(message.list);
     }
     return writer;
   },
@@ -314,6 +320,14 @@ export const Task: MessageFns<Task> = {
             message.phase = reader.string();
             continue;
           }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.list = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -346,6 +360,7 @@ export const Task: MessageFns<Task> = {
     message.speed = object.speed ?? 0;
     message.eta = object.eta ?? undefined;
     message.phase = object.phase ?? "";
+    message.list = object.list ?? "";
     return message;
   },
 };

@@ -1,56 +1,134 @@
+import { AppError } from '@wharf/errors';
 import { z } from 'zod';
-import { type Access, absentRoute, nothing, type Route, route } from '../route.ts';
-import { nothingBack, taskShape } from '../shapes.ts';
+import { pageOf, paging, text } from '../fields.ts';
+import { type Access, type CallerContext, nothing, type Route, route } from '../route.ts';
+import { nothingBack, showTask, taskShape } from '../shapes.ts';
 
-const KINDS = ['upload', 'copy', 'move', 'offline_download', 'offline_download_transfer', 'decompress', 'decompress_upload'] as const;
+/** The lists of tasks, by the service that has them. */
+const LISTS = [
+  ['upload', 'fsTasks'],
+  ['copy', 'fsTasks'],
+  ['move', 'fsTasks'],
+  ['decompress', 'fsTasks'],
+  ['decompress_upload', 'fsTasks'],
+  ['offline_download', 'downloaderTasks'],
+  ['offline_download_transfer', 'downloaderTasks'],
+] as const;
 
-/** The task routes of one kind under one prefix. Nothing runs in the background, so every list is empty and every id unknown. */
-function taskRoutesUnder(base: `/api/${string}`, access: Exclude<Access, 'public'>): Route[] {
-  const one = (verb: string) =>
-    absentRoute({ methods: 'any', path: `${base}/${verb}`, access, envelopeCode: 404, message: 'task not found' });
+const NOT_FOUND = 'task not found';
+/** More in one request would keep others waiting. */
+const MAX_IDS = 10_000;
+
+const ONE_TASK = {
+  cancel: 'Ends a task that has not ended.',
+  delete: 'Forgets a task; one that runs is cancelled.',
+  retry: 'Queues a task again.',
+  pause: 'Holds a task that has not ended.',
+  resume: 'Lets a task go on that is held.',
+} as const;
+
+/** The task routes of one list under one prefix. Users reach their own tasks, the administrator all; the owning service sees to that. */
+function taskRoutesUnder(prefix: `/api/${string}`, [list, owner]: (typeof LISTS)[number], access: Exclude<Access, 'public'>): Route[] {
+  const tasksOf = ({ peers }: CallerContext) => peers[owner];
+  const path = (verb: string) => `${prefix}/${list}/${verb}` as const;
+  const tid = z.object({ tid: text() });
+
+  const control = async (context: CallerContext, action: keyof typeof ONE_TASK, ids: string[]) =>
+    (await tasksOf(context).controlTasks({ list, action, ids }, context.options)).errors;
+
   return [
     ...(['undone', 'done'] as const).map((verb) =>
       route({
         methods: 'any',
-        path: `${base}/${verb}`,
+        path: path(verb),
         access,
-        summary: verb === 'done' ? 'The tasks that ended.' : 'The tasks that have not ended.',
+        summary: verb === 'done' ? 'The tasks that ended, the newest first.' : 'The tasks that have not ended, the newest first.',
         takes: 'query',
-        input: nothing,
+        input: z.object(paging),
         answer: z.array(taskShape),
-        call: async () => [],
+        async call(context, input) {
+          const tasks: z.output<typeof taskShape>[] = [];
+          const chunks = tasksOf(context).listTasks({ list, done: verb === 'done', ...pageOf(input) }, context.options);
+          for await (const chunk of chunks) tasks.push(...chunk.tasks.map(showTask));
+          return tasks;
+        },
       }),
     ),
-    ...['info', 'cancel', 'delete', 'retry'].map(one),
-    ...(['cancel_some', 'delete_some', 'retry_some'] as const).map((verb) =>
+    route({
+      methods: 'any',
+      path: path('info'),
+      access,
+      summary: 'One task.',
+      takes: 'query',
+      input: tid,
+      answer: taskShape,
+      async call(context, input) {
+        const { task } = await tasksOf(context).getTask({ list, id: input.tid }, context.options);
+        if (!task) throw new AppError('TASK_NOT_FOUND', NOT_FOUND);
+        return showTask(task);
+      },
+    }),
+    ...(['cancel', 'delete', 'retry', 'pause', 'resume'] as const).map((action) =>
+      route({
+        methods: 'any',
+        path: path(action),
+        access,
+        summary: ONE_TASK[action],
+        takes: 'query',
+        input: tid,
+        answer: nothingBack,
+        async call(context, input) {
+          const problem = (await control(context, action, [input.tid]))[input.tid];
+          if (problem === undefined) return null;
+          throw problem === NOT_FOUND ? new AppError('TASK_NOT_FOUND', NOT_FOUND) : new AppError('FAILED_PRECONDITION', problem);
+        },
+      }),
+    ),
+    ...(['cancel', 'delete', 'retry'] as const).map((action) =>
       route({
         methods: ['POST'],
-        path: `${base}/${verb}`,
+        path: path(`${action}_some`),
         access,
         summary: 'Acts on several tasks and answers the errors of those that failed, by id.',
         takes: 'body',
-        input: z.array(z.string()),
+        input: z.array(z.string()).max(MAX_IDS),
         refusal: 'invalid request format',
         answer: z.record(z.string(), z.string()),
-        call: async (_context, ids) => Object.fromEntries(ids.map((id) => [id, 'task not found'])),
+        call: (context, ids) => control(context, action, ids),
       }),
     ),
-    ...(['clear_done', 'clear_succeeded', 'retry_failed'] as const).map((verb) =>
+    ...(['clear_done', 'clear_succeeded'] as const).map((verb) =>
       route({
         methods: 'any',
-        path: `${base}/${verb}`,
+        path: path(verb),
         access,
-        summary: 'Acts on all tasks that ended.',
+        summary: verb === 'clear_done' ? 'Forgets the tasks that ended.' : 'Forgets the tasks that succeeded.',
         takes: 'query',
         input: nothing,
         answer: nothingBack,
-        call: async () => null,
+        async call(context) {
+          await tasksOf(context).clearTasks({ list, only_succeeded: verb === 'clear_succeeded' }, context.options);
+          return null;
+        },
       }),
     ),
+    route({
+      methods: 'any',
+      path: path('retry_failed'),
+      access,
+      summary: 'Queues the tasks again that failed.',
+      takes: 'query',
+      input: nothing,
+      answer: nothingBack,
+      async call(context) {
+        await tasksOf(context).retryFailedTasks({ list }, context.options);
+        return null;
+      },
+    }),
   ];
 }
 
-export const taskRoutes: readonly Route[] = KINDS.flatMap((kind) => [
-  ...taskRoutesUnder(`/api/task/${kind}`, 'user'),
-  ...taskRoutesUnder(`/api/admin/task/${kind}`, 'admin'),
+export const taskRoutes: readonly Route[] = LISTS.flatMap((list) => [
+  ...taskRoutesUnder('/api/task', list, 'user'),
+  ...taskRoutesUnder('/api/admin/task', list, 'admin'),
 ]);

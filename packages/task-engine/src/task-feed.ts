@@ -1,0 +1,150 @@
+import { type TaskModels, type TaskOwner, type TaskRecord, taskModelsOf, taskProgressed, taskWake } from '@wharf/models';
+import type { Bus, StoreConnection } from '@wharf/service-kit';
+import { createStoreClock } from './store-clock.ts';
+import type { TaskScope } from './task-control.ts';
+import { type WireTask, wireTask } from './wire-task.ts';
+
+/** How often the store is asked for changes while somebody watches, in milliseconds; a hint from the bus makes it sooner. */
+const POLL_MS = 1_000;
+const AFTER_HINT_MS = 200;
+/** Writes become visible in another order than that of their times; each look goes back so far, in milliseconds. */
+const OVERLAP_MS = 3_000;
+/** What a snapshot has at most of each owner's tasks: of those that have not ended, and of the newest that have. */
+const MAX_OPEN = 10_000;
+const MAX_DONE = 1_000;
+
+export type TaskChange = { readonly kind: 'task'; readonly task: WireTask } | { readonly kind: 'removed'; readonly id: string };
+
+/** The tasks of all owners as they change, for whoever may see them. Reads only; works without the owners and without the bus. */
+export interface TaskFeed {
+  /** The tasks of this moment, the newest first. @throws what the store throws */
+  snapshot(scope: TaskScope): Promise<WireTask[]>;
+  /** Tells of changes until the answer is called. A change may be told twice, and only the last of several in a row. */
+  watch(scope: TaskScope, onChange: (change: TaskChange) => void): () => void;
+  close(): void;
+}
+
+interface Watcher {
+  readonly scope: TaskScope;
+  readonly onChange: (change: TaskChange) => void;
+}
+
+type Shown = Omit<TaskRecord, 'input' | 'checkpoint'>;
+const SHOWN = { input: 0, checkpoint: 0 } as const;
+
+/** @param onError is told when the store could not be asked; the next look catches up. */
+export function createTaskFeed(options: {
+  owners: readonly TaskOwner[];
+  store: StoreConnection;
+  bus: Bus;
+  onError: (error: unknown) => void;
+}): TaskFeed {
+  const { owners, store, bus, onError } = options;
+  const clock = createStoreClock(store);
+  const watchers = new Set<Watcher>();
+  const sources = owners.map((owner) => ({
+    models: taskModelsOf(store, owner),
+    cursor: undefined as Date | undefined,
+    seen: new Map<string, Seen>(),
+  }));
+  let timer: NodeJS.Timeout | undefined;
+  let dueAtMs = Number.POSITIVE_INFINITY;
+  let isLooking = false;
+  let isClosed = false;
+
+  const tell = (record: Shown) => {
+    const change: TaskChange = record.forget ? { kind: 'removed', id: record._id } : { kind: 'task', task: wireTask(record) };
+    for (const { scope, onChange } of watchers) if (isVisible(record, scope)) onChange(change);
+  };
+
+  const look = async (): Promise<void> => {
+    await clock.sync();
+    for (const source of sources) {
+      source.cursor ??= clock.now();
+      const since = new Date(source.cursor.getTime() - OVERLAP_MS);
+      for (const [id, { at }] of source.seen) if (at < since) source.seen.delete(id);
+      for await (const record of changedSince(source.models, since)) {
+        const { _id: id, revision, updated_at: at } = record;
+        if (at > source.cursor) source.cursor = at;
+        if ((source.seen.get(id)?.revision ?? -1) >= revision) continue;
+        source.seen.set(id, { revision, at });
+        tell(record);
+      }
+    }
+  };
+
+  const schedule = (delayMs: number) => {
+    if (isClosed || watchers.size === 0) return;
+    const atMs = performance.now() + delayMs;
+    if (timer !== undefined && dueAtMs <= atMs) return;
+    clearTimeout(timer);
+    dueAtMs = atMs;
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (isLooking) return schedule(AFTER_HINT_MS);
+      isLooking = true;
+      look()
+        .catch(onError)
+        .finally(() => {
+          isLooking = false;
+          schedule(POLL_MS);
+        });
+    }, delayMs);
+  };
+
+  for (const owner of owners)
+    for (const subject of [taskProgressed(owner), taskWake(owner)]) bus.subscribe<unknown>(subject, () => schedule(AFTER_HINT_MS));
+
+  return {
+    async snapshot(scope) {
+      const found = await Promise.all(
+        sources.map(async ({ models: { tasks } }) => {
+          const visible = { forget: false, ...(scope.creatorId === undefined ? {} : { creator_id: scope.creatorId }) };
+          const part = (done: boolean, limit: number) =>
+            tasks
+              .find({ ...visible, done }, SHOWN)
+              .sort({ created_at: -1 })
+              .limit(limit)
+              .lean<Shown[]>();
+          return [...(await part(false, MAX_OPEN)), ...(await part(true, MAX_DONE))];
+        }),
+      );
+      return found
+        .flat()
+        .toSorted((a, b) => b.created_at.getTime() - a.created_at.getTime())
+        .map(wireTask);
+    },
+    watch(scope, onChange) {
+      const watcher = { scope, onChange };
+      // Whatever changed while nobody watched is in the snapshot.
+      if (watchers.size === 0)
+        for (const source of sources) {
+          source.cursor = undefined;
+          source.seen.clear();
+        }
+      watchers.add(watcher);
+      schedule(0);
+      return () => {
+        watchers.delete(watcher);
+      };
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+      watchers.clear();
+    },
+  };
+}
+
+interface Seen {
+  readonly revision: number;
+  readonly at: Date;
+}
+
+const isVisible = (record: Shown, { creatorId }: TaskScope) => creatorId === undefined || record.creator_id === creatorId;
+
+const changedSince = ({ tasks }: TaskModels, since: Date): AsyncIterable<Shown> =>
+  tasks
+    .find({ updated_at: { $gt: since } }, SHOWN)
+    .lean<Shown[]>()
+    .cursor() as AsyncIterable<Shown>;
