@@ -2,6 +2,7 @@ import { AdminServiceDefinition } from '@wharf/proto/admin';
 import { AuthServiceDefinition } from '@wharf/proto/auth';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { FsServiceDefinition } from '@wharf/proto/fs';
+import { WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { TaskServiceDefinition } from '@wharf/proto/task';
 import type { Peers } from '@wharf/service-kit';
 import { type Call, createDirectClient, defineRpcService, forAnyone, type InternalTokens, type RpcService } from '@wharf/service-kit';
@@ -25,6 +26,7 @@ const DEFINITIONS = {
   auth: AuthServiceDefinition,
   admin: AdminServiceDefinition,
   fs: FsServiceDefinition,
+  fsWrites: WriteServiceDefinition,
   downloader: DownloaderServiceDefinition,
   fsTasks: TaskServiceDefinition,
   downloaderTasks: TaskServiceDefinition,
@@ -69,6 +71,7 @@ export function createStubServices(): StubServices {
         auth: client('auth'),
         admin: client('admin'),
         fs: client('fs'),
+        fsWrites: client('fsWrites'),
         downloader: client('downloader'),
         fsTasks: client('fsTasks'),
         downloaderTasks: client('downloaderTasks'),

@@ -3,6 +3,7 @@ import { AdminServiceDefinition } from '@wharf/proto/admin';
 import { type AuthServiceClient, AuthServiceDefinition } from '@wharf/proto/auth';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { FsServiceDefinition } from '@wharf/proto/fs';
+import { WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { TaskServiceDefinition } from '@wharf/proto/task';
 import {
   type AccountReads,
@@ -99,6 +100,7 @@ export async function openReplica(storeUrl: string): Promise<Replica> {
         fs: createDirectClient(FsServiceDefinition, nobody, tokens, onError),
         downloader: createDirectClient(DownloaderServiceDefinition, nobody, tokens, onError),
         fsTasks: createDirectClient(TaskServiceDefinition, nobody, tokens, onError),
+        fsWrites: createDirectClient(WriteServiceDefinition, nobody, tokens, onError),
         downloaderTasks: createDirectClient(TaskServiceDefinition, nobody, tokens, onError),
       }),
     }),

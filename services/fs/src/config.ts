@@ -24,6 +24,11 @@ export const fsConfig = {
     schemas.optionalText,
     'Folder of the search index, only where a single fs runs. Empty: the index is in the store and shared by all replicas.',
   ),
+  dataSelfUrl: configKey(
+    'WHARF_DATA_SELF_URL',
+    schemas.optionalUrl,
+    'Address of the data plane of this replica as other services reach it. Empty: they use WHARF_FS_DATA_URL.',
+  ),
   opsPort: configKey('WHARF_OPS_PORT', schemas.port(9093), 'TCP port of /healthz, /readyz and /metrics; 0 takes a free one.'),
 } as const;
 

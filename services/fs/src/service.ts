@@ -41,10 +41,12 @@ import {
 import { reloadStorageHandler } from './api/reload-storage.ts';
 import { batchRenameHandler, regexRenameHandler, renameEntryHandler } from './api/rename-entries.ts';
 import { searchEntriesHandler } from './api/search-entries.ts';
+import { createWriteRpc } from './api/write-sessions.ts';
 import { createConfiguration } from './clients/configuration.ts';
 import { createSearchKeeper } from './clients/search-keeper.ts';
 import { createStatusReporter } from './clients/status-reporter.ts';
 import { createDataPlane } from './data-plane/data-plane.ts';
+import type { RangeReceiver } from './data-plane/receive-range.ts';
 import { createChanges } from './domain/changes.ts';
 import { createFolderReader } from './domain/folder-reader.ts';
 import { createMounts } from './domain/mounts.ts';
@@ -52,6 +54,8 @@ import type { DriverDefinition } from './driver-contract/define-driver.ts';
 import { createDriverRegistry } from './driver-contract/driver-registry.ts';
 import { DRIVERS } from './drivers/index.ts';
 import { createStorageMetrics } from './metrics/storage-metrics.ts';
+import { createWriteSessions } from './domain/writes/write-sessions.ts';
+import { createWriteSessionStore } from './store/write-session-store.ts';
 import { createFsTasks } from './tasks/fs-tasks.ts';
 import { createPictureMaker } from './thumbnails/picture-maker.ts';
 import { createThumbnails } from './thumbnails/thumbnails.ts';
@@ -63,10 +67,19 @@ export interface FsOptions {
   readonly dataDir?: string | undefined;
   /** Where the search index is a file of this process alone. Undefined: it is in the store, shared by all replicas. */
   readonly searchDir?: string | undefined;
+  /** Where other services reach this replica's data plane. Undefined: any replica will do. */
+  readonly dataSelfUrl?: string | undefined;
 }
 
+/** fs as a part of its process: others there hand it bytes without a socket. */
+export interface FsService extends Service {
+  readonly writes: RangeReceiver;
+}
+
+const SWEEP_WRITES_MS = 600_000;
+
 /** The file tree: gRPC for everything but bytes, an HTTP data plane for those. */
-export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, searchDir }: FsOptions = {}): Service {
+export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, searchDir, dataSelfUrl = '' }: FsOptions = {}): FsService {
   const { logger, clock, bus } = kit;
   const models = modelsOf(kit.store);
   const registry = createDriverRegistry(drivers);
@@ -98,6 +111,15 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, s
   const tasks = createFsTasks(kit, models, { configuration, changes });
   const context: FsContext = { configuration, reader, changes, thumbnails };
 
+  const writeStore = createWriteSessionStore(kit.store);
+  const writes = createWriteSessions({
+    store: writeStore,
+    operationOf: (userId, signal) => tasks.operationOf({ creator: { id: userId, name: '', role: 0 }, signal }),
+    clock,
+    dataUrl: dataSelfUrl,
+  });
+  let sweeping: NodeJS.Timeout | undefined;
+
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
   const callers = createCallers({ tokens: createLoginTokens(kit.keys.jwt, clock), reads, clock });
 
@@ -127,8 +149,9 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, s
       reloadStorage: forServices(reloadStorageHandler(context, mounts)),
       listStorageHealth: forAdmins(listStorageHealthHandler(context, mounts, replica)),
     }),
-    furtherRpcs: [createTaskRpc(tasks.engine)],
-    http: createDataPlane({ context, tokens: kit.tokens, callers, logger }),
+    furtherRpcs: [createTaskRpc(tasks.engine), createWriteRpc(context, writes)],
+    writes,
+    http: createDataPlane({ context, writes, tokens: kit.tokens, callers, logger }),
     async start() {
       bus.subscribe(configurationChanged, () => {
         configuration.invalidate();
@@ -142,6 +165,10 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, s
         if (event.replica !== replica) reader.forget(event.paths.map(parseVirtualPath));
       });
       await tasks.engine.start();
+      await writeStore.init();
+      const sweep = () => writes.sweep().catch((error) => logger.warn({ err: error }, 'write sessions could not be swept'));
+      sweeping = setInterval(() => void sweep(), SWEEP_WRITES_MS);
+      sweeping.unref();
       // Storages open behind the scenes: one that hangs must not keep the others waiting.
       configuration.tree({ auth: 0, admin: 0 }).then(
         () => {
@@ -153,6 +180,8 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, s
     },
     async stop() {
       await tasks.engine.stop();
+      clearInterval(sweeping);
+      await writes.close();
       pictures.close();
       await keeper.close();
       await mounts.close();

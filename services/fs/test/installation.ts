@@ -6,6 +6,7 @@ import { type AdminServiceClient, AdminServiceDefinition } from '@wharf/proto/ad
 import { AuthServiceDefinition } from '@wharf/proto/auth';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
+import { type WriteServiceClient, WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { TaskServiceDefinition } from '@wharf/proto/task';
 import {
   type Bus,
@@ -45,6 +46,7 @@ export const SERVICE = { kind: 'service', name: 'admin' } as const;
 /** One replica of fs, reached as others reach it: over gRPC and over HTTP. */
 export interface Replica {
   readonly fs: FsServiceClient;
+  readonly writes: WriteServiceClient;
   /** Of the data plane. */
   readonly url: string;
   readonly kit: ServiceKit;
@@ -185,6 +187,7 @@ async function openReplica(storeUrl: string, bus: Bus, drivers: readonly DriverD
       fs: createDirectClient(FsServiceDefinition, nobody, tokens, onError),
       downloader: createDirectClient(DownloaderServiceDefinition, nobody, tokens, onError),
       fsTasks: createDirectClient(TaskServiceDefinition, nobody, tokens, onError),
+      fsWrites: createDirectClient(WriteServiceDefinition, nobody, tokens, onError),
       downloaderTasks: createDirectClient(TaskServiceDefinition, nobody, tokens, onError),
     }),
   });
@@ -202,14 +205,17 @@ async function openReplica(storeUrl: string, bus: Bus, drivers: readonly DriverD
   });
   const listener = await listenHttp(http, '127.0.0.1', 0);
   const peer = createGrpcPeer<FsServiceClient>(FsServiceDefinition, `127.0.0.1:${server.port}`);
+  const writes = createGrpcPeer<WriteServiceClient>(WriteServiceDefinition, `127.0.0.1:${server.port}`);
   return {
     fs: peer.client,
+    writes: writes.client,
     url: listener.url,
     kit,
     reports,
     log: () => log,
     async close() {
       peer.close();
+      writes.close();
       await Promise.all([listener.stop(0), server.stop(1_000)]);
       await service.stop();
       await store.close();

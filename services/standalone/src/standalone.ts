@@ -4,6 +4,7 @@ import { AdminServiceDefinition } from '@wharf/proto/admin';
 import { AuthServiceDefinition } from '@wharf/proto/auth';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { FsServiceDefinition } from '@wharf/proto/fs';
+import { WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { TaskServiceDefinition } from '@wharf/proto/task';
 import {
   connectStore,
@@ -59,9 +60,15 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
     auth: createDirectClient(AuthServiceDefinition, () => rpcOf(auth), tokens, onUnforeseen),
     admin: createDirectClient(AdminServiceDefinition, () => rpcOf(admin), tokens, onUnforeseen),
     fs: createDirectClient(FsServiceDefinition, () => rpcOf(fs), tokens, onUnforeseen),
+    fsWrites: createDirectClient(WriteServiceDefinition, () => furtherOf(fs, WriteServiceDefinition.fullName), tokens, onUnforeseen),
     downloader: createDirectClient(DownloaderServiceDefinition, () => rpcOf(downloader), tokens, onUnforeseen),
-    fsTasks: createDirectClient(TaskServiceDefinition, () => tasksOf(fs), tokens, onUnforeseen),
-    downloaderTasks: createDirectClient(TaskServiceDefinition, () => tasksOf(downloader), tokens, onUnforeseen),
+    fsTasks: createDirectClient(TaskServiceDefinition, () => furtherOf(fs, TaskServiceDefinition.fullName), tokens, onUnforeseen),
+    downloaderTasks: createDirectClient(
+      TaskServiceDefinition,
+      () => furtherOf(downloader, TaskServiceDefinition.fullName),
+      tokens,
+      onUnforeseen,
+    ),
   });
   const kit = createServiceKit({ name: 'wharf', logger, secret: dataDir.secret, store, bus, peers });
   const auth = createAuthService(config, kitFor(kit, 'auth'));
@@ -97,10 +104,10 @@ function rpcOf({ rpc }: Service): RpcService {
   return rpc;
 }
 
-function tasksOf({ furtherRpcs = [] }: Service): RpcService {
-  const tasks = furtherRpcs.find(({ definition }) => definition.fullName === TaskServiceDefinition.fullName);
-  if (!tasks) throw new Error('this service has no tasks');
-  return tasks;
+function furtherOf({ furtherRpcs = [] }: Service, fullName: string): RpcService {
+  const further = furtherRpcs.find(({ definition }) => definition.fullName === fullName);
+  if (!further) throw new Error(`this service does not offer ${fullName}`);
+  return further;
 }
 
 function httpOf({ http }: Service) {

@@ -6,11 +6,13 @@ import type { FsContext } from '../api/fs-context.ts';
 import { serveDownload } from './download.ts';
 import { endWhenIdle } from './end-when-idle.ts';
 import { receiveForm } from './receive-form.ts';
+import { type RangeReceiver, receiveRange, writeSessionOf } from './receive-range.ts';
 import { receiveRaw } from './receive-raw.ts';
 import { refuseDownload, refuseUpload } from './refusal.ts';
 
 export interface DataPlaneOptions {
   readonly context: FsContext;
+  readonly writes: RangeReceiver;
   readonly tokens: InternalTokens;
   /** For requests that reach us without a gateway. */
   readonly callers: Callers;
@@ -40,7 +42,8 @@ async function serve(options: DataPlaneOptions, request: IncomingMessage, respon
   const mark = url.indexOf('?');
   const path = mark === -1 ? url : url.slice(0, mark);
   const isUpload = path === '/api/fs/put' || path === '/api/fs/form';
-  endWhenIdle(request, isUpload);
+  const writeSession = writeSessionOf(request, path);
+  endWhenIdle(request, isUpload || writeSession !== undefined);
   try {
     const call = callOf(options, request, signal);
     if (isUpload && request.method === 'PUT') {
@@ -49,6 +52,10 @@ async function serve(options: DataPlaneOptions, request: IncomingMessage, respon
       const identified = { ...call, identity };
       const receive = path === '/api/fs/put' ? receiveRaw : receiveForm;
       return await receive(context, request, response, identified);
+    }
+    if (writeSession !== undefined) {
+      const query = new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
+      return await receiveRange(options.writes, request, response, { id: writeSession, query, call });
     }
     const download = /^\/([dp])(\/.*)?$/s.exec(path);
     if (download && (request.method === 'GET' || request.method === 'HEAD')) {

@@ -1,4 +1,5 @@
 import type { EntryName, MountPath } from '@wharf/paths';
+import type { Draft, DraftOptions } from './draft.ts';
 
 export type HashName = 'md5' | 'sha1' | 'sha256';
 
@@ -158,6 +159,11 @@ export interface StorageDriver {
   copy?(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry>;
   link?(file: MountPath, options?: CallOptions): Promise<DirectLink>;
   space?(options?: CallOptions): Promise<Space>;
+  /**
+   * Makes or opens what will be the file once it is published, for content that comes in ranges. Missing parent folders are made.
+   * @throws ENTRY_NOT_FOUND (there is no such draft) | ENTRY_EXISTS (there is one, with `create`) | NOT_A_DIRECTORY (a parent is a file)
+   */
+  openDraft?(file: MountPath, id: string, options: DraftOptions): Promise<Draft>;
   /**
    * The names of a folder, or undefined when `knownVersion` still holds. For big folders: keep the names under their version, sort and
    * page them, and look only at the entries of the page.

@@ -17,7 +17,7 @@ export interface Deadlines {
  * The time in which the source of a write, or the reader of a file, stands still is not counted.
  */
 export function withDeadline(driver: StorageDriver, { callMs, stallMs, treeMs }: Deadlines): StorageDriver {
-  const { write, makeDirectory, remove, rename, copy, link, space, listNames, statMany } = driver;
+  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany } = driver;
   return {
     traits: driver.traits,
     stat: (path, options) => within(callMs, options, (call) => driver.stat(path, call)),
@@ -36,6 +36,9 @@ export function withDeadline(driver: StorageDriver, { callMs, stallMs, treeMs }:
     ...(copy && { copy: (from, to, options) => within(treeMs, options, (call) => copy.call(driver, from, to, { ...options, ...call })) }),
     ...(link && { link: (file, options) => within(callMs, options, (call) => link.call(driver, file, call)) }),
     ...(space && { space: (options) => within(callMs, options, (call) => space.call(driver, call)) }),
+    ...(openDraft && {
+      openDraft: (file, id, options) => within(callMs, options, (call) => openDraft.call(driver, file, id, { ...options, ...call })),
+    }),
     ...(listNames && {
       listNames: (directory, known, options) => within(callMs, options, (call) => listNames.call(driver, directory, known, call)),
     }),

@@ -34,6 +34,7 @@ export function createDiskOperations(settings: LocalSettings) {
     addUp: (signal: AbortSignal, path: MountPath) => reads.addUp(path, signal),
     space: (_signal: AbortSignal) => reads.space(),
     beginWrite: (_signal: AbortSignal, path: MountPath, overwrite: boolean) => writes.beginWrite(path, overwrite),
+    openDraft: (_signal: AbortSignal, path: MountPath, id: string, create: boolean) => writes.openDraft(path, id, create),
     publish: (_signal: AbortSignal, ref: TempRef, fd: number, path: MountPath, overwrite: boolean) =>
       writes.publish(ref, fd, path, overwrite),
     discard: (_signal: AbortSignal, ref: TempRef) => temp.discard(ref),

@@ -10,7 +10,7 @@ import { removeTree } from './remove-tree.ts';
 import { syncFolder, syncHandle } from './sync-folder.ts';
 import type { TempArea, TempRef } from './temp-area.ts';
 
-const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
+const { O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
 const PERMISSION_BITS = 0o777;
 
 export interface BegunWrite {
@@ -50,6 +50,20 @@ export class DiskWrites {
       const { ref, made } = this.#temp.create(folder, folderPath, make);
       return { temp: ref, fd: made };
     });
+  }
+
+  /** Makes or opens the draft of a file, with missing parents. @throws ENOENT | EEXIST */
+  async openDraft(path: MountPath, id: string, create: boolean): Promise<BegunWrite> {
+    const folderPath = parentPath(path);
+    await this.#makeFolders(folderPath);
+    const folder = this.#root.holdFolder(folderPath);
+    try {
+      const { ref, made } = this.#temp.openDraft(folder, folderPath, id, O_RDWR | O_NOFOLLOW | (create ? O_CREAT | O_EXCL : 0));
+      folder.recheck();
+      return { temp: ref, fd: made };
+    } finally {
+      folder.close();
+    }
   }
 
   /** Gives a finished temporary file its name, durably. Closes `fd` in any case. */

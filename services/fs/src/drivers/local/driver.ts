@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
 import { baseName, childPath, type EntryName, type MountPath, ROOT_NAME } from '@wharf/paths';
+import { type Draft, type DraftOptions, isDraftId } from '../../driver-contract/draft.ts';
 import type {
   ByteRange,
   CallOptions,
@@ -23,6 +24,7 @@ import { DiskPool } from './disk-pool.ts';
 import { toAppError } from './errors.ts';
 import { fileContent, inlineContent } from './file-content.ts';
 import { KnownPages } from './known-pages.ts';
+import { LocalDraft } from './local-draft.ts';
 import { NUMBERS_PER_ENTRY, unpackEntry } from './packed-entries.ts';
 import { pumpContent } from './pump-content.ts';
 import type { TempRef } from './temp-area.ts';
@@ -148,6 +150,12 @@ export class LocalDriver implements StorageDriver {
       await this.#discard(temp, undefined);
       throw error;
     }
+  }
+
+  async openDraft(file: MountPath, id: string, { signal, create }: DraftOptions): Promise<Draft> {
+    checkUnreserved(file);
+    if (!isDraftId(id)) throw storageError('ENTRY_NOT_FOUND');
+    return LocalDraft.open(this.#disk, file, id, { create, signal });
   }
 
   async makeDirectory(directory: MountPath, { signal }: CallOptions = {}): Promise<Entry> {

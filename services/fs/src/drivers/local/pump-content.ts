@@ -6,9 +6,13 @@ const BATCH_BYTES = 1024 * 1024;
 
 const writeBatch = promisify(fs.writev);
 
-/** Writes content to an open file from its start. While one batch is on its way to the disk, the next is taken in. */
-export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>): Promise<void> {
-  let position = 0;
+/**
+ * Writes content to an open file, from an offset on. While one batch is on its way to the disk, the next is taken in.
+ *
+ * @returns the bytes written
+ */
+export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>, offsetBytes = 0): Promise<number> {
+  let position = offsetBytes;
   let batch: Uint8Array[] = [];
   let batchBytes = 0;
   let onItsWay: Promise<void> | undefined;
@@ -31,6 +35,7 @@ export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>
     }
     if (batchBytes > 0) await send();
     await onItsWay;
+    return position - offsetBytes;
   } finally {
     // The caller closes the handle next.
     await onItsWay?.catch(() => undefined);

@@ -4,7 +4,16 @@ import { storageError } from '../../driver-contract/storage-error.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { errnoOf } from './errors.ts';
 import { removeTree } from './remove-tree.ts';
-import { currentOwner, isAbandoned, isReservedName, newBesideName, newTempName, TEMP_FOLDER, type TempOwner } from './temp-names.ts';
+import {
+  currentOwner,
+  draftNames,
+  isAbandoned,
+  isReservedName,
+  newBesideName,
+  newTempName,
+  TEMP_FOLDER,
+  type TempOwner,
+} from './temp-names.ts';
 
 /** Names a temporary entry across threads. */
 export interface TempRef {
@@ -39,6 +48,18 @@ export class TempArea {
     if (area !== undefined) return area;
     const name = newBesideName(this.#owner);
     return { ref: { besideIn: targetPath, name }, made: make(target.prefix + name) };
+  }
+
+  /** Makes or opens the draft of a file that will be in `target`. @throws ENOENT | EEXIST */
+  openDraft(target: HeldFolder, targetPath: MountPath, id: string, flags: number): { ref: TempRef; made: number } {
+    const open = (place: string) => fs.openSync(place, flags, 0o666);
+    const { inArea, beside } = draftNames(id);
+    const isNew = (flags & fs.constants.O_CREAT) !== 0;
+    if (this.#isOnRootMount(target)) {
+      const made = isNew ? this.#createInArea(open, () => inArea) : this.#openInArea(open, inArea);
+      if (made !== undefined) return made;
+    }
+    return { ref: { besideIn: targetPath, name: beside }, made: open(target.prefix + beside) };
   }
 
   /** Runs `use` with the place of a temporary entry, and takes the folder of such entries away when it is empty then. */
@@ -83,13 +104,26 @@ export class TempArea {
     }
   }
 
-  #createInArea<Made>(make: (place: string) => Made): { ref: TempRef; made: Made } | undefined {
+  #openInArea<Made>(open: (place: string) => Made, name: string): { ref: TempRef; made: Made } | undefined {
+    const area = this.#findArea();
+    if (area === undefined) return undefined;
+    try {
+      return { ref: { name }, made: open(area.prefix + name) };
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw error;
+      return undefined;
+    } finally {
+      area.close();
+    }
+  }
+
+  #createInArea<Made>(make: (place: string) => Made, newName = () => newTempName(this.#owner)): { ref: TempRef; made: Made } | undefined {
     // Another writer may take the folder away whenever it is empty.
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const area = this.#findArea() ?? this.#makeArea();
       if (area === undefined) return undefined;
       try {
-        const name = newTempName(this.#owner);
+        const name = newName();
         return { ref: { name }, made: make(area.prefix + name) };
       } catch (error) {
         const errno = errnoOf(error);

@@ -11,7 +11,11 @@ const BESIDE_PREFIX = `${TEMP_FOLDER}-`;
 /** `<host>-<pid>-<start of the process>-<random>`, so that anybody can tell whether its owner still lives. */
 const TEMP_NAME = /^([0-9a-f]{12})-(\d+)-([0-9a-f]{12})-[0-9a-f]{16}$/;
 
+/** A file that is put together over several processes: it belongs to none, and goes by its age. */
+const DRAFT_NAME = /^draft-[0-9a-f]{32}$/;
+
 const OTHERS_MAX_AGE_MS = 24 * 60 * 60 * 1000;
+const DRAFTS_MAX_AGE_MS = 48 * 60 * 60 * 1000;
 
 /** A process, as it appears in the names of its temporary files. */
 export interface TempOwner {
@@ -32,11 +36,18 @@ export function newBesideName(owner: TempOwner): string {
   return BESIDE_PREFIX + newTempName(owner);
 }
 
+/** What a draft is called below the root, and beside its target. */
+export function draftNames(id: string): { inArea: string; beside: string } {
+  return { inArea: `draft-${id}`, beside: `${BESIDE_PREFIX}draft-${id}` };
+}
+
 /** Whether a name belongs to us: such entries are not listed, and no call reaches them. */
 export function isReservedName(name: string): boolean {
   if (!name.startsWith('.')) return false;
   const lower = name.toLowerCase();
-  return lower === TEMP_FOLDER || (lower.startsWith(BESIDE_PREFIX) && TEMP_NAME.test(lower.slice(BESIDE_PREFIX.length)));
+  if (lower === TEMP_FOLDER) return true;
+  const own = lower.startsWith(BESIDE_PREFIX) ? lower.slice(BESIDE_PREFIX.length) : '';
+  return TEMP_NAME.test(own) || DRAFT_NAME.test(own);
 }
 
 export function isReservedPath(path: string): boolean {
@@ -48,7 +59,9 @@ export function isReservedPath(path: string): boolean {
  * A name that is not ours never may.
  */
 export function isAbandoned(name: string, modifiedMs: number, self: TempOwner, nowMs: number): boolean {
-  const parsed = TEMP_NAME.exec(name.startsWith(BESIDE_PREFIX) ? name.slice(BESIDE_PREFIX.length) : name);
+  const own = name.startsWith(BESIDE_PREFIX) ? name.slice(BESIDE_PREFIX.length) : name;
+  if (DRAFT_NAME.test(own)) return nowMs - modifiedMs > DRAFTS_MAX_AGE_MS;
+  const parsed = TEMP_NAME.exec(own);
   const [, host, pid, start] = parsed ?? [];
   if (host === undefined) return false;
   if (host !== self.host) return nowMs - modifiedMs > OTHERS_MAX_AGE_MS;

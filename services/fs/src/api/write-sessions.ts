@@ -1,0 +1,42 @@
+import { type WriteSession as WireSession, WriteServiceDefinition } from '@wharf/proto/fs-write';
+import { defineRpcService, forServices, forUsers, type RpcService } from '@wharf/service-kit';
+import { resolvePath } from '../domain/tree.ts';
+import { checkTarget } from '../domain/writes/check-target.ts';
+import type { WriteSession } from '../domain/writes/write-session.ts';
+import type { WriteSessions } from '../domain/writes/write-sessions.ts';
+import { beginOperation, type FsContext } from './fs-context.ts';
+
+/** The calls that frame files brought in by other services. */
+export function createWriteRpc(context: FsContext, sessions: WriteSessions): RpcService {
+  return defineRpcService(WriteServiceDefinition, {
+    checkTarget: forUsers(async (request, call) => {
+      const operation = await beginOperation(context, call);
+      const path = resolvePath(operation.actor, request.path);
+      const located = await checkTarget(operation, path);
+      return { path, mount_path: located.mount.storage.mount_path, inner_path: located.path };
+    }),
+    openWrite: forServices(async ({ user_id, path }, call) => ({ session: toWire(await sessions.open(user_id, path, call.signal)) })),
+    resumeWrite: forServices(async ({ id }, call) => ({ session: toWire(await sessions.resume(id, call.signal)) })),
+    syncWrite: forServices(async ({ id }) => {
+      await sessions.sync(id);
+      return {};
+    }),
+    commitWrite: forServices(async ({ id, size, digests }, call) => ({
+      session: toWire(await sessions.commit(id, { sizeBytes: size, digests }, call.signal)),
+    })),
+    abortWrite: forServices(async ({ id }) => {
+      await sessions.abort(id);
+      return {};
+    }),
+  });
+}
+
+function toWire(session: WriteSession): WireSession {
+  return {
+    id: session.id,
+    takes_ranges: session.hasDraft,
+    data_url: session.dataUrl,
+    published_path: session.isPublished ? (session.publishingPath ?? session.path) : '',
+    size: session.sizeBytes,
+  };
+}

@@ -1,0 +1,49 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AppError, ERROR_CODES } from '@wharf/errors';
+import type { Call } from '@wharf/service-kit';
+import type { WriteSessions } from '../domain/writes/write-sessions.ts';
+
+/** What the data plane lets others do with write sessions. */
+export type RangeReceiver = Pick<WriteSessions, 'writeRange' | 'writeWhole'>;
+
+/** `PUT /internal/writes/<id>?offset=<bytes>`, or `?size=<bytes>` with digests as `&sha256=<hex>` for a file in whole. */
+const ROUTE = /^\/internal\/writes\/([0-9a-f]{32})$/;
+
+/** The session that a request is for; undefined for any other request. */
+export function writeSessionOf({ method }: IncomingMessage, path: string): string | undefined {
+  return method === 'PUT' ? ROUTE.exec(path)?.[1] : undefined;
+}
+
+/** Takes bytes of a write session from one of our own services. An error is answered as `{code, message}` with its status. */
+export async function receiveRange(
+  writes: RangeReceiver,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { id, query, call }: { id: string; query: URLSearchParams; call: Call },
+): Promise<void> {
+  try {
+    if (call.identity?.kind !== 'service') throw new AppError('PERMISSION_DENIED', 'this call is for services');
+    const content = request.iterator({ destroyOnReturn: false });
+    const size = query.get('size');
+    if (size === null) await writes.writeRange(id, bytesOf(query.get('offset')), content, call.signal);
+    else {
+      const digests = Object.fromEntries([...query].filter(([name]) => name !== 'size'));
+      await writes.writeWhole(id, { sizeBytes: bytesOf(size), digests }, content, call.signal);
+    }
+    response.writeHead(204).end();
+  } catch (error) {
+    if (call.signal.aborted) return void response.destroy();
+    const { code, message } = AppError.from(error);
+    if (code === 'INTERNAL') throw error;
+    // Whatever is still on its way is not read: the connection ends with the answer.
+    const body = JSON.stringify({ code, message });
+    response.writeHead(ERROR_CODES[code].http, { 'Content-Type': 'application/json', Connection: 'close' }).end(body);
+  }
+}
+
+function bytesOf(text: string | null): number {
+  const bytes = Number(text);
+  if (text === null || !/^\d+$/.test(text) || !Number.isSafeInteger(bytes))
+    throw new AppError('INVALID_ARGUMENT', 'an offset or a size must be a number of bytes');
+  return bytes;
+}

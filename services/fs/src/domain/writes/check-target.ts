@@ -1,0 +1,29 @@
+import { AppError } from '@wharf/errors';
+import type { VirtualPath } from '@wharf/paths';
+import { supports } from '../../driver-contract/storage-driver.ts';
+import { findEntry } from '../get-entry.ts';
+import type { Located } from '../mount-table.ts';
+import type { Mount } from '../mounts.ts';
+import { type Operation, requireWrite } from '../operations/operation.ts';
+import { requirePermission } from '../permissions.ts';
+import { locate } from '../tree.ts';
+
+/** The bit that allows offline downloads (semantics 2.6). */
+const OFFLINE_DOWNLOAD = 2;
+
+/**
+ * Whether the caller may have files brought to a folder, which may be missing.
+ *
+ * @throws AppError PERMISSION_DENIED | NOT_A_DIRECTORY | UNSUPPORTED_OPERATION | MOUNT_NOT_FOUND
+ */
+export async function checkTarget({ tree, actor, signal }: Operation, directory: VirtualPath): Promise<Located<Mount>> {
+  requirePermission(actor, OFFLINE_DOWNLOAD);
+  requireWrite(tree, actor, directory);
+  const located = locate(tree, directory);
+  const driver = await located.mount.driver();
+  if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
+    throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
+  const found = tree.table.isProtected(directory) ? undefined : await findEntry(tree, directory, located, signal);
+  if (found && !found.isDirectory) throw new AppError('NOT_A_DIRECTORY', 'not a folder');
+  return located;
+}

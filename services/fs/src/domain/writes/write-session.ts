@@ -1,0 +1,31 @@
+import type { VirtualPath } from '@wharf/paths';
+
+/** A file on its way into the tree, as the store keeps it. */
+export interface WriteSession {
+  readonly id: string;
+  readonly userId: number;
+  /** Where the file is wanted. */
+  readonly path: VirtualPath;
+  readonly storageId: number;
+  /** Whether its content comes in ranges. */
+  readonly hasDraft: boolean;
+  /** The name that it is being given; undefined before. */
+  readonly publishingPath: VirtualPath | undefined;
+  readonly isPublished: boolean;
+  /** Of the published file. */
+  readonly sizeBytes: number;
+  readonly dataUrl: string;
+  readonly expiresAt: Date;
+}
+
+/** Where sessions are kept. */
+export interface WriteSessionStore {
+  init(): Promise<void>;
+  insert(session: WriteSession): Promise<void>;
+  find(id: string): Promise<WriteSession | undefined>;
+  touch(id: string, expiresAt: Date): Promise<void>;
+  beginPublishing(id: string, path: VirtualPath): Promise<void>;
+  markPublished(id: string, sizeBytes: number): Promise<void>;
+  remove(id: string): Promise<void>;
+  findExpired(now: Date): Promise<WriteSession[]>;
+}

@@ -1,0 +1,73 @@
+import { type WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
+import { parseVirtualPath } from '@wharf/paths';
+import type { StoreConnection } from '@wharf/service-kit';
+import type { WriteSession, WriteSessionStore } from '../domain/writes/write-session.ts';
+
+/** Sessions that one sweep takes away. */
+const SWEEP_BATCH = 100;
+
+export function createWriteSessionStore(connection: StoreConnection): WriteSessionStore {
+  const model = writeSessionModelOf(connection);
+  return {
+    async init() {
+      await model.createIndexes();
+    },
+    async insert(session) {
+      await model.create(toRecord(session));
+    },
+    async find(id) {
+      const record = await model.findById(id).lean<WriteSessionRecord>();
+      return record ? toSession(record) : undefined;
+    },
+    async touch(id, expiresAt) {
+      await model.updateOne({ _id: id }, { $set: { expires_at: expiresAt } });
+    },
+    async beginPublishing(id, path) {
+      await model.updateOne({ _id: id }, { $set: { publishing_path: path } });
+    },
+    async markPublished(id, size) {
+      await model.updateOne({ _id: id }, { $set: { is_published: true, size } });
+    },
+    async remove(id) {
+      await model.deleteOne({ _id: id });
+    },
+    async findExpired(now) {
+      const records = await model
+        .find({ expires_at: { $lte: now } })
+        .limit(SWEEP_BATCH)
+        .lean<WriteSessionRecord[]>();
+      return records.map(toSession);
+    },
+  };
+}
+
+function toRecord(session: WriteSession): WriteSessionRecord {
+  const { id, userId, path, storageId, hasDraft, publishingPath, isPublished, sizeBytes, dataUrl, expiresAt } = session;
+  return {
+    _id: id,
+    user_id: userId,
+    path,
+    storage_id: storageId,
+    has_draft: hasDraft,
+    publishing_path: publishingPath ?? '',
+    is_published: isPublished,
+    size: sizeBytes,
+    data_url: dataUrl,
+    expires_at: expiresAt,
+  };
+}
+
+function toSession(record: WriteSessionRecord): WriteSession {
+  return {
+    id: record._id,
+    userId: record.user_id,
+    path: parseVirtualPath(record.path),
+    storageId: record.storage_id,
+    hasDraft: record.has_draft,
+    publishingPath: record.publishing_path === '' ? undefined : parseVirtualPath(record.publishing_path),
+    isPublished: record.is_published,
+    sizeBytes: record.size,
+    dataUrl: record.data_url,
+    expiresAt: record.expires_at,
+  };
+}

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { httpRequest } from '@wharf/harness';
+import { callHeaders } from '@wharf/service-kit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
+import { localDriver } from '../src/drivers/local/index.ts';
+import { ADMIN, type Installation, openInstallation, type Replica, SERVICE, USER } from './installation.ts';
+
+let installation: Installation;
+let replica: Replica;
+let folder: string;
+/** Takes whole files only. */
+const plain = createTestDriver('Plain', []);
+const OFFLINE = 0b100;
+
+beforeAll(async () => {
+  installation = await openInstallation();
+  folder = `${installation.dir}/files`;
+  await mkdir(folder);
+  await installation.writeStorage({ _id: 1, mount_path: '/l', addition: JSON.stringify({ root_folder_path: folder }) });
+  await installation.writeStorage({ _id: 2, mount_path: '/p', driver: 'Plain' });
+  await installation.login({ id: 5, permission: OFFLINE, base_path: '/l/home' });
+  await installation.login({ id: 6, permission: 0 });
+  await installation.login({ id: 7, permission: OFFLINE });
+  replica = await installation.open([localDriver, plain.definition]);
+});
+afterAll(() => installation?.close());
+beforeEach(async () => {
+  for (const name of await readdir(folder))
+    if (name !== '.wharf-tmp') await (await import('node:fs/promises')).rm(`${folder}/${name}`, { recursive: true });
+});
+
+const asService = () => installation.as(SERVICE);
+const open = async (path: string, user_id = 7) => (await replica.writes.openWrite({ user_id, path }, asService())).session?.id ?? '';
+const put = (id: string, query: string, body: string | Buffer, identity: typeof SERVICE | typeof ADMIN = SERVICE) => {
+  const call = { identity, requestId: 'test', revisions: { auth: 0, admin: 0 }, siteUrl: '' };
+  const headers = callHeaders(replica.kit.tokens, call);
+  return httpRequest(replica.url, { method: 'PUT', path: `/internal/writes/${id}?${query}`, headers, body });
+};
+const commit = async (id: string, size: number, digests: Record<string, string> = {}) =>
+  (await replica.writes.commitWrite({ id, size, digests }, asService())).session;
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+describe('a write session', () => {
+  it('puts a file together from ranges in any order, and gives it its name when it is verified', async () => {
+    const id = await open('/l/new/folder/file.txt');
+    expect((await put(id, 'offset=6', 'world')).status).toBe(204);
+    expect((await put(id, 'offset=0', 'hello ')).status).toBe(204);
+    expect(await readdir(`${folder}/new/folder`)).toEqual([]);
+    await replica.writes.syncWrite({ id }, asService());
+    const session = await commit(id, 11, { sha256: sha256('hello world') });
+    expect(session).toMatchObject({ published_path: '/l/new/folder/file.txt', size: 11 });
+    expect(await readFile(`${folder}/new/folder/file.txt`, 'utf8')).toBe('hello world');
+    expect(await readdir(folder)).toEqual(['new']);
+    // Whoever did not hear the answer asks again.
+    expect(await commit(id, 11)).toMatchObject({ published_path: '/l/new/folder/file.txt' });
+    expect((await replica.writes.resumeWrite({ id }, asService())).session).toMatchObject({ published_path: '/l/new/folder/file.txt' });
+  });
+
+  it('is found again by another replica, with all it had written', async () => {
+    const id = await open('/l/resumed');
+    await put(id, 'offset=0', 'first ');
+    const other = await installation.open([localDriver, plain.definition]);
+    expect((await other.writes.resumeWrite({ id }, asService())).session).toMatchObject({ id, takes_ranges: true, published_path: '' });
+    await put(id, 'offset=6', 'second');
+    expect((await other.writes.commitWrite({ id, size: 12, digests: {} }, asService())).session?.published_path).toBe('/l/resumed');
+    expect(await readFile(`${folder}/resumed`, 'utf8')).toBe('first second');
+  });
+
+  it.each([
+    ['size', 4, {}],
+    ['digest', 5, { sha256: sha256('other') }],
+    ['digest', 5, { md5: 'a'.repeat(32) }],
+  ])('with another %s than announced is not published', async (_what, size, digests) => {
+    const id = await open('/l/corrupt');
+    await put(id, 'offset=0', 'hello');
+    await expect(commit(id, size, digests)).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
+    expect(await readdir(folder)).toEqual(['.wharf-tmp']);
+    await replica.writes.abortWrite({ id }, asService());
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('that is aborted leaves nothing, also when it is asked twice or for what never was', async () => {
+    const id = await open('/l/aborted');
+    await put(id, 'offset=0', 'hello');
+    await replica.writes.abortWrite({ id }, asService());
+    await replica.writes.abortWrite({ id }, asService());
+    await replica.writes.abortWrite({ id: 'f'.repeat(32) }, asService());
+    expect(await readdir(folder)).toEqual([]);
+    expect((await put(id, 'offset=0', 'late')).status).toBe(404);
+    await expect(commit(id, 5)).rejects.toMatchObject({ code: 'RECORD_NOT_FOUND' });
+  });
+
+  it('never takes the place of a file that is there: it gets a number', async () => {
+    await writeFile(`${folder}/film.tar.gz`, 'mine');
+    await mkdir(`${folder}/film.tar (1).gz`);
+    const id = await open('/l/film.tar.gz');
+    await put(id, 'offset=0', 'new');
+    expect((await commit(id, 3))?.published_path).toBe('/l/film.tar (2).gz');
+    expect(await readFile(`${folder}/film.tar.gz`, 'utf8')).toBe('mine');
+  });
+
+  it('on a storage without ranges takes the file at once', async () => {
+    const { session } = await replica.writes.openWrite({ user_id: 7, path: '/p/whole' }, asService());
+    expect(session).toMatchObject({ takes_ranges: false });
+    const id = session?.id ?? '';
+    expect((await put(id, 'offset=0', 'part')).json()).toMatchObject({ code: 'FAILED_PRECONDITION' });
+    expect((await put(id, `size=5&sha256=${sha256('other')}`, 'whole')).json()).toMatchObject({ code: 'CONTENT_CORRUPT' });
+    expect((await put(id, 'size=6', 'whole')).json()).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect((await put(id, `size=5&sha256=${sha256('whole')}`, 'whole')).status).toBe(204);
+    expect(await commit(id, 5)).toMatchObject({ published_path: '/p/whole', size: 5 });
+  });
+});
+
+describe('who may', () => {
+  it('write a session: our own services alone', async () => {
+    const id = await open('/l/x');
+    expect((await put(id, 'offset=0', 'x', ADMIN)).status).toBe(403);
+    expect((await httpRequest(replica.url, { method: 'PUT', path: `/internal/writes/${id}?offset=0`, body: 'x' })).status).toBe(403);
+    await expect(replica.writes.abortWrite({ id }, installation.as(ADMIN))).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await replica.writes.abortWrite({ id }, asService());
+  });
+
+  it('have files brought somewhere: who has the permission, below his base path', async () => {
+    await expect(open('/l/x', 6)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(open('/l/elsewhere/x', 5)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(open('/l/x', 99)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await replica.writes.abortWrite({ id: await open('/l/home/x', 5) }, asService());
+  });
+
+  it('name a target: a folder that is there or not, on a storage that takes uploads', async () => {
+    await writeFile(`${folder}/file`, '');
+    const check = (path: string, permission = OFFLINE) => replica.writes.checkTarget({ path }, installation.as({ ...USER, permission }));
+    expect(await check('/l/not/there')).toEqual({ path: '/l/not/there', mount_path: '/l', inner_path: '/not/there' });
+    await expect(check('/l/file')).rejects.toMatchObject({ code: 'NOT_A_DIRECTORY' });
+    await expect(check('/l', 0)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(check('/nowhere')).rejects.toMatchObject({ code: 'MOUNT_NOT_FOUND' });
+    await expect(check('/l/../..')).rejects.toMatchObject({ code: 'UNSAFE_PATH' });
+  });
+});
