@@ -6,6 +6,7 @@ export {
   readAdminRevision,
   readAuthRevision,
   readPermanentToken,
+  readQuotas,
   readRules,
   readSession,
   readSettingsRecord,
@@ -24,6 +25,7 @@ export type {
   LoginAddressRecord,
   LoginAttemptRecord,
   PermanentTokenRecord,
+  QuotaLedgerRecord,
   RuleRecord,
   SessionRecord,
   SettingsRecord,
@@ -37,4 +39,3 @@ export { readSettings, type SettingDefinition, type Settings, settingsFrom } fro
 export { accountsChanged, configurationChanged, entryChanged } from './subjects.ts';
 export { type TaskChunkRecord, type TaskModels, type TaskOwner, type TaskRecord, taskModelsOf } from './task-records.ts';
 export { taskProgressed, taskWake } from './task-subjects.ts';
-export { type WriteSessionRecord, writeSessionModelOf } from './write-session-record.ts';

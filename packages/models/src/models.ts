@@ -9,6 +9,7 @@ import type {
   LoginAddressRecord,
   LoginAttemptRecord,
   PermanentTokenRecord,
+  QuotaLedgerRecord,
   RuleRecord,
   SessionRecord,
   SettingsRecord,
@@ -36,6 +37,7 @@ export interface Models {
   readonly indexFolders: Model<IndexFolderRecord>;
   readonly indexEntries: Model<IndexEntryRecord>;
   readonly indexState: Model<IndexStateRecord>;
+  readonly quotaLedgers: Model<QuotaLedgerRecord>;
 }
 
 const text = { type: String, default: '' };
@@ -71,6 +73,7 @@ export function modelsOf(connection: Connection): Models {
         disabled: flag,
         sso_id: text,
         allow_ldap: flag,
+        quota_bytes: number,
         otp_secret: text,
         otp_last_step: number,
         otp_recovery: [String],
@@ -241,6 +244,14 @@ export function modelsOf(connection: Connection): Models {
       body: text,
       owner: text,
       lease_until: required(Date),
+    }),
+    quotaLedgers: define<QuotaLedgerRecord>('quota_ledgers', {
+      _id: required(String),
+      base_bytes: number,
+      written_bytes: number,
+      held_bytes: number,
+      counted_at: required(Date),
+      claims: { type: Schema.Types.Mixed, default: {} },
     }),
   };
 }

@@ -55,3 +55,9 @@ export async function readSession(
 /** The sealed permanent token, or undefined before the first start is over. */
 export const readPermanentToken = async (models: Models): Promise<string | undefined> =>
   (await models.permanentTokens.findById('permanent').lean<PermanentTokenRecord>())?.sealed;
+
+/** What the files of each user who has a quota may have, in bytes, by his id. */
+export async function readQuotas(models: Models): Promise<ReadonlyMap<number, number>> {
+  const users = await models.users.find({ quota_bytes: { $gt: 0 } }, { quota_bytes: 1 }).lean<UserRecord[]>();
+  return new Map(users.map(({ _id, quota_bytes = 0 }) => [_id, quota_bytes]));
+}

@@ -15,6 +15,8 @@ export interface UserRecord {
   disabled: boolean;
   sso_id: string;
   allow_ldap: boolean;
+  /** What the files below his base path may have in bytes; 0 or absent: as much as there is room for. */
+  quota_bytes?: number;
   /** Sealed; empty while two-step verification is off. */
   otp_secret: string;
   /** The step of the last code that was used with the secret, in units of 30 s since 1970; codes up to it are used up. */
@@ -159,6 +161,22 @@ export interface SettingsRecord {
   /** Rises with each save; a save names the one it started from. */
   revision: number;
   items: StoredSetting[];
+}
+
+/** What is known of the bytes below one base path, for the quotas of those who have it. Written by fs. */
+export interface QuotaLedgerRecord {
+  /** The base path. */
+  _id: string;
+  /** Bytes that a count found, less `written_bytes` as it was when the count began. */
+  base_bytes: number;
+  /** Bytes written since the ledger was made; it only rises. */
+  written_bytes: number;
+  /** `base_bytes + written_bytes` and all claims: the one number that a new claim is compared with. */
+  held_bytes: number;
+  /** When the last count began; 1970 when the next claim must wait for a count. */
+  counted_at: Date;
+  /** What writes that have begun may add, by the id of the claim. */
+  claims: Record<string, { bytes: number; expires_at: Date }>;
 }
 
 /** A path rule. Written by admin. */

@@ -57,6 +57,7 @@ describe('creating a user', () => {
       sso_id: 'sso',
       otp: false,
       allow_ldap: true,
+      quota_bytes: 0,
     });
     expect((await one.models.users.findById(id).lean())?.password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   });
@@ -131,6 +132,16 @@ describe('updating a user', () => {
       allow_ldap: false,
     });
     await one.callers.establish(token);
+  });
+
+  it('changes the quota where one is given, and keeps it for clients that know of none', async () => {
+    const username = newName();
+    const { id } = await create({ username, quota_bytes: 5_000_000_000 });
+    await update({ id, username });
+    expect(await get(id)).toMatchObject({ quota_bytes: 5_000_000_000 });
+    await update({ id, username, quota_bytes: 0 });
+    expect(await get(id)).toMatchObject({ quota_bytes: 0 });
+    await expect(update({ id, username, quota_bytes: -1 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
   it.each<[string, (id: number, username: string) => Promise<unknown>]>([

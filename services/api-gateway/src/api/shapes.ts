@@ -22,13 +22,18 @@ export const userShape = z.object({
   sso_id: z.string(),
   otp: z.boolean(),
   allow_ldap: z.boolean(),
+  /** What the files below base_path may have in bytes; 0: as much as there is room for. */
+  quota_bytes: z.int(),
 });
 
 /** A user as clients see him: no password, and the admin with every bit. */
-export function showUser(user: Omit<z.output<typeof userShape>, 'password'>): z.output<typeof userShape> {
+export function showUser(
+  user: Omit<z.output<typeof userShape>, 'password' | 'quota_bytes'> & { quota_bytes?: number | null | undefined },
+): z.output<typeof userShape> {
   const { id, username, base_path, role, disabled, sso_id, otp, allow_ldap } = user;
+  const quota_bytes = user.quota_bytes ?? 0;
   const permission = role === ROLE.admin ? ALL_PERMISSIONS : user.permission;
-  return { id, username, password: '', base_path, role, disabled, permission, sso_id, otp, allow_ldap };
+  return { id, username, password: '', base_path, role, disabled, permission, sso_id, otp, allow_ldap, quota_bytes };
 }
 
 export const sshKeyShape = z.object({
@@ -179,31 +184,13 @@ export const taskShape = z.object({
   /** Seconds; null: not known. */
   eta: z.number().nullable(),
   phase: z.string(),
-  /** The `<type>` of the routes under /api/task/<type>. */
-  list: z.string(),
 });
 
 export function showTask(task: Task): z.output<typeof taskShape> {
   const { id, name, state, status, progress, error, creator, creator_role, start_time, end_time, total_bytes } = task;
   const times = { start_time: start_time ?? null, end_time: end_time ?? null };
-  const { paused, speed, eta, phase, list } = task;
-  return {
-    id,
-    name,
-    state,
-    status,
-    progress,
-    error,
-    creator,
-    creator_role,
-    ...times,
-    total_bytes,
-    paused,
-    speed,
-    eta: eta ?? null,
-    phase,
-    list,
-  };
+  const { paused, speed, eta, phase } = task;
+  return { id, name, state, status, progress, error, creator, creator_role, ...times, total_bytes, paused, speed, eta: eta ?? null, phase };
 }
 
 export const entryShape = z.object({

@@ -15,6 +15,7 @@ export function toWireUser(user: User): wire.User {
     sso_id: user.ssoId,
     otp: user.otpSecret !== '',
     allow_ldap: user.allowLdap,
+    quota_bytes: user.quotaBytes,
   };
 }
 

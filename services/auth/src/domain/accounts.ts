@@ -85,7 +85,7 @@ export function createAccounts(parts: AccountParts): Accounts {
       const draft = parseUserDraft(input);
       const passwordHash = await passwords.hash(draft.password);
       const id = await parts.nextUserId();
-      await users.insert({ id, ...decided(draft), passwordHash, pwdTs: nowS(), otpSecret: '' });
+      await users.insert({ id, quotaBytes: 0, ...decided(draft), passwordHash, pwdTs: nowS(), otpSecret: '' });
       return { id, revision: await parts.changed() };
     },
     async update(id, input) {

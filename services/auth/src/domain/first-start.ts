@@ -36,6 +36,7 @@ export async function firstStart(parts: FirstStartParts): Promise<void> {
     pwdTs: Math.floor(parts.clock() / 1000),
     basePath: '/',
     ssoId: '',
+    quotaBytes: 0,
     allowLdap: true,
     otpSecret: '',
     ...rest,

@@ -14,12 +14,16 @@ export interface UserInput {
   readonly permission: number;
   readonly sso_id: string;
   readonly allow_ldap: boolean;
+  /** Absent: as it is; none for a new account. */
+  readonly quota_bytes?: number | null | undefined;
 }
 
 /** The parts of an account that an administrator decides about, checked. */
 export type UserDraft = Pick<User, 'username' | 'usernameKey' | 'basePath' | 'role' | 'permission' | 'disabled' | 'ssoId' | 'allowLdap'> & {
   /** Empty: none, or the one there is. */
   readonly password: string;
+  /** Absent: as it is. */
+  readonly quotaBytes?: number;
 };
 
 /** What somebody sends of his own account. */
@@ -30,11 +34,15 @@ const MAX_SSO_ID_LENGTH = 255;
 
 /** @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
 export function parseUserDraft(input: UserInput): UserDraft {
-  const { role, permission } = input;
+  const { role, permission, quota_bytes } = input;
   if (!Number.isInteger(permission) || permission < 0 || permission > ALL_PERMISSIONS)
     throw new AppError('INVALID_ARGUMENT', `permission must be from 0 to ${ALL_PERMISSIONS}`);
+  const hasQuota = quota_bytes !== undefined && quota_bytes !== null;
+  if (hasQuota && !(Number.isSafeInteger(quota_bytes) && quota_bytes >= 0))
+    throw new AppError('INVALID_ARGUMENT', 'quota_bytes must be a number of bytes, or 0 for none');
   return {
     ...parseOwnDraft(input),
+    ...(hasQuota ? { quotaBytes: quota_bytes } : {}),
     basePath: parseVirtualPath(input.base_path),
     role,
     permission: role === ROLE.admin ? ALL_PERMISSIONS : permission,

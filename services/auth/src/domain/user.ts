@@ -20,6 +20,8 @@ export interface User {
   readonly disabled: boolean;
   readonly ssoId: string;
   readonly allowLdap: boolean;
+  /** What the files below the base path may have in bytes; 0: as much as there is room for. */
+  readonly quotaBytes: number;
   /** Sealed; empty while two-step verification is off. */
   readonly otpSecret: string;
 }

@@ -81,6 +81,7 @@ function fromRecord(record: UserRecord): User {
     disabled: record.disabled,
     ssoId: record.sso_id,
     allowLdap: record.allow_ldap,
+    quotaBytes: record.quota_bytes ?? 0,
     otpSecret: record.otp_secret,
   };
 }
@@ -98,6 +99,7 @@ function toRecord(user: User): UserRecord {
     disabled: user.disabled,
     sso_id: user.ssoId,
     allow_ldap: user.allowLdap,
+    quota_bytes: user.quotaBytes,
     otp_secret: user.otpSecret,
   };
 }

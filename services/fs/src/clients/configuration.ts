@@ -4,6 +4,7 @@ import {
   readAdminRevision,
   readAuthRevision,
   readPermanentToken,
+  readQuotas,
   readRules,
   readSettings,
   readStorages,
@@ -12,8 +13,10 @@ import { createRevisionedCache, type Revisions, type ServiceKit, unseal } from '
 import { createLinkSigner } from '../domain/link-signer.ts';
 import { createMountTable, type MountTable } from '../domain/mount-table.ts';
 import type { Mount, Mounts } from '../domain/mounts.ts';
+import { createQuotas } from '../domain/quota.ts';
 import { createRuleBook } from '../domain/rule-book.ts';
 import type { Tree } from '../domain/tree.ts';
+import { createQuotaLedger } from '../store/quota-ledger.ts';
 
 /** The configuration as admin and auth wrote it, never older than the caller's revisions nor than a few seconds. */
 export interface Configuration {
@@ -21,7 +24,7 @@ export interface Configuration {
   tree(revisions: Revisions): Promise<Tree>;
   /** Something that admin owns changed. */
   invalidate(): void;
-  /** The permanent token may have changed. */
+  /** The permanent token or a quota may have changed. */
   invalidateToken(): void;
 }
 
@@ -39,25 +42,26 @@ export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mou
       return { table, rules: createRuleBook(rules.map(openRule)), settings };
     },
   });
-  const signer = createRevisionedCache({
+  const quotasOver = createQuotas(createQuotaLedger(models, kit.clock), kit.clock);
+  const ofAccounts = createRevisionedCache({
     clock: kit.clock,
     readRevision: () => readAuthRevision(models),
     load: async () => {
-      const sealed = await readPermanentToken(models);
+      const [sealed, limits] = await Promise.all([readPermanentToken(models), readQuotas(models)]);
       if (sealed === undefined) throw new Error('there is no permanent token yet: has the auth service started?');
-      return createLinkSigner(unseal(kit.keys.atRest, sealed), kit.clock);
+      return { signer: createLinkSigner(unseal(kit.keys.atRest, sealed), kit.clock), quotas: quotasOver(limits) };
     },
   });
   let last: Tree | undefined;
   return {
     async tree(revisions) {
-      const [{ table, rules, settings }, links] = await Promise.all([parts.get(revisions.admin), signer.get(revisions.auth)]);
+      const [{ table, rules, settings }, links] = await Promise.all([parts.get(revisions.admin), ofAccounts.get(revisions.auth)]);
       // The same configuration is the same tree: what was made under it may be kept with it.
-      if (last?.table !== table || last.signer !== links) last = { table, rules, settings, signer: links };
+      if (last?.table !== table || last.signer !== links.signer) last = { table, rules, settings, ...links };
       return last;
     },
     invalidate: () => parts.invalidate(),
-    invalidateToken: () => signer.invalidate(),
+    invalidateToken: () => ofAccounts.invalidate(),
   };
 }
 

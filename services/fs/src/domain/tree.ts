@@ -5,6 +5,7 @@ import type { LinkSigner } from './link-signer.ts';
 import type { Located, MountTable } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
 import type { Actor } from './permissions.ts';
+import type { Quotas } from './quota.ts';
 import type { RuleBook } from './rule-book.ts';
 
 /** The configuration that one operation works under, from its beginning to its end. */
@@ -13,6 +14,7 @@ export interface Tree {
   readonly rules: RuleBook;
   readonly settings: Settings;
   readonly signer: LinkSigner;
+  readonly quotas: Quotas;
 }
 
 /** Where the family keeps shares; this version has none. */

@@ -4,7 +4,9 @@ import { type Entry, type Hashes, supports } from '../driver-contract/storage-dr
 import { findEntry } from './get-entry.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
+import { claimRoom } from './operations/claim-room.ts';
 import { type Operation, requireCreation, requireCreationOf } from './operations/operation.ts';
+import { withinClaim } from './quota.ts';
 import { locate, resolvePath } from './tree.ts';
 
 /** What a client says of the file it sends. */
@@ -24,7 +26,7 @@ export interface UploadRequest {
 export interface Upload {
   readonly path: VirtualPath;
   readonly located: Located<Mount>;
-  /** Stores the content whole or not at all. */
+  /** Stores the content whole or not at all. @throws AppError QUOTA_EXCEEDED as soon as there is no room for the next byte */
   store(content: AsyncIterable<Uint8Array>): Promise<Entry>;
 }
 
@@ -61,7 +63,16 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
     located,
     async store(content) {
       const { overwrite, sizeBytes, modifiedAt, expectedHashes } = request;
-      const entry = await driver.write(located.path, content, { overwrite, sizeBytes, modifiedAt, expectedHashes, signal });
+      const claim = await claimRoom(operation, sizeBytes ?? 0);
+      const bounded = tree.quotas.limits(actor) ? withinClaim(content, claim) : content;
+      let entry: Entry;
+      try {
+        entry = await driver.write(located.path, bounded, { overwrite, sizeBytes, modifiedAt, expectedHashes, signal });
+      } catch (error) {
+        await claim.release();
+        throw error;
+      }
+      await claim.settle(entry.sizeBytes);
       changes.entryChanged(path);
       return entry;
     },

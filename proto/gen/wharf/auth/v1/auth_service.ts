@@ -30,6 +30,8 @@ export interface User {
   otp: boolean;
   /** Kept for clients of the family. */
   allow_ldap: boolean;
+  /** What the files below base_path may have in bytes; 0 is no limit. Absent in input: as it is. */
+  quota_bytes?: number | null | undefined;
 }
 
 export interface SshKey {
@@ -394,6 +396,7 @@ function createBaseUser(): User {
     sso_id: "",
     otp: false,
     allow_ldap: false,
+    quota_bytes: null,
   };
 }
 
@@ -428,6 +431,9 @@ export const User: MessageFns<User> = {
     }
     if (message.allow_ldap !== false) {
       writer.uint32(80).bool(message.allow_ldap);
+    }
+    if (message.quota_bytes !== undefined && message.quota_bytes !== null) {
+      writer.uint32(88).int64(message.quota_bytes);
     }
     return writer;
   },
@@ -525,6 +531,14 @@ export const User: MessageFns<User> = {
             message.allow_ldap = reader.bool();
             continue;
           }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.quota_bytes = longToNumber(reader.int64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -552,6 +566,7 @@ export const User: MessageFns<User> = {
     message.sso_id = object.sso_id ?? "";
     message.otp = object.otp ?? false;
     message.allow_ldap = object.allow_ldap ?? false;
+    message.quota_bytes = object.quota_bytes ?? undefined;
     return message;
   },
 };

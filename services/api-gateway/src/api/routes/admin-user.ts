@@ -13,6 +13,8 @@ const userInput = z.object({
   permission: int32(),
   sso_id: text(),
   allow_ldap: flag(true),
+  /** Absent: none for a new user, as it is for one that is there. */
+  quota_bytes: z.int().min(0).optional(),
 });
 
 export const adminUserRoutes: readonly Route[] = [

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { baseName, type EntryName, parentPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
 import { type Conflict, copyTree, moveTree, type Place } from '../transfer.ts';
+import { bytesBelow, withRoom } from './claim-room.ts';
 import { nameTaken, type Operation, open } from './operation.ts';
 import type { Item } from './plan-placement.ts';
 
@@ -28,7 +29,16 @@ export async function moveItem({ changes, signal }: Operation, { source, target,
 }
 
 /** Copies one entry: in one step where its storage can, else by reading and writing. Tells of the target. */
-export async function copyItem({ changes, signal }: Operation, { target, entry, from, to, conflict }: Item): Promise<void> {
+export async function copyItem(operation: Operation, item: Item): Promise<void> {
+  const { source, entry, from } = item;
+  const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : entry.sizeBytes);
+  await withRoom(operation, bytes, async () => {
+    await copyWhole(operation, item);
+    return true;
+  });
+}
+
+async function copyWhole({ changes, signal }: Operation, { target, entry, from, to, conflict }: Item): Promise<void> {
   const [here, there] = [await open(from), await open(to)];
   try {
     if (from.mount.storage._id === to.mount.storage._id && supports(here.driver, 'copy') && conflict !== 'keep') {

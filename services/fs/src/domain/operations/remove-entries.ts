@@ -33,6 +33,7 @@ export async function removeEntries(operation: Operation, request: { dir: string
     } catch (error) {
       if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
     } finally {
+      await tree.quotas.freed(actor);
       // Of a folder that failed something may be gone.
       changes.entryChanged(path);
     }

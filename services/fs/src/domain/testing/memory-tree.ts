@@ -11,6 +11,7 @@ import { createMountTable } from '../mount-table.ts';
 import { createMounts, type Mount } from '../mounts.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { Actor } from '../permissions.ts';
+import { NO_QUOTAS, type Quotas } from '../quota.ts';
 import { createRuleBook } from '../rule-book.ts';
 import { locate, type Tree } from '../tree.ts';
 import { ruleRecord, storageRecord } from './records.ts';
@@ -46,6 +47,7 @@ export async function openTree(options: {
   settings?: Readonly<Record<string, string>>;
   drivers?: readonly DriverDefinition[];
   clock?: () => number;
+  quotas?: Quotas;
 }): Promise<MemoryTree> {
   const clock = options.clock ?? Date.now;
   const storages = (options.storages ?? [{}]).map((rest, index) => storageRecord({ _id: index + 1, ...rest }));
@@ -74,6 +76,7 @@ export async function openTree(options: {
     rules: createRuleBook((options.rules ?? []).map((rest, index) => ruleRecord({ _id: index + 1, ...rest }))),
     settings: settingsFrom({ _id: 'settings', revision: 1, items }),
     signer: createLinkSigner(TOKEN, clock),
+    quotas: options.quotas ?? NO_QUOTAS,
   };
   const reader = createFolderReader(clock);
   const published: VirtualPath[] = [];

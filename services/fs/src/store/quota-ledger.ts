@@ -1,0 +1,84 @@
+import type { Models, QuotaLedgerRecord } from '@wharf/models';
+import { CLAIM_LEASE_MS, type QuotaLedger } from '../domain/quota.ts';
+
+/** The time of a ledger that waits for a count. */
+const NEVER = new Date(0);
+/** The time of one whose count is too old to be relied on where there seems to be no room. */
+const LONG_AGO = new Date(1);
+
+/**
+ * The ledgers of quotas, one document for each base path. A claim compares one number, `held_bytes`, and raises it in the same step, so
+ * that claims in parallel never add up to more than the limit, whichever replica makes them.
+ */
+export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number): QuotaLedger {
+  const until = () => new Date(clock() + CLAIM_LEASE_MS);
+  const read = async (owner: string) => quotaLedgers.findById(owner).lean<QuotaLedgerRecord>();
+  const forget = async (owner: string) => {
+    await quotaLedgers.updateOne({ _id: owner }, { $set: { counted_at: NEVER } });
+  };
+  return {
+    async claim(owner, claim, bytes, limitBytes) {
+      const { matchedCount } = await quotaLedgers.updateOne(
+        { _id: owner, counted_at: { $gt: NEVER }, held_bytes: { $lte: limitBytes - bytes } },
+        { $inc: { held_bytes: bytes }, $set: { [`claims.${claim}`]: { bytes, expires_at: until() } } },
+      );
+      if (matchedCount > 0) return 'claimed';
+      const ledger = await read(owner);
+      return ledger && ledger.counted_at > NEVER ? 'full' : 'uncounted';
+    },
+    async extend(owner, claim, bytes, limitBytes) {
+      const { matchedCount } = await quotaLedgers.updateOne(
+        { _id: owner, held_bytes: { $lte: limitBytes - bytes }, [`claims.${claim}.bytes`]: { $gte: 0 } },
+        { $inc: { held_bytes: bytes, [`claims.${claim}.bytes`]: bytes }, $set: { [`claims.${claim}.expires_at`]: until() } },
+      );
+      return matchedCount > 0;
+    },
+    async renew(owner, claim) {
+      await quotaLedgers.updateOne(
+        { _id: owner, [`claims.${claim}.bytes`]: { $gte: 0 } },
+        { $set: { [`claims.${claim}.expires_at`]: until() } },
+      );
+    },
+    async settle(owner, claim, claimedBytes, writtenBytes) {
+      const { matchedCount } = await quotaLedgers.updateOne(
+        { _id: owner, [`claims.${claim}.bytes`]: { $gte: 0 } },
+        { $inc: { held_bytes: writtenBytes - claimedBytes, written_bytes: writtenBytes }, $unset: { [`claims.${claim}`]: '' } },
+      );
+      // The claim ran out meanwhile and was dropped; what was written is there all the same.
+      if (matchedCount === 0 && writtenBytes > 0)
+        await quotaLedgers.updateOne({ _id: owner }, { $inc: { held_bytes: writtenBytes, written_bytes: writtenBytes } });
+    },
+    forget,
+    async age(owner) {
+      await quotaLedgers.updateOne({ _id: owner }, { $min: { counted_at: LONG_AGO } });
+    },
+    async dropExpired(owner) {
+      const ledger = await read(owner);
+      let hasDropped = false;
+      for (const [claim, { bytes, expires_at }] of Object.entries(ledger?.claims ?? {})) {
+        if (expires_at.getTime() > clock()) continue;
+        // Whoever held it may have written something: only a count tells.
+        await quotaLedgers.updateOne(
+          { _id: owner, [`claims.${claim}.bytes`]: bytes, [`claims.${claim}.expires_at`]: expires_at },
+          { $inc: { held_bytes: -bytes }, $unset: { [`claims.${claim}`]: '' }, $set: { counted_at: NEVER } },
+        );
+        hasDropped = true;
+      }
+      return hasDropped;
+    },
+    countedAt: async (owner) => (await read(owner))?.counted_at.getTime() ?? 0,
+    async count(owner, count) {
+      const empty = { base_bytes: 0, written_bytes: 0, held_bytes: 0, counted_at: NEVER, claims: {} };
+      await quotaLedgers.updateOne({ _id: owner }, { $setOnInsert: empty }, { upsert: true });
+      const before = await read(owner);
+      if (!before) return;
+      const startedAt = new Date(clock());
+      const base = (await count()) - before.written_bytes;
+      // What is held is base, written and claims: only the base changes, so that nothing written or claimed meanwhile is lost.
+      await quotaLedgers.updateOne(
+        { _id: owner, base_bytes: before.base_bytes, counted_at: before.counted_at },
+        { $set: { base_bytes: base, counted_at: startedAt }, $inc: { held_bytes: base - before.base_bytes } },
+      );
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { makeTempDir, type TempDir } from '@wharf/harness';
+import { type Models, modelsOf } from '@wharf/models';
+import { connectStore, type StoreConnection } from '@wharf/service-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copyEntries } from '../src/domain/operations/place-entries.ts';
+import { removeEntries } from '../src/domain/operations/remove-entries.ts';
+import { CLAIM_LEASE_MS, createQuotas } from '../src/domain/quota.ts';
+import { actor, bytesOf, type MemoryTree, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
+import { refusalOf } from '../src/domain/testing/refusal.ts';
+import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
+import { beginUpload } from '../src/domain/upload.ts';
+import { createQuotaLedger } from '../src/store/quota-ledger.ts';
+
+let dir: TempDir;
+let store: EmbeddedMongo;
+let connection: StoreConnection;
+let models: Models;
+let homes = 0;
+
+beforeAll(async () => {
+  dir = await makeTempDir('quota');
+  store = await startEmbeddedMongo({ dataDir: dir.path });
+  connection = await connectStore(store.url);
+  models = modelsOf(connection);
+});
+afterAll(async () => {
+  await connection?.close();
+  await store?.stop();
+  await dir?.remove();
+});
+
+/** Somebody with a quota, and his files in a storage of memory. Each call has a base path of its own. */
+async function openHome(limitBytes: number, options: Parameters<typeof openTree>[0] = {}) {
+  homes += 1;
+  const home = `/home-${homes}`;
+  let now = Date.now();
+  const clock = () => now;
+  const quotas = createQuotas(createQuotaLedger(models, clock), clock)(new Map([[7, limitBytes]]));
+  const memory = await openTree({ ...options, quotas });
+  const owner = actor({ id: 7, basePath: vpath(home) });
+  const upload = async (name: string, text: string, sizeBytes: number | undefined = text.length) => {
+    const begun = await beginUpload(memory.operation(owner), {
+      ...{ path: `/${name}`, overwrite: true, password: '', sizeBytes, modifiedAt: undefined, expectedHashes: {} },
+    });
+    await begun.store(bytesOf(text));
+  };
+  return { home, memory, owner, upload, pass: (ms: number) => (now += ms) };
+}
+
+async function bytesIn(memory: MemoryTree, home: string): Promise<number> {
+  let bytes = 0;
+  for (const path of await memory.everything(home)) bytes += path.endsWith('/') ? 0 : (await memory.textOf(path)).length;
+  return bytes;
+}
+
+const FULL = (limit: number) => ['QUOTA_EXCEEDED', `quota exceeded: your files may have ${limit} bytes in all`];
+
+describe('C17: a quota', () => {
+  it.each([
+    ['whose sizes are known', (text: string) => text.length],
+    ['whose sizes are not known', () => undefined],
+  ])('holds against 200 uploads at once %s', async (_what, sizeOf) => {
+    const { home, memory, upload } = await openHome(1_000);
+    const text = 'x'.repeat(30);
+    const outcomes = await Promise.allSettled(Array.from({ length: 200 }, (_, index) => upload(`f${index}`, text, sizeOf(text))));
+    const stored = outcomes.filter(({ status }) => status === 'fulfilled').length;
+    const bytes = await bytesIn(memory, home);
+    expect(bytes).toBe(stored * 30);
+    expect(bytes).toBeLessThanOrEqual(1_000);
+    expect(stored).toBe(33);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect([outcome.reason.code, outcome.reason.message]).toEqual(FULL(1_000));
+  });
+
+  it('counts what was there before, whoever wrote it, below the base path and nowhere else', async () => {
+    const { home, memory, upload } = await openHome(100, { storages: [{}, { mount_path: `/home-${homes + 1}/mounted` }] });
+    await memory.put(`${home}/old`, 'x'.repeat(40));
+    await memory.put(`${home}/mounted/deep/old`, 'x'.repeat(40));
+    await memory.put(`${home}-other`, 'x'.repeat(40));
+    await upload('fits', 'x'.repeat(20));
+    expect(await refusalOf(upload('one', 'x'))).toEqual(FULL(100));
+    await upload('empty', '');
+  });
+
+  it('has room again when files were removed, replaced by smaller ones, or could not be stored', async () => {
+    const failing = createTestDriver('Failing');
+    const { home, memory, owner, upload, pass } = await openHome(100, { drivers: [failing.definition], storages: [{ driver: 'Failing' }] });
+    failing.failWrites((path) => path.endsWith('/broken'));
+    expect((await refusalOf(upload('broken', 'x'.repeat(100))))[0]).toBe('QUOTA_EXCEEDED');
+    await upload('a', 'x'.repeat(60));
+    await upload('b', 'x'.repeat(40));
+    expect(await refusalOf(upload('c', 'x'))).toEqual(FULL(100));
+    await removeEntries(memory.operation(owner), { dir: '/', names: ['a'] });
+    await upload('c', 'x'.repeat(60));
+    expect(await refusalOf(upload('d', 'x'))).toEqual(FULL(100));
+    // What others removed is found a minute later.
+    await removeEntries(memory.operation(), { dir: home, names: ['b', 'c'] });
+    expect(await refusalOf(upload('d', 'x'))).toEqual(FULL(100));
+    pass(61_000);
+    await upload('d', 'x'.repeat(100));
+  });
+
+  it('holds for copies, of folders too, before anything is copied', async () => {
+    const { home, memory, owner, upload } = await openHome(100);
+    await memory.makeFolder(`${home}/to`);
+    await upload('d/a', 'x'.repeat(30));
+    await upload('d/e/b', 'x'.repeat(30));
+    const copy = (name: string) =>
+      copyEntries(memory.operation(owner), { src_dir: '/', dst_dir: '/to', names: [name], overwrite: false, skip_existing: false });
+    expect(await refusalOf(copy('d'))).toEqual(FULL(100));
+    expect(await memory.everything(`${home}/to`)).toEqual([`${home}/to/`]);
+    await copy('d/a');
+    expect(await refusalOf(copy('d/e/b'))).toEqual(FULL(100));
+    expect(await bytesIn(memory, home)).toBe(90);
+  });
+
+  it('of a process that died with a claim is free when its lease has run out, and what it wrote is counted', async () => {
+    const { home, memory, upload, pass } = await openHome(100);
+    await upload('a', 'x'.repeat(10));
+    const ledger = createQuotaLedger(models, Date.now);
+    expect(await ledger.claim(vpath(home), 'dead', 80, 100)).toBe('claimed');
+    await memory.put(`${home}/written`, 'x'.repeat(30));
+    expect(await refusalOf(upload('b', 'x'.repeat(60)))).toEqual(FULL(100));
+    pass(CLAIM_LEASE_MS + 1_000);
+    await upload('b', 'x'.repeat(60));
+    expect(await refusalOf(upload('c', 'x'))).toEqual(FULL(100));
+  });
+
+  it('is not lost when a count runs while files are written', async () => {
+    const owner = vpath('/home-counted');
+    const ledger = createQuotaLedger(models, Date.now);
+    await ledger.count(owner, async () => 10);
+    expect(await ledger.claim(owner, 'a', 20, 100)).toBe('claimed');
+    await ledger.count(owner, async () => {
+      await ledger.settle(owner, 'a', 20, 25);
+      expect(await ledger.claim(owner, 'b', 30, 100)).toBe('claimed');
+      await pause(0);
+      return 10;
+    });
+    // 10 counted, 25 written while it ran, 30 claimed.
+    expect(await ledger.claim(owner, 'c', 36, 100)).toBe('full');
+    expect(await ledger.claim(owner, 'c', 35, 100)).toBe('claimed');
+  });
+
+  it('is nobody’s who has none', async () => {
+    const { memory, home } = await openHome(10);
+    const begun = await beginUpload(memory.operation(actor({ id: 8, basePath: vpath(home) })), {
+      ...{ path: '/f', overwrite: true, password: '', sizeBytes: 100, modifiedAt: undefined, expectedHashes: {} },
+    });
+    await begun.store(bytesOf('x'.repeat(100)));
+  });
+});
