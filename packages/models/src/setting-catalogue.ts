@@ -53,7 +53,6 @@ const style: readonly Row[] = [
   ['share_icon', '🎁', 'string', shown],
   ['home_container', 'max_980px', 'select', { ...shown, options: 'max_980px,hope_container' }],
   ['settings_layout', 'list', 'select', { ...shown, options: 'list,responsive' }],
-  ['hide_storage_details', 'true', 'bool'],
   ['hide_storage_details_in_manage_page', 'true', 'bool'],
   ['show_disk_usage_in_plain_text', 'false', 'bool', shown],
 ];

@@ -31,6 +31,7 @@ import { listDirectoriesHandler } from './api/list-directories.ts';
 import { listDriversHandler } from './api/list-drivers.ts';
 import { listEntriesHandler } from './api/list-entries.ts';
 import { listStorageHealthHandler } from './api/list-storage-health.ts';
+import { listStorageSpaceHandler } from './api/list-storage-space.ts';
 import {
   buildIndexHandler,
   clearIndexHandler,
@@ -48,6 +49,7 @@ import { createStatusReporter } from './clients/status-reporter.ts';
 import { createDataPlane } from './data-plane/data-plane.ts';
 import type { RangeReceiver } from './data-plane/receive-range.ts';
 import { createChanges } from './domain/changes.ts';
+import { guardDataFolder } from './domain/data-folder-guard.ts';
 import { createFolderReader } from './domain/folder-reader.ts';
 import { createMounts } from './domain/mounts.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
@@ -65,6 +67,8 @@ export interface FsOptions {
   readonly drivers?: readonly DriverDefinition[] | undefined;
   /** A folder for what can be made again. Undefined: nothing of that is kept. */
   readonly dataDir?: string | undefined;
+  /** Folders inside `dataDir` that storages may show, beside its `files`. */
+  readonly filesDir?: string | undefined;
   /** Where the search index is a file of this process alone. Undefined: it is in the store, shared by all replicas. */
   readonly searchDir?: string | undefined;
   /** Where other services reach this replica's data plane. Undefined: any replica will do. */
@@ -79,10 +83,11 @@ export interface FsService extends Service {
 const SWEEP_WRITES_MS = 600_000;
 
 /** The file tree: gRPC for everything but bytes, an HTTP data plane for those. */
-export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, searchDir, dataSelfUrl = '' }: FsOptions = {}): FsService {
+export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, filesDir, searchDir, dataSelfUrl = '' }: FsOptions = {}): FsService {
   const { logger, clock, bus } = kit;
   const models = modelsOf(kit.store);
-  const registry = createDriverRegistry(drivers);
+  const filesFolders = [...(dataDir === undefined ? [] : [join(dataDir, 'files')]), ...(filesDir === undefined ? [] : [filesDir])];
+  const registry = createDriverRegistry(drivers.map((driver) => guardDataFolder(driver, dataDir, filesFolders)));
   const statuses = createStatusReporter({
     send: (id, status) => kit.peers.admin.reportStorageStatus({ id, status }, kit.ownCall()),
     after,
@@ -148,6 +153,7 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, s
       getIndexProgress: forAdmins(getIndexProgressHandler(context, keeper)),
       reloadStorage: forServices(reloadStorageHandler(context, mounts)),
       listStorageHealth: forAdmins(listStorageHealthHandler(context, mounts, replica)),
+      listStorageSpace: forAdmins(listStorageSpaceHandler(context, mounts)),
     }),
     furtherRpcs: [createTaskRpc(tasks.engine), createWriteRpc(context, writes)],
     writes,

@@ -331,6 +331,13 @@ const adminCases: EnvelopeCase[] = [
   ...['delete', 'enable', 'disable'].map(
     (verb): EnvelopeCase => ({ as: 'admin', call: `POST /api/admin/storage/${verb}?id=99999`, code: 500, message: /record not found$/ }),
   ),
+  {
+    as: 'admin',
+    call: 'GET /api/admin/storage/health',
+    code: 200,
+    message: 'success',
+    data: { content: expect.any(Array), total: expect.any(Number), replica: expect.any(String) },
+  },
   { as: 'admin', call: 'POST /api/admin/storage/enable?id=1', code: 500, message: 'this storage have enabled' },
   { as: 'user', call: 'POST /api/admin/storage/load_all', code: 403, message: 'You are not an admin' },
   { as: 'admin', call: 'GET /api/admin/driver/list', code: 200, message: 'success', data: ANY_OBJECT },

@@ -6,7 +6,9 @@ import { driverTemplate } from '../driver-contract/driver-template.ts';
 /** admin/driver/list: the kinds of storage that can be configured, by name. */
 export const listDriversHandler = (registry: DriverRegistry) => async (): Promise<DeepPartial<ListDriversResponse>> => ({
   drivers: registry.offered
-    .map(driverTemplate)
-    .sort((left, right) => compareNames(left.config.name, right.config.name))
-    .map(({ common, additional, config }) => ({ common: [...common], additional: [...additional], config })),
+    .toSorted((left, right) => compareNames(left.name, right.name))
+    .map((driver) => {
+      const { common, additional, config } = driverTemplate(driver);
+      return { common: [...common], additional: [...additional], config, secret_items: [...driver.secretKeys] };
+    }),
 });

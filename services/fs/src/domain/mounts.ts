@@ -60,6 +60,8 @@ export interface Mounts {
   normalisedAddition(id: number): string | undefined;
   /** Of each enabled storage, by id. */
   health(): StorageHealth[];
+  /** Every enabled storage. */
+  all(): Mount[];
   /** Opens what is not open yet. */
   openAll(): Promise<void>;
   close(): Promise<void>;
@@ -160,6 +162,7 @@ export function createMounts(options: MountsOptions): Mounts {
         return undefined;
       }
     },
+    all: () => [...connections.values()],
     health: () =>
       [...connections.values()].map((connection) => connection.health()).sort((left, right) => left.storage._id - right.storage._id),
     async openAll() {

@@ -267,7 +267,11 @@ export interface ListDriversResponse {
 export interface DriverTemplate {
   common: DriverItem[];
   additional: DriverItem[];
-  config: DriverConfig | null;
+  config:
+    | DriverConfig
+    | null;
+  /** The names of those of `additional` whose values are secrets. */
+  secret_items: string[];
 }
 
 export interface DriverItem {
@@ -385,6 +389,19 @@ export interface GetIndexProgressResponse {
   error: string;
   /** A job is under way, here or in another replica. */
   is_running: boolean;
+}
+
+export interface ListStorageSpaceRequest {
+}
+
+export interface ListStorageSpaceResponse {
+  storages: StorageSpace[];
+}
+
+export interface StorageSpace {
+  id: number;
+  total_bytes: number;
+  free_bytes: number;
 }
 
 function createBaseEntry(): Entry {
@@ -3322,7 +3339,7 @@ export const ListDriversResponse: MessageFns<ListDriversResponse> = {
 };
 
 function createBaseDriverTemplate(): DriverTemplate {
-  return { common: [], additional: [], config: null };
+  return { common: [], additional: [], config: null, secret_items: [] };
 }
 
 export const DriverTemplate: MessageFns<DriverTemplate> = {
@@ -3335,6 +3352,9 @@ export const DriverTemplate: MessageFns<DriverTemplate> = {
     }
     if (message.config !== undefined && message.config !== null) {
       DriverConfig.encode(message.config, writer.uint32(26).fork()).join();
+    }
+    for (const v of message.secret_items) {
+      writer.uint32(34).string(v!);
     }
     return writer;
   },
@@ -3376,6 +3396,14 @@ export const DriverTemplate: MessageFns<DriverTemplate> = {
             message.config = DriverConfig.decode(reader, reader.uint32());
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.secret_items.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3398,6 +3426,7 @@ export const DriverTemplate: MessageFns<DriverTemplate> = {
     message.config = (object.config !== undefined && object.config !== null)
       ? DriverConfig.fromPartial(object.config)
       : null;
+    message.secret_items = object.secret_items?.map((e) => e) || [];
     return message;
   },
 };
@@ -4637,6 +4666,183 @@ export const GetIndexProgressResponse: MessageFns<GetIndexProgressResponse> = {
   },
 };
 
+function createBaseListStorageSpaceRequest(): ListStorageSpaceRequest {
+  return {};
+}
+
+export const ListStorageSpaceRequest: MessageFns<ListStorageSpaceRequest> = {
+  encode(_: ListStorageSpaceRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListStorageSpaceRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListStorageSpaceRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListStorageSpaceRequest>): ListStorageSpaceRequest {
+    return ListStorageSpaceRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ListStorageSpaceRequest>): ListStorageSpaceRequest {
+    const message = createBaseListStorageSpaceRequest();
+    return message;
+  },
+};
+
+function createBaseListStorageSpaceResponse(): ListStorageSpaceResponse {
+  return { storages: [] };
+}
+
+export const ListStorageSpaceResponse: MessageFns<ListStorageSpaceResponse> = {
+  encode(message: ListStorageSpaceResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.storages) {
+      StorageSpace.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListStorageSpaceResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListStorageSpaceResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.storages.push(StorageSpace.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListStorageSpaceResponse>): ListStorageSpaceResponse {
+    return ListStorageSpaceResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListStorageSpaceResponse>): ListStorageSpaceResponse {
+    const message = createBaseListStorageSpaceResponse();
+    message.storages = object.storages?.map((e) => StorageSpace.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseStorageSpace(): StorageSpace {
+  return { id: 0, total_bytes: 0, free_bytes: 0 };
+}
+
+export const StorageSpace: MessageFns<StorageSpace> = {
+  encode(message: StorageSpace, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0) {
+      writer.uint32(8).int64(message.id);
+    }
+    if (message.total_bytes !== 0) {
+      writer.uint32(16).int64(message.total_bytes);
+    }
+    if (message.free_bytes !== 0) {
+      writer.uint32(24).int64(message.free_bytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StorageSpace {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStorageSpace();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.total_bytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.free_bytes = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StorageSpace>): StorageSpace {
+    return StorageSpace.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StorageSpace>): StorageSpace {
+    const message = createBaseStorageSpace();
+    message.id = object.id ?? 0;
+    message.total_bytes = object.total_bytes ?? 0;
+    message.free_bytes = object.free_bytes ?? 0;
+    return message;
+  },
+};
+
 /**
  * Paths are relative to the caller's base_path unless said otherwise. Common errors: MOUNT_NOT_FOUND, ENTRY_NOT_FOUND,
  * PERMISSION_DENIED, UNSAFE_PATH, STORAGE_UNAVAILABLE.
@@ -4852,6 +5058,15 @@ export const FsServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
+    /** How much room storages have: those that can tell, and do so within three seconds (admin). */
+    listStorageSpace: {
+      name: "ListStorageSpace",
+      requestType: ListStorageSpaceRequest as typeof ListStorageSpaceRequest,
+      requestStream: false,
+      responseType: ListStorageSpaceResponse as typeof ListStorageSpaceResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
   },
 } as const;
 
@@ -4961,6 +5176,11 @@ export interface FsServiceImplementation<CallContextExt = {}> {
     request: ListStorageHealthRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListStorageHealthResponse>>;
+  /** How much room storages have: those that can tell, and do so within three seconds (admin). */
+  listStorageSpace(
+    request: ListStorageSpaceRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ListStorageSpaceResponse>>;
 }
 
 export interface FsServiceClient<CallOptionsExt = {}> {
@@ -5069,6 +5289,11 @@ export interface FsServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ListStorageHealthRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListStorageHealthResponse>;
+  /** How much room storages have: those that can tell, and do so within three seconds (admin). */
+  listStorageSpace(
+    request: DeepPartial<ListStorageSpaceRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ListStorageSpaceResponse>;
 }
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;

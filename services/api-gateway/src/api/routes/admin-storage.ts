@@ -1,8 +1,8 @@
 import type { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { flag, id, idInput, int32, pageOf, paging, requiredText, text } from '../fields.ts';
-import { nothing, type Route, route } from '../route.ts';
-import { nothingBack, pageShape, storageShape } from '../shapes.ts';
+import { type CallerContext, nothing, type Route, route } from '../route.ts';
+import { nothingBack, pageShape, storageHealthShape, storageShape } from '../shapes.ts';
 
 const storageInput = z.object({
   id: id().default(0),
@@ -26,6 +26,23 @@ const storageInput = z.object({
   disable_proxy_sign: flag(),
 });
 
+type MountDetails = NonNullable<z.output<typeof storageShape>['mount_details']>;
+
+/** The room of storages by id, when the settings let it be shown. That the file service cannot tell keeps nobody from the list. */
+async function mountDetails({ peers, options, settings }: CallerContext): Promise<ReadonlyMap<number, MountDetails>> {
+  if ((await settings()).isOn('hide_storage_details_in_manage_page')) return new Map();
+  const { storages } = await peers.fs.listStorageSpace({}, options).catch(() => ({ storages: [] }));
+  return new Map(
+    storages.map(({ id, total_bytes, free_bytes }) => [
+      id,
+      { total_space: total_bytes, used_space: Math.max(0, total_bytes - free_bytes), free_space: free_bytes },
+    ]),
+  );
+}
+
+const withDetails = <Storage>(storage: Storage, details: MountDetails | undefined) =>
+  details === undefined ? storage : { ...storage, mount_details: details };
+
 /** Clients read `data.id` of a create that failed: the storage may be stored although it could not be started. */
 const failedId = (error: AppError) => ({ id: typeof error.details['id'] === 'number' ? error.details['id'] : 0 });
 
@@ -38,7 +55,24 @@ export const adminStorageRoutes: readonly Route[] = [
     takes: 'query',
     input: z.object(paging),
     answer: pageShape(storageShape),
-    call: ({ peers, options }, input) => peers.admin.listStorages(pageOf(input), options),
+    call: async (context, input) => {
+      const { content, total } = await context.peers.admin.listStorages(pageOf(input), context.options);
+      const details = await mountDetails(context);
+      return { content: content.map((storage) => withDetails(storage, details.get(storage.id))), total };
+    },
+  }),
+  route({
+    methods: ['GET'],
+    path: '/api/admin/storage/health',
+    access: 'admin',
+    summary: 'How the enabled storages get on, as the replica of the file service sees it that answers: state, breaker, last failure, latency.',
+    takes: 'query',
+    input: nothing,
+    answer: pageShape(storageHealthShape).extend({ replica: z.string() }),
+    call: async ({ peers, options }) => {
+      const { storages, replica } = await peers.fs.listStorageHealth({}, options);
+      return { content: storages, total: storages.length, replica };
+    },
   }),
   route({
     methods: ['GET'],
