@@ -39,3 +39,4 @@ export { readSettings, type SettingDefinition, type Settings, settingsFrom } fro
 export { accountsChanged, configurationChanged, entryChanged } from './subjects.ts';
 export { type TaskChunkRecord, type TaskModels, type TaskOwner, type TaskRecord, taskModelsOf } from './task-records.ts';
 export { taskProgressed, taskWake } from './task-subjects.ts';
+export { type WriteSessionRecord, writeSessionModelOf } from './write-session-record.ts';
