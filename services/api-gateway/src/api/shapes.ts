@@ -100,6 +100,22 @@ export const storageShape = z.object({
   proxy_range: z.boolean(),
   down_proxy_url: z.string(),
   disable_proxy_sign: z.boolean(),
+  /** In lists only, of storages that can tell, when the settings let it be shown. Bytes. */
+  mount_details: z.object({ total_space: z.int(), used_space: z.int(), free_space: z.int() }).optional(),
+});
+
+export const storageHealthShape = z.object({
+  id: z.int(),
+  mount_path: z.string(),
+  driver: z.string(),
+  state: z.string(),
+  breaker: z.string(),
+  last_error: z.string(),
+  last_error_at: z.string(),
+  retry_at: z.string(),
+  latency_ms: z.number(),
+  calls: z.int(),
+  failures: z.int(),
 });
 
 export const settingShape = z.object({
