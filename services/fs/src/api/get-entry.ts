@@ -2,7 +2,7 @@ import { parentPath } from '@wharf/paths';
 import type { GetEntryRequest, GetEntryResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
 import { getEntry, relatedEntries } from '../domain/get-entry.ts';
-import { downProxyUrl, proxyUrl } from '../domain/links.ts';
+import { rawUrl } from '../domain/links.ts';
 import { resolvePath } from '../domain/tree.ts';
 import { beginOperation, type FsContext } from './fs-context.ts';
 import { toWireEntry } from './wire-entry.ts';
@@ -21,7 +21,7 @@ export const getEntryHandler =
     const reader = { actor, password: request.password, siteUrl: request.site_url };
     return {
       ...toWireEntry(tree, reader, located?.mount, directory, entry),
-      raw_url: isFile ? (downProxyUrl(tree, located.mount, path) ?? proxyUrl(tree, located.mount, path, request.site_url)) : '',
+      raw_url: isFile ? await rawUrl(tree, located, path, entry.name, request.site_url, signal) : '',
       readme: tree.rules.readme(path),
       header: tree.rules.header(path),
       provider: located?.mount.definition.name ?? 'unknown',

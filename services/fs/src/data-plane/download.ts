@@ -5,7 +5,7 @@ import { baseName, type MountPath, parseVirtualPath, type VirtualPath } from '@w
 import type { Call } from '@wharf/service-kit';
 import { contentType } from 'mime-types';
 import type { FsContext } from '../api/fs-context.ts';
-import { canProxy, downProxyUrl, hasThumbnail, needsSign, shouldProxy } from '../domain/links.ts';
+import { canProxy, directLink, downProxyUrl, forwardParameters, hasThumbnail, needsSign, shouldProxy } from '../domain/links.ts';
 import type { Located } from '../domain/mount-table.ts';
 import type { Mount } from '../domain/mounts.ts';
 import { locate, type Tree } from '../domain/tree.ts';
@@ -42,10 +42,14 @@ export async function serveDownload(
   if (name === undefined || tree.table.findVirtualFolder(path)) throw new AppError('IS_A_DIRECTORY', 'not a file');
   if (asked.query.get('type') === 'thumb' && hasThumbnail(tree, located.mount, name))
     return serveThumbnail(context.thumbnails, located, request, response, asked.call.signal);
-  if (asked.route === 'p' && !canProxy(tree, located.mount, name)) throw new AppError('PERMISSION_DENIED', 'proxy not allowed');
+  const driver = await located.mount.driver();
+  if (asked.route === 'p' && !canProxy(tree, located.mount, name, driver)) throw new AppError('PERMISSION_DENIED', 'proxy not allowed');
   const elsewhere = asked.query.has('d') ? undefined : downProxyUrl(tree, located.mount, path);
   if (elsewhere !== undefined && (asked.route === 'p' || shouldProxy(tree, located.mount, name))) return redirect(response, elsewhere);
-  await sendFile(await located.mount.driver(), located, name, request, response, asked.call.signal);
+  const isDirect = asked.route === 'd' && !shouldProxy(tree, located.mount, name);
+  const direct = isDirect ? await directLink(driver, located.path, asked.call.signal) : undefined;
+  if (direct) return redirect(response, forwardParameters(tree, direct.url, asked.query));
+  await sendFile(driver, located, name, request, response, asked.call.signal);
 }
 
 /** Checks the signature before anything about the path is told. @throws AppError UNAUTHENTICATED | MOUNT_NOT_FOUND */

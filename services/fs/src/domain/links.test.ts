@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canProxy, downProxyUrl, encodePath, needsSign, proxyUrl, shouldProxy, signOf } from './links.ts';
+import { canProxy, downProxyUrl, encodePath, forwardParameters, needsSign, rawUrl, shouldProxy, signOf } from './links.ts';
 import { openTree, vpath } from './testing/memory-tree.ts';
 import { createTestDriver } from './testing/test-drivers.ts';
 import { locate } from './tree.ts';
@@ -43,25 +43,29 @@ describe('links are signed', () => {
 
 it('a storage that could redirect is proxied only where it, or the type of the file, says so', async () => {
   const direct = createTestDriver('Direct', [], { only_proxy: false });
+  const streaming = createTestDriver('Streaming', [], { only_proxy: false });
+  direct.linkBy(() => ({ url: 'https://elsewhere.example' }));
   const { tree } = await openTree({
-    drivers: [direct.definition],
+    drivers: [direct.definition, streaming.definition],
     storages: [
       { mount_path: '/d', driver: 'Direct' },
       { mount_path: '/web', driver: 'Direct', web_proxy: true },
       { mount_path: '/policy', driver: 'Direct', webdav_policy: 'use_proxy_url' },
       { mount_path: '/must' },
+      { mount_path: '/streams', driver: 'Streaming' },
     ],
   });
-  const proxied = (mountPath: string, name: string) => {
+  const proxied = async (mountPath: string, name: string) => {
     const { mount } = locate(tree, vpath(mountPath));
-    return [shouldProxy(tree, mount, name), canProxy(tree, mount, name)];
+    return [shouldProxy(tree, mount, name), canProxy(tree, mount, name, await mount.driver())];
   };
-  expect(proxied('/d', 'a.bin')).toEqual([false, false]);
-  expect(proxied('/d', 'a.TXT')).toEqual([false, true]);
-  expect(proxied('/d', 'a.m3u8')).toEqual([true, true]);
-  expect(proxied('/web', 'a.bin')).toEqual([true, true]);
-  expect(proxied('/policy', 'a.bin')).toEqual([false, true]);
-  expect(proxied('/must', 'a.bin')).toEqual([true, true]);
+  expect(await proxied('/d', 'a.bin')).toEqual([false, false]);
+  expect(await proxied('/d', 'a.TXT')).toEqual([false, true]);
+  expect(await proxied('/d', 'a.m3u8')).toEqual([true, true]);
+  expect(await proxied('/web', 'a.bin')).toEqual([true, true]);
+  expect(await proxied('/policy', 'a.bin')).toEqual([false, true]);
+  expect(await proxied('/must', 'a.bin')).toEqual([true, true]);
+  expect(await proxied('/streams', 'a.bin')).toEqual([false, true]);
 });
 
 it('the address of a download proxy is its first line, with a signature unless the storage wants none', async () => {
@@ -84,7 +88,47 @@ it('our own address carries a signature only where one is needed', async () => {
   const signed = await openTree({});
   const open = await openTree({ settings: unsigned });
   const path = vpath('/a b');
-  const url = ({ tree }: typeof signed) => proxyUrl(tree, locate(tree, path).mount, path, 'https://files.example');
-  expect(url(open)).toBe('https://files.example/p/a%20b');
-  expect(url(signed)).toBe(`https://files.example/p/a%20b?sign=${encodeURIComponent(signed.tree.signer.sign('/a b', 0))}`);
+  const url = ({ tree }: typeof signed) => rawUrl(tree, locate(tree, path), path, 'a b', 'https://files.example', undefined);
+  expect(await url(open)).toBe('https://files.example/p/a%20b');
+  expect(await url(signed)).toBe(`https://files.example/p/a%20b?sign=${encodeURIComponent(signed.tree.signer.sign('/a b', 0))}`);
+});
+
+it("a file's address is the storage's own one, unless downloads pass through us, it takes headers, or it is not of the web", async () => {
+  const driver = createTestDriver('Direct', [], { only_proxy: false });
+  driver.linkBy((path) => {
+    if (path === '/headers') return { url: 'https://s3.example/headers', headers: { Authorization: 'secret' } };
+    return { url: path === '/script' ? 'javascript:alert(1)' : `https://s3.example${path}?X-Signature=a%2Fb` };
+  });
+  const opened = await openTree({
+    drivers: [driver.definition],
+    storages: [
+      { mount_path: '/d', driver: 'Direct' },
+      { mount_path: '/web', driver: 'Direct', web_proxy: true },
+      { mount_path: '/down', driver: 'Direct', down_proxy_url: 'https://cdn.example', disable_proxy_sign: true },
+    ],
+    settings: unsigned,
+  });
+  for (const name of ['f', 'headers', 'script', 'list.m3u8']) await opened.put(`/d/${name}`);
+  const url = (path: string) => {
+    const located = locate(opened.tree, vpath(path));
+    return rawUrl(opened.tree, located, vpath(path), path.split('/').at(-1) ?? '', 'https://files.example', undefined);
+  };
+  expect(await url('/d/f')).toBe('https://s3.example/f?X-Signature=a%2Fb');
+  expect(await url('/d/list.m3u8')).toBe('https://s3.example/list.m3u8?X-Signature=a%2Fb');
+  expect(await url('/d/headers')).toBe('https://files.example/d/d/headers');
+  expect(await url('/d/script')).toBe('https://files.example/d/d/script');
+  expect(await url('/web/f')).toBe('https://files.example/p/web/f');
+  expect(await url('/down/f')).toBe('https://s3.example/f?X-Signature=a%2Fb');
+  expect(await url('/down/headers')).toBe('https://cdn.example/down/headers');
+});
+
+it("a request's parameters go along only where the settings say so, those that are ours excepted", async () => {
+  const { tree: quiet } = await openTree({});
+  const { tree } = await openTree({ settings: { forward_direct_link_params: 'true', ignore_direct_link_params: 'sign,raw' } });
+  const query = new URLSearchParams('sign=abc&Raw=1&x=a b&x=2&y=%26');
+  const address = 'https://s3.example/f?X-Signature=a%2Fb';
+  expect(forwardParameters(quiet, address, query)).toBe(address);
+  expect(forwardParameters(tree, address, query)).toBe(`${address}&x=a+b&x=2&y=%26`);
+  expect(forwardParameters(tree, 'https://s3.example/f#part', query)).toBe('https://s3.example/f?x=a+b&x=2&y=%26#part');
+  expect(forwardParameters(tree, address, new URLSearchParams('sign=abc'))).toBe(address);
 });

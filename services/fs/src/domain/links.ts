@@ -1,5 +1,7 @@
-import type { VirtualPath } from '@wharf/paths';
+import type { MountPath, VirtualPath } from '@wharf/paths';
+import { type DirectLink, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 import { ENTRY_TYPE, extensionOf, typeOfName } from './entry-type.ts';
+import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
 import type { Tree } from './tree.ts';
 
@@ -19,17 +21,46 @@ export function signature(tree: Tree, path: VirtualPath): string {
 
 /** Downloads of this file pass through us. */
 export function shouldProxy(tree: Tree, mount: Mount, name: string): boolean {
-  const { config } = mount.definition;
-  return config.only_proxy || config.only_local || mount.storage.web_proxy || tree.settings.list('proxy_types').has(extensionOf(name));
+  return isProxied(mount) || tree.settings.list('proxy_types').has(extensionOf(name));
+}
+
+/** Downloads of all files of the storage do. */
+function isProxied({ definition, storage }: Mount): boolean {
+  return definition.config.only_proxy || definition.config.only_local || storage.web_proxy;
 }
 
 /** `/p` may serve this file. */
-export function canProxy(tree: Tree, mount: Mount, name: string): boolean {
+export function canProxy(tree: Tree, mount: Mount, name: string, driver: StorageDriver): boolean {
   return (
+    !supports(driver, 'link') ||
     shouldProxy(tree, mount, name) ||
     mount.storage.webdav_policy === 'use_proxy_url' ||
     tree.settings.list('text_types').has(extensionOf(name))
   );
+}
+
+/**
+ * The storage's own address of a file, where a client may be sent there: undefined where it has none, and for one that takes headers or is
+ * not of the web.
+ *
+ * @throws what the driver's `link` throws
+ */
+export async function directLink(driver: StorageDriver, path: MountPath, signal: AbortSignal | undefined): Promise<DirectLink | undefined> {
+  if (!supports(driver, 'link')) return undefined;
+  const link = await driver.link(path, { signal });
+  const isPlain = Object.keys(link.headers ?? {}).length === 0 && /^https?:\/\//i.test(link.url);
+  return isPlain ? link : undefined;
+}
+
+/** Adds a request's parameters to the address it is sent to, where the settings say so. */
+export function forwardParameters(tree: Tree, url: string, query: URLSearchParams): string {
+  if (!tree.settings.isOn('forward_direct_link_params')) return url;
+  const ignored = tree.settings.list('ignore_direct_link_params');
+  const kept = new URLSearchParams([...query].filter(([name]) => !ignored.has(name.toLowerCase()))).toString();
+  if (kept === '') return url;
+  // The address may be signed as it is written: nothing of it is written anew.
+  const [address = '', fragment] = url.split('#', 2);
+  return `${address}${address.includes('?') ? '&' : '?'}${kept}${fragment === undefined ? '' : `#${fragment}`}`;
 }
 
 /** Where the storage's own download proxy serves a file; undefined when it has none. */
@@ -40,10 +71,25 @@ export function downProxyUrl(tree: Tree, mount: Mount, path: VirtualPath): strin
   return `${base.trim()}${encodePath(path)}${query}`;
 }
 
-/** The address under which we serve a file ourselves. */
-export function proxyUrl(tree: Tree, mount: Mount, path: VirtualPath, siteUrl: string): string {
+/** Where the bytes of a file are, for whoever may read it. @throws what the driver's `link` throws */
+export async function rawUrl(
+  tree: Tree,
+  located: Located<Mount>,
+  path: VirtualPath,
+  name: string,
+  siteUrl: string,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const { mount } = located;
+  const driver = await mount.driver();
+  const direct = isProxied(mount) ? undefined : await directLink(driver, located.path, signal);
+  if (direct) return direct.url;
+  return downProxyUrl(tree, mount, path) ?? ownUrl(tree, mount, path, canProxy(tree, mount, name, driver) ? 'p' : 'd', siteUrl);
+}
+
+function ownUrl(tree: Tree, mount: Mount, path: VirtualPath, route: 'd' | 'p', siteUrl: string): string {
   const sign = signOf(tree, mount, path);
-  return `${siteUrl}/p${encodePath(path)}${sign === '' ? '' : `?sign=${encodeURIComponent(sign)}`}`;
+  return `${siteUrl}/${route}${encodePath(path)}${sign === '' ? '' : `?sign=${encodeURIComponent(sign)}`}`;
 }
 
 /** Pictures that we can show small: videos, and pictures made of drawing commands, are not among them. */

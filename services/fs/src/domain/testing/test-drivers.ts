@@ -1,7 +1,8 @@
+import type { MountPath } from '@wharf/paths';
 import { z } from 'zod';
 import { stringItem } from '../../driver-contract/config-items.ts';
 import { type DriverConfig, type DriverDefinition, defineDriver } from '../../driver-contract/define-driver.ts';
-import type { CallOptions, OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import type { CallOptions, DirectLink, OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 
@@ -20,6 +21,8 @@ export interface TestDriver {
   onOpen(run: (addition: string) => Promise<void>): void;
   /** Runs before each call of an opened storage: it may fail, or hang until the call's signal aborts. @param store as in its `addition` */
   beforeCalls(run: (store: string, signal: AbortSignal | undefined) => Promise<void>): void;
+  /** Gives files addresses of their own. Without it, drivers that are opened then have none. */
+  linkBy(link: (path: MountPath) => DirectLink): void;
   /** Writes to these paths fail: the storage is full. */
   failWrites(when: (path: string) => boolean): void;
   /** Drivers opened, and of those closed. */
@@ -42,6 +45,7 @@ export function createTestDriver(
   let closed = 0;
   let gate: Promise<void> = Promise.resolve();
   let isFull = (_path: string) => false;
+  let linkOf: ((path: MountPath) => DirectLink) | undefined;
   let before = async (_store: string, _signal: AbortSignal | undefined) => {};
   let open: (addition: string) => Promise<void> = async () => {};
   const storeOf = (store = ''): MemoryDriver => {
@@ -90,6 +94,14 @@ export function createTestDriver(
         closed += 1;
       },
     };
+    if (linkOf) {
+      const link = linkOf;
+      driver.link = async (path, call) => {
+        await begin(call);
+        await store.stat(path, call);
+        return link(path);
+      };
+    }
     for (const operation of without) delete driver[operation];
     return driver;
   };
@@ -111,6 +123,9 @@ export function createTestDriver(
     namings: () => namings,
     holdListings(next) {
       gate = next;
+    },
+    linkBy(link) {
+      linkOf = link;
     },
     beforeCalls(run) {
       before = run;
