@@ -106,7 +106,7 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, f
   const replica = randomUUID();
   const keeper = createSearchKeeper(kit, { configuration, reader: () => reader, replica, searchDir });
   const reader = createFolderReader(clock, keeper.noteListing);
-  const changes = createChanges(reader, (paths) => bus.publish(entryChanged, { replica, paths: [...paths] }), keeper.noteChanges);
+  const changes = createChanges(reader, (paths) => bus.publish(entryChanged, { replica, paths: [...paths] }), keeper);
   const pictures = createPictureMaker();
   const thumbnails = createThumbnails({
     maker: pictures,

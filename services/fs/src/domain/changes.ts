@@ -3,21 +3,30 @@ import type { FolderReader } from './folder-reader.ts';
 
 /** Tells everybody that entries changed: our own caches and the search index at once, other replicas by the bus. */
 export interface Changes {
-  /** An entry came, went or got other content at this path. Of a move: its source, then its target, in one call. */
+  /** An entry came, went or got other content at this path. */
   entryChanged(...paths: readonly VirtualPath[]): void;
+  /** An entry got another place, with all that is below it, where nothing was before. */
+  entryMoved(source: VirtualPath, target: VirtualPath): void;
 }
 
-/** @param publish sends the paths to the other replicas. @param note keeps the search index of all replicas in step. */
-export function createChanges(
-  reader: FolderReader,
-  publish: (paths: readonly VirtualPath[]) => void,
-  note: (paths: readonly VirtualPath[]) => void = () => {},
-): Changes {
+/** Keeps the search index of all replicas in step. */
+export interface ChangeNotes {
+  noteChanges(paths: readonly VirtualPath[]): void;
+  noteMove(source: VirtualPath, target: VirtualPath): void;
+}
+
+/** @param publish sends the paths to the other replicas. */
+export function createChanges(reader: FolderReader, publish: (paths: readonly VirtualPath[]) => void, notes?: ChangeNotes): Changes {
   return {
     entryChanged(...paths) {
       reader.forget(paths);
       publish(paths);
-      note(paths);
+      notes?.noteChanges(paths);
+    },
+    entryMoved(source, target) {
+      reader.forget([source, target]);
+      publish([source, target]);
+      notes?.noteMove(source, target);
     },
   };
 }

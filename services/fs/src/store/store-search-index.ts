@@ -85,7 +85,8 @@ export async function createStoreSearchIndex(models: Models): Promise<SearchInde
 
   return guarded({
     search,
-    count: () => entries.estimatedDocumentCount(),
+    // An estimate of the store may be minutes old.
+    count: () => entries.countDocuments(),
 
     async findFolder(path) {
       const folder = await folderAt(path);

@@ -169,6 +169,20 @@ export function describeSearchIndex(name: string, open: () => Promise<SearchInde
       expect(await index.move(path('/to'), path('/to/Neu😀/to'))).toBe(false);
     });
 
+    it('keeps paths of the greatest length apart', async () => {
+      const names = Array.from({ length: 15 }, (_, number) => `${number}-`.padEnd(255, 'x'));
+      let parent = path('/');
+      for (const name of names) {
+        await index.put(parent, [folder(name), folder(`${name.slice(0, -1)}y`)], GENERATION);
+        parent = path(parent === '/' ? `/${name}` : `${parent}/${name}`);
+      }
+      await index.put(parent, [file('deepest')], GENERATION);
+      expect((await search('deepest')).hits).toMatchObject([{ parent, name: 'deepest' }]);
+      expect(await index.findFolder(path(`${parent.slice(0, -1)}y`))).toBeDefined();
+      await index.remove(path('/'), [names[0], 'nothing'] as never);
+      expect(await index.count()).toBe(1);
+    });
+
     it('queues new folders of its generation, down to their depth', async () => {
       await index.settle([path('/')]);
       await index.openFolder(path('/'), 2, GENERATION);

@@ -8,7 +8,7 @@ import { nearestFolder } from './index-walker.ts';
 import { toIndexed } from './reconcile-folder.ts';
 import type { SearchIndex } from './search-index.ts';
 
-/** A path that changed, or the source and the target of a move. */
+/** One path that changed, or the source and the target of a move. */
 export type ChangedPaths = readonly VirtualPath[];
 
 /** Brings the index in step with changes that were made through us, as far as it covers them. Safe to repeat. @throws AppError of the index */
@@ -18,7 +18,7 @@ export async function applyChanges(index: SearchIndex, tree: Tree, changes: Iter
   if (!mounts) return;
   for (const paths of changes) {
     const [source, target] = paths;
-    if (paths.length === 2 && source !== undefined && target !== undefined && (await applyMove(source, target))) continue;
+    if (source !== undefined && target !== undefined && (await applyMove(source, target))) continue;
     for (const path of paths) await applyChange(path);
   }
 

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { parentPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
+import type { ChangeNotes } from '../changes.ts';
 import type { FolderReader, OnListed } from '../folder-reader.ts';
 import type { Tree } from '../tree.ts';
 import { applyChanges, type ChangedPaths } from './index-changes.ts';
@@ -32,11 +33,9 @@ export interface IndexKeeperOptions {
 }
 
 /** Keeps the search index in step with the tree, in the background, while the setting `search_index` is on. */
-export interface IndexKeeper {
+export interface IndexKeeper extends ChangeNotes {
   /** The index. @throws AppError UNSUPPORTED_OPERATION `search not available` | STORAGE_UNAVAILABLE */
   index(tree: Tree): Promise<SearchIndex>;
-  /** Entries changed through this replica. */
-  noteChanges(paths: ChangedPaths): void;
   /** A folder was listed in its storage; with `auto_update_index` its index follows. */
   readonly noteListing: OnListed;
   /** There may be something to do: the configuration changed, or a job was ordered. */
@@ -101,6 +100,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     const { isRunning, ...progress } = await progressOf(index);
     await options.report(progress).catch(onError);
   };
+  const note = (...paths: ChangedPaths) => changes.set(paths.join('\n'), paths);
   const takeChanges = (from: Map<string, ChangedPaths>): ChangedPaths[] => {
     const taken = [...from.values()];
     from.clear();
@@ -173,8 +173,12 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     index: indexOf,
     noteChanges(paths) {
       if (isClosed) return;
-      const noted = changes.size < MAX_CHANGES ? paths : paths.map((path) => parentPath(path));
-      changes.set(noted.join('\n'), noted);
+      for (const path of paths) note(changes.size < MAX_CHANGES ? path : parentPath(path));
+      follow.run();
+    },
+    noteMove(source, target) {
+      if (isClosed) return;
+      note(source, target);
       follow.run();
     },
     noteListing(path, { names }) {

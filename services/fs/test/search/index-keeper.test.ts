@@ -1,0 +1,245 @@
+import { AppError } from '@wharf/errors';
+import { waitFor } from '@wharf/harness';
+import { afterEach, describe, expect, it } from 'vitest';
+import { makeDirectory } from '../../src/domain/operations/make-directory.ts';
+import { copyEntries, moveEntries } from '../../src/domain/operations/place-entries.ts';
+import { removeEntries } from '../../src/domain/operations/remove-entries.ts';
+import { renameEntry } from '../../src/domain/operations/rename-entry.ts';
+import { bytesOf, mpath } from '../../src/domain/testing/memory-tree.ts';
+import { createTestDriver } from '../../src/domain/testing/test-drivers.ts';
+import { beginUpload } from '../../src/domain/upload.ts';
+import { type KeeperWorld, type KeeperWorldOptions, openKeeperWorld, treeWith } from './keeper-world.ts';
+
+const worlds: KeeperWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+
+async function open(options: KeeperWorldOptions = {}) {
+  const world = await openKeeperWorld(options);
+  worlds.push(world);
+  return world;
+}
+
+async function upload({ operation }: KeeperWorld, path: string): Promise<void> {
+  const request = { path, overwrite: true, sizeBytes: undefined, modifiedAt: undefined, expectedHashes: {} };
+  await (await beginUpload(operation(), request)).store(bytesOf('text'));
+}
+
+const order = { overwrite: false, skip_existing: false };
+
+describe('a build', () => {
+  it('indexes the whole tree, mounts and the folders above them, and says when it is done', async () => {
+    const world = await open({ tree: { storages: [{ mount_path: '/a' }, { mount_path: '/deep/b' }] } });
+    await world.memory.put('/a/x/y/file.txt');
+    await world.memory.put('/deep/b/other.txt');
+    await world.build();
+    expect(await world.found()).toEqual(['/a', '/a/x', '/a/x/y', '/a/x/y/file.txt', '/deep', '/deep/b', '/deep/b/other.txt']);
+    const progress = await world.done();
+    expect(progress).toMatchObject({ obj_count: 7, is_done: true, error: '' });
+    expect(new Date(progress.last_done_time ?? '').toISOString()).toBe(progress.last_done_time);
+    expect(world.reports.at(-1)).toEqual(progress);
+    expect(world.reports[0]).toMatchObject({ is_done: false });
+  });
+
+  it('leaves out ignored paths, storages that say so, made-up storages, and what lies too deep', async () => {
+    const world = await open({
+      tree: {
+        storages: [{ mount_path: '/a' }, { mount_path: '/off', disable_index: true }, { mount_path: '/made', driver: 'Virtual' }],
+        drivers: [createTestDriver('Virtual').definition],
+        settings: { ignore_paths: '/a/tmp\n\n /a/only/ \n', max_index_depth: '3' },
+      },
+    });
+    for (const path of ['/a/tmp/x', '/a/tmpfiles/x', '/a/only/x', '/a/one/two/three', '/off/x', '/made/x']) await world.memory.put(path);
+    await world.build();
+    expect(await world.found()).toEqual(['/a', '/a/one', '/a/one/two', '/a/only']);
+  });
+
+  it('forgets what is gone, also outside of us', async () => {
+    const world = await open();
+    await world.memory.put('/old');
+    await world.build();
+    world.memory = await treeWith();
+    await world.memory.put('/new');
+    await world.build();
+    expect(await world.found()).toEqual(['/new']);
+  });
+
+  it('goes on where a storage fails, and says why it is not complete', async () => {
+    const driver = createTestDriver('Failing', ['listNames', 'statMany'], { no_cache: true });
+    const world = await open({
+      tree: { storages: [{ mount_path: '/bad', driver: 'Failing' }, { mount_path: '/good' }], drivers: [driver.definition] },
+    });
+    await driver.storeOf().write(mpath('/kept'), bytesOf(''), { overwrite: true });
+    await world.memory.put('/good/file');
+    await world.build();
+    expect(await world.found()).toEqual(['/bad', '/bad/kept', '/good', '/good/file']);
+    driver.beforeCalls(async () => {
+      throw new AppError('PERMISSION_DENIED', 'not today');
+    });
+    await world.keeper.build(world.memory.tree);
+    expect(await world.done()).toMatchObject({ is_done: true, error: '/bad: not today' });
+    expect(await world.found()).toEqual(['/bad', '/good', '/good/file']);
+    expect(world.errors).not.toEqual([]);
+  });
+
+  it('that a process did not live to end is ended by the next one', async () => {
+    const driver = createTestDriver('Slow', ['listNames', 'statMany']);
+    const tree = { storages: [{ mount_path: '/', driver: 'Slow' }], drivers: [driver.definition] };
+    for (const path of ['/a/1', '/b/2', '/c/3']) await driver.storeOf().write(mpath(path), bytesOf(''), { overwrite: true });
+    const first = await openKeeperWorld({ tree });
+    let release = () => {};
+    driver.holdListings(new Promise((resolve) => (release = resolve)));
+    await first.keeper.build(first.memory.tree);
+    await waitFor('the first listing', () => driver.listings() > 0);
+    const closing = first.keeper.close();
+    release();
+    await closing;
+    driver.holdListings(Promise.resolve());
+    const second = await open({ tree, dir: first.dir });
+    second.keeper.wake();
+    await second.finds('', ['/a', '/a/1', '/b', '/b/2', '/c', '/c/3']);
+    expect(await second.done()).toMatchObject({ is_done: true, error: '' });
+    worlds.pop();
+    await second.close();
+    await first.dir.remove();
+  });
+});
+
+describe('orders', () => {
+  it('are refused while no index mode is chosen', async () => {
+    const world = await open({ tree: { settings: { search_index: 'none' } } });
+    const { tree } = world.memory;
+    const refusal = { code: 'UNSUPPORTED_OPERATION', message: 'search not available' };
+    for (const call of [
+      world.keeper.build(tree),
+      world.keeper.update(tree, ['/'], 1),
+      world.keeper.stopJob(tree),
+      world.keeper.clear(tree),
+      world.keeper.progress(tree),
+    ])
+      await expect(call).rejects.toMatchObject(refusal);
+  });
+
+  it('one job at a time; stopping ends it, clearing empties and forgets', async () => {
+    const driver = createTestDriver('Slow', ['listNames', 'statMany']);
+    const world = await open({ tree: { storages: [{ mount_path: '/', driver: 'Slow' }], drivers: [driver.definition] } });
+    const { tree } = world.memory;
+    await driver.storeOf().write(mpath('/a/1'), bytesOf(''), { overwrite: true });
+    await expect(world.keeper.stopJob(tree)).rejects.toMatchObject({ code: 'FAILED_PRECONDITION', message: 'index is not running' });
+    let release = () => {};
+    driver.holdListings(new Promise((resolve) => (release = resolve)));
+    await world.keeper.build(tree);
+    expect(await world.keeper.progress(tree)).toMatchObject({ is_done: false, isRunning: true });
+    const busy = { code: 'FAILED_PRECONDITION', message: 'index is running' };
+    await expect(world.keeper.build(tree)).rejects.toMatchObject(busy);
+    await expect(world.keeper.update(tree, ['/'], 1)).rejects.toMatchObject(busy);
+    await expect(world.keeper.clear(tree)).rejects.toMatchObject(busy);
+    await world.keeper.stopJob(tree);
+    release();
+    expect(await world.done()).toMatchObject({ is_done: true, error: 'stopped before the end' });
+    await world.build();
+    expect(await world.found()).toEqual(['/a', '/a/1']);
+    await world.keeper.clear(tree);
+    expect(await world.keeper.progress(tree)).toMatchObject({ obj_count: 0, is_done: false, last_done_time: null, error: '' });
+    expect(await world.found()).toEqual([]);
+  });
+
+  it('an update builds its subtrees anew to the wanted depth, and needs a mode that has parts', async () => {
+    const world = await open();
+    for (const path of ['/a/b/c/d', '/a/x', '/other']) await world.memory.put(path);
+    await world.keeper.update(world.memory.tree, ['/a/b', '/nothing'], 1);
+    await world.done();
+    expect(await world.found()).toEqual(['/a/b', '/a/b/c']);
+    await world.keeper.update(world.memory.tree, ['/a/b/', '/other'], -1);
+    await world.done();
+    expect(await world.found()).toEqual(['/a/b', '/a/b/c', '/a/b/c/d', '/other']);
+    await world.keeper.update(world.memory.tree, ['/'], 1);
+    await world.done();
+    expect(await world.found()).toEqual(['/a', '/other']);
+    world.memory = await treeWith({ settings: { search_index: 'bleve' } });
+    await expect(world.keeper.update(world.memory.tree, ['/'], 1)).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
+  });
+});
+
+describe('the index follows', () => {
+  it('uploads, folders, renames, moves, copies and removals', async () => {
+    const world = await open();
+    for (const path of ['/docs/one.txt', '/docs/sub/two.txt', '/music/song.mp3']) await world.memory.put(path);
+    await world.build();
+    await upload(world, '/made/on the way/three.txt');
+    await world.finds('three', ['/made/on the way/three.txt']);
+    await world.finds('way', ['/made/on the way']);
+    await makeDirectory(world.operation(), '/empty');
+    await world.finds('empty', ['/empty']);
+    await renameEntry(world.operation(), { path: '/docs', name: 'papers', overwrite: false });
+    await world.finds('', [
+      ...['/papers', '/papers/one.txt', '/papers/sub', '/papers/sub/two.txt'],
+      ...['/empty', '/made', '/made/on the way', '/made/on the way/three.txt', '/music', '/music/song.mp3'],
+    ]);
+    await moveEntries(world.operation(), { src_dir: '/papers', dst_dir: '/empty', names: ['sub'], ...order });
+    await world.finds('two', ['/empty/sub/two.txt']);
+    await copyEntries(world.operation(), { src_dir: '/empty', dst_dir: '/music', names: ['sub'], ...order });
+    await world.finds('two', ['/empty/sub/two.txt', '/music/sub/two.txt']);
+    await removeEntries(world.operation(), { dir: '/', names: ['empty', 'made'] });
+    await world.finds('', ['/papers', '/papers/one.txt', '/music', '/music/song.mp3', '/music/sub', '/music/sub/two.txt']);
+    expect(world.errors).toEqual([]);
+  });
+
+  it('nothing that it does not cover', async () => {
+    const world = await open({ tree: { settings: { ignore_paths: '/skip' } } });
+    await upload(world, '/before.txt');
+    expect(await world.found()).toEqual([]);
+    await world.build();
+    await upload(world, '/skip/one.txt');
+    await upload(world, '/seen.txt');
+    await world.finds('', ['/before.txt', '/seen.txt']);
+    await world.keeper.clear(world.memory.tree);
+    await upload(world, '/after.txt');
+    await world.keeper.progress(world.memory.tree);
+    expect(await world.found()).toEqual([]);
+  });
+
+  it('what a listing shows, with auto_update_index, and only then', async () => {
+    const driver = createTestDriver('Plain', ['listNames', 'statMany'], { no_cache: true });
+    const storages = [{ mount_path: '/', driver: 'Plain' }];
+    const world = await open({ tree: { storages, drivers: [driver.definition] } });
+    const store = driver.storeOf();
+    await store.write(mpath('/d/old'), bytesOf(''), { overwrite: true });
+    await world.build();
+    await store.write(mpath('/d/new/inner'), bytesOf(''), { overwrite: true });
+    await store.remove(mpath('/d/old'), { recursive: false });
+    await world.list('/d');
+    expect(await world.found()).toEqual(['/d', '/d/old']);
+    world.memory = await treeWith({ storages, drivers: [driver.definition], settings: { auto_update_index: 'true' } });
+    world.keeper.wake();
+    await waitFor('the listing', async () => {
+      await world.list('/d');
+      return (await world.found()).join() === '/d,/d/new,/d/new/inner';
+    });
+  });
+
+  it('storages that come and go', async () => {
+    const [first, second] = [
+      { _id: 1, mount_path: '/a', addition: '{"store":"1"}' },
+      { _id: 2, mount_path: '/a/inner', addition: '{"store":"2"}' },
+    ];
+    const driver = createTestDriver('Kept');
+    const treeOf = (storages: readonly object[]) =>
+      treeWith({ storages: storages.map((each) => ({ ...each, driver: 'Kept' })), drivers: [driver.definition] });
+    await driver.storeOf('1').write(mpath('/one'), bytesOf(''), { overwrite: true });
+    await driver.storeOf('2').write(mpath('/two'), bytesOf(''), { overwrite: true });
+    const world = await open({ memory: await treeOf([first]) });
+    await world.build();
+    expect(await world.found()).toEqual(['/a', '/a/one']);
+    world.memory = await treeOf([first, second]);
+    world.keeper.wake();
+    await world.finds('', ['/a', '/a/inner', '/a/inner/two', '/a/one']);
+    world.memory = await treeOf([second]);
+    world.keeper.wake();
+    await world.finds('', ['/a', '/a/inner', '/a/inner/two']);
+    world.memory = await treeOf([]);
+    world.keeper.wake();
+    await world.finds('', []);
+  });
+});

@@ -1,0 +1,106 @@
+import { makeTempDir, type TempDir, waitFor } from '@wharf/harness';
+import { createChanges } from '../../src/domain/changes.ts';
+import { createFolderReader, type FolderReader } from '../../src/domain/folder-reader.ts';
+import { listEntries } from '../../src/domain/list-entries.ts';
+import type { Operation } from '../../src/domain/operations/operation.ts';
+import { createIndexKeeper, type IndexKeeper, type IndexProgress } from '../../src/domain/search/index-keeper.ts';
+import { searchEntries } from '../../src/domain/search/search-entries.ts';
+import type { SearchIndex } from '../../src/domain/search/search-index.ts';
+import { actor, type MemoryTree, openTree, vpath } from '../../src/domain/testing/memory-tree.ts';
+import { openFileSearchIndex } from '../../src/search-file/file-search-index.ts';
+
+/** Somebody who sees everything. */
+export const ROOT = actor({ role: 2 });
+
+/** A tree in memory and a keeper of its index, in a file that outlives the keeper. */
+export interface KeeperWorld {
+  readonly keeper: IndexKeeper;
+  readonly reports: IndexProgress[];
+  readonly errors: unknown[];
+  /** The tree as it is now, or as it is to be from now on. */
+  memory: MemoryTree;
+  operation(): Operation;
+  list(path: string): Promise<void>;
+  build(): Promise<void>;
+  /** Waits until no job is under way. */
+  done(): Promise<IndexProgress>;
+  /** Paths of the entries that a search finds, sorted. */
+  found(keywords?: string): Promise<string[]>;
+  /** Waits until a search finds exactly these. */
+  finds(keywords: string, paths: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface KeeperWorldOptions {
+  readonly tree?: Parameters<typeof openTree>[0];
+  /** Of an earlier world, to go on with. */
+  readonly dir?: TempDir;
+  readonly openIndex?: () => Promise<SearchIndex>;
+  readonly memory?: MemoryTree;
+  readonly owner?: string;
+  readonly clock?: () => number;
+}
+
+const ON = { search_index: 'database' };
+
+export const treeWith = (options: Parameters<typeof openTree>[0] = {}) =>
+  openTree({ ...options, settings: { ...ON, ...options.settings } });
+
+export async function openKeeperWorld(options: KeeperWorldOptions = {}): Promise<KeeperWorld & { readonly dir: TempDir }> {
+  const dir = options.dir ?? (await makeTempDir('keeper'));
+  const memory = options.memory ?? (await treeWith(options.tree));
+  const reports: IndexProgress[] = [];
+  const errors: unknown[] = [];
+  const keeper: IndexKeeper = createIndexKeeper({
+    tree: async () => world.memory.tree,
+    reader: (): FolderReader => reader,
+    openIndex: options.openIndex ?? (() => openFileSearchIndex(dir.path)),
+    owner: options.owner ?? 'this one',
+    clock: options.clock ?? Date.now,
+    report: async (progress) => void reports.push(progress),
+    onError: (error) => errors.push(error),
+  });
+  const reader = createFolderReader(Date.now, keeper.noteListing);
+  const world: KeeperWorld & { dir: TempDir } = {
+    dir,
+    keeper,
+    reports,
+    errors,
+    memory,
+    operation: () => ({ ...world.memory.operation(ROOT), changes: createChanges(reader, () => {}, keeper) }),
+    async list(path) {
+      const page = { page: 1, perPage: 0 };
+      await listEntries(world.memory.tree, reader, ROOT, vpath(path), { page, refresh: true });
+    },
+    async build() {
+      await keeper.build(world.memory.tree);
+      await world.done();
+    },
+    done: () =>
+      waitFor('the end of the job', async () => {
+        const { isRunning, ...progress } = await keeper.progress(world.memory.tree);
+        return isRunning ? undefined : progress;
+      }),
+    async found(keywords = '') {
+      const { tree } = world.memory;
+      const request = { parent: '/', keywords, scope: 0, page: 1, perPage: 10_000, password: '' };
+      const { hits } = await searchEntries(tree, await keeper.index(tree), ROOT, request, new AbortController().signal);
+      return hits.map(({ parent, name }) => (parent === '/' ? `/${name}` : `${parent}/${name}`)).sort();
+    },
+    async finds(keywords, paths) {
+      const wanted = JSON.stringify([...paths].sort());
+      let last = '';
+      await waitFor(`${keywords}: ${wanted}`, async () => {
+        last = JSON.stringify(await world.found(keywords));
+        return last === wanted;
+      }).catch((error: unknown) => {
+        throw new Error(`found ${last}`, { cause: error });
+      });
+    },
+    async close() {
+      await keeper.close();
+      if (!options.dir) await dir.remove();
+    },
+  };
+  return world;
+}
