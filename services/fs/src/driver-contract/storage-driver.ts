@@ -70,6 +70,8 @@ export interface StatManyOptions extends CallOptions {
 export interface FileContent extends AsyncIterable<Uint8Array> {
   /** The file the bytes come from, as it was when it was opened: compare it with an earlier `stat` to see a replacement in between. */
   readonly entry: Entry;
+  /** All of it, where it is here already, for who would wait for each chunk. Others have it too: not to be changed. */
+  readonly whole?: Uint8Array;
 }
 
 /** A URL that serves the file without us. */

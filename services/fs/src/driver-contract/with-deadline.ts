@@ -83,7 +83,10 @@ async function readWithin(
   try {
     const content = await watchdog.guard(run({ signal: watchdog.signal }));
     watchdog.disarm();
-    return { entry: content.entry, [Symbol.asyncIterator]: () => guarded(content, watchdog, stallMs) };
+    const { entry, whole } = content;
+    // Nothing is left to wait for.
+    if (whole !== undefined) watchdog.dispose();
+    return { entry, ...(whole && { whole }), [Symbol.asyncIterator]: () => guarded(content, watchdog, stallMs) };
   } catch (error) {
     watchdog.dispose();
     throw error;

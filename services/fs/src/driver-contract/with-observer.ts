@@ -82,6 +82,7 @@ async function* observedList(
 }
 
 function watchedContent(content: FileContent, observer: CallObserver): FileContent {
+  if (content.whole !== undefined) return content;
   return {
     entry: content.entry,
     [Symbol.asyncIterator]() {

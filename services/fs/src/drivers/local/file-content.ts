@@ -19,6 +19,7 @@ export function fileContent(entry: Entry, fd: number, start: number, end: number
 export function inlineContent(entry: Entry, bytes: Uint8Array, { reusesChunks = false }: ReadOptions): FileContent {
   return {
     entry,
+    whole: bytes,
     async *[Symbol.asyncIterator]() {
       if (bytes.byteLength > 0) yield reusesChunks ? bytes : bytes.slice();
     },
