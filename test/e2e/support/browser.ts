@@ -1,0 +1,13 @@
+import { ensureCommand, isMissing, type Missing } from '@wharf/harness';
+import { type Browser, chromium } from 'playwright-core';
+
+/** Of Debian; the browser that is on the machine, not one that the driver downloads. */
+const PROGRAM = 'chromium-headless-shell';
+const FLAGS = ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+/** A browser without a window; whoever opened it closes it. */
+export async function openBrowser(): Promise<Browser | Missing> {
+  const program = await ensureCommand(PROGRAM, PROGRAM);
+  if (isMissing(program)) return program;
+  return chromium.launch({ executablePath: program.path, args: FLAGS });
+}
