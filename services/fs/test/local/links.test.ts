@@ -140,3 +140,63 @@ it.runIf(process.platform !== 'win32')('a pipe is listed with no size, and readi
   await driver.remove(at('/pipe'), { recursive: false });
   expect(existsSync(path.join(root, 'pipe'))).toBe(false);
 });
+
+describe('a relative link that is carried to another folder', () => {
+  /** `home` is what somebody may see; the link in it leads to a place of his own, and would lead out of it from other folders. */
+  async function openHome() {
+    const { root } = await makeFolders();
+    await mkdir(path.join(root, 'home/a/b'), { recursive: true });
+    await writeFile(path.join(root, 'home/own'), 'own');
+    await writeFile(path.join(root, 'own'), 'foreign');
+    await symlink('../../own', path.join(root, 'home/a/b/link'));
+    return { root, driver: await openLocal(root) };
+  }
+
+  it('leads to the same place', async () => {
+    const { root, driver } = await openHome();
+    await driver.rename(at('/home/a/b/link'), at('/home/link'), { overwrite: false });
+    expect(await readlink(path.join(root, 'home/link'))).toBe('own');
+    expect(await textOf(driver, '/home/link')).toBe('own');
+    await driver.rename(at('/home/link'), at('/home/a/b/renamed'), { overwrite: false });
+    await driver.rename(at('/home/a/b/renamed'), at('/home/a/b/again'), { overwrite: false });
+    expect(await textOf(driver, '/home/a/b/again')).toBe('own');
+    expect(await namesIn(driver, '/home/a/b')).toEqual(['again']);
+    await put(driver, '/home/taken', 'taken');
+    expect(await codeOf(driver.rename(at('/home/a/b/again'), at('/home/taken'), { overwrite: false }))).toBe('ENTRY_EXISTS');
+    await driver.rename(at('/home/a/b/again'), at('/home/taken'), { overwrite: true });
+    expect(await textOf(driver, '/home/taken')).toBe('own');
+    expect(await debrisIn(root)).toEqual([]);
+  });
+
+  it('without a target stays without one', async () => {
+    const { root, driver } = await openHome();
+    await symlink('../none', path.join(root, 'home/a/dangling'));
+    await writeFile(path.join(root, 'none'), 'foreign');
+    await driver.rename(at('/home/a/dangling'), at('/home/dangling'), { overwrite: false });
+    expect(await readlink(path.join(root, 'home/dangling'))).toBe('none');
+    expect(await codeOf(driver.read(at('/home/dangling')))).toBe('ENTRY_NOT_FOUND');
+  });
+
+  it('with its folder is not moved in one step, and in a copy leads to the same place', async () => {
+    const { root, driver } = await openHome();
+    await symlink('own-in-b', path.join(root, 'home/a/b/inner'));
+    await writeFile(path.join(root, 'home/a/b/own-in-b'), 'inner');
+    expect(await codeOf(driver.rename(at('/home/a/b'), at('/home/b'), { overwrite: false }))).toBe('UNSUPPORTED_OPERATION');
+    expect(await codeOf(driver.rename(at('/home/a'), at('/home/b'), { overwrite: false }))).toBe('done');
+    await driver.copy(at('/home/b/b'), at('/home/copy'), { overwrite: false });
+    expect(await textOf(driver, '/home/copy/link')).toBe('own');
+    expect(await readlink(path.join(root, 'home/copy/inner'))).toBe('own-in-b');
+    expect(await textOf(driver, '/home/copy/inner')).toBe('inner');
+  });
+
+  it('inside its folder goes along with it', async () => {
+    const { root, driver } = await openHome();
+    await mkdir(path.join(root, 'd/e'), { recursive: true });
+    await writeFile(path.join(root, 'd/f'), 'text');
+    await symlink('../f', path.join(root, 'd/e/link'));
+    await driver.rename(at('/d'), at('/home/d'), { overwrite: false });
+    expect(await textOf(driver, '/home/d/e/link')).toBe('text');
+    await symlink('e/../f', path.join(root, 'home/d/doubtful'));
+    expect(await codeOf(driver.rename(at('/home/d'), at('/d'), { overwrite: false }))).toBe('UNSUPPORTED_OPERATION');
+  });
+});

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
-import { isWithin, type MountPath, parentPath } from '@wharf/paths';
+import { baseName, isWithin, type MountPath, parentPath } from '@wharf/paths';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { carriedText, leadsOut } from './carried-links.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFile, openChildFolder } from './confined-root.ts';
 import { createFile, type DiskWrites } from './disk-writes.ts';
 import { errnoOf } from './errors.ts';
@@ -68,7 +69,7 @@ export class DiskCopies {
       const place = folder.prefix + name;
       if (fs.lstatSync(place, { throwIfNoEntry: false }) !== undefined) throw storageError('ENTRY_EXISTS');
       if (`${folder.realPath}/`.startsWith(`${source.realPath}/`)) throw storageError('INVALID_ARGUMENT');
-      await this.#assemble(source, folder, parentPath(to), place, signal);
+      await this.#assemble(source, folder, to, signal);
       await syncFolder(folder);
       const packed = new Float64Array(NUMBERS_PER_ENTRY);
       packEntry(packed, 0, fs.lstatSync(place), false);
@@ -80,14 +81,16 @@ export class DiskCopies {
   }
 
   /** Puts the copy of a folder together out of sight, then gives it its name. */
-  async #assemble(source: HeldFolder, target: HeldFolder, targetPath: MountPath, place: string, signal: AbortSignal): Promise<void> {
-    const { ref } = this.#temp.create(target, targetPath, (temp) => fs.mkdirSync(temp, 0o700));
+  async #assemble(source: HeldFolder, target: HeldFolder, to: MountPath, signal: AbortSignal): Promise<void> {
+    const name = baseName(to) ?? '';
+    const { ref } = this.#temp.create(target, parentPath(to), (temp) => fs.mkdirSync(temp, 0o700));
     try {
       await this.#temp.at(ref, async (temp) => {
-        await copyTree(Buffer.from(source.prefix), Buffer.from(temp), createPace(signal));
+        const folders = { from: source.realPath, to: `${target.realPath}/${name}`, inner: '' };
+        await copyTree(Buffer.from(source.prefix), Buffer.from(temp), folders, createPace(signal));
         fs.chmodSync(temp, fs.statSync(source.prefix).mode & PERMISSION_BITS);
         throwIfAborted(signal);
-        placeFolderExclusively(temp, place);
+        placeFolderExclusively(temp, target.prefix + name);
       });
     } catch (error) {
       await this.#temp.discard(ref);
@@ -96,12 +99,23 @@ export class DiskCopies {
   }
 }
 
+function utf8(latin1: string): string {
+  return Buffer.from(latin1, 'latin1').toString();
+}
+
 interface OpenSource {
   readonly fd: number;
   readonly stats: fs.Stats;
 }
 
-async function copyTree(from: Buffer, to: Buffer, pace: Pace): Promise<void> {
+/** The folder that is copied, where its copy will be, and where in both the copying is. */
+interface Folders {
+  readonly from: string;
+  readonly to: string;
+  readonly inner: string;
+}
+
+async function copyTree(from: Buffer, to: Buffer, folders: Folders, pace: Pace): Promise<void> {
   const source = openChildFolder(withDot(from));
   try {
     const target = openChildFolder(to);
@@ -109,7 +123,7 @@ async function copyTree(from: Buffer, to: Buffer, pace: Pace): Promise<void> {
       for (const name of fs.readdirSync(source.prefix, { encoding: 'buffer' })) {
         await pace.step();
         if (isReservedName(name.toString())) continue;
-        await copyEntry(Buffer.concat([source.prefix, name]), Buffer.concat([target.prefix, name]), pace);
+        await copyEntry(Buffer.concat([source.prefix, name]), Buffer.concat([target.prefix, name]), folders, pace);
       }
       await syncHandle(target.fd);
     } finally {
@@ -120,15 +134,18 @@ async function copyTree(from: Buffer, to: Buffer, pace: Pace): Promise<void> {
   }
 }
 
-async function copyEntry(from: Buffer, to: Buffer, pace: Pace): Promise<void> {
+async function copyEntry(from: Buffer, to: Buffer, folders: Folders, pace: Pace): Promise<void> {
   const stats = fs.lstatSync(from);
   if (stats.isDirectory()) {
     fs.mkdirSync(to, 0o700);
-    await copyTree(from, to, pace);
+    const inner = `${folders.inner}/${from.subarray(from.lastIndexOf('/') + 1).toString('latin1')}`;
+    await copyTree(from, to, { ...folders, inner }, pace);
     fs.chmodSync(to, stats.mode & PERMISSION_BITS);
   } else if (stats.isSymbolicLink()) {
-    // The same text: wherever it leads from its new place, it is followed only inside the root.
-    fs.symlinkSync(fs.readlinkSync(from, { encoding: 'buffer' }), to);
+    // What leads to a place in the folder leads to the same place in the copy, anything else to where it led.
+    const isOut = leadsOut(from, folders.inner);
+    const [here, there] = isOut ? [folders.from + utf8(folders.inner), folders.to + utf8(folders.inner)] : ['', ''];
+    fs.symlinkSync(carriedText(from, here, there), to);
   } else {
     const source = openChildFile(from);
     try {

@@ -40,7 +40,7 @@ export function createDiskOperations(settings: LocalSettings) {
     discard: (_signal: AbortSignal, ref: TempRef) => temp.discard(ref),
     makeDirectory: (_signal: AbortSignal, path: MountPath) => writes.makeDirectory(path),
     remove: (signal: AbortSignal, path: MountPath, recursive: boolean) => writes.remove(path, recursive, signal),
-    rename: (_signal: AbortSignal, from: MountPath, to: MountPath, overwrite: boolean) => writes.rename(from, to, overwrite),
+    rename: (signal: AbortSignal, from: MountPath, to: MountPath, overwrite: boolean) => writes.rename(from, to, overwrite, signal),
     copy: (signal: AbortSignal, from: MountPath, to: MountPath, overwrite: boolean) => copies.copy(from, to, overwrite, signal),
   };
 }

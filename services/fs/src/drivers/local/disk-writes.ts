@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
+import { carriedText, hasLinkOut } from './carried-links.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { errnoOf, toAppError } from './errors.ts';
 import { NUMBERS_PER_ENTRY, packEntry } from './packed-entries.ts';
@@ -117,7 +118,7 @@ export class DiskWrites {
     }
   }
 
-  async rename(from: MountPath, to: MountPath, overwrite: boolean): Promise<Float64Array> {
+  async rename(from: MountPath, to: MountPath, overwrite: boolean, signal?: AbortSignal): Promise<Float64Array> {
     const source = this.#root.holdParent(from);
     try {
       const sourcePlace = source.folder.prefix + source.name;
@@ -129,11 +130,14 @@ export class DiskWrites {
         const sourceReal = joined(source.folder, source.name);
         if (!isSame && stats.isDirectory() && isBelow(sourceReal, joined(target.folder, target.name)))
           throw storageError('INVALID_ARGUMENT');
-        if (!isSame) moveTo(sourcePlace, stats, place, overwrite);
+        const hasOtherParent = source.folder.realPath !== target.folder.realPath;
+        if (hasOtherParent && stats.isDirectory() && (await hasLinkOut(sourcePlace, signal))) throw storageError('UNSUPPORTED_OPERATION');
+        if (hasOtherParent && stats.isSymbolicLink()) await this.#moveLink(sourcePlace, source.folder, target.folder, to, overwrite);
+        else if (!isSame) moveTo(sourcePlace, stats, place, overwrite);
         target.folder.recheck();
         source.folder.recheck();
         await syncFolder(target.folder);
-        if (source.folder.realPath !== target.folder.realPath) await syncFolder(source.folder);
+        if (hasOtherParent) await syncFolder(source.folder);
         const packed = new Float64Array(NUMBERS_PER_ENTRY);
         const placed = fs.lstatSync(place);
         const isLink = placed.isSymbolicLink();
@@ -145,6 +149,20 @@ export class DiskWrites {
     } finally {
       source.folder.close();
     }
+  }
+
+  /** Gives a link another folder, from where it leads to the same place. */
+  async #moveLink(place: string, from: HeldFolder, to: HeldFolder, target: MountPath, overwrite: boolean): Promise<void> {
+    const text = carriedText(place, from.realPath, to.realPath);
+    const { ref } = this.#temp.create(to, parentPath(target), (temp) => fs.symlinkSync(text, temp));
+    try {
+      const name = to.prefix + target.slice(target.lastIndexOf('/') + 1);
+      await this.#temp.at(ref, async (temp) => moveTo(temp, fs.lstatSync(temp), name, overwrite));
+    } catch (error) {
+      await this.#temp.discard(ref);
+      throw error;
+    }
+    fs.unlinkSync(place);
   }
 
   /**
