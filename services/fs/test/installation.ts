@@ -170,6 +170,7 @@ async function openReplica(storeUrl: string, bus: Bus, drivers: readonly DriverD
         reports.push({ id, status });
         return {};
       }),
+      reportIndexProgress: forServices(async () => ({})),
     },
   };
   const nobody = () => {

@@ -83,8 +83,6 @@ export async function openFileSearchIndex(directory: string): Promise<SearchInde
     else caller?.resolve(message.type === 'done' ? message.result : undefined);
   });
   await ready;
-  // The process may end while nobody waits for an answer.
-  worker.unref();
 
   // The worker answers what the operation of this name answers.
   const run = <Name extends OperationName>(name: Name, ...values: Values<Name>): Promise<Result<Name>> =>

@@ -51,7 +51,8 @@ function openUsable(path: string): IndexFile {
     } else if (version !== VERSION || numberOf(writer, 'application_id') !== APPLICATION_ID)
       throw new ForeignFile('the file is no search index of this version');
     const reader = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
-    reader.exec('PRAGMA cache_size = -16384');
+    // Hits lie all over the file: reading their pages in place saves half of what finding them costs.
+    reader.exec('PRAGMA cache_size = -4096; PRAGMA mmap_size = 134217728');
     return {
       writer,
       reader,

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { makeTempDir } from '@wharf/harness';
 import { expect, it } from 'vitest';
 import { FIRST_STATE } from '../../src/domain/search/search-index.ts';
+import { actor } from '../../src/domain/testing/memory-tree.ts';
 import { openFileSearchIndex } from '../../src/search-file/file-search-index.ts';
 import { file, path } from './plain-scan.ts';
 import { describeSearchIndex } from './search-index.suite.ts';
@@ -30,6 +31,28 @@ it('what was answered is there after the file is opened again', async () => {
   expect(await second.readState()).toMatchObject({ isDone: true, revision: 1 });
   await second.close();
   await expect(second.count()).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  await dir.remove();
+});
+
+it('C19: a search over 50,000 names that match as badly as they can holds up nobody else', async () => {
+  const dir = await makeTempDir('search');
+  const index = await openFileSearchIndex(dir.path);
+  await index.openFolder(path('/'), 1, 1);
+  const bad = Array.from({ length: 50_000 }, (_, number) => file(`${'ab'.repeat(110)}${number}`));
+  await index.put(path('/'), [...bad, file('the other one')], 1);
+  const viewer = { actor: actor(), password: '', rules: [] };
+  const query = { scope: 'all', parent: path('/'), page: 1, perPage: 10, viewer } as const;
+  const ended: string[] = [];
+  const slow = index
+    .search({ ...query, words: [...Array.from({ length: 200 }, () => 'ab'.repeat(100)), 'a', 'c'] })
+    .finally(() => ended.push('slow'));
+  const all = index.search({ ...query, words: ['b'] }).finally(() => ended.push('all'));
+  const quick = index.search({ ...query, words: ['other'] }).finally(() => ended.push('quick'));
+  expect(await quick).toMatchObject({ total: 1 });
+  expect(ended).toEqual(['quick']);
+  expect((await slow).total).toBe(0);
+  expect((await all).total).toBe(50_000);
+  await index.close();
   await dir.remove();
 });
 

@@ -8,7 +8,8 @@ export interface HitCollector {
 }
 
 /** More than this beyond the wanted page are not kept before the next look which of them are needed. */
-const SLACK = 2_000;
+const SLACK = 500;
+const SURROGATE = /[\ud800-\udfff]/;
 
 /** @param query.page together with `perPage` says how many hits have to be kept: what comes before the page, and the page. */
 export function createHitCollector({ page, perPage }: Pick<SearchQuery, 'page' | 'perPage'>): HitCollector {
@@ -16,8 +17,11 @@ export function createHitCollector({ page, perPage }: Pick<SearchQuery, 'page' |
   let kept: SearchHit[] = [];
   let last: SearchHit | undefined;
   let total = 0;
+  /** Without surrogates the built-in order of texts is that of their bytes. */
+  let isPlain = true;
+  const compare = (left: SearchHit, right: SearchHit): number => (isPlain ? comparePlain(left, right) : compareHits(left, right));
   const prune = () => {
-    kept.sort(compareHits);
+    kept.sort(compare);
     if (kept.length < wanted) return;
     kept = kept.slice(0, wanted);
     last = kept.at(-1);
@@ -25,7 +29,8 @@ export function createHitCollector({ page, perPage }: Pick<SearchQuery, 'page' |
   return {
     add(hit) {
       total += 1;
-      if (last && compareHits(hit, last) >= 0) return;
+      if (isPlain && (SURROGATE.test(hit.name) || SURROGATE.test(hit.parent))) isPlain = false;
+      if (last && compare(hit, last) >= 0) return;
       kept.push(hit);
       if (kept.length >= wanted + SLACK) prune();
     },
@@ -34,6 +39,11 @@ export function createHitCollector({ page, perPage }: Pick<SearchQuery, 'page' |
       return { hits: kept.slice(wanted - perPage, wanted), total };
     },
   };
+}
+
+function comparePlain(left: SearchHit, right: SearchHit): number {
+  if (left.name !== right.name) return left.name < right.name ? -1 : 1;
+  return left.parent < right.parent ? -1 : left.parent > right.parent ? 1 : 0;
 }
 
 function compareHits(left: SearchHit, right: SearchHit): number {
