@@ -160,6 +160,21 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
       await place.untilState(id, TASK_STATE.running);
     });
 
+    it('a cancel through another replica is heard, and its end seen, without the bus', async () => {
+      const kind = defineTaskKind({
+        name: 'long',
+        input: NOTHING,
+        maxRetries: 2,
+        run: ({ signal }) => unlessAborted(signal, gate().opened),
+      });
+      const first = await place.open([kind]);
+      const { _id: id } = await first.add(kind, { name: 'a', creator: ANN, input: {} });
+      await place.untilState(id, TASK_STATE.running);
+      const second = await place.open([kind]);
+      await second.apply('cancel', [id], 'long', EVERYBODY);
+      expect((await place.untilState(id, TASK_STATE.canceled)).done).toBe(true);
+    });
+
     it('a task that waits is cancelled at once', async () => {
       const kind = defineTaskKind({
         name: 'long',

@@ -28,7 +28,7 @@ const TASK_KINDS = ['upload', 'copy', 'move', 'offline_download', 'offline_downl
 
 const taskCases = (prefix: string): EnvelopeCase[] =>
   TASK_KINDS.flatMap((kind) => [
-    ...['info', 'cancel', 'delete', 'retry'].map(
+    ...['info', 'cancel', 'delete', 'retry', 'pause', 'resume'].map(
       (verb): EnvelopeCase => ({ as: 'admin', call: `POST ${prefix}/${kind}/${verb}?tid=unknown`, ...NO_TASK }),
     ),
     ...['cancel_some', 'delete_some', 'retry_some'].map(
@@ -343,6 +343,8 @@ const adminCases: EnvelopeCase[] = [
   { as: 'admin', call: 'GET /api/admin/driver/list', code: 200, message: 'success', data: ANY_OBJECT },
   { as: 'admin', call: 'GET /api/admin/driver/names', code: 200, message: 'success', data: ANY_LIST },
   { as: 'admin', call: 'GET /api/admin/driver/info?driver=Nothing', code: 404, message: 'driver [Nothing] not found' },
+  { as: 'admin', call: 'POST /api/admin/config/export', body: { passphrase: 'short' }, code: 400, message: /^the passphrase must have/ },
+  { as: 'admin', call: 'POST /api/admin/config/import', body: { document: '{}' }, code: 400, message: /^the file has no settings/ },
   { as: 'admin', call: 'GET /api/admin/setting/list?group=x', ...INVALID },
   { as: 'admin', call: 'GET /api/admin/setting/get?key=nothing', code: 400, message: 'record not found' },
   { as: 'admin', call: 'POST /api/admin/setting/save', body: [{ value: 'x' }], ...INVALID },
@@ -382,5 +384,6 @@ export const ENVELOPE_CASES: readonly EnvelopeCase[] = [
   ...accountCases,
   ...adminCases,
   ...taskCases('/api/task'),
+  { as: 'guest', call: 'GET /api/task/events', code: 403, message: 'You are a guest' },
   ...taskCases('/api/admin/task'),
 ];

@@ -1,9 +1,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import { openApiDocument } from './openapi.ts';
-import { BYTE_ROUTES, indexRoutes, ROUTES } from './route-table.ts';
+import { BYTE_ROUTES, EVENT_ROUTES, indexRoutes, ROUTES } from './route-table.ts';
 
-const document = JSON.parse(JSON.stringify(openApiDocument(ROUTES, BYTE_ROUTES)));
+const document = JSON.parse(JSON.stringify(openApiDocument(ROUTES, BYTE_ROUTES, EVENT_ROUTES)));
 
 describe('the OpenAPI document', () => {
   it('is valid OpenAPI 3.1', async () => {
@@ -13,7 +13,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('has every route and nothing else', () => {
-    const paths = [...ROUTES, ...BYTE_ROUTES].map((route) => route.path);
+    const paths = [...ROUTES, ...BYTE_ROUTES, ...EVENT_ROUTES].map((route) => route.path);
     expect(Object.keys(document.paths).sort()).toEqual([...paths].sort());
   });
 

@@ -1,18 +1,19 @@
 import { z } from 'zod';
 import { PERMISSIONS } from '../domain/permissions.ts';
 import type { Method, Route } from './route.ts';
-import type { ByteRoute } from './route-table.ts';
+import type { ByteRoute, EventRoute } from './route-table.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 const SECURITY = { public: [], guest: [{}, { token: [] }], user: [{ token: [] }], admin: [{ token: [] }] } as const;
 
 /** The OpenAPI 3.1 document of the route table. */
-export function openApiDocument(routes: readonly Route[], byteRoutes: readonly ByteRoute[]): Json {
+export function openApiDocument(routes: readonly Route[], byteRoutes: readonly ByteRoute[], eventRoutes: readonly EventRoute[]): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes)
     paths[route.path] = Object.fromEntries(methodsOf(route).map((method) => [method.toLowerCase(), operation(route, method)]));
   for (const route of byteRoutes) paths[route.path] = { [route.method.toLowerCase()]: uploadOperation(route) };
+  for (const route of eventRoutes) paths[route.path] = { get: eventOperation(route) };
   return {
     openapi: '3.1.0',
     info: {
@@ -81,6 +82,22 @@ function uploadOperation(route: ByteRoute): Json {
       content: { [route.body]: { schema: isForm ? { type: 'object', properties: { file }, required: ['file'] } : file } },
     },
     responses: { '200': envelopeOf({ type: ['object', 'null'] }) },
+  };
+}
+
+function eventOperation({ path, summary, access }: EventRoute): Json {
+  return {
+    operationId: operationId('GET', path),
+    summary,
+    tags: [tagOf(path)],
+    security: SECURITY[access],
+    'x-wharf-access': access,
+    responses: {
+      '200': {
+        description: 'Server-sent events until the caller goes away or may not watch any more. An envelope when he may not watch at all.',
+        content: { 'text/event-stream': { schema: { type: 'string' } } },
+      },
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Access, Method, Route } from './route.ts';
 import { adminAbsentRoutes } from './routes/admin-absent.ts';
 import { adminAuditRoutes } from './routes/admin-audit.ts';
+import { adminConfigRoutes } from './routes/admin-config.ts';
 import { adminDriverRoutes } from './routes/admin-driver.ts';
 import { adminIndexRoutes } from './routes/admin-index.ts';
 import { adminMetaRoutes } from './routes/admin-meta.ts';
@@ -31,6 +32,7 @@ export const ROUTES: readonly Route[] = [
   ...adminUserRoutes,
   ...adminAuditRoutes,
   ...adminStorageRoutes,
+  ...adminConfigRoutes,
   ...adminDriverRoutes,
   ...adminSettingRoutes,
   ...adminMetaRoutes,
@@ -62,6 +64,21 @@ export const BYTE_ROUTES: readonly ByteRoute[] = [
     access: 'guest',
     summary: 'Uploads one file as the file part of a form; the header File-Path is its percent-encoded path.',
     body: 'multipart/form-data',
+  },
+];
+
+/** A route that answers with a stream of server-sent events instead of an envelope. */
+export interface EventRoute {
+  readonly path: `/api/${string}`;
+  readonly access: Exclude<Access, 'public'>;
+  readonly summary: string;
+}
+
+export const EVENT_ROUTES: readonly EventRoute[] = [
+  {
+    path: '/api/task/events',
+    access: 'user',
+    summary: 'Tasks as they change: `snapshot` with an array of tasks, then `task` with one, or `removed` with its id.',
   },
 ];
 

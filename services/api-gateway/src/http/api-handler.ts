@@ -3,7 +3,7 @@ import { AppError } from '@wharf/errors';
 import { type Caller, type Envelope, type EnvelopeCodes, failureEnvelope, ROLE, successEnvelope, successText } from '@wharf/service-kit';
 import { openApiDocument } from '../api/openapi.ts';
 import { type Access, type Route, Said, Written } from '../api/route.ts';
-import { answersMethod, BYTE_ROUTES, indexRoutes, ROUTES } from '../api/route-table.ts';
+import { answersMethod, BYTE_ROUTES, EVENT_ROUTES, indexRoutes, ROUTES } from '../api/route-table.ts';
 import { requirePermission } from '../domain/permissions.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { readBody } from './read-body.ts';
@@ -40,7 +40,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
     if (!route || !answersMethod(route, method)) {
       if (path === OPENAPI_PATH && (method === 'GET' || method === 'HEAD')) {
         scope.route = OPENAPI_PATH;
-        document ??= JSON.stringify(openApiDocument(ROUTES, BYTE_ROUTES));
+        document ??= JSON.stringify(openApiDocument(ROUTES, BYTE_ROUTES, EVENT_ROUTES));
         return sendJson(response, document);
       }
       const isKnown = route !== undefined || bytePaths.has(path) || path === OPENAPI_PATH;
