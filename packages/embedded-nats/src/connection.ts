@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createParser, type Message, type Operation, UNKNOWN_OPERATION } from './parser.ts';
 import type { Router, Subscription } from './router.ts';
@@ -231,7 +231,7 @@ export class Connection {
 
 /** One member of a group gets the message: any, so that the load is shared; another when that one does not take it. */
 function deliverToOne(group: readonly Subscriber[], message: Message, publisher: Connection): boolean {
-  const first = Math.floor(Math.random() * group.length);
+  const first = randomInt(Math.max(group.length, 1));
   const inTurn = [...group.slice(first), ...group.slice(0, first)];
   return inTurn.some((subscriber) => subscriber.connection.deliver(subscriber, message, publisher));
 }

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { isDuplicateKey, type Models, readSettingsRecord, type StoredSetting } from '@wharf/models';
@@ -44,7 +45,7 @@ export function createSettingStore(models: Models, key: Buffer, isSecret: (item:
           const { matchedCount } = await settings.updateOne({ _id: ID, revision: record.revision }, { $set: next });
           if (matchedCount === 1) return true;
         }
-        await delay(Math.random() * MAX_PAUSE_MS);
+        await delay(randomInt(MAX_PAUSE_MS));
       }
       throw new AppError('STALE_VERSION', 'the settings are being changed by somebody else, please try again');
     },
