@@ -11,7 +11,15 @@ export interface ImportRule {
 }
 
 const TESTS_MAY = ['@wharf/harness', '@wharf/embedded-mongo', '@wharf/embedded-nats'];
-const KITS = ['@wharf/egress', '@wharf/errors', '@wharf/paths', '@wharf/models', '@wharf/proto', '@wharf/service-kit'];
+const KITS = [
+  '@wharf/egress',
+  '@wharf/errors',
+  '@wharf/paths',
+  '@wharf/models',
+  '@wharf/proto',
+  '@wharf/service-kit',
+  '@wharf/task-engine',
+];
 
 export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'packages/errors/', may: ['packages/errors/'], npm: [] },

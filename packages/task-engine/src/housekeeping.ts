@@ -3,7 +3,7 @@ import type { StoreClock } from './store-clock.ts';
 import { DONE_STATES } from './task-state.ts';
 
 /** What is kept of an owner's tasks that have ended: the newest of them, and none longer than this. */
-export const MAX_DONE_TASKS = 10_000;
+const MAX_DONE_TASKS = 10_000;
 const MAX_DONE_AGE_MS = 30 * 86_400_000;
 /** A deleted task stays for so long, unseen, so that every watcher learns of it; in milliseconds. */
 const TOMBSTONE_MS = 60_000;

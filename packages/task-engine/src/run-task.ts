@@ -9,7 +9,7 @@ import { HELD_STATES, TASK_STATE } from './task-state.ts';
 /** How often a running task is looked after: progress is written at most this often, in milliseconds. */
 const TICK_MS = 1_000;
 /** A task without news renews its lease this often, in milliseconds. */
-export const HEARTBEAT_MS = 2_000;
+const HEARTBEAT_MS = 2_000;
 /** A worker that cannot reach the store for so long gives its task up, in milliseconds. */
 const GIVE_UP_MS = 30_000;
 const FIRST_BACKOFF_MS = 1_000;

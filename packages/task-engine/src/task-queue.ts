@@ -3,7 +3,7 @@ import type { StoreClock } from './store-clock.ts';
 import { CLEANUP_STATES, HELD_STATES, TASK_STATE } from './task-state.ts';
 
 /** How long a worker holds a task without a sign of life, in milliseconds. */
-export const LEASE_MS = 6_000;
+const LEASE_MS = 6_000;
 /** So many workers in a row may be lost with a task that leaves nothing durable behind; then it is the task that ends them. */
 const MAX_LOSSES = 20;
 /** A cleanup that fails is tried so many times. */
