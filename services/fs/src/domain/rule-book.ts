@@ -39,6 +39,8 @@ export interface RuleBook {
   hiddenNames(actor: Actor, directory: VirtualPath): ((name: string) => boolean) | undefined;
   /** Whether anything can be hidden from him in a folder or in what is below it. */
   mayHideIn(actor: Actor, directory: VirtualPath): boolean;
+  /** The path of a rule at or below a place that keeps somebody from seeing or changing something; undefined when there is none. */
+  findGuard(path: VirtualPath): string | undefined;
   /** A filter for the names of a folder's entries; undefined when nothing is left out. */
   listingFilter(actor: Actor, directory: VirtualPath): ((name: string, isDirectory: boolean) => boolean) | undefined;
   /** Whether a rule that stands at this very path lets him read what is there; true where none stands. */
@@ -137,6 +139,10 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
       for (const rule of rules.values()) if (rule.hidePatterns.length > 0 && isWithin(directory, rule.path as VirtualPath)) return true;
       return false;
     },
+    findGuard(path) {
+      for (const rule of rules.values()) if (guards(rule) && isWithin(path, rule.path as VirtualPath)) return rule.path;
+      return undefined;
+    },
     listingFilter(actor, directory) {
       const isHiddenHere = hiddenNames(actor, directory);
       if (!isHiddenHere && (!hasReadLists || isAdmin(actor))) return undefined;
@@ -163,6 +169,10 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
 
 function covers(rule: Rule, path: VirtualPath, includesBelow: boolean): boolean {
   return rule.path === path || (includesBelow && isWithin(rule.path as VirtualPath, path));
+}
+
+function guards(rule: Rule): boolean {
+  return rule.password !== '' || rule.hidePatterns.length > 0 || rule.read_users.length > 0 || rule.write_users.length > 0;
 }
 
 function isListed(users: readonly number[], actor: Actor): boolean {
