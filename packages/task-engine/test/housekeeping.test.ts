@@ -1,0 +1,57 @@
+import { startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { makeTempDir } from '@wharf/harness';
+import type { TaskRecord } from '@wharf/models';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createHousekeeping } from '../src/housekeeping.ts';
+import { TASK_STATE } from '../src/task-state.ts';
+import { type Installation, openInstallation } from './installation.ts';
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+const DAY_MS = 86_400_000;
+const clock = { now: () => NOW, sync: async () => {} };
+const before = (ms: number) => new Date(NOW.getTime() - ms);
+
+let place: Installation;
+let close: () => Promise<void>;
+beforeEach(async () => {
+  const dir = await makeTempDir('housekeeping');
+  const store = await startEmbeddedMongo({ dataDir: dir.path });
+  place = await openInstallation(store.url);
+  close = async () => {
+    await place.close();
+    await store.stop();
+    await dir.remove();
+  };
+});
+afterEach(() => close?.());
+
+/** Writes a task as it ended, or did not, so many milliseconds ago. */
+async function write(id: string, ageMs: number, rest: Partial<TaskRecord>): Promise<void> {
+  const at = before(ageMs);
+  const done = { done: true, state: TASK_STATE.succeeded, end_time: at };
+  const times = { run_at: at, created_at: at, updated_at: at, lease_until: at };
+  await place.models.tasks.create({ _id: id, kind: 'copy', list: 'copy', ...times, ...done, ...rest });
+}
+
+const visible = async () => (await place.models.tasks.find({ forget: false }).sort({ _id: 1 }).lean()).map(({ _id }) => _id);
+
+it('of the tasks that ended the newest are kept, for a month; those that have not ended are kept whatever their age', async () => {
+  for (let index = 0; index < 5; index += 1) await write(`done ${index}`, index * 1_000, {});
+  await write('waiting', 400 * DAY_MS, { done: false, state: TASK_STATE.pending, end_time: null });
+  await write('old', 31 * DAY_MS, {});
+  await createHousekeeping(place.models, clock, 3).run();
+  expect(await visible()).toEqual(['done 0', 'done 1', 'done 2', 'waiting']);
+});
+
+it('a deleted task goes with its chunks, after watchers could learn of it and when nobody works on it any more', async () => {
+  await write('just now', 0, { forget: true });
+  await write('long ago', 61_000, { forget: true });
+  await write('at work', 61_000, { forget: true, done: false, state: TASK_STATE.canceling, end_time: null });
+  for (const task of ['just now', 'long ago', 'at work'])
+    await place.models.chunks.create({ _id: `${task}:0`, task, index: 0, fence: 1, body: '{}' });
+  await createHousekeeping(place.models, clock).run();
+  const left = async (model: 'tasks' | 'chunks') =>
+    (model === 'tasks' ? await place.models.tasks.find().lean() : await place.models.chunks.find().lean()).map(({ _id }) => _id).sort();
+  expect(await left('tasks')).toEqual(['at work', 'just now']);
+  expect(await left('chunks')).toEqual(['at work:0', 'just now:0']);
+});
