@@ -2,10 +2,10 @@ import { AppError } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
 import { afterEach, describe, expect, it } from 'vitest';
 import { makeDirectory } from '../../src/domain/operations/make-directory.ts';
-import { copyEntries, moveEntries } from '../../src/domain/operations/place-entries.ts';
 import { removeEntries } from '../../src/domain/operations/remove-entries.ts';
 import { renameEntry } from '../../src/domain/operations/rename-entry.ts';
 import { bytesOf, mpath } from '../../src/domain/testing/memory-tree.ts';
+import { copyEntries, moveEntries } from '../../src/domain/testing/place-at-once.ts';
 import { createTestDriver } from '../../src/domain/testing/test-drivers.ts';
 import { beginUpload } from '../../src/domain/upload.ts';
 import { type KeeperWorld, type KeeperWorldOptions, openKeeperWorld, treeWith } from './keeper-world.ts';
@@ -22,7 +22,7 @@ async function open(options: KeeperWorldOptions = {}) {
 }
 
 async function upload({ operation }: KeeperWorld, path: string): Promise<void> {
-  const request = { path, overwrite: true, sizeBytes: undefined, modifiedAt: undefined, expectedHashes: {} };
+  const request = { path, password: '', overwrite: true, sizeBytes: undefined, modifiedAt: undefined, expectedHashes: {} };
   await (await beginUpload(operation(), request)).store(bytesOf('text'));
 }
 

@@ -68,7 +68,7 @@ export const adminIndexRoutes: readonly Route[] = [
   }),
   route({
     ...SHARED,
-    methods: ['GET'],
+    methods: ['GET', 'POST'],
     path: '/api/admin/index/progress',
     summary: 'How far indexing is.',
     input: nothing,
