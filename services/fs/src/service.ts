@@ -43,6 +43,7 @@ import { reloadStorageHandler } from './api/reload-storage.ts';
 import { batchRenameHandler, regexRenameHandler, renameEntryHandler } from './api/rename-entries.ts';
 import { searchEntriesHandler } from './api/search-entries.ts';
 import { createWriteRpc } from './api/write-sessions.ts';
+import { createChangeFeed } from './clients/change-feed.ts';
 import { createConfiguration } from './clients/configuration.ts';
 import { createSearchKeeper } from './clients/search-keeper.ts';
 import { createStatusReporter } from './clients/status-reporter.ts';
@@ -52,11 +53,12 @@ import { createChanges } from './domain/changes.ts';
 import { guardDataFolder } from './domain/data-folder-guard.ts';
 import { createFolderReader } from './domain/folder-reader.ts';
 import { createMounts } from './domain/mounts.ts';
+import { createWriteSessions } from './domain/writes/write-sessions.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
 import { createDriverRegistry } from './driver-contract/driver-registry.ts';
 import { DRIVERS } from './drivers/index.ts';
 import { createStorageMetrics } from './metrics/storage-metrics.ts';
-import { createWriteSessions } from './domain/writes/write-sessions.ts';
+import { createChangeLog } from './store/change-log.ts';
 import { createWriteSessionStore } from './store/write-session-store.ts';
 import { createFsTasks } from './tasks/fs-tasks.ts';
 import { createPictureMaker } from './thumbnails/picture-maker.ts';
@@ -73,6 +75,8 @@ export interface FsOptions {
   readonly searchDir?: string | undefined;
   /** Where other services reach this replica's data plane. Undefined: any replica will do. */
   readonly dataSelfUrl?: string | undefined;
+  /** There is no other replica to tell what changed. */
+  readonly isAlone?: boolean | undefined;
 }
 
 /** fs as a part of its process: others there hand it bytes without a socket. */
@@ -83,7 +87,10 @@ export interface FsService extends Service {
 const SWEEP_WRITES_MS = 600_000;
 
 /** The file tree: gRPC for everything but bytes, an HTTP data plane for those. */
-export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, filesDir, searchDir, dataSelfUrl = '' }: FsOptions = {}): FsService {
+export function createFsService(
+  kit: ServiceKit,
+  { drivers = DRIVERS, dataDir, filesDir, searchDir, dataSelfUrl = '', isAlone = false }: FsOptions = {},
+): FsService {
   const { logger, clock, bus } = kit;
   const models = modelsOf(kit.store);
   const filesFolders = [...(dataDir === undefined ? [] : [join(dataDir, 'files')]), ...(filesDir === undefined ? [] : [filesDir])];
@@ -106,7 +113,19 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, f
   const replica = randomUUID();
   const keeper = createSearchKeeper(kit, { configuration, reader: () => reader, replica, searchDir });
   const reader = createFolderReader(clock, keeper.noteListing);
-  const changes = createChanges(reader, (paths) => bus.publish(entryChanged, { replica, paths: [...paths] }), keeper);
+  const feed = isAlone
+    ? undefined
+    : createChangeFeed({
+        log: createChangeLog(models),
+        replica,
+        onChange: (paths) => reader.forget(paths.map(parseVirtualPath)),
+        onError: (error) => logger.warn({ err: error }, 'changes could not be exchanged with other replicas'),
+      });
+  const publish = (paths: readonly string[]) => {
+    bus.publish(entryChanged, { replica, paths: [...paths] });
+    feed?.note(paths);
+  };
+  const changes = createChanges(reader, publish, keeper);
   const pictures = createPictureMaker();
   const thumbnails = createThumbnails({
     maker: pictures,
@@ -114,7 +133,7 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, f
     onError: (error) => logger.warn({ err: error }, 'a small picture could not be kept'),
   });
   const tasks = createFsTasks(kit, models, { configuration, changes });
-  const context: FsContext = { configuration, reader, changes, thumbnails };
+  const context: FsContext = { configuration, reader, changes, thumbnails, tasks };
 
   const writeStore = createWriteSessionStore(kit.store);
   const writes = createWriteSessions({
@@ -170,6 +189,7 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, f
       bus.subscribe(entryChanged, (event) => {
         if (event.replica !== replica) reader.forget(event.paths.map(parseVirtualPath));
       });
+      await feed?.start();
       await tasks.engine.start();
       await writeStore.init();
       const sweep = () => writes.sweep().catch((error) => logger.warn({ err: error }, 'write sessions could not be swept'));
@@ -191,6 +211,7 @@ export function createFsService(kit: ServiceKit, { drivers = DRIVERS, dataDir, f
       pictures.close();
       await keeper.close();
       await mounts.close();
+      await feed?.stop();
       statuses.stop();
     },
   };

@@ -4,7 +4,7 @@ import { makeTempDir, type TempDir } from '@wharf/harness';
 import { type Models, modelsOf } from '@wharf/models';
 import { connectStore, type StoreConnection } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copyEntries } from '../src/domain/operations/place-entries.ts';
+import { placeEntries } from '../src/domain/operations/place-entries.ts';
 import { removeEntries } from '../src/domain/operations/remove-entries.ts';
 import { CLAIM_LEASE_MS, createQuotas } from '../src/domain/quota.ts';
 import { actor, bytesOf, type MemoryTree, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
@@ -108,7 +108,12 @@ describe('C17: a quota', () => {
     await upload('d/a', 'x'.repeat(30));
     await upload('d/e/b', 'x'.repeat(30));
     const copy = (name: string) =>
-      copyEntries(memory.operation(owner), { src_dir: '/', dst_dir: '/to', names: [name], overwrite: false, skip_existing: false });
+      placeEntries(
+        memory.operation(owner),
+        { src_dir: '/', dst_dir: '/to', names: [name], overwrite: false, skip_existing: false },
+        'copy',
+        async () => {},
+      );
     expect(await refusalOf(copy('d'))).toEqual(FULL(100));
     expect(await memory.everything(`${home}/to`)).toEqual([`${home}/to/`]);
     await copy('d/a');

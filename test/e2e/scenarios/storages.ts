@@ -4,6 +4,7 @@ import { at } from '@wharf/harness';
 import { describe, expect, test } from 'vitest';
 import { fetchFile, namesIn, put } from '../support/files.ts';
 import { dataOf } from '../support/people.ts';
+import { allDone } from '../support/tasks.ts';
 import type { World } from '../support/world.ts';
 
 /** Storages that are made while Wharf runs. */
@@ -85,9 +86,9 @@ export function storages(world: World): void {
       const id = at(await admin.call('/api/admin/storage/create', localStorage(mount, root)), 'id');
       const { path, disk } = await world.folder('across');
       await put(admin, base, `${path}/tree/in/side.txt`, 'inside');
-      expect(await admin.post('/api/fs/copy', { src_dir: path, dst_dir: mount, names: ['tree'] })).toMatchObject({ code: 200 });
+      await allDone(admin, 'copy', await admin.call('/api/fs/copy', { src_dir: path, dst_dir: mount, names: ['tree'] }));
       expect((await fetchFile(admin, base, `${mount}/tree/in/side.txt`)).text()).toBe('inside');
-      expect(await admin.post('/api/fs/move', { src_dir: mount, dst_dir: `${path}/back`, names: ['tree'] })).toMatchObject({ code: 200 });
+      await allDone(admin, 'move', await admin.call('/api/fs/move', { src_dir: mount, dst_dir: `${path}/back`, names: ['tree'] }));
       expect(await readFile(join(disk, 'back', 'tree', 'in', 'side.txt'), 'utf8')).toBe('inside');
       expect(await namesIn(admin, mount)).toEqual([]);
       await admin.call(`/api/admin/storage/delete?id=${id}`);

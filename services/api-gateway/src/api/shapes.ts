@@ -200,13 +200,31 @@ export const taskShape = z.object({
   /** Seconds; null: not known. */
   eta: z.number().nullable(),
   phase: z.string(),
+  /** The `<type>` of the routes under /api/task/<type>. */
+  list: z.string(),
 });
 
 export function showTask(task: Task): z.output<typeof taskShape> {
   const { id, name, state, status, progress, error, creator, creator_role, start_time, end_time, total_bytes } = task;
   const times = { start_time: start_time ?? null, end_time: end_time ?? null };
-  const { paused, speed, eta, phase } = task;
-  return { id, name, state, status, progress, error, creator, creator_role, ...times, total_bytes, paused, speed, eta: eta ?? null, phase };
+  const { paused, speed, eta, phase, list } = task;
+  return {
+    id,
+    name,
+    state,
+    status,
+    progress,
+    error,
+    creator,
+    creator_role,
+    ...times,
+    total_bytes,
+    paused,
+    speed,
+    eta: eta ?? null,
+    phase,
+    list,
+  };
 }
 
 export const entryShape = z.object({
@@ -239,8 +257,9 @@ function digestsOf(hashinfo: string): Record<string, string> | null {
 /** What a move or copy answers: null when everything is done, else what was queued. */
 export const queuedShape = z.object({ message: z.string(), tasks: z.array(taskShape) }).nullable();
 
-export function showQueued(tasks: readonly Task[]): z.output<typeof queuedShape> {
-  return tasks.length === 0 ? null : { message: `${tasks.length} queued`, tasks: tasks.map(showTask) };
+/** What is said of work that goes on in the background; null where none does. */
+export function showQueued(verb: 'copy' | 'move', tasks: readonly Task[]): z.output<typeof queuedShape> {
+  return tasks.length === 0 ? null : { message: `Successfully created ${tasks.length} ${verb} task(s)`, tasks: tasks.map(showTask) };
 }
 
 /** A page of records beside the number of all. */

@@ -13,12 +13,15 @@ import type {
   RemoveEntriesResponse,
 } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
+import type { WireTask } from '@wharf/task-engine';
 import { makeDirectory } from '../domain/operations/make-directory.ts';
-import { copyEntries, moveEntries } from '../domain/operations/place-entries.ts';
+import { placeEntries } from '../domain/operations/place-entries.ts';
+import type { Placement } from '../domain/operations/plan-placement.ts';
 import { recursiveMove } from '../domain/operations/recursive-move.ts';
 import { removeEmptyDirectories } from '../domain/operations/remove-empty-directories.ts';
 import { removeEntries } from '../domain/operations/remove-entries.ts';
-import { beginOperation, type FsContext } from './fs-context.ts';
+import { resolvePath } from '../domain/tree.ts';
+import { beginOperation, creatorOf, type FsContext } from './fs-context.ts';
 
 /** fs/mkdir. */
 export const makeDirectoryHandler =
@@ -28,21 +31,27 @@ export const makeDirectoryHandler =
     return {};
   };
 
-/** fs/move. Everything is done when it answers. */
+/** fs/move. Answers the tasks of what no storage does in one step; everything else is done. */
 export const moveEntriesHandler =
   (context: FsContext) =>
   async (request: MoveEntriesRequest, call: Call): Promise<MoveEntriesResponse> => {
-    await moveEntries(await beginOperation(context, call), request);
-    return { tasks: [] };
+    return { tasks: await place(context, request, 'move', call) };
   };
 
-/** fs/copy. Everything is done when it answers. */
+/** fs/copy, likewise. */
 export const copyEntriesHandler =
   (context: FsContext) =>
   async (request: CopyEntriesRequest, call: Call): Promise<CopyEntriesResponse> => {
-    await copyEntries(await beginOperation(context, call), request);
-    return { tasks: [] };
+    return { tasks: await place(context, request, 'copy', call) };
   };
+
+async function place(context: FsContext, request: Placement, verb: 'move' | 'copy', call: Call): Promise<WireTask[]> {
+  const tasks: WireTask[] = [];
+  await placeEntries(await beginOperation(context, call), request, verb, async (items) => {
+    tasks.push(...(await context.tasks.queuePlacements(verb, items, creatorOf(call))));
+  });
+  return tasks;
+}
 
 /** fs/remove. */
 export const removeEntriesHandler =
@@ -52,12 +61,15 @@ export const removeEntriesHandler =
     return {};
   };
 
-/** fs/recursive_move. Everything is done when it answers. */
+/** fs/recursive_move. Files that go to another storage are moved by tasks. */
 export const recursiveMoveHandler =
   (context: FsContext) =>
-  async (request: RecursiveMoveRequest, call: Call): Promise<RecursiveMoveResponse> => ({
-    moved: await recursiveMove(await beginOperation(context, call), request),
-  });
+  async (request: RecursiveMoveRequest, call: Call): Promise<RecursiveMoveResponse> => {
+    const operation = await beginOperation(context, call);
+    const source = resolvePath(operation.actor, request.src_dir);
+    const moved = await recursiveMove(operation, request, (items) => context.tasks.queueFlattening(source, items, creatorOf(call)));
+    return { moved };
+  };
 
 /** fs/remove_empty_directory. */
 export const removeEmptyDirectoriesHandler =

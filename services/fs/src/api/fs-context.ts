@@ -1,11 +1,13 @@
 import { parseVirtualPath } from '@wharf/paths';
 import type { Call, UserIdentity } from '@wharf/service-kit';
 import { userOf } from '@wharf/service-kit';
+import type { TaskCreator } from '@wharf/task-engine';
 import type { Configuration } from '../clients/configuration.ts';
 import type { Changes } from '../domain/changes.ts';
 import type { FolderReader } from '../domain/folder-reader.ts';
 import type { Operation } from '../domain/operations/operation.ts';
 import type { Actor } from '../domain/permissions.ts';
+import type { FsTasks } from '../tasks/fs-tasks.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
 
 /** What the handlers of this service work with. */
@@ -14,11 +16,18 @@ export interface FsContext {
   readonly reader: FolderReader;
   readonly changes: Changes;
   readonly thumbnails: Thumbnails;
+  readonly tasks: FsTasks;
 }
 
 export function actorOf(identity: UserIdentity): Actor {
   const { id, role, permission } = identity;
   return { id, role, permission, basePath: parseVirtualPath(identity.basePath) };
+}
+
+/** Whose a task is that a call makes. @throws AppError UNAUTHENTICATED */
+export function creatorOf(call: Call): TaskCreator {
+  const { id, username, role } = userOf(call);
+  return { id, name: username, role };
 }
 
 /** The frame of a handler: who acts, and under which configuration. @throws AppError UNAUTHENTICATED */

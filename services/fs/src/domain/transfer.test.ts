@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryDriver } from '../drivers/memory/driver.ts';
+import type { Place } from './operations/operation.ts';
 import { bytesOf, mpath, textOf } from './testing/memory-tree.ts';
 import { refusalOf } from './testing/refusal.ts';
-import { copyTree, moveTree, type Place } from './transfer.ts';
+import { moveTree } from './transfer.ts';
 
 const signal = new AbortController().signal;
 const put = (driver: MemoryDriver, path: string, text = path, modifiedAt = new Date(1_000)) =>
@@ -54,41 +55,5 @@ describe('a move', () => {
     expect(await names(from, '/d')).toEqual(['a']);
     expect(await textOf(await from.read(mpath('/d/a/both')))).toBe('new');
     expect(await textOf(await to.read(mpath('/d/b/only')))).toBe('new');
-  });
-});
-
-describe('a copy', () => {
-  it('into a folder of itself, which two storages may show, ends', async () => {
-    const driver = new MemoryDriver();
-    await put(driver, '/d/f');
-    await put(driver, '/d/d/f');
-    await copyTree(place(driver, '/d'), await driver.stat(mpath('/d')), place(driver, '/d/d'), 'replace', signal);
-    expect(await names(driver, '/d/d')).toEqual(['f', 'd']);
-    expect(await names(driver, '/d/d/d')).toEqual(['f']);
-  });
-
-  it('keeps times', async () => {
-    const [from, to] = [new MemoryDriver(), new MemoryDriver()];
-    const source = await put(from, '/f');
-    await copyTree(place(from, '/f'), source, place(to, '/x/f'), 'refuse', signal);
-    expect((await to.stat(mpath('/x/f'))).modifiedAt).toEqual(new Date(1_000));
-  });
-
-  it.each([
-    ['replace', 'new'],
-    ['keep', 'old'],
-  ] as const)('may %s what is there', async (conflict, text) => {
-    const [from, to] = [new MemoryDriver(), new MemoryDriver()];
-    const source = await put(from, '/f', 'new');
-    await put(to, '/f', 'old');
-    await copyTree(place(from, '/f'), source, place(to, '/f'), conflict, signal);
-    expect(await textOf(await to.read(mpath('/f')))).toBe(text);
-  });
-
-  it('that may do neither is refused', async () => {
-    const [from, to] = [new MemoryDriver(), new MemoryDriver()];
-    const source = await put(from, '/f', 'new');
-    await put(to, '/f', 'old');
-    expect((await refusalOf(copyTree(place(from, '/f'), source, place(to, '/f'), 'refuse', signal)))[0]).toBe('ENTRY_EXISTS');
   });
 });

@@ -1,15 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { childPath, type MountPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
-
-/** A place in an opened storage. */
-export interface Place {
-  readonly driver: StorageDriver;
-  readonly path: MountPath;
-}
-
-/** What to do about a file that is at the target already: replace it, leave it as it is, or refuse. */
-export type Conflict = 'replace' | 'keep' | 'refuse';
+import type { Place } from './operations/operation.ts';
+import type { Conflict } from './operations/plan-placement.ts';
 
 /** A file that was copied, as it was then. */
 interface Copied {
@@ -19,21 +12,13 @@ interface Copied {
 }
 
 /**
- * Copies a file or a folder with all it holds, from any storage to any other, by reading and writing. Folders are merged, empty ones are
- * made too; links to folders are not entered. Each file is written whole or not at all and its size compared with its source.
+ * Moves a file or a folder with all it holds, by reading and writing. Folders are merged, empty ones are made too; links to folders are not
+ * entered. Each file is written whole or not at all and its size compared with its source. Each source goes after a last look, when it is
+ * still what was copied and its copy is there. Folders go when nothing is left in them.
  *
  * @param source what `stat` says of `from`.
- * @throws AppError ENTRY_EXISTS | UNSUPPORTED_OPERATION (the target takes no writes) | CONTENT_CORRUPT; what was copied by then stays
- */
-export async function copyTree(from: Place, source: Entry, to: Place, conflict: Conflict, signal: AbortSignal): Promise<void> {
-  await copyInto([], from, source, to, conflict, signal);
-}
-
-/**
- * Moves what copyTree() copies: each source goes after a last look, when it is still what was copied and its copy is there. Folders go when
- * nothing is left in them.
- *
- * @throws as copyTree(), and UNSUPPORTED_OPERATION before anything is copied when nothing can be removed; what was not removed stays
+ * @throws AppError ENTRY_EXISTS | UNSUPPORTED_OPERATION (the target takes no writes, the source no removals) | CONTENT_CORRUPT; what was
+ * copied stays, and what was not removed
  */
 export async function moveTree(from: Place, source: Entry, to: Place, conflict: Conflict, signal: AbortSignal): Promise<void> {
   const { driver } = from;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeDirectory } from './operations/make-directory.ts';
-import { copyEntries } from './operations/place-entries.ts';
+import { placeEntries } from './operations/place-entries.ts';
 import { PERMISSION } from './permissions.ts';
 import { actor, bytesOf, openTree } from './testing/memory-tree.ts';
 import { refusalOf } from './testing/refusal.ts';
@@ -128,7 +128,12 @@ describe('an upload', () => {
     expect(await refusalOf(makeDirectory(memory.operation(), '/a/new/deeper'))).toEqual(DENIED);
     expect(
       await refusalOf(
-        copyEntries(memory.operation(), { src_dir: '/b', dst_dir: '/a/new/d', names: ['f'], overwrite: false, skip_existing: false }),
+        placeEntries(
+          memory.operation(),
+          { src_dir: '/b', dst_dir: '/a/new/d', names: ['f'], overwrite: false, skip_existing: false },
+          'copy',
+          async () => {},
+        ),
       ),
     ).toEqual(DENIED);
     await begin('/a/there/g');

@@ -1,11 +1,23 @@
 import { AppError } from '@wharf/errors';
 import { type Models, readAdminRevision, readSettings, readUser } from '@wharf/models';
-import { parseVirtualPath } from '@wharf/paths';
+import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { createRevisionedCache, type ServiceKit } from '@wharf/service-kit';
-import { createTaskEngine, type TaskEngine, type TaskKind, type TaskRun } from '@wharf/task-engine';
+import {
+  createTaskEngine,
+  type TaskCreator,
+  type TaskEngine,
+  type TaskKind,
+  type TaskRun,
+  type WireTask,
+  wireTask,
+} from '@wharf/task-engine';
 import type { Configuration } from '../clients/configuration.ts';
 import type { Changes } from '../domain/changes.ts';
 import type { Operation } from '../domain/operations/operation.ts';
+import type { Item } from '../domain/operations/plan-placement.ts';
+import type { Verb } from './placement.ts';
+import { placementKind } from './placement-kinds.ts';
+import { flatteningTasks, placementTasks } from './placement-tasks.ts';
 
 /** How many tasks of a kind run at a time where no setting says otherwise. */
 const DEFAULT_THREADS = 5;
@@ -19,6 +31,10 @@ export interface FsTasks {
    * @throws AppError PERMISSION_DENIED: the task is nobody's, or its creator is gone or disabled
    */
   operationOf(run: Pick<TaskRun<never, never, never>, 'creator' | 'signal'>): Promise<Operation>;
+  /** A task for each entry that cannot be placed in one step. */
+  queuePlacements(verb: Verb, items: readonly Item[], creator: TaskCreator): Promise<WireTask[]>;
+  /** Tasks for files that move from below `source` directly into one folder; each for as many as one can name. */
+  queueFlattening(source: VirtualPath, items: readonly Item[], creator: TaskCreator): Promise<void>;
 }
 
 export function createFsTasks(kit: ServiceKit, models: Models, parts: { configuration: Configuration; changes: Changes }): FsTasks {
@@ -27,13 +43,15 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: { configur
 
   const operationOf: FsTasks['operationOf'] = async ({ creator, signal }) => {
     const user = creator && (await readUser(models, creator.id));
-    if (!user || user.disabled) throw new AppError('PERMISSION_DENIED', 'permission denied');
+    if (!user) throw new AppError('PERMISSION_DENIED', 'the user whose task this is does not exist any more');
+    if (user.disabled) throw new AppError('PERMISSION_DENIED', 'the user whose task this is has been disabled');
     const tree = await parts.configuration.tree({ auth: 0, admin: 0 });
     const { _id: id, role, permission } = user;
     return { tree, actor: { id, role, permission, basePath: parseVirtualPath(user.base_path) }, changes: parts.changes, signal };
   };
 
-  const kinds: readonly TaskKind<never>[] = [];
+  const placements = { copy: placementKind('copy', operationOf), move: placementKind('move', operationOf) };
+  const kinds: readonly TaskKind<never>[] = [placements.copy, placements.move];
   const listOf = new Map(kinds.map((kind) => [kind.name, kind.list]));
   const engine = createTaskEngine({
     owner: 'fs',
@@ -44,5 +62,14 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: { configur
     kinds,
     concurrencyOf: async (kind) => (await settings.get()).number(`${listOf.get(kind) ?? kind}_task_threads_num`, DEFAULT_THREADS),
   });
-  return { engine, operationOf };
+  return {
+    engine,
+    operationOf,
+    async queuePlacements(verb, items, creator) {
+      return (await engine.addAll(placements[verb], placementTasks(verb, items, creator))).map(wireTask);
+    },
+    async queueFlattening(source, items, creator) {
+      await engine.addAll(placements.move, flatteningTasks(source, items, creator));
+    },
+  };
 }

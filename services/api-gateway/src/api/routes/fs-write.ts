@@ -72,7 +72,7 @@ export const fsWriteRoutes: readonly Route[] = [
     takes: 'body',
     input: z.object({ src_dir: text(), dst_dir: text(), names: names(), overwrite: flag(), skip_existing: flag() }),
     answer: queuedShape,
-    call: async ({ peers, options }, input) => showQueued((await peers.fs.moveEntries(input, options)).tasks),
+    call: async ({ peers, options }, input) => showQueued('move', (await peers.fs.moveEntries(input, options)).tasks),
   }),
   route({
     methods: ['POST'],
@@ -97,7 +97,7 @@ export const fsWriteRoutes: readonly Route[] = [
     takes: 'body',
     input: z.object({ src_dir: text(), dst_dir: text(), names: names(), overwrite: flag(), skip_existing: flag(), merge: flag() }),
     answer: queuedShape,
-    call: async ({ peers, options }, input) => showQueued((await peers.fs.copyEntries(input, options)).tasks),
+    call: async ({ peers, options }, input) => showQueued('copy', (await peers.fs.copyEntries(input, options)).tasks),
   }),
   route({
     methods: ['POST'],

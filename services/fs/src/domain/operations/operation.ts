@@ -1,12 +1,11 @@
 import { AppError } from '@wharf/errors';
-import { type EntryName, parentPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
+import { type EntryName, type MountPath, parentPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import type { Changes } from '../changes.ts';
 import { findEntry } from '../get-entry.ts';
 import type { Located } from '../mount-table.ts';
 import type { Mount } from '../mounts.ts';
 import { type Actor, denied } from '../permissions.ts';
-import type { Place } from '../transfer.ts';
 import type { Tree } from '../tree.ts';
 
 /** Whoever changes something, and under which configuration. */
@@ -27,7 +26,13 @@ export function innerPaths(directory: VirtualPath, names: readonly string[]): Vi
   });
 }
 
-export async function open(located: Located<Mount>): Promise<Place & { driver: StorageDriver }> {
+/** A place in an opened storage. */
+export interface Place {
+  readonly driver: StorageDriver;
+  readonly path: MountPath;
+}
+
+export async function open(located: Located<Mount>): Promise<Place> {
   return { driver: await located.mount.driver(), path: located.path };
 }
 

@@ -1,16 +1,26 @@
 import { PERMISSION, requirePermission } from '../permissions.ts';
 import type { Operation } from './operation.ts';
-import { copyItem, moveItem } from './place-item.ts';
-import { type Placement, planPlacement } from './plan-placement.ts';
+import { placeInOneStep } from './place-item.ts';
+import { type Item, type Placement, planPlacement } from './plan-placement.ts';
 
-/** Moves entries into another folder of any storage. Everything is checked before the first one moves. */
-export async function moveEntries(operation: Operation, request: Placement): Promise<void> {
-  requirePermission(operation.actor, PERMISSION.move);
-  for (const item of await planPlacement(operation, request, 'move')) await moveItem(operation, item);
+/** Takes over what no storage can do in one step. */
+export type QueueItems = (items: readonly Item[]) => Promise<void>;
+
+/**
+ * Moves or copies entries into another folder of any storage. Everything is checked before the first one is touched; what its storage does
+ * in one step is done when this resolves, the rest is queued. A failure leaves what was done or queued before it.
+ */
+export async function placeEntries(operation: Operation, request: Placement, verb: 'move' | 'copy', queue: QueueItems): Promise<void> {
+  requirePermission(operation.actor, PERMISSION[verb]);
+  await placeItems(operation, await planPlacement(operation, request, verb), verb, queue);
 }
 
-/** Copies entries into another folder of any storage. Everything is checked before the first one is copied. */
-export async function copyEntries(operation: Operation, request: Placement): Promise<void> {
-  requirePermission(operation.actor, PERMISSION.copy);
-  for (const item of await planPlacement(operation, request, 'copy')) await copyItem(operation, item);
+/** The same for entries that are planned. */
+export async function placeItems(operation: Operation, items: readonly Item[], verb: 'move' | 'copy', queue: QueueItems): Promise<void> {
+  const left: Item[] = [];
+  try {
+    for (const item of items) if (!(await placeInOneStep(operation, item, verb))) left.push(item);
+  } finally {
+    if (left.length > 0) await queue(left);
+  }
 }

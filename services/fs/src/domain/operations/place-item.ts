@@ -1,67 +1,60 @@
 import { AppError } from '@wharf/errors';
 import { baseName, type EntryName, parentPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
-import { type Conflict, copyTree, moveTree, type Place } from '../transfer.ts';
+import { moveTree } from '../transfer.ts';
 import { bytesBelow, withRoom } from './claim-room.ts';
-import { nameTaken, type Operation, open } from './operation.ts';
-import type { Item } from './plan-placement.ts';
+import { nameTaken, type Operation, open, type Place } from './operation.ts';
+import type { Conflict, Item } from './plan-placement.ts';
 
-/** Moves one entry: in one step where its storage can, else by copying and removing. Tells of both places. */
-export async function moveItem({ changes, signal }: Operation, { source, target, entry, from, to, conflict }: Item): Promise<void> {
-  const [here, there] = [await open(from), await open(to)];
+/**
+ * Moves or copies one entry in one step, and tells of it.
+ *
+ * @returns false when no storage can do it in one step: it is to be copied, and removed, piece by piece
+ * @throws AppError ENTRY_EXISTS | QUOTA_EXCEEDED | what the storage throws
+ */
+export async function placeInOneStep(operation: Operation, item: Item, verb: 'move' | 'copy'): Promise<boolean> {
+  const { source, entry, from, to } = item;
+  if (from.mount.storage._id !== to.mount.storage._id) return false;
+  if (verb === 'move') return step(operation, item, 'rename');
+  const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : entry.sizeBytes);
+  return withRoom(operation, bytes, () => step(operation, item, 'copy'));
+}
+
+/** Gives an entry another name, in a storage that cannot rename by copying and removing. Tells of both names. */
+export async function renameItem(operation: Operation, item: Item): Promise<void> {
+  if (await placeInOneStep(operation, item, 'move')) return;
+  const { source, target, entry, from, to, conflict } = item;
   try {
-    if (from.mount.storage._id === to.mount.storage._id && supports(here.driver, 'rename')) {
-      try {
-        if (parentPath(source) !== parentPath(target)) await ensureFolder(there, signal);
-        await here.driver.rename(here.path, there.path, { overwrite: conflict === 'replace', signal });
-        return;
-      } catch (error) {
-        if (!needsCopying(error, conflict)) throw error;
-      }
-    }
-    await moveTree(here, entry, there, conflict, signal);
+    await moveTree(await open(from), entry, await open(to), conflict, operation.signal);
   } catch (error) {
     throw named(error, baseName(target));
   } finally {
-    // Of what failed a part may be there, or gone.
-    changes.entryChanged(source, target);
+    operation.changes.entryChanged(source, target);
   }
 }
 
-/** Copies one entry: in one step where its storage can, else by reading and writing. Tells of the target. */
-export async function copyItem(operation: Operation, item: Item): Promise<void> {
-  const { source, entry, from } = item;
-  const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : entry.sizeBytes);
-  await withRoom(operation, bytes, async () => {
-    await copyWhole(operation, item);
-    return true;
-  });
-}
-
-async function copyWhole({ changes, signal }: Operation, { target, entry, from, to, conflict }: Item): Promise<void> {
+async function step({ changes, signal }: Operation, item: Item, call: 'rename' | 'copy'): Promise<boolean> {
+  const { source, target, from, to, conflict } = item;
   const [here, there] = [await open(from), await open(to)];
+  if (!supports(here.driver, call)) return false;
+  const changed = call === 'rename' ? [source, target] : [target];
   try {
-    if (from.mount.storage._id === to.mount.storage._id && supports(here.driver, 'copy') && conflict !== 'keep') {
-      try {
-        await ensureFolder(there, signal);
-        await here.driver.copy(here.path, there.path, { overwrite: conflict === 'replace', signal });
-        return;
-      } catch (error) {
-        if (!needsCopying(error, conflict)) throw error;
-      }
-    }
-    await copyTree(here, entry, there, conflict, signal);
+    if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, signal);
+    await here.driver[call](here.path, there.path, { overwrite: conflict === 'replace', signal });
+    changes.entryChanged(...changed);
+    return true;
   } catch (error) {
+    // Of what failed a part may be there, or gone.
+    changes.entryChanged(...changed);
+    if (needsCopying(error, conflict)) return false;
     throw named(error, baseName(target));
-  } finally {
-    changes.entryChanged(target);
   }
 }
 
 /** The storage cannot do it in one step: this pair, or a folder over a folder, which is merged. */
 function needsCopying(error: unknown, conflict: Conflict): boolean {
   if (AppError.is(error, 'UNSUPPORTED_OPERATION')) return true;
-  return conflict === 'replace' && (AppError.is(error, 'DIRECTORY_NOT_EMPTY') || AppError.is(error, 'ENTRY_EXISTS'));
+  return conflict !== 'refuse' && (AppError.is(error, 'DIRECTORY_NOT_EMPTY') || AppError.is(error, 'ENTRY_EXISTS'));
 }
 
 /** Makes the folder that will hold the target: clients may name one that is not there yet. */

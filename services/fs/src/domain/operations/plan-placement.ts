@@ -4,10 +4,13 @@ import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { findEntry, getEntry } from '../get-entry.ts';
 import type { Located } from '../mount-table.ts';
 import type { Mount } from '../mounts.ts';
-import type { Conflict } from '../transfer.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { innerPaths, nameTaken, type Operation, requireCreationOf, requireUnprotected, requireWrite } from './operation.ts';
+import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
+
+/** What to do about a file that is at the target already: replace it, leave it as it is, or refuse. */
+export type Conflict = 'replace' | 'keep' | 'refuse';
 
 export interface Placement {
   readonly src_dir: string;
@@ -48,6 +51,7 @@ export async function planPlacement(operation: Operation, request: Placement, ve
     tree.rules.requireAccess(actor, parentPath(source), '');
     if (verb === 'move') requireWrite(tree, actor, parentPath(source));
     tree.rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
+    if (verb === 'move') requireNoGuard(operation, source);
     const name = baseName(source);
     if (name === undefined) throw new AppError('INVALID_ARGUMENT', 'invalid file name []');
     const target = childPath(to, name);

@@ -7,8 +7,9 @@ import { denied, PERMISSION, requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { nameTaken, type Operation, requireCreationOf, requireWrite } from './operation.ts';
-import { moveItem } from './place-item.ts';
+import { placeItems, type QueueItems } from './place-entries.ts';
 import type { Item } from './plan-placement.ts';
+import { requireNoGuard } from './require-no-guard.ts';
 
 export interface RecursiveMove {
   readonly src_dir: string;
@@ -34,12 +35,12 @@ interface WalkedFile {
  * Moves every file below a folder that the caller sees directly into another folder; folders stay. Files that are in that folder already
  * stay too, as do links to folders. Everything is checked before the first file moves.
  *
- * @returns how many files moved
+ * @returns how many files moved or are queued to be
  * @throws AppError ENTRY_EXISTS | ENTRY_NOT_FOUND | NOT_A_DIRECTORY | PERMISSION_DENIED | FAILED_PRECONDITION (too many)
  */
-export async function recursiveMove(operation: Operation, request: RecursiveMove): Promise<number> {
+export async function recursiveMove(operation: Operation, request: RecursiveMove, queue: QueueItems): Promise<number> {
   const items = await planRecursiveMove(operation, request);
-  for (const item of items) await moveItem(operation, item);
+  await placeItems(operation, items, 'move', queue);
   return items.length;
 }
 
@@ -69,6 +70,7 @@ export async function planRecursiveMove(operation: Operation, request: Recursive
     }
     const path = childPath(to, name);
     tree.rules.requireEntry(actor, file.path, 'write');
+    requireNoGuard(operation, file.path);
     tree.rules.requireEntry(actor, path, taken.has(name) ? 'write' : 'create');
     claimed.add(name);
     const conflict = request.conflict_policy === 'overwrite' ? 'replace' : 'refuse';

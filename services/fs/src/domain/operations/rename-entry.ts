@@ -3,7 +3,8 @@ import { findEntry, getEntry } from '../get-entry.ts';
 import { PERMISSION, requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
-import { moveItem } from './place-item.ts';
+import { renameItem } from './place-item.ts';
+import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 
 /** Gives an entry another name in its folder. With `overwrite` a file of that name is replaced. */
@@ -17,6 +18,7 @@ export async function renameEntry(operation: Operation, request: { path: string;
   tree.rules.requireEntry(actor, path, 'write');
   const found = await getEntry(tree, path, signal);
   if (baseName(path) === name) return;
+  requireNoGuard(operation, path);
   const target = childPath(parentPath(path), name);
   tree.rules.requireEntry(actor, target, 'create');
   const from = found.located ?? locate(tree, path);
@@ -25,5 +27,5 @@ export async function renameEntry(operation: Operation, request: { path: string;
   if (taken && (!request.overwrite || tree.table.isProtected(target))) throw nameTaken(name);
   if (taken) tree.rules.requireEntry(actor, target, 'write');
   await requireNothingHidden(operation, { entry: found.entry, path, located: from, target });
-  await moveItem(operation, { source: path, target, entry: found.entry, from, to, conflict: request.overwrite ? 'replace' : 'refuse' });
+  await renameItem(operation, { source: path, target, entry: found.entry, from, to, conflict: request.overwrite ? 'replace' : 'refuse' });
 }

@@ -5,8 +5,9 @@ import type { Entry } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mount-table.ts';
 import type { Mount } from '../mounts.ts';
 import { nameTaken, type Operation, requireUnprotected } from './operation.ts';
-import { moveItem } from './place-item.ts';
+import { renameItem } from './place-item.ts';
 import type { Item } from './plan-placement.ts';
+import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 
 /** One entry of a folder and the name it is to have. */
@@ -49,7 +50,7 @@ export async function renameAll(operation: Operation, folder: RenamedFolder, ren
   try {
     for (const step of steps) {
       const item = itemOf(folder, step);
-      await moveItem(operation, item);
+      await renameItem(operation, item);
       done.push(item);
     }
   } catch (error) {
@@ -73,6 +74,7 @@ async function checkedRenamings(operation: Operation, folder: RenamedFolder, ren
     requireUnprotected(tree, actor, source, 'rename');
     tree.rules.requireEntry(actor, source, 'write');
     if (entry.name === name) continue;
+    requireNoGuard(operation, source);
     const target = childPath(folder.path, name);
     tree.rules.requireEntry(actor, target, 'create');
     if (tree.table.isProtected(target) || (!leaving.has(name) && (await folder.find(name)))) throw nameTaken(name);
@@ -135,7 +137,7 @@ async function undo(operation: Operation, done: readonly Item[]): Promise<number
   let stuck = 0;
   for (const item of done.toReversed()) {
     const back: Item = { ...item, source: item.target, target: item.source, from: item.to, to: item.from };
-    await moveItem(unhurried, back).catch(() => {
+    await renameItem(unhurried, back).catch(() => {
       stuck += 1;
     });
   }

@@ -4,20 +4,23 @@ import { refusalOf } from '../testing/refusal.ts';
 import { DENIED } from '../testing/three-storages.ts';
 import { batchRename } from './batch-rename.ts';
 import type { Operation } from './operation.ts';
-import { copyEntries, moveEntries } from './place-entries.ts';
+import { placeEntries } from './place-entries.ts';
 import { regexRename } from './regex-rename.ts';
 import { removeEntries } from './remove-entries.ts';
 import { renameEntry } from './rename-entry.ts';
 
 const place = (names: string[], dst_dir: string, overwrite = false) => ({ src_dir: '/a', dst_dir, names, overwrite, skip_existing: false });
 
+/** What goes to another storage is done by tasks; here only the checks count. */
+const queue = async () => {};
+
 /** Everything that may happen to a folder as a whole. */
 const OPERATIONS: readonly (readonly [string, (operation: Operation, name: string) => Promise<unknown>])[] = [
   ['rename', (operation, name) => renameEntry(operation, { path: `/a/${name}`, name: 'new', overwrite: false })],
   ['batch_rename', (operation, name) => batchRename(operation, { src_dir: '/a', rename_objects: [{ src_name: name, new_name: 'new' }] })],
   ['regex_rename', (operation, name) => regexRename(operation, { src_dir: '/a', src_name_regex: `^${name}$`, new_name_regex: 'new' })],
-  ['move', (operation, name) => moveEntries(operation, place([name], '/b'))],
-  ['copy', (operation, name) => copyEntries(operation, place([name], '/b'))],
+  ['move', (operation, name) => placeEntries(operation, place([name], '/b'), 'move', queue)],
+  ['copy', (operation, name) => placeEntries(operation, place([name], '/b'), 'copy', queue)],
   ['remove', (operation, name) => removeEntries(operation, { dir: '/a', names: [name] })],
 ];
 
@@ -44,10 +47,9 @@ describe.each(OPERATIONS)('C16: %s of a folder', (_verb, act) => {
   });
 
   it('is for whoever sees it', async () => {
-    for (const [, rule] of HIDING) {
-      await act((await open(rule)).operation(actor()), 'd');
-      await act((await open(rule)).operation(actor({ role: 2, permission: 0 })), 'd');
-    }
+    const [[, rule]] = HIDING;
+    await act((await open(rule)).operation(actor()), 'd');
+    await act((await open(rule)).operation(actor({ role: 2, permission: 0 })), 'd');
   });
 
   it('is not troubled by a rule that reaches no deeper, or hides elsewhere', async () => {
@@ -66,8 +68,8 @@ it('what would be hidden where it goes is not put there: it could replace what t
   });
   await memory.put('/a/d/secret', 'new');
   await memory.put('/b/d/secret', 'old');
-  for (const act of [moveEntries, copyEntries])
-    expect(await refusalOf(act(memory.operation(blind), place(['d'], '/b', true)))).toEqual(DENIED);
+  for (const verb of ['move', 'copy'] as const)
+    expect(await refusalOf(placeEntries(memory.operation(blind), place(['d'], '/b', true), verb, queue))).toEqual(DENIED);
   expect(await memory.textOf('/b/d/secret')).toBe('old');
 });
 
@@ -79,7 +81,7 @@ it('what is replaced is changed, and asks for as much', async () => {
   await memory.put('/a/f', 'new');
   await memory.put('/b/f', 'old');
   const untrusted = actor({ permission: 0xfffd });
-  for (const act of [moveEntries, copyEntries])
-    expect(await refusalOf(act(memory.operation(untrusted), place(['f'], '/b', true)))).toEqual(DENIED);
+  for (const verb of ['move', 'copy'] as const)
+    expect(await refusalOf(placeEntries(memory.operation(untrusted), place(['f'], '/b', true), verb, queue))).toEqual(DENIED);
   expect(await memory.textOf('/b/f')).toBe('old');
 });

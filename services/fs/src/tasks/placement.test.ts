@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { PERMISSION } from '../permissions.ts';
-import { actor, type MemoryTree, vpath } from '../testing/memory-tree.ts';
-import { refusalOf } from '../testing/refusal.ts';
-import { createTestDriver } from '../testing/test-drivers.ts';
-import { DENIED, openStorages, without } from '../testing/three-storages.ts';
-import { copyEntries, moveEntries } from './place-entries.ts';
-import { removeEntries } from './remove-entries.ts';
+import { removeEntries } from '../domain/operations/remove-entries.ts';
+import { PERMISSION } from '../domain/permissions.ts';
+import { actor, type MemoryTree, vpath } from '../domain/testing/memory-tree.ts';
+import { refusalOf } from '../domain/testing/refusal.ts';
+import { createTestDriver } from '../domain/testing/test-drivers.ts';
+import { DENIED, openStorages, without } from '../domain/testing/three-storages.ts';
+import { copyEntries, moveEntries } from './testing/place-now.ts';
 
 const placement = (
   src_dir: string,
@@ -59,9 +59,9 @@ describe.each(WAYS)('%s', (_how, from, to) => {
       await memory.put(`${from}/f`, 'new');
       await memory.put(`${from}/d/both`, 'new');
       await memory.put(`${from}/d/mine`, 'new');
-      await memory.put(`${to}/f`, 'old');
-      await memory.put(`${to}/d/both`, 'old');
-      await memory.put(`${to}/d/theirs`, 'old');
+      await memory.put(`${to}/f`, 'older');
+      await memory.put(`${to}/d/both`, 'older');
+      await memory.put(`${to}/d/theirs`, 'older');
       return memory;
     };
 
@@ -79,7 +79,7 @@ describe.each(WAYS)('%s', (_how, from, to) => {
       const memory = await setUp();
       await memory.put(`${from}/free`);
       await act(memory.operation(), placement(from, to, ['f', 'free', 'd'], { skip_existing: true }));
-      expect(await memory.textOf(`${to}/f`)).toBe('old');
+      expect(await memory.textOf(`${to}/f`)).toBe('older');
       expect(await memory.textOf(`${to}/free`)).toBe(`${from}/free`);
       expect(await memory.textOf(`${from}/f`)).toBe('new');
     });

@@ -1,0 +1,15 @@
+import type { Operation } from '../operations/operation.ts';
+import { placeEntries } from '../operations/place-entries.ts';
+import type { Placement } from '../operations/plan-placement.ts';
+
+/** Copies what its storage copies in one step; anything else fails the test. */
+export const copyEntries = (operation: Operation, request: Placement): Promise<void> =>
+  placeEntries(operation, request, 'copy', neverQueued);
+
+/** Moves what its storage moves in one step; anything else fails the test. */
+export const moveEntries = (operation: Operation, request: Placement): Promise<void> =>
+  placeEntries(operation, request, 'move', neverQueued);
+
+async function neverQueued(): Promise<void> {
+  throw new Error('it was not done in one step');
+}

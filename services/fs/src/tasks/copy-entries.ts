@@ -1,0 +1,242 @@
+import { AppError } from '@wharf/errors';
+import { baseName, parentPath } from '@wharf/paths';
+import { nameTaken } from '../domain/operations/operation.ts';
+import { denied } from '../domain/permissions.ts';
+import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
+import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
+import { type Passage, placesOf } from './placement.ts';
+import type { PlacementRun } from './placement-run.ts';
+import { haveSameContent, looksLikeCopy, statIfThere, transferFile } from './transfer-file.ts';
+
+/** Entries that one checkpoint allows to be begun: so many are looked at again after a worker was lost, at most. */
+const WINDOW = 256;
+/** Files of one task that are on their way at a time: waiting for a disk to sync, or for an answer, is most of what small files cost. */
+const PARALLEL = 4;
+/** So many entries may fail before the attempt is given up. */
+const MAX_FAILED = 100;
+
+/** What makes going on with other entries pointless. */
+const GENERAL_FAILURES = [
+  'STORAGE_UNAVAILABLE',
+  'STORAGE_LOGIN_FAILED',
+  'STORAGE_READ_ONLY',
+  'QUOTA_EXCEEDED',
+  'DEADLINE_EXCEEDED',
+  'RATE_LIMITED',
+  'MOUNT_NOT_FOUND',
+  'UNSUPPORTED_OPERATION',
+] as const;
+
+/** Where an entry that could not be copied stands, and why. */
+interface Failure {
+  readonly position: Position;
+  readonly path: string;
+  readonly error: AppError;
+}
+
+/**
+ * Copies everything that the manifest names and that is not settled. Entries that fail alone do not stop the others.
+ *
+ * @throws AppError with the first of these failures, when all others are copied
+ */
+export async function copyEntries(placement: PlacementRun): Promise<void> {
+  const { state, manifest, run } = placement;
+  const failures: Failure[] = [];
+  try {
+    for (const position of [...state.failed]) {
+      const entry = (await manifest.read(position.chunk))?.[position.index];
+      if (entry) await settle(placement, failures, position, entry, true);
+    }
+    for (;;) {
+      const entries = await manifest.read(state.next.chunk);
+      if (!entries) break;
+      if (state.next.index >= entries.length) {
+        state.next = { chunk: state.next.chunk + 1, index: 0 };
+        state.begunBefore = 0;
+        continue;
+      }
+      const inDoubtBefore = state.begunBefore;
+      state.begunBefore = Math.max(inDoubtBefore, Math.min(entries.length, state.next.index + WINDOW));
+      await placement.save(true);
+      await copyWindow(placement, failures, entries, inDoubtBefore);
+    }
+  } finally {
+    // Whoever goes on, after a pause, a retry or another worker's end, begins where this one ends. Without its lease it has no say.
+    await placement.save(true).catch((error) => run.logger.debug({ err: error }, 'a placement ends without a checkpoint'));
+  }
+  const [first] = failures;
+  if (first) throw described(first, failures.length);
+  if (state.denied > 0) throw new AppError('PERMISSION_DENIED', `permission denied: ${state.denied} entries were left out`);
+}
+
+/** Settles the entries of one chunk up to `begunBefore`, several at a time. */
+async function copyWindow(
+  placement: PlacementRun,
+  failures: Failure[],
+  entries: readonly ManifestEntry[],
+  inDoubtBefore: number,
+): Promise<void> {
+  const { state } = placement;
+  const { chunk, index: start } = state.next;
+  const end = state.begunBefore;
+  const settled = new Set<number>();
+  let following = start;
+  let fatal: { error: unknown } | undefined;
+
+  const work = async () => {
+    while (following < end && !fatal) {
+      const index = following;
+      following += 1;
+      const entry = entries[index];
+      if (!entry) return;
+      await settle(placement, failures, { chunk, index }, entry, index < inDoubtBefore);
+      settled.add(index);
+      let next = state.next.index;
+      for (; settled.delete(next); next += 1) {
+        state.doneEntries += 1;
+        state.doneBytes += entries[next]?.size ?? 0;
+      }
+      state.next = { chunk, index: next };
+      await placement.save();
+    }
+  };
+  const workers = Array.from({ length: PARALLEL }, () =>
+    work().catch((error) => {
+      fatal ??= { error };
+    }),
+  );
+  await Promise.all(workers);
+  if (fatal) throw fatal.error;
+}
+
+/** Brings one entry to its place, or notes why it did not come there. @throws AppError where others would fail too */
+async function settle(
+  placement: PlacementRun,
+  failures: Failure[],
+  position: Position,
+  entry: ManifestEntry,
+  isInDoubt: boolean,
+): Promise<void> {
+  const { run, state } = placement;
+  const isHere = (other: Position) => other.chunk === position.chunk && other.index === position.index;
+  run.signal.throwIfAborted();
+  try {
+    await copyEntry(placement, position, entry, isInDoubt);
+    state.failed = state.failed.filter((other) => !isHere(other));
+  } catch (error) {
+    run.signal.throwIfAborted();
+    if (!AppError.is(error) || GENERAL_FAILURES.some((code) => code === error.code) || AppError.is(error, 'CANCELLED')) throw error;
+    failures.push({ position, path: entry.path, error });
+    if (!state.failed.some(isHere)) state.failed = [...state.failed, position];
+    if (failures.length > MAX_FAILED) throw described({ position, path: entry.path, error }, failures.length);
+  }
+  placement.countEntries(1);
+}
+
+async function copyEntry(placement: PlacementRun, position: Position, entry: ManifestEntry, isInDoubt: boolean): Promise<void> {
+  const { run } = placement;
+  const passage = await placement.passage();
+  const places = placesOf(passage, run.input, entry.path);
+  const { driver } = passage.to;
+  requireRights(passage, places);
+  if (entry.kind !== 'file') {
+    if (run.input.files) return;
+    await placement.assertLease();
+    await driver.makeDirectory(places.targetPlace, { signal: run.signal });
+    placement.touched(parentPath(places.target));
+    return;
+  }
+  const outcome = await copyFile(placement, passage, entry, places, isInDoubt);
+  if (outcome === 'left') {
+    entry.left = true;
+    placement.manifest.changed(position.chunk);
+    return;
+  }
+  if (entry.left || !isVersion(entry, outcome)) {
+    delete entry.left;
+    Object.assign(entry, versionOf(outcome));
+    placement.manifest.changed(position.chunk);
+  }
+  placement.touched(parentPath(places.target));
+}
+
+/** @returns the file that was copied, or that it was left where it is */
+async function copyFile(
+  placement: PlacementRun,
+  passage: Passage,
+  entry: ManifestEntry,
+  places: ReturnType<typeof placesOf>,
+  isInDoubt: boolean,
+): Promise<Entry | 'left'> {
+  const { run } = placement;
+  const { conflict } = run.input;
+  const from = { driver: passage.from.driver, path: places.sourcePlace };
+  const to = { driver: passage.to.driver, path: places.targetPlace };
+  const isMoved = passage.verb === 'move';
+  let overwrite = conflict === 'replace';
+
+  if (isInDoubt || conflict === 'keep' || (isMoved && conflict === 'replace')) {
+    const there = await statIfThere(to.driver, to.path, run.signal);
+    if (there) {
+      const source = await from.driver.stat(from.path, { signal: run.signal });
+      if (isMoved && conflict === 'replace' && mayBeOneFile(source, there))
+        throw new AppError('FAILED_PRECONDITION', 'the source and the target may be one file; it stays');
+      if (isInDoubt) {
+        const isCopy = looksLikeCopy(source, there, to.driver) ?? (await haveSameContent(from, to, run.signal));
+        if (isCopy) {
+          placement.countBytes(source.sizeBytes);
+          return source;
+        }
+        // An earlier attempt made it, of what the source was then.
+        overwrite ||= isCopyOf(entry, there, to.driver);
+      }
+      if (conflict === 'keep' && !overwrite) return 'left';
+    }
+  }
+  let copied = 0;
+  try {
+    return await transferFile({
+      from,
+      to,
+      overwrite,
+      signal: run.signal,
+      onBytes(bytes) {
+        copied += bytes;
+        placement.countBytes(bytes);
+      },
+      beforePublish: placement.assertLease,
+    });
+  } catch (error) {
+    placement.countBytes(-copied);
+    if (!AppError.is(error, 'ENTRY_EXISTS')) throw error;
+    if (conflict === 'keep') return 'left';
+    throw nameTaken(baseName(places.target));
+  }
+}
+
+/** Whether a file is a copy of what was noted of its source. */
+function isCopyOf({ size, modified }: ManifestEntry, { sizeBytes, modifiedAt }: Entry, { traits }: StorageDriver): boolean {
+  const stepMs = traits.modTimeStepMs;
+  return stepMs !== undefined && size === sizeBytes && Math.abs(modifiedAt.getTime() - modified) <= Math.max(1, stepMs);
+}
+
+/** Two storages can show one folder. A copy is made later than its source, and on most storages can tell. */
+function mayBeOneFile(source: Entry, target: Entry): boolean {
+  const isAlike = source.sizeBytes === target.sizeBytes && source.modifiedAt.getTime() === target.modifiedAt.getTime();
+  const areOfOneTime = source.createdAt?.getTime() === target.createdAt?.getTime();
+  return isAlike && (!source.createdAt || !target.createdAt || areOfOneTime);
+}
+
+/** The rules as they are now, for this very entry. @throws AppError PERMISSION_DENIED */
+function requireRights({ operation, verb }: Passage, places: ReturnType<typeof placesOf>): void {
+  const { actor, tree } = operation;
+  if (tree.rules.records.length === 0) return;
+  if (!tree.rules.mayTouch(actor, places.source, verb === 'move' ? 'write' : 'read')) throw denied();
+  if (!tree.rules.mayTouch(actor, places.target, 'create')) throw denied();
+}
+
+/** What the task says of entries that failed alone. */
+function described({ path, error }: Failure, count: number): AppError {
+  const more = count > 1 ? ` (and ${count - 1} more that failed)` : '';
+  return new AppError(error.code, `${path === '' ? '' : `${path.slice(1)}: `}${error.message}${more}`, { cause: error });
+}

@@ -1,0 +1,74 @@
+import { AppError } from '@wharf/errors';
+import type { EntryName } from '@wharf/paths';
+import type { Entry } from '../driver-contract/storage-driver.ts';
+import { manifestEntry } from './manifest.ts';
+import { below, type Passage, placesOf } from './placement.ts';
+import type { PlacementRun } from './placement-run.ts';
+
+/** Writes down everything that is to be copied, folder by folder. The manifest itself says which folders are still to be listed. */
+export async function listSource(placement: PlacementRun): Promise<void> {
+  const { run, state, manifest } = placement;
+  if (state.chunks === 0) await beginListing(placement);
+  for (;;) {
+    const entries = await manifest.read(state.next.chunk);
+    if (!entries) return;
+    const entry = entries[state.next.index];
+    if (!entry) {
+      state.next = { chunk: state.next.chunk + 1, index: 0 };
+      continue;
+    }
+    run.signal.throwIfAborted();
+    if (entry.kind === 'folder' && !run.input.files) await listFolder(placement, entry.path);
+    state.next = { ...state.next, index: state.next.index + 1 };
+    await placement.save();
+  }
+}
+
+async function beginListing({ run, state, manifest, passage }: PlacementRun): Promise<void> {
+  run.progress({ status: 'getting src object', phase: 'listing' });
+  const { from } = await passage();
+  const { files } = run.input;
+  for (const path of files ?? ['']) {
+    const entry = await from.driver.stat(below(from.located.path, path), { signal: run.signal }).catch((error) => {
+      // One of several that is gone was moved by somebody else; the only one is missed.
+      if (files && AppError.is(error, 'ENTRY_NOT_FOUND')) return undefined;
+      throw error;
+    });
+    if (!entry) continue;
+    if (entry.isDirectory) run.progress({ status: 'src object is dir, listing objs' });
+    await manifest.append(manifestEntry(path, entry));
+    count(state, entry);
+  }
+}
+
+async function listFolder(placement: PlacementRun, path: string): Promise<void> {
+  const { run, state, manifest } = placement;
+  const passage = await placement.passage();
+  const isAllowed = permissionIn(passage, placement, path);
+  const folder = below(passage.from.located.path, path);
+  for await (const entry of passage.from.driver.list(folder, { signal: run.signal })) {
+    if (!isAllowed(entry.name)) {
+      state.denied += 1;
+      continue;
+    }
+    await manifest.append(manifestEntry(`${path}/${entry.name}`, entry));
+    count(state, entry);
+  }
+  run.progress({ totalBytes: state.totalBytes });
+}
+
+/** Rules may have changed since the whole was allowed. */
+function permissionIn(passage: Passage, { run }: PlacementRun, path: string): (name: EntryName) => boolean {
+  const { rules } = passage.operation.tree;
+  const { actor } = passage.operation;
+  if (rules.records.length === 0) return () => true;
+  const change = passage.verb === 'move' ? 'write' : 'read';
+  const { source: folder } = placesOf(passage, run.input, path);
+  const isHidden = rules.hiddenNames(actor, folder);
+  return (name) => !isHidden?.(name) && rules.mayTouch(actor, placesOf(passage, run.input, `${path}/${name}`).source, change);
+}
+
+function count(state: PlacementRun['state'], entry: Entry): void {
+  state.totalEntries += 1;
+  if (!entry.isDirectory) state.totalBytes += entry.sizeBytes;
+}

@@ -1,0 +1,124 @@
+import type { TaskChunks } from '@wharf/task-engine';
+import { z } from 'zod';
+import type { Entry } from '../driver-contract/storage-driver.ts';
+
+const entryShape = z.object({
+  /** Below the source; empty for the source itself. */
+  path: z.string(),
+  /** A link to a folder becomes a folder: it is never entered. */
+  kind: z.enum(['folder', 'link', 'file']),
+  /** The file as it was when it was listed, then as it was copied. */
+  size: z.number(),
+  modified: z.number(),
+  /** Absent where the storage does not tell. */
+  created: z.number().optional(),
+  /** It was not copied, and so is not removed either. */
+  left: z.literal(true).optional(),
+});
+export const manifestChunk = z.object({ entries: z.array(entryShape) });
+
+/** One entry that is to be copied. */
+export type ManifestEntry = z.output<typeof entryShape>;
+type Chunk = z.output<typeof manifestChunk>;
+
+export const positionShape = z.object({ chunk: z.number().int(), index: z.number().int() });
+/** Where an entry stands in a manifest. */
+export type Position = z.output<typeof positionShape>;
+
+/** How much of a manifest counts; a walk that was cut off may have written more. */
+export interface Extent {
+  readonly chunks: number;
+  /** Entries in the last chunk. */
+  readonly lastEntries: number;
+}
+
+/** Text of one chunk, in bytes: far below what a document may hold. */
+const CHUNK_BYTES = 192 * 1024;
+/** What an entry takes beside its path, about. */
+const ENTRY_BYTES = 100;
+
+/**
+ * Everything that a task copies, folders before what is in them, in durable chunks. In memory are the chunk that grows and the one that was
+ * read last.
+ */
+export interface Manifest {
+  append(entry: ManifestEntry): Promise<void>;
+  /** Undefined behind the last chunk. The entries may be changed; `changed` says that they were. */
+  read(chunk: number): Promise<readonly ManifestEntry[] | undefined>;
+  changed(chunk: number): void;
+  /** Makes everything durable; the extent holds after that. */
+  save(): Promise<Extent>;
+}
+
+export async function openManifest(chunks: TaskChunks<Chunk>, extent: Extent): Promise<Manifest> {
+  let growing = Math.max(0, extent.chunks - 1);
+  let last = extent.chunks === 0 ? [] : ((await chunks.read(growing))?.entries.slice(0, extent.lastEntries) ?? []);
+  let lastBytes = last.reduce((sum, entry) => sum + bytesOf(entry), 0);
+  let isSaved = true;
+  let other: { chunk: number; entries: ManifestEntry[]; isChanged: boolean } | undefined;
+
+  const saveLast = async () => {
+    if (!isSaved) await chunks.write(growing, { entries: last });
+    isSaved = true;
+  };
+  const saveOther = async () => {
+    if (other?.isChanged) await chunks.write(other.chunk, { entries: other.entries });
+    if (other) other.isChanged = false;
+  };
+
+  return {
+    async append(entry) {
+      const bytes = bytesOf(entry);
+      if (last.length > 0 && lastBytes + bytes > CHUNK_BYTES) {
+        await saveLast();
+        growing += 1;
+        last = [];
+        lastBytes = 0;
+      }
+      last.push(entry);
+      lastBytes += bytes;
+      isSaved = false;
+    },
+    async read(chunk) {
+      if (chunk === growing) return last;
+      if (chunk > growing) return undefined;
+      if (other?.chunk !== chunk) {
+        await saveOther();
+        const stored = await chunks.read(chunk);
+        if (!stored) throw new Error(`chunk ${chunk} of a manifest is gone`);
+        other = { chunk, entries: stored.entries, isChanged: false };
+      }
+      return other.entries;
+    },
+    changed(chunk) {
+      if (chunk === growing) isSaved = false;
+      else if (other?.chunk === chunk) other.isChanged = true;
+    },
+    async save() {
+      await saveOther();
+      await saveLast();
+      return { chunks: growing + 1, lastEntries: last.length };
+    },
+  };
+}
+
+export function manifestEntry(path: string, entry: Entry): ManifestEntry {
+  const kind = entry.isDirectory ? (entry.isLink ? 'link' : 'folder') : 'file';
+  return { path, kind, ...versionOf(entry) };
+}
+
+/** What tells one content of a file from another. */
+export function versionOf(entry: Entry): Pick<ManifestEntry, 'size' | 'modified' | 'created'> {
+  const { isDirectory, sizeBytes, modifiedAt, createdAt } = entry;
+  const version = { size: isDirectory ? 0 : sizeBytes, modified: modifiedAt.getTime() };
+  return createdAt ? { ...version, created: createdAt.getTime() } : version;
+}
+
+export function isVersion(noted: ManifestEntry, entry: Entry): boolean {
+  const { size, modified, created } = versionOf(entry);
+  return noted.size === size && noted.modified === modified && noted.created === created;
+}
+
+function bytesOf({ path }: ManifestEntry): number {
+  return Buffer.byteLength(JSON.stringify(path)) + ENTRY_BYTES;
+}

@@ -1,0 +1,74 @@
+import { parseVirtualPath } from '@wharf/paths';
+import { defineTaskKind, type TaskKind } from '@wharf/task-engine';
+import { withRoom } from '../domain/operations/claim-room.ts';
+import type { Operation } from '../domain/operations/operation.ts';
+import { copyEntries } from './copy-entries.ts';
+import { listSource } from './list-source.ts';
+import { manifestChunk } from './manifest.ts';
+import { type PlacementInput, placementShape, type Verb } from './placement.ts';
+import { beginPlacement, FIRST, type PlacementRun, type PlacementTaskRun, placementCheckpoint } from './placement-run.ts';
+import { removeSources } from './remove-sources.ts';
+
+/** Attempts after the first one (semantics 4.2). */
+const MAX_RETRIES = 2;
+
+/**
+ * Copies or moves an entry, a folder with all it holds, or a list of files from one place to another: first everything is written down, then
+ * copied, then, of a move, removed where it was. Each phase goes on where the last durable checkpoint says.
+ *
+ * @param operationOf the frame of a run, with the rights of today.
+ */
+export function placementKind(verb: Verb, operationOf: (run: PlacementTaskRun) => Promise<Operation>): TaskKind<PlacementInput> {
+  return defineTaskKind({
+    name: verb,
+    input: placementShape,
+    checkpoint: placementCheckpoint,
+    chunk: manifestChunk,
+    maxRetries: MAX_RETRIES,
+    async run(run) {
+      const placement = await beginPlacement(run, verb, operationOf);
+      try {
+        await place(placement);
+      } finally {
+        const [source, target] = [parseVirtualPath(run.input.source), parseVirtualPath(run.input.target)];
+        if (verb === 'move') placement.tell(source, target);
+        else placement.tell(target);
+      }
+    },
+  });
+}
+
+async function place(placement: PlacementRun): Promise<void> {
+  const { run, state } = placement;
+  // Before anything else: may he still do this, and are both storages there?
+  await placement.passage();
+  await placement.assertLease();
+  if (state.phase === 'listing') {
+    await listSource(placement);
+    await enter(placement, 'copying');
+  }
+  if (state.phase === 'copying') {
+    run.progress({ status: 'uploading', phase: 'copying', totalBytes: state.totalBytes });
+    const { operation } = await placement.passage();
+    // A move leaves as much as there was.
+    if (placement.verb === 'move') await copyEntries(placement);
+    else
+      await withRoom(
+        operation,
+        async () => state.totalBytes - state.doneBytes,
+        async () => {
+          await copyEntries(placement);
+          return true;
+        },
+      );
+    if (placement.verb === 'copy') return;
+    await enter(placement, 'removing');
+  }
+  await removeSources(placement);
+}
+
+/** Begins a phase, durably. */
+async function enter({ state, manifest, save }: PlacementRun, phase: 'copying' | 'removing'): Promise<void> {
+  Object.assign(state, await manifest.save(), { phase, next: FIRST, begunBefore: 0 });
+  await save(true);
+}

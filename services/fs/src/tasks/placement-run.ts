@@ -1,0 +1,181 @@
+import { parentPath, type VirtualPath } from '@wharf/paths';
+import type { TaskRun } from '@wharf/task-engine';
+import { z } from 'zod';
+import type { Operation } from '../domain/operations/operation.ts';
+import { type Manifest, type manifestChunk, openManifest, type Position, positionShape } from './manifest.ts';
+import { openPassage, type Passage, type PlacementInput, type Verb } from './placement.ts';
+
+/** What a placement has done, as it survives its worker. */
+export const placementCheckpoint = z.object({
+  phase: z.enum(['listing', 'copying', 'removing']),
+  chunks: z.number().int(),
+  lastEntries: z.number().int(),
+  /** The first entry that the phase has not settled. */
+  next: positionShape,
+  /** While copying: entries of the chunk before this index may be there already, by an attempt that did not get to say so. */
+  begunBefore: z.number().int(),
+  totalBytes: z.number(),
+  totalEntries: z.number().int(),
+  doneBytes: z.number(),
+  doneEntries: z.number().int(),
+  /** Entries before `next` that could not be copied; each attempt tries them again. */
+  failed: z.array(positionShape),
+  /** Entries that the one who asked for it may not read any more. */
+  denied: z.number().int(),
+});
+export type PlacementCheckpoint = z.output<typeof placementCheckpoint>;
+
+export type PlacementTaskRun = TaskRun<PlacementInput, PlacementCheckpoint, z.output<typeof manifestChunk>>;
+
+/** A checkpoint is written at most so often, in milliseconds: what came after the last one is looked at again by whoever goes on. */
+const SAVE_MS = 1_000;
+/** Rights, rules and storages are asked for again after so long, in milliseconds. */
+const PASSAGE_MS = 2_000;
+/** A lease that was asserted so lately is held, in milliseconds: it lasts several times as long. */
+const ASSERTED_MS = 1_000;
+/** Folders that changed are told of so often while a task runs, in milliseconds; all of them at its end. */
+const TELL_MS = 10_000;
+/** What the work on one entry weighs beside its bytes. */
+const ENTRY_WEIGHT = 64 * 1024;
+
+/** One attempt at a placement: what its phases share. */
+export interface PlacementRun {
+  readonly run: PlacementTaskRun;
+  readonly verb: Verb;
+  readonly manifest: Manifest;
+  /** What has been settled; the phases change it. */
+  readonly state: PlacementCheckpoint;
+  /** The way with the rights and rules of a moment ago. @throws as openPassage() */
+  passage(): Promise<Passage>;
+  /** Resolves while this attempt surely holds its task. @throws AppError CANCELLED */
+  assertLease(): Promise<void>;
+  /** Writes a checkpoint if the last one is old enough, or in any case. */
+  save(isForced?: boolean): Promise<void>;
+  /** Bytes that were copied, also of files that are not settled. */
+  countBytes(bytes: number): void;
+  /** Entries that were settled, or removed. */
+  countEntries(entries: number): void;
+  /** Something changed in this folder. */
+  touched(folder: VirtualPath): void;
+  /** Tells everybody of the changes up to now, and of these paths. */
+  tell(...paths: readonly VirtualPath[]): void;
+}
+
+export async function beginPlacement(
+  run: PlacementTaskRun,
+  verb: Verb,
+  operationOf: (run: PlacementTaskRun) => Promise<Operation>,
+): Promise<PlacementRun> {
+  const state: PlacementCheckpoint = run.checkpoint ? { ...run.checkpoint } : emptyCheckpoint();
+  const manifest = await openManifest(run.chunks, state);
+  let open: { passage: Promise<Passage>; atMs: number } | undefined;
+  let asserting: Promise<void> | undefined;
+  let assertedAtMs = Number.NEGATIVE_INFINITY;
+  let savedAtMs = performance.now();
+  let saving: Promise<void> = Promise.resolve();
+  let toldAtMs = performance.now();
+  let changes: Operation['changes'] | undefined;
+  const pending = new Set<VirtualPath>();
+  // The files on their way count too, so these run ahead of what is settled.
+  const shown = { bytes: state.doneBytes, entries: state.doneEntries };
+
+  const save = async () => {
+    // The state first: what is settled while the manifest is written is looked at again by whoever goes on.
+    const settled = { ...state, failed: [...state.failed] };
+    const extent = await manifest.save();
+    await run.saveCheckpoint(settled.phase === 'listing' ? { ...settled, ...extent } : settled);
+    savedAtMs = performance.now();
+  };
+  const show = () => {
+    const steps = verb === 'move' ? 2 : 1;
+    const total = state.totalBytes + ENTRY_WEIGHT * state.totalEntries * steps;
+    const done = shown.bytes + ENTRY_WEIGHT * shown.entries;
+    run.progress({
+      doneBytes: Math.min(shown.bytes, state.totalBytes),
+      totalBytes: state.totalBytes,
+      percent: total === 0 ? 0 : Math.min(99.9, (100 * done) / total),
+    });
+  };
+
+  const passage = () => {
+    const nowMs = performance.now();
+    if (!open || nowMs - open.atMs > PASSAGE_MS) {
+      const passage = operationOf(run).then((operation) => {
+        changes = operation.changes;
+        return openPassage(operation, run.input, verb);
+      });
+      // Whoever waits for it meets its failure.
+      passage.catch(() => undefined);
+      open = { passage, atMs: nowMs };
+    }
+    return open.passage;
+  };
+  const assertLease = async () => {
+    run.signal.throwIfAborted();
+    if (performance.now() - assertedAtMs < ASSERTED_MS) return;
+    const askedAtMs = performance.now();
+    asserting ??= run
+      .assertLease()
+      .then(() => {
+        assertedAtMs = askedAtMs;
+      })
+      .finally(() => {
+        asserting = undefined;
+      });
+    await asserting;
+  };
+  const tell = (...paths: readonly VirtualPath[]) => {
+    toldAtMs = performance.now();
+    // A path that is told of stands for itself and for the folder that it is in.
+    const folders = [...pending].filter((folder) => !paths.some((path) => folder === path || folder === parentPath(path)));
+    pending.clear();
+    for (const folder of folders) changes?.entryChanged(folder);
+    if (paths.length > 0) changes?.entryChanged(...paths);
+  };
+
+  return {
+    run,
+    verb,
+    manifest,
+    state,
+    passage,
+    assertLease,
+    save(isForced = false) {
+      if (!isForced && performance.now() - savedAtMs < SAVE_MS) return Promise.resolve();
+      savedAtMs = performance.now();
+      saving = saving.catch(() => undefined).then(save);
+      return saving;
+    },
+    countBytes(bytes) {
+      shown.bytes += bytes;
+      show();
+    },
+    countEntries(entries) {
+      shown.entries += entries;
+      show();
+    },
+    touched(folder) {
+      pending.add(folder);
+      if (performance.now() - toldAtMs >= TELL_MS) tell();
+    },
+    tell,
+  };
+}
+
+function emptyCheckpoint(): PlacementCheckpoint {
+  return {
+    phase: 'listing',
+    chunks: 0,
+    lastEntries: 0,
+    next: FIRST,
+    begunBefore: 0,
+    totalBytes: 0,
+    totalEntries: 0,
+    doneBytes: 0,
+    doneEntries: 0,
+    failed: [],
+    denied: 0,
+  };
+}
+
+export const FIRST: Position = { chunk: 0, index: 0 };

@@ -1,0 +1,96 @@
+import { AppError } from '@wharf/errors';
+import { baseName, childPath, isWithin, type MountPath, parentPath, parseVirtualPath, relativeTo, type VirtualPath } from '@wharf/paths';
+import { z } from 'zod';
+import type { Located } from '../domain/mount-table.ts';
+import type { Mount } from '../domain/mounts.ts';
+import { type Operation, requireWrite } from '../domain/operations/operation.ts';
+import { denied, PERMISSION, requirePermission } from '../domain/permissions.ts';
+import { type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
+
+export type Verb = 'copy' | 'move';
+
+/** What a task of the kinds copy and move is to do. */
+export const placementShape = z.object({
+  /** The entry, or with `files` the folder that they are in, as a full path of the tree. */
+  source: z.string(),
+  /** The entry's new place, or with `files` the folder that takes them. */
+  target: z.string(),
+  /** Ids of the storages that were chosen when the task was planned. */
+  sourceStorage: z.number().int(),
+  targetStorage: z.number().int(),
+  /** About a file that is at the target already. */
+  conflict: z.enum(['replace', 'keep', 'refuse']),
+  /** Paths below the source: each of these files goes directly into the target. */
+  files: z.array(z.string()).optional(),
+});
+export type PlacementInput = z.output<typeof placementShape>;
+
+/** One end of a transfer: a place of the tree in a storage that is open. */
+export interface Side {
+  readonly path: VirtualPath;
+  readonly located: Located<Mount>;
+  readonly driver: StorageDriver;
+}
+
+export type SourceDriver = StorageDriver & Required<Pick<StorageDriver, 'remove'>>;
+export type TargetDriver = StorageDriver & Required<Pick<StorageDriver, 'write' | 'makeDirectory'>>;
+
+/** Both ends, and the rights and rules of the moment. */
+export interface Passage {
+  readonly verb: Verb;
+  readonly operation: Operation;
+  readonly from: Side;
+  readonly to: Side & { readonly driver: TargetDriver };
+}
+
+/**
+ * Asks again for everything that was asked when the task was planned, and opens both ends.
+ *
+ * @throws AppError PERMISSION_DENIED | MOUNT_NOT_FOUND (a storage went) | UNSUPPORTED_OPERATION | STORAGE_UNAVAILABLE
+ */
+export async function openPassage(operation: Operation, input: PlacementInput, verb: Verb): Promise<Passage> {
+  const { tree, actor } = operation;
+  const [source, target] = [parseVirtualPath(input.source), parseVirtualPath(input.target)];
+  requirePermission(actor, PERMISSION[verb]);
+  if (!isWithin(actor.basePath, source) || !isWithin(actor.basePath, target)) throw denied();
+  const [sourceFolder, targetFolder] = input.files ? [source, target] : [parentPath(source), parentPath(target)];
+  tree.rules.requireAccess(actor, sourceFolder, '');
+  if (verb === 'move') requireWrite(tree, actor, sourceFolder);
+  requireWrite(tree, actor, targetFolder);
+  if (!input.files && !tree.rules.mayTouch(actor, source, verb === 'move' ? 'write' : 'read')) throw denied();
+
+  const from = await openSide(operation, source, input.sourceStorage);
+  const to = await openSide(operation, target, input.targetStorage);
+  const { driver } = to;
+  if (!supports(driver, 'write') || !supports(driver, 'makeDirectory')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
+  if (verb === 'move' && !supports(from.driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
+  return { verb, operation, from, to: { ...to, driver } };
+}
+
+async function openSide({ tree }: Operation, path: VirtualPath, storage: number): Promise<Side> {
+  const known = tree.table.mounts.find(({ mountedAt, mount }) => mount.storage._id === storage && isWithin(mountedAt, path));
+  const wanted = known && { ...known, path: relativeTo(known.mountedAt, path) };
+  const located = wanted && tree.table.locate(path, wanted);
+  if (!located || located.mount !== wanted.mount)
+    throw new AppError('MOUNT_NOT_FOUND', `failed get storage: storage not found; rawPath: ${path}`);
+  return { path, located, driver: await located.mount.driver() };
+}
+
+/** Where an entry below the source lies, and where it goes; a `path` is empty for the source itself. */
+export function placesOf({ from, to }: Passage, input: PlacementInput, path: string) {
+  const source = below(from.path, path);
+  const name = baseName(source);
+  const target = input.files ? (name === undefined ? to.path : childPath(to.path, name)) : below(to.path, path);
+  return {
+    source,
+    target,
+    sourcePlace: relativeTo(from.located.mountedAt, source),
+    targetPlace: relativeTo(to.located.mountedAt, target),
+  };
+}
+
+/** The path of an entry below a place that is the root of a walk. */
+export function below<P extends VirtualPath | MountPath>(root: P, path: string): P {
+  if (path === '') return root;
+  return (root === '/' ? path : root + path) as P;
+}

@@ -1,0 +1,94 @@
+import { AppError } from '@wharf/errors';
+import { parentPath } from '@wharf/paths';
+import { supports } from '../driver-contract/storage-driver.ts';
+import { isVersion, type ManifestEntry, type Position } from './manifest.ts';
+import { placesOf } from './placement.ts';
+import type { PlacementRun } from './placement-run.ts';
+import { looksLikeCopy, statIfThere } from './transfer-file.ts';
+
+/** Sources that are removed at a time. */
+const PARALLEL = 4;
+/** Of so many files that stay a retry looks again. */
+const MAX_STAYED = 1_000;
+
+/**
+ * Removes what was copied, after a last look: a file must still be what was copied and its copy be there, a folder must be empty.
+ *
+ * @throws AppError CONTENT_CORRUPT when files stay because they changed; everything else is removed then
+ */
+export async function removeSources(placement: PlacementRun): Promise<void> {
+  const { state, manifest, run } = placement;
+  run.progress({ phase: 'removing' });
+  const stayed: Position[] = [];
+  for (;;) {
+    const entries = await manifest.read(state.next.chunk);
+    if (!entries) break;
+    for (let start = state.next.index; start < entries.length; start += PARALLEL) {
+      run.signal.throwIfAborted();
+      await Promise.all(
+        entries.slice(start, start + PARALLEL).map(async (entry, offset) => {
+          if (entry.kind === 'file' && !entry.left && !(await removeFile(placement, entry)))
+            stayed.push({ chunk: state.next.chunk, index: start + offset });
+        }),
+      );
+      state.next = { ...state.next, index: Math.min(entries.length, start + PARALLEL) };
+      placement.countEntries(PARALLEL);
+      // The one that is asked for again is not there any more: that is success.
+      await placement.save();
+    }
+    state.next = { chunk: state.next.chunk + 1, index: 0 };
+  }
+  if (!run.input.files) await removeFolders(placement);
+  if (stayed.length === 0) return;
+  // A retry copies them again.
+  Object.assign(state, { phase: 'copying', failed: stayed.slice(0, MAX_STAYED), begunBefore: 0 });
+  await placement.save(true);
+  throw new AppError(
+    'CONTENT_CORRUPT',
+    stayed.length === 1
+      ? 'a file changed while it was moved; it stays in both places'
+      : `${stayed.length} files changed while they were moved; they stay in both places`,
+  );
+}
+
+/** @returns false when it stays, because it or its copy is not what was copied */
+async function removeFile(placement: PlacementRun, entry: ManifestEntry): Promise<boolean> {
+  const { run } = placement;
+  const passage = await placement.passage();
+  const { source, sourcePlace, targetPlace } = placesOf(passage, run.input, entry.path);
+  const { driver } = passage.from;
+  if (!supports(driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
+  const [now, copy] = await Promise.all([
+    statIfThere(driver, sourcePlace, run.signal),
+    statIfThere(passage.to.driver, targetPlace, run.signal),
+  ]);
+  if (!now) return true;
+  if (!copy || !isVersion(entry, now) || looksLikeCopy(now, copy, passage.to.driver) === false) return false;
+  await placement.assertLease();
+  await driver.remove(sourcePlace, { recursive: false, signal: run.signal });
+  placement.touched(parentPath(source));
+  return true;
+}
+
+/** The deepest first. One in which something is left stays. */
+async function removeFolders(placement: PlacementRun): Promise<void> {
+  const { manifest, run, state } = placement;
+  for (let chunk = state.chunks - 1; chunk >= 0; chunk -= 1) {
+    const entries = (await manifest.read(chunk)) ?? [];
+    for (const entry of entries.toReversed()) {
+      if (entry.kind !== 'folder') continue;
+      run.signal.throwIfAborted();
+      const passage = await placement.passage();
+      const { driver } = passage.from;
+      if (!supports(driver, 'remove')) continue;
+      await placement.assertLease();
+      const { source, sourcePlace } = placesOf(passage, run.input, entry.path);
+      try {
+        await driver.remove(sourcePlace, { recursive: false, signal: run.signal });
+        placement.touched(parentPath(source));
+      } catch (error) {
+        if (!AppError.is(error, 'DIRECTORY_NOT_EMPTY') && !AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
+      }
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import { parentPath } from '@wharf/paths';
+import type { Located } from '../domain/mount-table.ts';
+import type { Mount } from '../domain/mounts.ts';
+
+type Place = Pick<Located<Pick<Mount, 'storage'>>, 'mount' | 'path'>;
+
+/** The name of a task that copies or moves one entry: clients take it apart (semantics 4.3). */
+export function placementName(verb: 'copy' | 'move' | 'merge', from: Place, to: Place): string {
+  return `${verb} ${pair(from, from.path)} to ${pair(to, parentPath(to.path))}`;
+}
+
+/** The same of a task that moves files from below one folder into another. */
+export function flatteningName(from: Place, to: Place): string {
+  return `move ${pair(from, from.path)} to ${pair(to, to.path)}`;
+}
+
+/** The name of a task that stores what a client sent. */
+export function uploadName(name: string, to: Place): string {
+  return `upload ${name} to ${pair(to, parentPath(to.path))}`;
+}
+
+/** A mount path and a path in its storage. */
+function pair({ mount }: Place, path: string): string {
+  return `[${mount.storage.mount_path}](${path})`;
+}

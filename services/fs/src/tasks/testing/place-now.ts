@@ -1,0 +1,39 @@
+import type { Operation } from '../../domain/operations/operation.ts';
+import { placeEntries } from '../../domain/operations/place-entries.ts';
+import type { Item, Placement } from '../../domain/operations/plan-placement.ts';
+import { type RecursiveMove, recursiveMove } from '../../domain/operations/recursive-move.ts';
+import { resolvePath } from '../../domain/tree.ts';
+import type { PlacementInput, Verb } from '../placement.ts';
+import { placementKind } from '../placement-kinds.ts';
+import { flatteningTasks, placementTasks } from '../placement-tasks.ts';
+import { createTestRun, type TestRun } from './test-run.ts';
+
+const CREATOR = { id: 7, name: 'somebody', role: 0 };
+
+/** Does a task's work within the test, once. */
+export async function runPlacement(operation: Operation, verb: Verb, input: PlacementInput, run?: TestRun): Promise<void> {
+  const kind = placementKind(verb, async ({ signal }) => ({ ...operation, signal }));
+  await kind.run((run ?? createTestRun({ signal: operation.signal })).begin(kind.encodeInput(input)));
+}
+
+/** Copies or moves entries, with the tasks that it takes. */
+export async function place(operation: Operation, request: Placement, verb: Verb): Promise<void> {
+  const queued: Item[] = [];
+  await placeEntries(operation, request, verb, async (items) => {
+    queued.push(...items);
+  });
+  for (const { input } of placementTasks(verb, queued, CREATOR)) await runPlacement(operation, verb, input);
+}
+
+export const copyEntries = (operation: Operation, request: Placement): Promise<void> => place(operation, request, 'copy');
+export const moveEntries = (operation: Operation, request: Placement): Promise<void> => place(operation, request, 'move');
+
+export async function flatten(operation: Operation, request: RecursiveMove): Promise<number> {
+  const queued: Item[] = [];
+  const moved = await recursiveMove(operation, request, async (items) => {
+    queued.push(...items);
+  });
+  const source = resolvePath(operation.actor, request.src_dir);
+  for (const { input } of flatteningTasks(source, queued, CREATOR)) await runPlacement(operation, 'move', input);
+  return moved;
+}

@@ -1,0 +1,74 @@
+import { AppError } from '@wharf/errors';
+import type { TaskKind, TaskProgress } from '@wharf/task-engine';
+import { pino } from 'pino';
+
+type RawRun = Parameters<TaskKind<never>['run']>[0];
+
+/** A task without an engine: what its attempts save stays for the next one. */
+export interface TestRun {
+  /** An attempt. */
+  begin(input: string): RawRun;
+  readonly progress: TaskProgress[];
+  /** How often a checkpoint was written. */
+  checkpoints(): number;
+  /** Does something at the moment of each checkpoint. */
+  onCheckpoint(run: () => void): void;
+  /** From now on the lease is another's. */
+  lose(): void;
+}
+
+export function createTestRun({ signal }: { signal: AbortSignal }): TestRun {
+  const chunks = new Map<number, string>();
+  const progress: TaskProgress[] = [];
+  let checkpoint = '';
+  let checkpoints = 0;
+  let fence = 0;
+  let isLost = false;
+  let onCheckpoint: () => void = () => {};
+  const held = () => {
+    if (isLost) throw new AppError('CANCELLED', 'another worker has this task');
+  };
+  return {
+    progress,
+    checkpoints: () => checkpoints,
+    onCheckpoint(run) {
+      onCheckpoint = run;
+    },
+    lose() {
+      isLost = true;
+    },
+    begin(input) {
+      fence += 1;
+      isLost = false;
+      return {
+        id: 'task',
+        name: 'a task of a test',
+        creator: undefined,
+        fence,
+        signal,
+        logger: pino({ level: 'silent' }),
+        input,
+        checkpoint,
+        async saveCheckpoint(text) {
+          held();
+          checkpoint = text;
+          checkpoints += 1;
+          onCheckpoint();
+        },
+        readChunk: async (index) => chunks.get(index),
+        async writeChunk(index, text) {
+          held();
+          chunks.set(index, text);
+        },
+        async clearChunks() {
+          chunks.clear();
+        },
+        progress: (news) => progress.push(news),
+        async assertLease() {
+          signal.throwIfAborted();
+          held();
+        },
+      };
+    },
+  };
+}

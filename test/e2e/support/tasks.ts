@@ -1,0 +1,26 @@
+import { type Api, at, waitFor } from '@wharf/harness';
+
+type TaskList = 'copy' | 'move' | 'upload';
+
+/** States that are no more changed by work. */
+const ENDED: readonly unknown[] = [2, 4, 7];
+
+/** Waits until a task has ended, and answers it as it is then. */
+export async function endOf(caller: Api, list: TaskList, id: unknown): Promise<unknown> {
+  let task: unknown;
+  await waitFor(`task ${id} to end`, async () => {
+    task = await caller.call(`/api/task/${list}/info?tid=${id}`, {});
+    return ENDED.includes(at(task, 'state'));
+  });
+  return task;
+}
+
+/** Waits until all tasks of an answer have succeeded. @param data what fs/copy or fs/move answered */
+export async function allDone(caller: Api, list: TaskList, data: unknown): Promise<void> {
+  const tasks = at(data, 'tasks');
+  if (!Array.isArray(tasks) || tasks.length === 0) throw new Error(`no task was made: ${JSON.stringify(data)}`);
+  for (const queued of tasks) {
+    const task = await endOf(caller, list, at(queued, 'id'));
+    if (at(task, 'state') !== 2) throw new Error(`a task did not succeed: ${JSON.stringify(task)}`);
+  }
+}
