@@ -1,6 +1,6 @@
 import { modelsOf, readUserIds } from '@wharf/models';
 import { AdminServiceDefinition } from '@wharf/proto/admin';
-import { defineRpcService, forAdmins, forServices, notImplemented, type Service, type ServiceKit } from '@wharf/service-kit';
+import { defineRpcService, forAdmins, forServices, type Service, type ServiceKit } from '@wharf/service-kit';
 import { createRule } from './api/create-rule.ts';
 import { createStorage } from './api/create-storage.ts';
 import { deleteRule } from './api/delete-rule.ts';
@@ -8,9 +8,11 @@ import { deleteSetting } from './api/delete-setting.ts';
 import { deleteStorage } from './api/delete-storage.ts';
 import { disableStorage } from './api/disable-storage.ts';
 import { enableStorage } from './api/enable-storage.ts';
+import { exportConfiguration } from './api/export-configuration.ts';
 import { getRule } from './api/get-rule.ts';
 import { getSettings } from './api/get-settings.ts';
 import { getStorage } from './api/get-storage.ts';
+import { importConfiguration } from './api/import-configuration.ts';
 import { listDefaultSettings } from './api/list-default-settings.ts';
 import { listRules } from './api/list-rules.ts';
 import { listSettings } from './api/list-settings.ts';
@@ -25,6 +27,7 @@ import { updateStorage } from './api/update-storage.ts';
 import { createProbeTool } from './clients/download-tools.ts';
 import { createFsClient } from './clients/fs.ts';
 import { createPermanentToken } from './clients/permanent-token.ts';
+import { createUsers } from './clients/users.ts';
 import type { AdminConfig } from './config.ts';
 import { deprecateUnknown, isSecret } from './domain/setting-items.ts';
 import { createStorageStarter } from './domain/storage-starter.ts';
@@ -51,6 +54,7 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
     onError: (error) => kit.logger.error({ err: error }, 'the outcome of starting a storage was not kept'),
   });
   const { clock } = kit;
+  const configuration = { settings, storages, rules, fs, users: createUsers(kit), clock };
   const tools = { settings, counters, probe: createProbeTool(kit), announceChange };
   const findUsers = (ids: readonly number[]) => readUserIds(models, ids);
 
@@ -79,8 +83,8 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
       createRule: forAdmins(createRule(rules, counters, announceChange, findUsers)),
       updateRule: forAdmins(updateRule(rules, announceChange, findUsers)),
       deleteRule: forAdmins(deleteRule(rules, announceChange)),
-      exportConfiguration: forAdmins(notImplemented),
-      importConfiguration: forAdmins(notImplemented),
+      exportConfiguration: forAdmins(exportConfiguration(configuration)),
+      importConfiguration: forAdmins(importConfiguration({ ...configuration, counters, starter, announceChange })),
     }),
     async start() {
       await Promise.all([models.storages.createIndexes(), models.rules.createIndexes()]);

@@ -1,5 +1,6 @@
 import type { World } from '../support/world.ts';
 import { accounts } from './accounts.ts';
+import { administration } from './administration.ts';
 import { credentials } from './credentials.ts';
 import { downloads } from './downloads.ts';
 import { envelopes } from './envelopes.ts';
@@ -19,6 +20,7 @@ export const SCENARIOS: readonly ((world: World) => void)[] = [
   credentials,
   rules,
   settings,
+  administration,
   tools,
   uploads,
   downloads,

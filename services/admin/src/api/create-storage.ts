@@ -23,8 +23,8 @@ export const createStorage =
     const given = required(request.storage, 'storage');
     const fields = parseStorageFields(given);
     // While fs is away nobody knows the drivers; a wrong name shows in the status then.
-    const names = await fs.driverNames();
-    if (names && !names.has(fields.driver))
+    const drivers = await fs.drivers();
+    if (drivers && !drivers.has(fields.driver))
       throw new AppError('RECORD_NOT_FOUND', `failed get driver new: no driver named: ${fields.driver}`, { details: { id: 0 } });
 
     const id = await insertWithId(counters, 'storages', given.id, (free) => storages.insert(free, fields, new Date(clock())));

@@ -10,8 +10,8 @@ export interface StartOutcome {
 }
 
 export interface FsClient {
-  /** The names of all drivers; undefined while fs cannot be reached. */
-  driverNames(): Promise<ReadonlySet<string> | undefined>;
+  /** All drivers by name, each with the names of its items that are secrets; undefined while fs cannot be reached. */
+  drivers(): Promise<ReadonlyMap<string, ReadonlySet<string>> | undefined>;
   /** Whether an index job is under way; false while fs cannot be asked. */
   isIndexing(): Promise<boolean>;
   /**
@@ -26,10 +26,10 @@ const START_LIMIT_MS = 20_000;
 
 export function createFsClient({ name, peers, tokens, ownCall, logger }: Omit<ServiceKit, 'store' | 'bus'>): FsClient {
   return {
-    async driverNames() {
+    async drivers() {
       try {
         const { drivers } = await peers.fs.listDrivers({}, ownCall());
-        return new Set(drivers.map((driver) => driver.config?.name ?? ''));
+        return new Map(drivers.map(({ config, secret_items }) => [config?.name ?? '', new Set(secret_items)]));
       } catch (error) {
         if (AppError.is(error, 'STORAGE_UNAVAILABLE') || AppError.is(error, 'DEADLINE_EXCEEDED')) return undefined;
         throw error;

@@ -1,6 +1,7 @@
 import type { Access, Method, Route } from './route.ts';
 import { adminAbsentRoutes } from './routes/admin-absent.ts';
 import { adminAuditRoutes } from './routes/admin-audit.ts';
+import { adminConfigRoutes } from './routes/admin-config.ts';
 import { adminDriverRoutes } from './routes/admin-driver.ts';
 import { adminIndexRoutes } from './routes/admin-index.ts';
 import { adminMetaRoutes } from './routes/admin-meta.ts';
@@ -31,6 +32,7 @@ export const ROUTES: readonly Route[] = [
   ...adminUserRoutes,
   ...adminAuditRoutes,
   ...adminStorageRoutes,
+  ...adminConfigRoutes,
   ...adminDriverRoutes,
   ...adminSettingRoutes,
   ...adminMetaRoutes,

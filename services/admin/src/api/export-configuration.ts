@@ -1,0 +1,43 @@
+import type { ExportConfigurationRequest, ExportConfigurationResponse } from '@wharf/proto/admin';
+import type { Call } from '@wharf/service-kit';
+import type { FsClient } from '../clients/fs.ts';
+import type { Users } from '../clients/users.ts';
+import { type ConfigurationState, documentText, splitConfiguration } from '../domain/export-document.ts';
+import type { RuleStore } from '../store/rule-store.ts';
+import type { SettingStore } from '../store/setting-store.ts';
+import type { StorageStore } from '../store/storage-store.ts';
+import { encryptUnder } from './passphrase.ts';
+
+/** All that is exported and imported. */
+export interface ConfigurationParts {
+  readonly settings: SettingStore;
+  readonly storages: StorageStore;
+  readonly rules: RuleStore;
+  readonly users: Users;
+  readonly fs: FsClient;
+  readonly clock: () => number;
+}
+
+export const exportConfiguration =
+  (parts: ConfigurationParts) =>
+  async ({ passphrase }: ExportConfigurationRequest, call: Call): Promise<ExportConfigurationResponse> => {
+    const { open, secrets } = splitConfiguration(await readState(parts, call));
+    const encrypted = passphrase === '' ? undefined : await encryptUnder(passphrase, JSON.stringify(secrets));
+    return { document: documentText(open, new Date(parts.clock()), encrypted) };
+  };
+
+/** The configuration as it is. While fs is away nobody knows what of a storage is secret, so all of it counts as that. */
+export async function readState(
+  parts: ConfigurationParts,
+  call: Call,
+): Promise<ConfigurationState & { driverNames: Set<string> | undefined }> {
+  const [settings, users, storages, rules, drivers] = await Promise.all([
+    parts.settings.read(),
+    parts.users.list(call),
+    parts.storages.list(),
+    parts.rules.list(),
+    parts.fs.drivers(),
+  ]);
+  const driverNames = drivers && new Set(drivers.keys());
+  return { settings, users, storages, rules, driverNames, secretItemsOf: (driver) => drivers?.get(driver) };
+}

@@ -1,0 +1,91 @@
+import { AppError } from '@wharf/errors';
+import type { ImportConfigurationRequest, ImportConfigurationResponse } from '@wharf/proto/admin';
+import type { Call } from '@wharf/service-kit';
+import { readDocument, readSecrets } from '../domain/configuration-document.ts';
+import { type ImportedRecord, type ImportPlan, planImport } from '../domain/plan-import.ts';
+import { planSave } from '../domain/plan-save.ts';
+import { randomToken } from '../domain/random-token.ts';
+import type { Storage } from '../domain/storage.ts';
+import type { StorageStarter } from '../domain/storage-starter.ts';
+import type { AnnounceChange } from '../events/announce-change.ts';
+import type { Counters } from '../store/counters.ts';
+import { insertWithId } from '../store/insert-with-id.ts';
+import { type ConfigurationParts, readState } from './export-configuration.ts';
+import { decryptUnder } from './passphrase.ts';
+
+interface ImportParts extends ConfigurationParts {
+  readonly counters: Counters;
+  readonly starter: StorageStarter;
+  readonly announceChange: AnnounceChange;
+}
+
+/**
+ * Everything is checked first, and with one record that cannot be nothing is written. What fails while it is written, because somebody
+ * else changed something in between, is in the report; the rest stays.
+ */
+export const importConfiguration =
+  (parts: ImportParts) =>
+  async ({ document, passphrase, dry_run }: ImportConfigurationRequest, call: Call): Promise<ImportConfigurationResponse> => {
+    const read = readDocument(document);
+    if (read.encrypted && passphrase === '')
+      throw new AppError('INVALID_ARGUMENT', 'the secrets of this file are encrypted: give the passphrase');
+    const secrets = read.encrypted && readSecrets(await decryptUnder(passphrase, read.encrypted));
+    const plan = planImport(read, secrets, { ...(await readState(parts, call)), unknowablePassword: randomToken });
+    const isRefused = plan.settled.some(({ outcome }) => outcome === 'failed');
+    if (isRefused || dry_run) {
+      const planned = [...plan.settings, ...plan.users, ...plan.storages, ...plan.rules].map(({ record }) => record);
+      return { records: [...plan.settled, ...planned], is_written: false, revision: await parts.counters.revision() };
+    }
+    return write(parts, plan, call);
+  };
+
+async function write(parts: ImportParts, plan: ImportPlan, call: Call): Promise<ImportConfigurationResponse> {
+  const { settings, storages, rules, users, counters, starter, announceChange, clock } = parts;
+  const records: ImportedRecord[] = [...plan.settled];
+  const attempt = async (record: ImportedRecord, action: () => Promise<unknown>) => {
+    try {
+      await action();
+      records.push(record);
+    } catch (error) {
+      records.push({ ...record, outcome: 'failed', note: AppError.from(error).message });
+    }
+  };
+
+  const items = plan.settings.map(({ item }) => item);
+  if (items.length > 0) await settings.change((saved) => planSave(saved, items));
+  records.push(...plan.settings.map(({ record }) => record));
+
+  for (const { record, id, fields } of plan.users)
+    await attempt(record, () => (id === undefined ? users.create(call, fields, randomToken()) : users.update(call, { ...fields, id })));
+
+  const toStart: Storage[] = [];
+  for (const { record, id, fields } of plan.storages)
+    await attempt(record, async () => {
+      const now = new Date(clock());
+      const stored = id ?? (await insertWithId(counters, 'storages', 0, (free) => storages.insert(free, fields, now)));
+      toStart.push(id === undefined ? await storages.get(stored) : await storages.replace(id, fields, now));
+    });
+
+  const ids = new Map((await users.list(call)).map((user) => [user.username, user.id]));
+  for (const { record, id, fields } of plan.rules)
+    await attempt(record, async () => {
+      const { readers, writers, ...rest } = fields;
+      const rule = { ...rest, read_users: idsOf(readers, ids), write_users: idsOf(writers, ids) };
+      if (id === undefined) await insertWithId(counters, 'rules', 0, (free) => rules.insert(free, rule));
+      else await rules.replace(id, rule);
+    });
+
+  const isWritten = records.some(({ outcome }) => outcome === 'created' || outcome === 'updated');
+  const revision = isWritten ? await announceChange() : await counters.revision();
+  starter.startInBackground(toStart, revision);
+  return { records, is_written: isWritten, revision };
+}
+
+/** @throws AppError RECORD_NOT_FOUND: somebody could not be made */
+function idsOf(names: readonly string[], ids: ReadonlyMap<string, number>): number[] {
+  return names.map((name) => {
+    const id = ids.get(name);
+    if (id === undefined) throw new AppError('RECORD_NOT_FOUND', `there is no user ${name}`);
+    return id;
+  });
+}

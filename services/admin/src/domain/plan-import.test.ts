@@ -1,0 +1,196 @@
+import { AppError } from '@wharf/errors';
+import { describe, expect, it } from 'vitest';
+import { readDocument } from './configuration-document.ts';
+import { type ConfigurationState, documentText, type ExportedUser, splitConfiguration } from './export-document.ts';
+import { planImport } from './plan-import.ts';
+import { parseRuleFields, type Rule } from './rule.ts';
+import { toolItems } from './setting-items.ts';
+import { parseStorageFields, type Storage } from './storage.ts';
+
+const NO_STORAGE = parseStorageFields({
+  ...{ mount_path: '/s3', driver: 'S3', order: 1, cache_expiration: 30, custom_cache_policies: '', remark: '', addition: '{}' },
+  ...{ disabled: false, disable_index: false, enable_sign: true, order_by: 'name', order_direction: 'asc', extract_folder: 'front' },
+  ...{ web_proxy: false, webdav_policy: 'native_proxy', proxy_range: false, down_proxy_url: '', disable_proxy_sign: false },
+});
+const NO_RULE = parseRuleFields({
+  ...{ path: '/s3/room', password: '', p_sub: true, write: false, w_sub: false, hide: '', h_sub: false, readme: '', r_sub: false },
+  ...{ header: '', header_sub: false, read_users: [], read_users_sub: false, write_users: [], write_users_sub: false },
+});
+const person = (id: number, username: string, role = 0): ExportedUser => ({
+  ...{ id, username, role, base_path: '/', disabled: false, permission: 3, sso_id: '', allow_ldap: true },
+});
+const SECRET_ADDITION = '{"bucket":"b","secret_access_key":"canary"}';
+const storage = (rest: Partial<Storage> = {}): Storage => ({
+  ...NO_STORAGE,
+  ...{ id: 1, status: 'work', modified: new Date(0), version: '', addition: SECRET_ADDITION },
+  ...rest,
+});
+const rule = (rest: Partial<Rule> = {}): Rule => ({ ...NO_RULE, id: 1, password: 'canary', read_users: [3], ...rest });
+
+const state = (rest: Partial<ConfigurationState> = {}) => ({
+  settings: toolItems({ site_title: 'Quay', rpcdl_secret: 'canary' }),
+  users: [person(1, 'admin', 2), person(2, 'guest', 1), person(3, 'ann')],
+  storages: [storage()],
+  rules: [rule()],
+  secretItemsOf: () => new Set(['secret_access_key']),
+  driverNames: new Set(['S3', 'Local']),
+  unknowablePassword: () => 'unknowable',
+  ...rest,
+});
+const empty = () => state({ settings: [], users: [person(1, 'admin', 2), person(2, 'guest', 1)], storages: [], rules: [] });
+const fileOf = (from: ConfigurationState) => documentText(splitConfiguration(from).open, new Date(0), undefined);
+const outcomes = (plan: ReturnType<typeof planImport>) =>
+  [...plan.settled, ...[...plan.settings, ...plan.users, ...plan.storages, ...plan.rules].map(({ record }) => record)]
+    .filter(({ kind, outcome }) => kind !== 'setting' || outcome !== 'unchanged')
+    .map(({ kind, name, outcome, note }) => [kind, name, outcome, note]);
+
+describe('an exported configuration', () => {
+  it('has no secret in clear, and says so', () => {
+    const file = fileOf(state());
+    expect(file).not.toContain('canary');
+    expect(JSON.parse(file)).toMatchObject({ format: 'wharf-configuration', version: 1, secrets: 'omitted', note: expect.any(String) });
+  });
+
+  it('hides all of a storage whose driver nobody knows', () => {
+    expect(fileOf(state({ secretItemsOf: () => undefined }))).not.toContain('"bucket":"b"');
+  });
+
+  it('changes nothing where it comes from', () => {
+    expect(outcomes(planImport(readDocument(fileOf(state())), undefined, state()))).toEqual([
+      ['user', 'admin', 'skipped', 'the administrator stays as he is here'],
+      ['user', 'guest', 'unchanged', ''],
+      ['user', 'ann', 'unchanged', ''],
+      ['storage', '/s3', 'unchanged', ''],
+      ['rule', '/s3/room', 'unchanged', ''],
+    ]);
+  });
+
+  it('makes all of it elsewhere, closed where a secret is missing, and says what is', () => {
+    const plan = planImport(readDocument(fileOf(state())), undefined, empty());
+    expect(outcomes(plan)).toEqual([
+      ['user', 'admin', 'skipped', 'the administrator stays as he is here'],
+      ['user', 'guest', 'unchanged', ''],
+      ['setting', 'site_title', 'updated', ''],
+      ['user', 'ann', 'created', 'has no password that anybody knows: set one'],
+      ['storage', '/s3', 'created', 'without its secrets: secret_access_key'],
+      ['rule', '/s3/room', 'created', 'its password is not in the file and nobody knows the one it has now: set one'],
+    ]);
+    expect(plan.storages[0]?.fields.addition).toBe('{"bucket":"b"}');
+    expect(plan.rules[0]?.fields).toMatchObject({ password: 'unknowable', readers: ['ann'] });
+  });
+
+  it('brings the secrets with it that were encrypted', () => {
+    const { open, secrets } = splitConfiguration(state());
+    const plan = planImport(readDocument(documentText(open, new Date(0), undefined)), secrets, empty());
+    expect(plan.storages[0]?.fields.addition).toBe(SECRET_ADDITION);
+    expect(plan.rules[0]?.fields.password).toBe('canary');
+    expect(plan.settings.map(({ item }) => [item.key, item.value])).toContainEqual(['rpcdl_secret', 'canary']);
+  });
+
+  it('keeps the secrets that are there when it changes a storage or a rule', () => {
+    const changed = state({ storages: [storage({ remark: 'new' })], rules: [rule({ hide: 'x' })] });
+    const plan = planImport(readDocument(fileOf(changed)), undefined, state());
+    expect(JSON.parse(plan.storages[0]?.fields.addition ?? '')).toEqual(JSON.parse(SECRET_ADDITION));
+    expect(plan.rules[0]?.fields).toMatchObject({ password: 'canary', hide: 'x' });
+    expect(plan.rules[0]?.record.note).toBe('');
+  });
+});
+
+describe('a backup of the family', () => {
+  const backup = (rest: Record<string, unknown>) =>
+    readDocument(JSON.stringify({ encrypted: '', settings: [], users: [], storages: [], metas: [], ...rest }));
+
+  it('is read with all that its clients write', () => {
+    const { id: _i, status: _s, modified: _m, version: _v, ...fields } = storage();
+    const plan = planImport(
+      backup({
+        settings: [
+          { key: 'version', value: 'v3', help: '', type: 'string', options: '', group: 1, flag: 2 },
+          { key: 'site_title', value: 'Old site', help: '', type: 'string', options: '', group: 1, flag: 0 },
+          { key: 'aria2_secret', value: 's', help: null, type: 'string', options: '', group: 5, flag: 1 },
+          { key: 'ldap_server', value: 'ldap://x', help: '', type: 'string', options: '', group: 8, flag: 1 },
+          { key: 'search_index', value: 'quick', help: '', type: 'select', options: '', group: 6, flag: 0 },
+        ],
+        users: [
+          { id: 7, username: 'bob', password: '', base_path: '/b', role: 0, disabled: false, permission: 511, sso_id: null, otp: false },
+        ],
+        storages: [
+          { id: 4, ...fields, status: 'work', modified: '2024-01-01T00:00:00Z' },
+          { id: 5, mount_path: '/cloud', driver: '115 Cloud', order: 0, addition: '{}', status: 'work' },
+        ],
+        metas: [
+          {
+            id: 1,
+            path: '/b',
+            password: 'p',
+            p_sub: true,
+            write: false,
+            w_sub: false,
+            hide: '',
+            h_sub: false,
+            readme: '',
+            r_sub: false,
+            write_users: [7],
+            read_users: null,
+          },
+        ],
+      }),
+      undefined,
+      empty(),
+    );
+    expect(outcomes(plan)).toEqual([
+      ['setting', 'version', 'skipped', 'it is kept as it is here'],
+      ['setting', 'ldap_server', 'skipped', 'this version has no such setting'],
+      ['setting', 'search_index', 'skipped', expect.stringContaining('failed to execute hook on search_index')],
+      ['storage', '/cloud', 'skipped', 'no driver named: 115 Cloud'],
+      ['setting', 'site_title', 'updated', ''],
+      ['setting', 'aria2_secret', 'updated', ''],
+      ['user', 'bob', 'created', 'has no password that anybody knows: set one'],
+      ['storage', '/s3', 'created', ''],
+      ['rule', '/b', 'created', ''],
+    ]);
+    expect(plan.rules[0]?.fields).toMatchObject({ password: 'p', writers: ['bob'], readers: [] });
+    expect(plan.storages[0]?.fields.addition).toBe(SECRET_ADDITION);
+  });
+
+  it.each([
+    [{ metas: [{ path: '/a', hide: '(' }] }, ['rule', '/a', 'failed', '( is illegal: missing closing ): `(`']],
+    [{ metas: [{ path: '/a', read_users: [9] }] }, ['rule', '/a', 'failed', 'read_users: the file has no user with the id 9']],
+    [{ metas: [{ path: '/a', write: 'yes' }] }, ['rule', '/a', 'failed', expect.stringContaining('write: ')]],
+    [{ storages: [{ mount_path: '/../x', driver: 'Local' }] }, ['storage', '/../x', 'failed', 'using relative path is not allowed']],
+    [{ storages: [{ mount_path: '/x', driver: 'Local', addition: '[' }] }, ['storage', '/x', 'failed', 'addition is not a JSON object']],
+    [{ users: [{ username: 'guest', role: 0 }] }, ['user', 'guest', 'failed', 'the administrator or the guest has this name']],
+    [{ users: ['bob'] }, ['user', '', 'failed', expect.any(String)]],
+  ])('tells what is wrong with %j', (rest, expected) => {
+    expect(outcomes(planImport(backup(rest), undefined, empty()))).toContainEqual(expected);
+  });
+
+  it('fails a record that is twice in it', () => {
+    const twice = { username: 'bob', role: 0 };
+    expect(outcomes(planImport(backup({ users: [twice, twice] }), undefined, empty()))).toContainEqual([
+      'user',
+      'bob',
+      'failed',
+      'it is twice in the file',
+    ]);
+  });
+});
+
+describe('a file that is none', () => {
+  it.each([
+    ['', 'this is no configuration'],
+    ['[]', 'this is no configuration'],
+    ['{}', 'the file has no settings, users, storages or metas'],
+    ['{"settings":{}}', 'this is no configuration: settings'],
+    ['{"format":"wharf-configuration","version":2}', 'the file is of version 2; this server reads up to 1'],
+    ['{"encrypted":"U2Fsd","settings":["x"]}', 'this backup is encrypted; make one without a password and import that'],
+  ])('is refused: %j', (json, message) => {
+    let error: unknown;
+    try {
+      readDocument(json);
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(AppError.from(error)).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(message) });
+  });
+});

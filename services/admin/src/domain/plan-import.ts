@@ -1,0 +1,199 @@
+import { AppError } from '@wharf/errors';
+import type { StoredSetting } from '@wharf/models';
+import { cleanPath } from './clean-path.ts';
+import type {
+  ConfigurationDocument,
+  DocumentSecrets,
+  ImportedRule,
+  ImportedStorage,
+  ImportedUser,
+  Read,
+} from './configuration-document.ts';
+import type { ConfigurationState, ExportedUser } from './export-document.ts';
+import { planSave } from './plan-save.ts';
+import { parseRuleFields, type RuleFields } from './rule.ts';
+import { findDefinition, TOKEN_KEY, withForm } from './setting-items.ts';
+import { parseStorageFields, type StorageFields } from './storage.ts';
+
+/** What becomes of one record of a file. */
+export interface ImportedRecord {
+  readonly kind: 'setting' | 'user' | 'storage' | 'rule';
+  readonly name: string;
+  readonly outcome: 'created' | 'updated' | 'unchanged' | 'skipped' | 'failed';
+  readonly note: string;
+}
+
+/** A change that is to be written; a record of the report goes with it. */
+type Change<Fields> = { readonly record: ImportedRecord; readonly id: number | undefined; readonly fields: Fields };
+
+export interface ImportPlan {
+  /** What is not written: unchanged, skipped or failed. With one that failed nothing is to be written at all. */
+  readonly settled: readonly ImportedRecord[];
+  readonly settings: readonly { record: ImportedRecord; item: StoredSetting }[];
+  readonly users: readonly Change<Omit<ExportedUser, 'id'>>[];
+  readonly storages: readonly Change<StorageFields>[];
+  /** The users of a rule are given by name: those of the file have other ids. */
+  readonly rules: readonly Change<RuleFields & { readers: readonly string[]; writers: readonly string[] }>[];
+}
+
+interface State extends ConfigurationState {
+  /** Undefined: nobody knows them at the moment. */
+  readonly driverNames: ReadonlySet<string> | undefined;
+  /** A secret that nobody knows. */
+  readonly unknowablePassword: () => string;
+}
+
+const GENERAL = 0;
+const GUEST = 1;
+const PERMISSION_BITS = 0xffff;
+
+/** Decides about every record of a file, without writing anything. */
+export function planImport(document: ConfigurationDocument, secrets: DocumentSecrets | undefined, state: State): ImportPlan {
+  const settled: ImportedRecord[] = [];
+  const plan = { settings: [] as ImportPlan['settings'][number][], users: [] as ImportPlan['users'][number][] };
+  const storages: ImportPlan['storages'][number][] = [];
+  const rules: ImportPlan['rules'][number][] = [];
+
+  const each = <Record>(kind: ImportedRecord['kind'], records: readonly Read<Record>[], decide: (record: Record, name: string) => void) => {
+    const seen = new Set<string>();
+    for (const { name, ...rest } of records) {
+      if ('problem' in rest) settled.push({ kind, name, outcome: 'failed', note: rest.problem });
+      else if (seen.has(name)) settled.push({ kind, name, outcome: 'failed', note: 'it is twice in the file' });
+      else {
+        seen.add(name);
+        try {
+          decide(rest.record, name);
+        } catch (error) {
+          if (!AppError.is(error)) throw error;
+          settled.push({ kind, name, outcome: 'failed', note: error.message });
+        }
+      }
+    }
+  };
+  const settle = (kind: ImportedRecord['kind'], name: string, outcome: 'unchanged' | 'skipped', note = '') =>
+    settled.push({ kind, name, outcome, note });
+
+  const decideSetting = (key: string, value: string) => {
+    const definition = findDefinition(key);
+    if (!definition) return settle('setting', key, 'skipped', 'this version has no such setting');
+    if (definition.flag === 2 || definition.isFixed || definition.isReported || key === TOKEN_KEY)
+      return settle('setting', key, 'skipped', 'it is kept as it is here');
+    const item = withForm(definition, value);
+    try {
+      if (planSave(state.settings, [item]) === undefined) return settle('setting', key, 'unchanged');
+    } catch (error) {
+      // Values of other installations may be of what is not offered here; the rest is worth having.
+      return settle('setting', key, 'skipped', AppError.from(error).message);
+    }
+    return plan.settings.push({ record: { kind: 'setting', name: key, outcome: 'updated', note: '' }, item });
+  };
+  each('setting', document.settings, ({ key, value }) => decideSetting(key, value));
+  for (const [key, value] of Object.entries(secrets?.settings ?? {})) decideSetting(key, value);
+
+  each('user', document.users, (user, name) => {
+    const change = decideUser(user, state.users);
+    if (typeof change === 'string') settle('user', name, change === '' ? 'unchanged' : 'skipped', change);
+    else plan.users.push(change);
+  });
+
+  each('storage', document.storages, (storage, name) => {
+    const change = decideStorage(storage, secrets, state);
+    if (typeof change === 'string') settle('storage', name, change === '' ? 'unchanged' : 'skipped', change);
+    else storages.push(change);
+  });
+
+  const names = new Map(document.users.flatMap((user) => ('record' in user ? [[user.record.id, user.record] as const] : [])));
+  each('rule', document.rules, (rule, name) => {
+    const change = decideRule(rule, secrets, names, state);
+    if (change === undefined) settle('rule', name, 'unchanged');
+    else rules.push(change);
+  });
+  return { settled, ...plan, storages, rules };
+}
+
+/** A text is the reason to leave him alone; empty when nothing would change. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
+function decideUser({ id: _id, ...user }: ImportedUser, present: readonly ExportedUser[]): ImportPlan['users'][number] | string {
+  if (user.role !== GENERAL && user.role !== GUEST) return 'the administrator stays as he is here';
+  const base_path = cleanPath(user.base_path, 'base_path');
+  const permission = user.permission & PERMISSION_BITS;
+  const found =
+    user.role === GUEST ? present.find(({ role }) => role === GUEST) : present.find(({ username }) => username === user.username);
+  if (found && found.role !== user.role) throw new AppError('INVALID_ARGUMENT', 'the administrator or the guest has this name');
+  const quota = user.quota_bytes === undefined ? {} : { quota_bytes: user.quota_bytes };
+  const fields = { ...user, ...quota, base_path, permission, username: found?.username ?? user.username };
+  const kind = 'user' as const;
+  const name = user.username;
+  if (!found)
+    return { record: { kind, name, outcome: 'created', note: 'has no password that anybody knows: set one' }, id: undefined, fields };
+  if (isSame(fields, found)) return '';
+  return { record: { kind, name, outcome: 'updated', note: '' }, id: found.id, fields };
+}
+
+/** As decideUser. */
+function decideStorage(
+  { omitted, ...storage }: ImportedStorage,
+  secrets: DocumentSecrets | undefined,
+  { storages, driverNames }: State,
+): ImportPlan['storages'][number] | string {
+  if (driverNames && !driverNames.has(storage.driver)) return `no driver named: ${storage.driver}`;
+  const mount_path = cleanPath(storage.mount_path, 'mount_path');
+  const present = storages.find((each) => each.mount_path === mount_path);
+  if (present && present.driver !== storage.driver)
+    throw new AppError('INVALID_ARGUMENT', `a storage of the driver ${present.driver} is mounted there`);
+  const whole = secrets?.storages[storage.mount_path];
+  const kept = omitted.length > 0 && whole === undefined && present ? pick(JSON.parse(present.addition), omitted) : {};
+  const given = typeof storage.addition === 'string' ? storage.addition : JSON.stringify({ ...storage.addition, ...kept });
+  const fields = parseStorageFields({ ...storage, mount_path, addition: whole ?? given });
+  const missing = whole === undefined ? omitted.filter((item) => !(item in kept)) : [];
+  const note = missing.length === 0 ? '' : `without its secrets: ${missing.join(', ')}`;
+  const kind = 'storage' as const;
+  if (!present) return { record: { kind, name: mount_path, outcome: 'created', note }, id: undefined, fields };
+  const { addition, ...rest } = fields;
+  if (isSame(rest, present) && isSame(JSON.parse(addition), JSON.parse(present.addition))) return '';
+  return { record: { kind, name: mount_path, outcome: 'updated', note }, id: present.id, fields };
+}
+
+/** Undefined when nothing would change. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
+function decideRule(
+  { omitted, ...rule }: ImportedRule,
+  secrets: DocumentSecrets | undefined,
+  people: ReadonlyMap<number, ImportedUser>,
+  state: State,
+): ImportPlan['rules'][number] | undefined {
+  const namesOf = (field: string, ids: readonly number[]) =>
+    ids.map((id) => {
+      const user = people.get(id);
+      if (!user) throw new AppError('INVALID_ARGUMENT', `${field}: the file has no user with the id ${id}`);
+      const isSpecial = user.role !== GENERAL;
+      return isSpecial ? (state.users.find(({ role }) => role === user.role)?.username ?? user.username) : user.username;
+    });
+  const path = cleanPath(rule.path, 'path');
+  const present = state.rules.find((each) => each.path === path);
+  const isOmitted = omitted.includes('password');
+  const known = isOmitted ? (secrets?.metas[rule.path] ?? (present?.password || undefined)) : rule.password;
+  // What was protected must not be open because a file has no secrets in it.
+  const fields = parseRuleFields({ ...rule, path, password: known ?? state.unknowablePassword() });
+  const readers = namesOf('read_users', rule.read_users);
+  const writers = namesOf('write_users', rule.write_users);
+  const note = known === undefined ? 'its password is not in the file and nobody knows the one it has now: set one' : '';
+  const change = { id: present?.id, fields: { ...fields, readers, writers } };
+  if (!present) return { ...change, record: { kind: 'rule', name: path, outcome: 'created', note } };
+  const nameOf = (id: number) => state.users.find((user) => user.id === id)?.username;
+  const { read_users: _readers, write_users: _writers, ...rest } = fields;
+  const isUnchanged =
+    isSame(rest, present) && isSame(readers, present.read_users.map(nameOf)) && isSame(writers, present.write_users.map(nameOf));
+  return isUnchanged ? undefined : { ...change, record: { kind: 'rule', name: path, outcome: 'updated', note } };
+}
+
+/** Whether all that `given` says is so in `present` already. */
+function isSame(given: unknown, present: unknown): boolean {
+  if (typeof given !== 'object' || given === null || typeof present !== 'object' || present === null) return Object.is(given, present);
+  if (Array.isArray(given))
+    return Array.isArray(present) && given.length === present.length && given.every((each, i) => isSame(each, present[i]));
+  return Object.entries(given).every(([key, value]) => value === undefined || isSame(value, Reflect.get(present, key)));
+}
+
+function pick(values: unknown, names: readonly string[]): Record<string, unknown> {
+  if (typeof values !== 'object' || values === null) return {};
+  return Object.fromEntries(Object.entries(values).filter(([name, value]) => names.includes(name) && value !== ''));
+}
