@@ -62,6 +62,7 @@ async function startAll(): Promise<void> {
     WHARF_DOWNLOADER_ADDR: `${LOOPBACK}:${ports.downloader}`,
     WHARF_FS_DATA_URL: `http://${LOOPBACK}:${ports.data}`,
     WHARF_DATA_PORT: String(ports.data),
+    WHARF_SCRATCH_DIR: join(dataDir.path, 'scratch'),
   };
   const ops = (standard: number) => ({ WHARF_OPS_PORT: String(config.opsPort === 0 ? 0 : standard) });
   await startService('auth', { ...environment, WHARF_GRPC_PORT: String(ports.auth), ...ops(9091) });

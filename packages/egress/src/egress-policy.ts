@@ -157,7 +157,9 @@ async function addressesOf(host: string, resolveName: (host: string) => Promise<
   try {
     return await resolveName(host);
   } catch (cause) {
-    throw new AppError('STORAGE_UNAVAILABLE', `the name ${host} cannot be resolved`, { cause });
+    // A name that is not there will not be there in a moment; a name server that does not answer may.
+    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOTFOUND';
+    throw new AppError(isMissing ? 'FAILED_PRECONDITION' : 'STORAGE_UNAVAILABLE', `the name ${host} cannot be resolved`, { cause });
   }
 }
 

@@ -1,8 +1,50 @@
 import { type ConfigOf, commonKeys, configKey, peerKeys, readConfig, schemas } from '@wharf/service-kit';
+import { z } from 'zod';
+
+const bytes = z.coerce.number('must be a number of bytes').int().min(0).default(0);
+const MAX_CONNECTIONS = 16;
+
+/** What has the same meaning in a process of its own and in one with all services. */
+export const downloadKeys = {
+  egressAllow: configKey(
+    'WHARF_EGRESS_ALLOW',
+    schemas.list,
+    'Comma-separated hosts, addresses and CIDRs that the addresses of users may reach although they are private. Store and bus are never reached.',
+  ),
+  scratchMaxBytes: configKey(
+    'WHARF_SCRATCH_MAX_BYTES',
+    bytes,
+    'Bytes that files may take in the scratch folder together; 0 is what the disk has.',
+  ),
+  downloadConnections: configKey(
+    'WHARF_DOWNLOAD_CONNECTIONS',
+    z.coerce.number('must be a number').int().min(1).max(MAX_CONNECTIONS).default(8),
+    'Connections for one file, 1 to 16, where its server allows ranges.',
+  ),
+  downloadRate: configKey('WHARF_DOWNLOAD_RATE', bytes, 'Bytes a second for all downloads of a replica together; 0 is no limit.'),
+  downloadTaskRate: configKey('WHARF_DOWNLOAD_TASK_RATE', bytes, 'Bytes a second for one download; 0 is no limit.'),
+  downloadMaxBytes: configKey('WHARF_DOWNLOAD_MAX_BYTES', bytes, 'The biggest file that is fetched, in bytes; 0 is no limit.'),
+  downloadsPerUser: configKey(
+    'WHARF_DOWNLOADS_PER_USER',
+    z.coerce.number('must be a number').int().min(0).default(0),
+    'Downloads of one user that a replica works on at a time; 0 is no limit of its own.',
+  ),
+} as const;
 
 export const downloaderConfig = {
   ...commonKeys,
   ...peerKeys,
+  ...downloadKeys,
+  fsDataUrl: configKey(
+    'WHARF_FS_DATA_URL',
+    z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' }).default('http://127.0.0.1:50063'),
+    'Address of the data plane of fs, to which the bytes of downloads go.',
+  ),
+  scratchDir: configKey(
+    'WHARF_SCRATCH_DIR',
+    schemas.optionalText,
+    'Folder for files whose storage takes only whole ones; shared by the replicas, another one can go on. Empty: one in the folder for temporary files.',
+  ),
   grpcPort: configKey('WHARF_GRPC_PORT', schemas.port(50054), 'TCP port for gRPC; 0 takes a free one.'),
   opsPort: configKey('WHARF_OPS_PORT', schemas.port(9094), 'TCP port of /healthz, /readyz and /metrics; 0 takes a free one.'),
 } as const;

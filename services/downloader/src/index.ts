@@ -1,2 +1,3 @@
+export type { ByteWriter } from './clients/byte-writer.ts';
 export { downloaderConfig } from './config.ts';
 export { createDownloaderService } from './service.ts';

@@ -7,8 +7,6 @@ import type { AddressInfo } from 'node:net';
 export interface AwkwardServer {
   readonly url: string;
   readonly requests: Array<{ readonly path: string; readonly headers: http.IncomingHttpHeaders }>;
-  /** Bytes of bodies that were sent, for all requests. */
-  sentBytes(): number;
   close(): Promise<void>;
 }
 
@@ -29,7 +27,6 @@ const CHUNK = 64 * 1024;
 
 export async function startAwkwardServer(behaviour: Behaviour): Promise<AwkwardServer> {
   const requests: AwkwardServer['requests'] = [];
-  let sent = 0;
   const serve = async (request: http.IncomingMessage, response: http.ServerResponse) => {
     const index = requests.push({ path: request.url ?? '', headers: request.headers }) - 1;
     if (await behaviour.handle?.(request, response, index)) return;
@@ -56,7 +53,6 @@ export async function startAwkwardServer(behaviour: Behaviour): Promise<AwkwardS
       if (at >= limit) return void response.destroy();
       const chunk = body.subarray(at, Math.min(at + CHUNK, limit));
       at += chunk.length;
-      sent += chunk.length;
       if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
     }
     response.end();
@@ -67,7 +63,6 @@ export async function startAwkwardServer(behaviour: Behaviour): Promise<AwkwardS
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    sentBytes: () => sent,
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

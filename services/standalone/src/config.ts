@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { adminConfig } from '@wharf/admin/config';
 import { gatewayConfig } from '@wharf/api-gateway/config';
 import { authConfig } from '@wharf/auth/config';
+import { downloadKeys } from '@wharf/downloader/config';
 import { type ConfigOf, commonKeys, configKey, readConfig, Secret, schemas } from '@wharf/service-kit';
 import { z } from 'zod';
 
@@ -36,6 +37,7 @@ export const standaloneConfig = {
       .optional(),
     'The secret that all keys are derived from. Empty: one is made at the first start and kept in the data folder.',
   ),
+  ...downloadKeys,
   opsPort: configKey('WHARF_OPS_PORT', schemas.optionalPort, 'Port of /healthz, /readyz and /metrics. Empty: none.'),
 } as const;
 

@@ -77,8 +77,15 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
     dataDir: dataDir.path,
     filesDir: config.filesDir,
     searchDir: join(dataDir.path, 'search'),
+    isAlone: true,
   });
-  const downloader = createDownloaderService(config, kitFor(kit, 'downloader'));
+  const scratchDir = join(dataDir.path, 'scratch');
+  const engines = embedded === undefined ? [] : [embedded.url];
+  const downloader = createDownloaderService({ ...config, scratchDir, engines }, kitFor(kit, 'downloader'), {
+    writeRange: ({ id }, ...range) => fs.writes.writeRange(id, ...range),
+    writeWhole: ({ id }, ...whole) => fs.writes.writeWhole(id, ...whole),
+    close() {},
+  });
   const gateway = createGatewayService(config, kitFor(kit, 'api-gateway'), { bytes: httpOf(fs) });
   const services = [auth, admin, fs, downloader, gateway];
 

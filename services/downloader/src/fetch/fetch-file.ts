@@ -12,6 +12,8 @@ import { type FileSink, isPassing, tooBig, transfer } from './transfer.ts';
 export interface Draft {
   /** By which another process finds it again. */
   readonly id: string;
+  /** Set when an earlier run gave it its name already: there is nothing left to do. */
+  readonly published?: { readonly sizeBytes: number };
   readonly sink: FileSink;
   /**
    * Verifies what is there and gives it its name.
@@ -37,7 +39,7 @@ export interface SavedFetch {
   readonly name: EntryName;
   readonly draftId: string;
   /** Undefined while nothing of it could be used again. */
-  readonly parts: SavedParts | undefined;
+  readonly parts?: SavedParts | undefined;
 }
 
 export interface FetchOptions {
@@ -60,6 +62,8 @@ export interface FetchOptions {
   readonly onFile: (file: { readonly name: EntryName; readonly sizeBytes: number | undefined }) => void;
   /** All bytes are there and are looked at. */
   readonly onVerify: () => void;
+  /** Asked right before the file gets its name. @throws what is to be thrown instead */
+  readonly beforeCommit?: () => Promise<void>;
   /** Bytes that are there so far. */
   readonly onProgress: (bytes: number) => void;
   readonly onSave: (saved: SavedFetch | undefined) => Promise<void>;
@@ -85,6 +89,9 @@ export async function fetchFile(options: FetchOptions): Promise<{ name: EntryNam
   let wantsRanges = true;
   for (let restarts = 0; ; ) {
     try {
+      const earlier = saved && (await options.destination.resume(saved.draftId));
+      if (saved && earlier?.published) return { name: saved.name, sizeBytes: earlier.published.sizeBytes };
+      await earlier?.release();
       const source = await openSource(options.network, origin, wantsRanges, options.signal);
       try {
         return await fetchSource({ ...options, onSave }, origin, source, saved);
@@ -135,6 +142,7 @@ async function fetchSource(
       onSave: (state) => options.onSave({ name, draftId: draft.id, parts: state }),
     });
     options.onVerify();
+    await options.beforeCommit?.();
     await draft.commit({ sizeBytes, digests: { ...source.digests, ...options.digests } });
     return { name, sizeBytes };
   } catch (error) {

@@ -1,0 +1,64 @@
+import type { EgressPolicy } from '@wharf/egress';
+import { AppError } from '@wharf/errors';
+import { parseVirtualPath } from '@wharf/paths';
+import type { AddDownloadsRequest, AddDownloadsResponse } from '@wharf/proto/downloader';
+import { type Call, outgoingCall, type ServiceKit, seal, userOf } from '@wharf/service-kit';
+import { wireTask } from '@wharf/task-engine';
+import { deletePolicyOf } from '../tasks/download-input.ts';
+import type { DownloadTasks } from '../tasks/download-tasks.ts';
+import { BUILT_IN_TOOL } from './list-tools.ts';
+
+/** The permission bit of offline downloads (semantics 2.6). */
+const OFFLINE_DOWNLOAD = 1 << 2;
+const ADMIN_ROLE = 2;
+/** Of one address. */
+const MAX_URL_LENGTH = 8_192;
+/** Of one call. */
+const MAX_URLS = 1_000;
+
+/** fs/add_offline_download: each address becomes a task, in their order; what was queued before a failure stays. */
+export const addDownloadsHandler =
+  (context: { readonly kit: ServiceKit; readonly policy: EgressPolicy; readonly tasks: DownloadTasks }) =>
+  async (request: AddDownloadsRequest, call: Call): Promise<AddDownloadsResponse> => {
+    const { kit, policy, tasks } = context;
+    const user = userOf(call);
+    if (user.role !== ADMIN_ROLE && (user.permission & OFFLINE_DOWNLOAD) === 0)
+      throw new AppError('PERMISSION_DENIED', 'permission denied');
+    const target = await kit.peers.fsWrites.checkTarget({ path: request.path }, outgoingCall(kit.tokens, call));
+    const { tool } = request;
+    if (tool !== BUILT_IN_TOOL)
+      throw new AppError('RECORD_NOT_FOUND', `failed get offline download tool: tool ${tool.slice(0, 100)} not found`);
+    const urls = request.urls.map((url) => url.trim()).filter((url) => url !== '');
+    if (urls.length > MAX_URLS) throw new AppError('INVALID_ARGUMENT', `at most ${MAX_URLS} addresses at a time`);
+    const directory = parseVirtualPath(target.path);
+    const queued: AddDownloadsResponse['tasks'] = [];
+    for (const url of urls) {
+      const shown = checkUrl(policy, url);
+      const record = await tasks.engine.add(tasks.fetchKind, {
+        name: `download ${shown} to (${directory})`,
+        creator: { id: user.id, name: user.username, role: user.role },
+        input: { url: seal(kit.keys.atRest, url), tool, directory, deletePolicy: deletePolicyOf(request.delete_policy) },
+        keys: [`tool:${tool}`, `user:${user.id}`],
+      });
+      queued.push(wireTask(record));
+    }
+    return { tasks: queued };
+  };
+
+/**
+ * What can be said of an address before it is fetched. @returns the address as it is shown: without its password
+ * @throws AppError FAILED_PRECONDITION | UNSUPPORTED_OPERATION: clients expect 500 for each
+ */
+function checkUrl(policy: EgressPolicy, text: string): string {
+  if (text.length > MAX_URL_LENGTH) throw new AppError('FAILED_PRECONDITION', 'the address is too long');
+  try {
+    const url = policy.parseUrl(text);
+    if (url.username === '' && url.password === '') return text;
+    url.username = '';
+    url.password = '';
+    return url.href;
+  } catch (error) {
+    if (AppError.is(error, 'UNSUPPORTED_OPERATION')) throw error;
+    throw new AppError('FAILED_PRECONDITION', AppError.from(error).message, { cause: error });
+  }
+}

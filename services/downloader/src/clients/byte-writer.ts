@@ -1,0 +1,112 @@
+import http from 'node:http';
+import https from 'node:https';
+import { AppError, isErrorCode } from '@wharf/errors';
+import { callHeaders, type ServiceKit } from '@wharf/service-kit';
+import { z } from 'zod';
+import type { Digests } from '../fetch/digests.ts';
+
+/** Hands bytes of a write session to the fs that holds it. */
+export interface ByteWriter {
+  /** @throws AppError as the session says | STORAGE_UNAVAILABLE: fs cannot be reached | what `content` throws */
+  writeRange(session: WriteTarget, offsetBytes: number, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>;
+  writeWhole(
+    session: WriteTarget,
+    file: { readonly sizeBytes: number; readonly digests: Digests },
+    content: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+  ): Promise<void>;
+  close(): void;
+}
+
+export interface WriteTarget {
+  readonly id: string;
+  /** Of the replica that holds it; empty: any. */
+  readonly dataUrl: string;
+}
+
+const refusalShape = z.object({ code: z.string(), message: z.string() });
+const MAX_REFUSAL_BYTES = 64 * 1024;
+const MAX_SOCKETS = 64;
+
+/** Over the data plane of fs, with the internal token. @param dataUrl where sessions go that name no replica */
+export function createHttpByteWriter(kit: ServiceKit, dataUrl: string): ByteWriter {
+  const settings = { keepAlive: true, maxSockets: MAX_SOCKETS };
+  const agents = { http: new http.Agent(settings), https: new https.Agent(settings) };
+  const put = async (session: WriteTarget, query: URLSearchParams, content: AsyncIterable<Uint8Array>, signal: AbortSignal) => {
+    const url = new URL(`/internal/writes/${session.id}?${query}`, session.dataUrl || dataUrl);
+    const isTls = url.protocol === 'https:';
+    const identity = { kind: 'service', name: kit.name } as const;
+    const call = { identity, requestId: `${kit.name}-own`, revisions: { auth: 0, admin: 0 }, siteUrl: '' };
+    const request = (isTls ? https : http).request(url, {
+      method: 'PUT',
+      headers: callHeaders(kit.tokens, call),
+      agent: isTls ? agents.https : agents.http,
+      signal,
+    });
+    await send(request, content, signal);
+  };
+  return {
+    writeRange: (session, offsetBytes, content, signal) =>
+      put(session, new URLSearchParams({ offset: String(offsetBytes) }), content, signal),
+    writeWhole: (session, { sizeBytes, digests }, content, signal) =>
+      put(session, new URLSearchParams({ size: String(sizeBytes), ...digests }), content, signal),
+    close() {
+      agents.http.destroy();
+      agents.https.destroy();
+    },
+  };
+}
+
+/** Sends a body as fast as it is taken, and stops at once when the other side answers before it has all. */
+async function send(request: http.ClientRequest, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+  const answer = Promise.withResolvers<http.IncomingMessage>();
+  let isOver = false;
+  let wake = () => {};
+  const end = () => {
+    isOver = true;
+    wake();
+  };
+  request.once('response', (response) => {
+    end();
+    answer.resolve(response);
+  });
+  request.on('error', (error) => {
+    end();
+    answer.reject(new AppError('STORAGE_UNAVAILABLE', 'the file service cannot be reached', { cause: error }));
+  });
+  request.on('drain', () => wake());
+  answer.promise.catch(() => undefined);
+  try {
+    for await (const chunk of content) {
+      if (isOver) break;
+      if (request.write(chunk)) continue;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    if (!isOver) request.end();
+    await readAnswer(await answer.promise);
+  } catch (error) {
+    request.destroy();
+    if (signal.aborted && AppError.is(signal.reason)) throw signal.reason;
+    throw error;
+  }
+}
+
+async function readAnswer(response: http.IncomingMessage): Promise<void> {
+  let text = '';
+  for await (const chunk of response.setEncoding('utf8')) if (text.length < MAX_REFUSAL_BYTES) text += chunk;
+  if (response.statusCode === 204) return;
+  const refusal = refusalShape.safeParse(parseJson(text));
+  if (refusal.success && isErrorCode(refusal.data.code)) throw new AppError(refusal.data.code, refusal.data.message);
+  throw new AppError('STORAGE_UNAVAILABLE', 'the file service did not take the bytes');
+}
+
+/** Undefined for what is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

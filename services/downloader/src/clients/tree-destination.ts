@@ -1,0 +1,114 @@
+import { AppError } from '@wharf/errors';
+import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
+import type { WriteSession } from '@wharf/proto/fs-write';
+import type { ServiceKit } from '@wharf/service-kit';
+import type { Destination, Draft } from '../fetch/fetch-file.ts';
+import type { Scratch, ScratchFile } from '../fetch/scratch.ts';
+import type { ByteWriter } from './byte-writer.ts';
+
+/** Where files of one task go. */
+export interface TreeDestinationOptions {
+  readonly kit: ServiceKit;
+  readonly bytes: ByteWriter;
+  /** For storages that take only whole files. */
+  readonly scratch: Scratch;
+  readonly userId: number;
+  readonly directory: VirtualPath;
+  readonly signal: AbortSignal;
+  /** What waits in the scratch folder goes to its storage. */
+  readonly onStoring: () => void;
+  /** Whether a scratch file stays after its upload succeeded, or failed. */
+  readonly keepsScratch: boolean;
+}
+
+/** A session that waits for a whole file has its scratch file's id behind its own. */
+const SEPARATOR = ':';
+
+/** Files in a folder of the tree: in ranges where its storage takes them, else by way of the scratch folder. */
+export function createTreeDestination(options: TreeDestinationOptions): Destination {
+  const { kit, scratch, directory, userId } = options;
+  const { fsWrites } = kit.peers;
+  const find = async (id: string): Promise<WriteSession | undefined> => {
+    try {
+      return required((await fsWrites.resumeWrite({ id }, kit.ownCall())).session);
+    } catch (error) {
+      if (AppError.is(error, 'RECORD_NOT_FOUND')) return undefined;
+      throw error;
+    }
+  };
+  return {
+    async begin({ name, sizeBytes }: { name: EntryName; sizeBytes: number | undefined }) {
+      const path = childPath(directory, name);
+      const session = required((await fsWrites.openWrite({ user_id: userId, path }, kit.ownCall())).session);
+      if (session.takes_ranges) return rangedDraft(options, session);
+      try {
+        return scratchDraft(options, session, await scratch.begin(sizeBytes));
+      } catch (error) {
+        await fsWrites.abortWrite({ id: session.id }, kit.ownCall());
+        throw error;
+      }
+    },
+    async resume(draftId) {
+      const [sessionId = '', scratchId] = draftId.split(SEPARATOR);
+      const session = await find(sessionId);
+      const file = scratchId === undefined ? undefined : await scratch.resume(scratchId);
+      if (session && session.published_path !== '') {
+        await file?.remove();
+        return { ...rangedDraft(options, session), published: { sizeBytes: session.size } };
+      }
+      if (session && scratchId === undefined) return rangedDraft(options, session);
+      if (session && file) return scratchDraft(options, session, file);
+      await file?.remove();
+      if (session) await fsWrites.abortWrite({ id: session.id }, kit.ownCall());
+      return undefined;
+    },
+  };
+}
+
+function rangedDraft({ kit, bytes, signal }: TreeDestinationOptions, session: WriteSession): Draft {
+  const { fsWrites } = kit.peers;
+  const target = { id: session.id, dataUrl: session.data_url };
+  return {
+    id: session.id,
+    sink: {
+      write: (offsetBytes, content, stop) => bytes.writeRange(target, offsetBytes, content, stop),
+      async sync() {
+        await fsWrites.syncWrite({ id: session.id }, kit.ownCall());
+      },
+    },
+    async commit({ sizeBytes, digests }) {
+      await fsWrites.commitWrite({ id: session.id, size: sizeBytes, digests: { ...digests } }, { ...kit.ownCall(), signal });
+    },
+    async abort() {
+      await fsWrites.abortWrite({ id: session.id }, kit.ownCall());
+    },
+    async release() {},
+  };
+}
+
+function scratchDraft(options: TreeDestinationOptions, session: WriteSession, file: ScratchFile): Draft {
+  const { kit, bytes, signal } = options;
+  const { fsWrites } = kit.peers;
+  return {
+    id: `${session.id}${SEPARATOR}${file.id}`,
+    sink: file.sink,
+    async commit(expected) {
+      await file.verify(expected);
+      options.onStoring();
+      await bytes.writeWhole({ id: session.id, dataUrl: session.data_url }, expected, file.read(), signal);
+      await fsWrites.commitWrite({ id: session.id, size: expected.sizeBytes, digests: {} }, kit.ownCall());
+      if (options.keepsScratch) await file.close();
+      else await file.remove();
+    },
+    async abort() {
+      await file.remove();
+      await fsWrites.abortWrite({ id: session.id }, kit.ownCall());
+    },
+    release: () => file.close(),
+  };
+}
+
+function required(session: WriteSession | null | undefined): WriteSession {
+  if (!session) throw new AppError('INTERNAL', 'internal error', { cause: new Error('fs answered no session') });
+  return session;
+}

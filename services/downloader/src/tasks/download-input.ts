@@ -1,0 +1,27 @@
+import { parseVirtualPath } from '@wharf/paths';
+import { z } from 'zod';
+
+/** What becomes of a temporary file (semantics 3.12); other texts count as `delete_never`. */
+export const DELETE_POLICIES = ['delete_on_upload_succeed', 'delete_on_upload_failed', 'delete_never', 'delete_always'] as const;
+export type DeletePolicy = (typeof DELETE_POLICIES)[number];
+
+/** A task of the list `offline_download`. */
+export const downloadInput = z.object({
+  /** Sealed: it may have a password in it. */
+  url: z.string(),
+  tool: z.string(),
+  /** Of the whole tree. */
+  directory: z.string().transform(parseVirtualPath),
+  deletePolicy: z.enum(DELETE_POLICIES),
+});
+export type DownloadInput = z.output<typeof downloadInput>;
+
+export function deletePolicyOf(text: string): DeletePolicy {
+  return DELETE_POLICIES.find((policy) => policy === text) ?? 'delete_never';
+}
+
+/** Whether a temporary file goes after its upload. */
+export function isDeletedAfter(policy: DeletePolicy, outcome: 'succeeded' | 'failed'): boolean {
+  if (policy === 'delete_always') return true;
+  return policy === (outcome === 'succeeded' ? 'delete_on_upload_succeed' : 'delete_on_upload_failed');
+}

@@ -1,0 +1,114 @@
+import { AppError } from '@wharf/errors';
+import { isEntryName } from '@wharf/paths';
+import { type ServiceKit, unseal } from '@wharf/service-kit';
+import type { TaskRun } from '@wharf/task-engine';
+import { z } from 'zod';
+import type { ByteWriter } from '../clients/byte-writer.ts';
+import { createTreeDestination } from '../clients/tree-destination.ts';
+import { dropFetch, fetchFile, type SavedFetch } from '../fetch/fetch-file.ts';
+import type { RateLimit } from '../fetch/rate-limit.ts';
+import { createRateLimit } from '../fetch/rate-limit.ts';
+import { type Scratch, showBytes } from '../fetch/scratch.ts';
+import type { FetchNetwork } from '../fetch/source.ts';
+import { type DownloadInput, isDeletedAfter } from './download-input.ts';
+
+/** What a run of SimpleHttp leaves for the next one. */
+export const savedFetch = z.object({
+  name: z.string().refine(isEntryName),
+  draftId: z.string(),
+  parts: z
+    .object({
+      sizeBytes: z.number(),
+      partBytes: z.number(),
+      validator: z.object({ etag: z.string(), lastModified: z.string() }),
+      done: z.string(),
+    })
+    .optional(),
+});
+
+type FetchRun = Pick<TaskRun<DownloadInput, never, never>, 'input' | 'creator' | 'signal' | 'progress' | 'assertLease'>;
+
+export interface FetchTasks {
+  /** Fetches a file to where its task wants it. @param save keeps what a later run goes on from */
+  run(run: FetchRun, saved: SavedFetch | undefined, save: (state: SavedFetch | undefined) => Promise<void>): Promise<void>;
+  /** Takes back what the runs left. */
+  drop(run: FetchRun, saved: SavedFetch | undefined): Promise<void>;
+}
+
+export interface FetchTaskOptions {
+  readonly kit: ServiceKit;
+  readonly bytes: ByteWriter;
+  readonly scratch: Scratch;
+  /** A network of its own for each file: its connections end with it. */
+  readonly openNetwork: () => FetchNetwork;
+  readonly connections: number;
+  /** Of all files of this replica together. */
+  readonly rateLimit: RateLimit;
+  /** Bytes a second of one file; 0: no limit. */
+  readonly taskBytesPerSecond: number;
+  /** 0: no limit. */
+  readonly maxBytes: number;
+  readonly onBytes: (bytes: number) => void;
+}
+
+/** A source that sends nothing for so long has stalled, in milliseconds. */
+const STALL_MS = 30_000;
+/** Parts are noted this often, in milliseconds: a worker that dies loses no more. */
+const SAVE_EVERY_MS = 1_000;
+
+export function createFetchTasks(options: FetchTaskOptions): FetchTasks {
+  const { kit } = options;
+  const destinationOf = ({ input, creator, signal, progress }: FetchRun) => {
+    if (!creator) throw new AppError('PERMISSION_DENIED', 'permission denied');
+    return createTreeDestination({
+      ...options,
+      userId: creator.id,
+      directory: input.directory,
+      signal,
+      onStoring: () => progress({ phase: 'storing' }),
+      keepsScratch: !isDeletedAfter(input.deletePolicy, 'succeeded'),
+    });
+  };
+  return {
+    async run(run, saved, save) {
+      const { input, signal } = run;
+      const network = options.openNetwork();
+      let totalBytes: number | undefined;
+      let doneBytes = saved?.parts ? undefined : 0;
+      const tell = (bytes: number) => {
+        if (doneBytes !== undefined && bytes > doneBytes) options.onBytes(bytes - doneBytes);
+        doneBytes = bytes;
+        const detail = totalBytes === undefined ? showBytes(bytes) : `${showBytes(bytes)} of ${showBytes(totalBytes)}`;
+        run.progress({ doneBytes: bytes, status: `[${input.tool}]: ${detail}`, ...(totalBytes === undefined ? {} : { totalBytes }) });
+      };
+      try {
+        const { sizeBytes } = await fetchFile({
+          network,
+          url: unseal(kit.keys.atRest, input.url),
+          destination: destinationOf(run),
+          saved,
+          digests: {},
+          connections: options.connections,
+          limits: [options.rateLimit, createRateLimit(options.taskBytesPerSecond, kit.clock)],
+          stallMs: STALL_MS,
+          saveEveryMs: SAVE_EVERY_MS,
+          maxBytes: options.maxBytes === 0 ? Number.POSITIVE_INFINITY : options.maxBytes,
+          clock: kit.clock,
+          signal,
+          onFile(file) {
+            totalBytes = file.sizeBytes;
+            run.progress({ phase: 'fetching', status: `[${input.tool}]: ${file.name}`, totalBytes: totalBytes ?? 0 });
+          },
+          onVerify: () => run.progress({ phase: 'verifying' }),
+          beforeCommit: () => run.assertLease(),
+          onProgress: tell,
+          onSave: save,
+        });
+        run.progress({ doneBytes: sizeBytes, totalBytes: sizeBytes, status: 'offline download completed, maybe transferring' });
+      } finally {
+        network.client.close();
+      }
+    },
+    drop: (run, saved) => dropFetch(destinationOf(run), saved),
+  };
+}
