@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from '@wharf/service-kit';
 import { beginOperation, type FsContext } from '../api/fs-context.ts';
 import { beginUpload } from '../domain/upload.ts';
+import { bodyOf } from './body-of.ts';
 import { answerUpload } from './upload-answer.ts';
 import { readBodySize, readUploadHeaders } from './upload-headers.ts';
 
@@ -10,7 +11,6 @@ export async function receiveRaw(context: FsContext, request: IncomingMessage, r
   const startedAt = new Date();
   const operation = await beginOperation(context, call);
   const upload = await beginUpload(operation, { ...readUploadHeaders(request.headers), sizeBytes: readBodySize(request.headers) });
-  // The connection outlives a failure: the answer goes over it.
-  const entry = await upload.store(request.iterator({ destroyOnReturn: false }));
+  const entry = await upload.store(bodyOf(request));
   answerUpload(response, upload, { entry, startedAt, call });
 }

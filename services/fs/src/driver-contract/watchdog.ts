@@ -7,6 +7,8 @@ export class Watchdog {
   readonly #outer: AbortSignal | undefined;
   readonly #onOuterAbort: () => void;
   #timer: NodeJS.Timeout | undefined;
+  #limitMs = 0;
+  #isArmed = false;
   #stopWaiting: ((reason: unknown) => void) | undefined;
 
   constructor(outer: AbortSignal | undefined) {
@@ -21,13 +23,16 @@ export class Watchdog {
   }
 
   arm(limitMs: number): void {
+    this.#isArmed = true;
+    if (this.#timer !== undefined && this.#limitMs === limitMs) return void this.#timer.refresh();
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#end(new AppError('DEADLINE_EXCEEDED', 'the storage did not answer in time')), limitMs);
+    this.#limitMs = limitMs;
+    this.#timer = setTimeout(() => this.#onTime(), limitMs);
   }
 
+  /** The timer stays for the next arm(): of a stream that is at each chunk. */
   disarm(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#isArmed = false;
   }
 
   /** The result of a step, or the reason of the abort, whichever comes first. One at a time. */
@@ -42,7 +47,14 @@ export class Watchdog {
   /** Lets go of the caller's signal. The own signal stays as it is. */
   dispose(): void {
     this.disarm();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     this.#outer?.removeEventListener('abort', this.#onOuterAbort);
+  }
+
+  #onTime(): void {
+    this.#timer = undefined;
+    if (this.#isArmed) this.#end(new AppError('DEADLINE_EXCEEDED', 'the storage did not answer in time'));
   }
 
   #end(reason: unknown): void {
