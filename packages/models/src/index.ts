@@ -19,6 +19,7 @@ export type {
   AppPasswordRecord,
   AuditRecord,
   CounterRecord,
+  EntryChangeRecord,
   IndexEntryRecord,
   IndexFolderRecord,
   IndexStateRecord,

@@ -3,6 +3,7 @@ import type {
   AppPasswordRecord,
   AuditRecord,
   CounterRecord,
+  EntryChangeRecord,
   IndexEntryRecord,
   IndexFolderRecord,
   IndexStateRecord,
@@ -37,6 +38,8 @@ export interface Models {
   readonly indexFolders: Model<IndexFolderRecord>;
   readonly indexEntries: Model<IndexEntryRecord>;
   readonly indexState: Model<IndexStateRecord>;
+  readonly entryChanges: Model<EntryChangeRecord>;
+  readonly fsCounters: Model<CounterRecord>;
   readonly quotaLedgers: Model<QuotaLedgerRecord>;
 }
 
@@ -46,6 +49,8 @@ const flag = { type: Boolean, default: false };
 const required = <Type>(type: Type) => ({ type, required: true });
 
 const HALF_A_YEAR_S = 180 * 86_400;
+/** Replicas look for changes every few seconds. */
+const CHANGES_KEPT_S = 600;
 
 /** The models of a connection; a second call answers the same ones. */
 export function modelsOf(connection: Connection): Models {
@@ -245,6 +250,14 @@ export function modelsOf(connection: Connection): Models {
       owner: text,
       lease_until: required(Date),
     }),
+    entryChanges: define<EntryChangeRecord>(
+      'entry_changes',
+      { _id: required(Number), replica: required(String), paths: [String], at: required(Date) },
+      (schema) => {
+        schema.index({ at: 1 }, { expireAfterSeconds: CHANGES_KEPT_S });
+      },
+    ),
+    fsCounters: define<CounterRecord>('fs_counters', counter),
     quotaLedgers: define<QuotaLedgerRecord>('quota_ledgers', {
       _id: required(String),
       base_bytes: number,

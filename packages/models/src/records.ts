@@ -163,6 +163,16 @@ export interface SettingsRecord {
   items: StoredSetting[];
 }
 
+/** Entries that changed through one replica of fs, for the others that may not have heard of it. */
+export interface EntryChangeRecord {
+  /** Rises by one. */
+  _id: number;
+  replica: string;
+  /** Of the whole tree. */
+  paths: string[];
+  at: Date;
+}
+
 /** What is known of the bytes below one base path, for the quotas of those who have it. Written by fs. */
 export interface QuotaLedgerRecord {
   /** The base path. */
