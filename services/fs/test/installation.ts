@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir } from '@wharf/harness';
-import { configurationChanged, type Models, modelsOf, REVISION, type RuleRecord, type StorageRecord } from '@wharf/models';
+import { accountsChanged, configurationChanged, type Models, modelsOf, REVISION, type RuleRecord, type StorageRecord } from '@wharf/models';
 import { type AdminServiceClient, AdminServiceDefinition } from '@wharf/proto/admin';
 import { AuthServiceDefinition } from '@wharf/proto/auth';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
@@ -70,6 +70,11 @@ export interface Installation {
   announce(revision: number): void;
   /** A login token of a user that is made for it. */
   login(user: { id: number; permission: number; base_path?: string }): Promise<string>;
+  /** From now on events reach nobody; `mendBus` lets them through again. */
+  cutBus(): void;
+  mendBus(): void;
+  /** Another permanent token, which signs links from now on, as auth writes it: told to everybody. */
+  writeToken(token: string): Promise<void>;
   /** The query of a download link. */
   sign(path: string): string;
   close(): Promise<void>;
@@ -81,9 +86,12 @@ export async function openInstallation(): Promise<Installation> {
   const url = Object.assign(new URL(store.url), { pathname: `/fs-${randomUUID()}` }).href;
   const connection = await connectStore(url);
   const models = modelsOf(connection);
-  const bus = createLocalBus((error) => {
+  const whole = createLocalBus((error) => {
     throw error;
   });
+  let isCut = false;
+  let token = TOKEN;
+  const bus: Bus = { ...whole, publish: (subject, event) => (isCut ? undefined : whole.publish(subject, event)) };
   await models.permanentTokens.create({ _id: 'permanent', sealed: seal(keys.atRest, TOKEN) });
   const closing: Array<() => Promise<void>> = [];
   let tokens: ServiceKit['tokens'] | undefined;
@@ -134,7 +142,23 @@ export async function openInstallation(): Promise<Installation> {
       });
       return createLoginTokens(keys.jwt, Date.now).sign({ username, pwd_ts: 1, sid, iat: now, nbf: now, exp: now + 60 });
     },
-    sign: (path) => `sign=${encodeURIComponent(createLinkSigner(TOKEN, Date.now).sign(path, 0))}`,
+    cutBus() {
+      isCut = true;
+    },
+    mendBus() {
+      isCut = false;
+    },
+    async writeToken(next) {
+      token = next;
+      await models.permanentTokens.updateOne({ _id: 'permanent' }, { $set: { sealed: seal(keys.atRest, next) } });
+      const counter = await models.authCounters.findOneAndUpdate(
+        { _id: REVISION },
+        { $inc: { value: 1 } },
+        { upsert: true, returnDocument: 'after' },
+      );
+      bus.publish(accountsChanged, { revision: counter?.value ?? 0 });
+    },
+    sign: (path) => `sign=${encodeURIComponent(createLinkSigner(token, Date.now).sign(path, 0))}`,
     async close() {
       for (const close of closing.reverse()) await close();
       await bus.close();

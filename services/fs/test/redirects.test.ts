@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation?.close());
 
-const ask = (route: string, path: string, query = '', rest: HttpRequest = {}) =>
+const ask = (route: string, path: string, query = '', rest: Partial<HttpRequest> = {}) =>
   httpRequest(replica.url, { path: `/${route}${path}?${installation.sign(path)}${query}`, ...rest });
 
 describe('/d of a storage that has addresses of its own', () => {
