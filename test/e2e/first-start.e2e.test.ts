@@ -1,6 +1,6 @@
-import { lstat, readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { login, makeTempDir, startServices, startStandalone, type Wharf } from '@wharf/harness';
+import { at, login, makeTempDir, startServices, startStandalone, type Wharf } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runProgram, STANDALONE } from './support/program.ts';
 
@@ -76,6 +76,90 @@ describe.each([
         await requireAbsent(wharf.dataDir, text);
       }
       expect(wharf.log()).not.toMatch(PASSWORD_LINE);
+    } finally {
+      await wharf.stop();
+    }
+  });
+});
+
+describe('what stands behind npm start', () => {
+  test('mounts folders as storages, once, and gives the admin another password, which ends his logins', async () => {
+    const photos = await makeTempDir('photos');
+    await writeFile(join(photos.path, 'beach.jpg'), 'x');
+    const args = ['--mount', `/photos=${photos.path}`, '--mount', `/more/photos=${photos.path}`];
+    const wharf = await startStandalone({ args });
+    try {
+      const admin = await login(wharf.base, 'admin', wharf.adminPassword);
+      const names = async (path: string) => {
+        const content = at((await admin.post('/api/fs/list', { path })).data, 'content');
+        return Array.isArray(content) ? content.map((entry) => at(entry, 'name')).toSorted() : [];
+      };
+      expect(await names('/')).toEqual(['local', 'more', 'photos']);
+      expect(await names('/more/photos')).toEqual(['beach.jpg']);
+
+      await wharf.restart({ args: [...args, '--reset-admin-password'] });
+      const [line, ...others] = [...wharf.log().matchAll(/^Password reset: .* the password (\S+) .*$/gm)];
+      expect(others).toEqual([]);
+      const password = line?.[1] ?? '';
+      expect((await admin.get('/api/me')).code).toBe(401);
+      await expect(login(wharf.base, 'admin', wharf.adminPassword)).rejects.toThrow('Invalid username or password');
+      const again = await login(wharf.base, 'admin', password);
+      expect(at((await again.get('/api/admin/storage/list')).data, 'total')).toBe(3);
+      expect(JSON.stringify((await again.get('/api/admin/audit/list')).data)).toContain('admin_password_reset');
+      await requireAbsent(wharf.dataDir, password);
+    } finally {
+      await wharf.stop();
+      await photos.remove();
+    }
+  });
+
+  test('is refused with what can be given, before anything is opened', async () => {
+    const folder = await makeTempDir('bad-arguments');
+    const dataDir = join(folder.path, 'data');
+    const { code, stderr } = await runProgram(STANDALONE, { WHARF_DATA_DIR: dataDir }, ['--mount', '/photos=/not/there', '--mount', 'x']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('--mount /photos=/not/there: the folder /not/there is not there; make it first');
+    expect(stderr).toContain('npm start -- --mount /photos=/srv/photos');
+    expect(stderr).not.toMatch(/\n\s+at /);
+    await expect(lstat(dataDir)).rejects.toThrow('ENOENT');
+    await folder.remove();
+  });
+});
+
+describe('a planted secret', () => {
+  test('is nowhere in clear: not in the log, not in the files of the store', async () => {
+    const wharf = await startStandalone({ env: { WHARF_LOG_LEVEL: 'trace' } });
+    const canary = (what: string) => `canary-${what}-5f1c7e`;
+    const kinds = ['storage', 'rule', 'tool', 'tool-address', 'foreign', 'user', 'app', 'passphrase'];
+    try {
+      const admin = await login(wharf.base, 'admin', wharf.adminPassword);
+      const item = (key: string, value: string, flag = 1) => ({ key, value, help: '', type: 'string', options: '', group: 5, flag });
+      await admin.post('/api/admin/storage/create', {
+        mount_path: '/planted',
+        driver: 'Local',
+        addition: JSON.stringify({ root_folder_path: `/${canary('storage')}`, mkdir_perm: '777' }),
+      });
+      await admin.call('/api/admin/meta/create', { path: '/local', password: canary('rule') });
+      await admin.call('/api/admin/setting/save', [
+        item('aria2_secret', canary('tool')),
+        item('qbittorrent_url', `http://u:${canary('tool-address')}@127.0.0.1:9/`),
+        item('s3_secret_access_key', canary('foreign')),
+      ]);
+      await admin.post('/api/admin/setting/set_qbit', { url: `http://u:${canary('tool-address')}@127.0.0.1:9/`, seedtime: '0' });
+      await admin.post('/api/admin/setting/set_aria2', { uri: 'http://127.0.0.1:9/', secret: canary('tool') });
+      await admin.call('/api/admin/user/create', { username: 'planted', password: canary('user'), base_path: '/' });
+      await expect(login(wharf.base, 'planted', canary('app'))).rejects.toThrow();
+      const otp = String(at(await admin.call('/api/auth/2fa/generate'), 'secret'));
+      const file = await admin.call('/api/admin/config/export', { passphrase: canary('passphrase') });
+      await admin.call('/api/admin/config/import', { document: file, passphrase: canary('passphrase'), dry_run: true });
+      const token = String(at((await admin.get('/api/admin/setting/get?key=token')).data, 'value'));
+
+      // A storage that cannot be started says why in its status, which is for the admin; its folder is no secret of his.
+      for (const text of [...kinds.filter((kind) => kind !== 'storage').map(canary), otp, token]) {
+        expect(wharf.log(), text).not.toContain(text);
+        expect(JSON.stringify(file), text).not.toContain(text);
+        await requireAbsent(wharf.dataDir, text);
+      }
     } finally {
       await wharf.stop();
     }

@@ -1,4 +1,5 @@
 import { type ConfigOf, commonKeys, configKey, peerKeys, readConfig, schemas } from '@wharf/service-kit';
+import type { FolderMount } from './domain/first-storage.ts';
 
 /** Every environment variable of the admin service. */
 export const adminConfig = {
@@ -14,6 +15,9 @@ export const adminConfig = {
 } as const;
 
 /** What the service itself needs of its configuration; the rest is for its process. */
-export type AdminConfig = Partial<Pick<ConfigOf<typeof adminConfig>, 'filesDir'>>;
+export type AdminConfig = Partial<Pick<ConfigOf<typeof adminConfig>, 'filesDir'>> & {
+  /** Folders of this machine that are to be storages, when they are not yet. */
+  readonly mounts?: readonly FolderMount[];
+};
 
 export const readAdminConfig = () => readConfig(adminConfig, process.env);

@@ -32,6 +32,7 @@ import type { AdminConfig } from './config.ts';
 import { deprecateUnknown, isSecret } from './domain/setting-items.ts';
 import { createStorageStarter } from './domain/storage-starter.ts';
 import { createAnnounceChange } from './events/announce-change.ts';
+import { addFolderMounts } from './store/add-folder-mounts.ts';
 import { configureFirstStorage } from './store/configure-first-storage.ts';
 import { createCounters } from './store/counters.ts';
 import { createRuleStore } from './store/rule-store.ts';
@@ -91,6 +92,7 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
       await settings.change(deprecateUnknown);
       await rules.sealPasswords();
       if (config.filesDir !== undefined) await configureFirstStorage(storages, counters, config.filesDir, new Date(clock()));
+      if (config.mounts) await addFolderMounts(storages, counters, config.mounts, new Date(clock()));
       // Covers a change that was written before a crash and never announced.
       await announceChange();
     },

@@ -48,11 +48,12 @@ import type { AuthConfig } from './config.ts';
 import { createAccounts } from './domain/accounts.ts';
 import { createAppPasswords } from './domain/app-passwords.ts';
 import { createAudit } from './domain/audit.ts';
-import { firstStart } from './domain/first-start.ts';
+import { ADMIN_ID, firstStart } from './domain/first-start.ts';
 import { ACCOUNT_LIMIT, ADDRESS_LIMIT, CODE_LIMIT, createLockout } from './domain/lockout.ts';
 import { createLogin } from './domain/login.ts';
 import { createLoginGuard } from './domain/login-guard.ts';
 import { createPasswords } from './domain/passwords.ts';
+import { resetAdminPassword } from './domain/reset-admin-password.ts';
 import { createSshKeys } from './domain/ssh-keys.ts';
 import { createTwoStep } from './domain/two-step.ts';
 import { createAppPasswordStore } from './store/app-passwords.ts';
@@ -66,8 +67,13 @@ import { createSshKeyStore } from './store/ssh-keys.ts';
 import { createTwoStepStore } from './store/two-step.ts';
 import { createUserStore } from './store/users.ts';
 
+export interface AuthOptions extends Pick<AuthConfig, 'adminPassword' | 'tokenHours'> {
+  /** Whether the admin gets another password at this start. */
+  readonly resetAdminPassword?: boolean;
+}
+
 /** The accounts: who somebody is and what he may do. */
-export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'tokenHours'>, kit: ServiceKit): Service {
+export function createAuthService(config: AuthOptions, kit: ServiceKit): Service {
   const { clock, keys } = kit;
   const models = modelsOf(kit.store);
   const users = createUserStore(models);
@@ -224,6 +230,7 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
       ])
         await model.createIndexes();
       await passwords.prepare();
+      const isFirst = (await users.find(ADMIN_ID)) === undefined;
       await firstStart({
         users,
         reserveUserIds: counters.reserveUserIds,
@@ -233,6 +240,11 @@ export function createAuthService(config: Pick<AuthConfig, 'adminPassword' | 'to
         announcePassword,
         clock,
       });
+      if (config.resetAdminPassword && !isFirst) {
+        const password = await resetAdminPassword(accounts);
+        await audit.record({ action: 'admin_password_reset', userId: ADMIN_ID, target: `user ${ADMIN_ID}` });
+        process.stdout.write(`Password reset: log in as the admin with the password ${password} (it is shown only this once).\n`);
+      }
       // A process that ended between a change and its revision is made good for here.
       await changed();
     },

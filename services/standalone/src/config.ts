@@ -43,7 +43,7 @@ export const standaloneConfig = {
 
 export type StandaloneConfig = ConfigOf<typeof standaloneConfig>;
 
-export function readStandaloneConfig(): StandaloneConfig & { readonly filesDir: string } {
+export function readStandaloneConfig(): StandaloneConfig & { readonly filesDir: string; readonly argv: readonly string[] } {
   const config = readConfig(standaloneConfig, process.env);
-  return { ...config, filesDir: config.filesDir ?? join(config.dataDir, 'files') };
+  return { ...config, argv: process.argv.slice(2), filesDir: config.filesDir ?? join(config.dataDir, 'files') };
 }

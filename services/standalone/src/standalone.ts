@@ -22,6 +22,7 @@ import {
   type RpcService,
   type Service,
 } from '@wharf/service-kit';
+import { readArguments } from './arguments.ts';
 import type { readStandaloneConfig } from './config.ts';
 
 /** How long requests under way may take when we stop, in milliseconds. */
@@ -29,6 +30,7 @@ const STOP_GRACE_MS = 5_000;
 
 /** All services in one process: they call each other directly, over the same generated interfaces as anywhere else. */
 export async function startStandalone(config: ReturnType<typeof readStandaloneConfig>, logger: Logger): Promise<() => Promise<void>> {
+  const given = await readArguments(config.argv);
   const dataDir = await openDataDir(config.dataDir, config.secret);
   // The store starts in its own thread while this one loads the services.
   const embedding = config.mongoUrl === undefined ? startEmbeddedMongo({ dataDir: join(dataDir.path, 'store') }) : undefined;
@@ -71,8 +73,8 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
     ),
   });
   const kit = createServiceKit({ name: 'wharf', logger, secret: dataDir.secret, store, bus, peers });
-  const auth = createAuthService(config, kitFor(kit, 'auth'));
-  const admin = createAdminService({ filesDir: config.filesDir }, kitFor(kit, 'admin'));
+  const auth = createAuthService({ ...config, resetAdminPassword: given.resetAdminPassword }, kitFor(kit, 'auth'));
+  const admin = createAdminService({ filesDir: config.filesDir, mounts: given.mounts }, kitFor(kit, 'admin'));
   const fs = createFsService(kitFor(kit, 'fs'), {
     dataDir: dataDir.path,
     filesDir: config.filesDir,

@@ -9,8 +9,9 @@ export const STANDALONE = `${ROOT}services/standalone/src/main.ts`;
 export async function runProgram(
   program: string,
   env: Record<string, string>,
+  args: readonly string[] = [],
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return runCommand(process.execPath, [...programFlags(), program], {
+  return runCommand(process.execPath, [...programFlags(), program, ...args], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
     withinMs: 30_000,
   });

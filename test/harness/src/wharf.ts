@@ -14,6 +14,8 @@ const INHERITED = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ', 'NODE_COMPILE_CACHE',
 export interface WharfOptions {
   /** Added to the environment; `undefined` removes a variable that would be set. */
   env?: Readonly<Record<string, string | undefined>>;
+  /** What stands behind the program on its command line. */
+  args?: readonly string[];
   /** Default: a folder of its own, deleted by `stop`. */
   dataDir?: string;
   /** Default: a folder of its own, deleted by `stop`. */
@@ -34,8 +36,8 @@ export interface Wharf {
   stop(): Promise<ExitStatus>;
   /** SIGKILL to all of its processes. The folders stay, for `restart`. */
   kill(): Promise<ExitStatus>;
-  /** Ends it by SIGTERM if it runs and starts it again with the same folders, secrets and port. `env` is added for good. */
-  restart(options?: { env?: Readonly<Record<string, string | undefined>> }): Promise<void>;
+  /** Ends it by SIGTERM if it runs and starts it again with the same folders, secrets and port. `env` is added for good, `args` are for this start. */
+  restart(options?: { env?: Readonly<Record<string, string | undefined>>; args?: readonly string[] }): Promise<void>;
 }
 
 /** Everything in one process. */
@@ -64,11 +66,11 @@ export async function startWharf(program: string, ports: Record<string, string>,
     WHARF_SECRET: randomBytes(32).toString('hex'),
     ...options.env,
   };
-  const start = () =>
+  const start = (args: readonly string[] = []) =>
     startProcess({
       name: program,
       command: process.execPath,
-      args: [...programFlags(), program],
+      args: [...programFlags(), program, ...args],
       cwd: ROOT,
       env,
       ready: { line: readBase },
@@ -79,7 +81,7 @@ export async function startWharf(program: string, ports: Record<string, string>,
     await dataDir.remove();
     await filesDir.remove();
   };
-  let running = await start().catch(async (error: unknown) => {
+  let running = await start(options.args).catch(async (error: unknown) => {
     await remove();
     throw error;
   });
@@ -105,7 +107,7 @@ export async function startWharf(program: string, ports: Record<string, string>,
       await running.stop();
       earlierLog += running.output();
       env = { ...env, ...again.env };
-      running = await start();
+      running = await start(again.args);
     },
   };
 }

@@ -1,8 +1,17 @@
 import { resolve } from 'node:path';
 import type { StorageFields } from './storage.ts';
 
-/** The storage that a first start configures: a folder of this machine at /local. The values are those that the driver's form proposes. */
-export function firstStorage(filesDir: string): StorageFields {
+/** A folder of this machine that is to be a storage. */
+export interface FolderMount {
+  readonly mountPath: string;
+  readonly folder: string;
+}
+
+/** The storage that a first start configures: a folder of this machine at /local. */
+export const firstStorage = (filesDir: string): StorageFields => localStorage('/local', filesDir);
+
+/** A storage of a folder of this machine. The values are those that the driver's form proposes. */
+export function localStorage(mountPath: string, filesDir: string): StorageFields {
   const addition = {
     root_folder_path: resolve(filesDir),
     directory_size: false,
@@ -15,7 +24,7 @@ export function firstStorage(filesDir: string): StorageFields {
     recycle_bin_path: 'delete permanently',
   };
   return {
-    mount_path: '/local',
+    mount_path: mountPath,
     order: 0,
     driver: 'Local',
     cache_expiration: 0,

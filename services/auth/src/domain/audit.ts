@@ -8,6 +8,7 @@ export type AuditAction =
   | 'user_updated'
   | 'user_deleted'
   | 'profile_updated'
+  | 'admin_password_reset'
   | 'otp_enabled'
   | 'otp_cancelled'
   | 'recovery_codes_made'

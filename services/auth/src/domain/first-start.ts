@@ -17,10 +17,13 @@ interface FirstStartParts {
   clock: () => number;
 }
 
-const ADMIN_ID = 1;
+export const ADMIN_ID = 1;
 const GUEST_ID = 2;
 /** 55 characters to choose from make 115 bits. */
 const PASSWORD_LENGTH = 20;
+
+/** A password that nobody can guess and a person can type. */
+export const newPassword = (): string => randomText(READABLE, PASSWORD_LENGTH);
 
 /**
  * Makes what an installation cannot be without: the admin, the guest (disabled, without a password) and the permanent token. What exists
@@ -43,7 +46,7 @@ export async function firstStart(parts: FirstStartParts): Promise<void> {
   });
 
   if (!(await users.find(ADMIN_ID))) {
-    const password = parts.adminPassword ?? randomText(READABLE, PASSWORD_LENGTH);
+    const password = parts.adminPassword ?? newPassword();
     const passwordHash = await passwords.hash(password);
     const admin = user(ADMIN_ID, 'admin', { role: ROLE.admin, permission: ALL_PERMISSIONS, disabled: false, passwordHash });
     const isMine = await insertOnce(users, admin);
