@@ -4,6 +4,7 @@ import { administration } from './administration.ts';
 import { credentials } from './credentials.ts';
 import { downloads } from './downloads.ts';
 import { envelopes } from './envelopes.ts';
+import { operations } from './operations.ts';
 import { rules } from './rules.ts';
 import { settings } from './settings.ts';
 import { storages } from './storages.ts';
@@ -19,6 +20,7 @@ export const SCENARIOS: readonly ((world: World) => void)[] = [
   accounts,
   credentials,
   rules,
+  operations,
   settings,
   administration,
   tools,
