@@ -22,6 +22,11 @@ export function atMostTimes({ cpuMs, p50Ms }: { cpuMs: number; p50Ms: number }):
   };
 }
 
+/** The middle of all answers. */
+export function p50AtMost(ms: number): Budget {
+  return { text: `p50 < ${ms} ms`, isKept: (own) => own.p50Ms < ms };
+}
+
 /** Bytes per second of CPU time, as a part of the peer's. */
 export function shareOfPeer(share: number): Budget {
   return {

@@ -9,6 +9,8 @@ export interface Fixture {
   readonly filesDir: string;
   /** Where the other servers put uploads. */
   readonly uploadsDir: string;
+  /** For names that are searched in the store; empty. */
+  readonly storeNamesDir: string;
   /** Entries of the folders `small`, `medium` and `large`. */
   readonly entries: { readonly small: number; readonly medium: number; readonly large: number };
   /** Sizes of `small.bin` and `big.bin`. */
@@ -22,13 +24,14 @@ export async function makeFixture(isQuick: boolean): Promise<Fixture> {
   const dir = await makeTempDir('bench');
   const filesDir = join(dir.path, 'files');
   const uploadsDir = join(dir.path, 'uploads');
+  const storeNamesDir = join(dir.path, 'store-names');
   const entries = { small: 30, medium: 1_000, large: isQuick ? 10_000 : 100_000 };
   const sizeBytes = { small: 4 * 1024, big: (isQuick ? 64 : 1024) * 1024 * 1024 };
-  await mkdir(uploadsDir, { recursive: true });
+  for (const folder of [uploadsDir, storeNamesDir]) await mkdir(folder, { recursive: true });
   for (const [name, count] of Object.entries(entries)) await makeFolder(join(filesDir, name), count);
   await makeFile(join(filesDir, 'small.bin'), sizeBytes.small);
   await makeFile(join(filesDir, 'big.bin'), sizeBytes.big);
-  return { filesDir, uploadsDir, entries, sizeBytes, remove: () => dir.remove() };
+  return { filesDir, uploadsDir, storeNamesDir, entries, sizeBytes, remove: () => dir.remove() };
 }
 
 /** Files of a few bytes: what a listing costs does not depend on their size. */

@@ -21,9 +21,10 @@ async function run(job: LoadJob): Promise<LoadResult> {
   const startedAt = performance.now();
   const connection = async () => {
     while (issued < job.requests && failure === undefined && performance.now() - startedAt < job.limitMs) {
+      const turn = issued;
       issued += 1;
       const sentAt = performance.now();
-      bodyBytes += await exchange(agent, job);
+      bodyBytes += await exchange(agent, job, bodyOf(job, turn));
       times.push(performance.now() - sentAt);
     }
   };
@@ -39,8 +40,16 @@ async function run(job: LoadJob): Promise<LoadResult> {
   return failure === undefined ? result : { ...result, failure };
 }
 
+function bodyOf({ body }: LoadJob, turn: number): string | number | undefined {
+  return typeof body === 'object' ? body[turn % body.length] : body;
+}
+
 /** One request and its whole answer. Answers the bytes of both bodies; throws when the answer is not the expected one. */
-async function exchange(agent: Agent, { base, method, path, headers, body, expect }: LoadJob): Promise<number> {
+async function exchange(
+  agent: Agent,
+  { base, method, path, headers, expect }: LoadJob,
+  body: string | number | undefined,
+): Promise<number> {
   const { hostname, port } = new URL(base);
   const length = typeof body === 'string' ? Buffer.byteLength(body) : (body ?? 0);
   const allHeaders = body === undefined ? headers : { ...headers, 'content-length': length };

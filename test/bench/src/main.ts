@@ -5,6 +5,7 @@ import { type LoadGenerator, startLoadGenerator } from './load.ts';
 import { type BenchOptions, parseOptions } from './options.ts';
 import { readUsage } from './process-usage.ts';
 import { formatProcesses, formatTable, type ProcessFigures, type Result, writeJson } from './report.ts';
+import { prepareSearchWorks } from './search-works.ts';
 import { type Server, startBareNode, startExpress, startNginx, startRclone } from './servers.ts';
 import { startWharf, type WharfServer } from './wharf-server.ts';
 import { type Contender, prepareWorks, WORKS, type Work } from './works.ts';
@@ -56,7 +57,17 @@ async function bench(options: BenchOptions): Promise<void> {
     nginx: keep(await startNginx(fixture)),
     rclone: keep(await startRclone(fixture)),
   };
-  const works = await prepareWorks(field, fixture, isQuick);
+  const works = [
+    ...(await prepareWorks(field, fixture, isQuick)),
+    ...(await prepareSearchWorks({
+      wharfs,
+      fixture,
+      isQuick,
+      isWanted: (name) => only === undefined || only.includes(name),
+      isNamed: (name) => only?.includes(name) === true,
+      keep: (stop) => stopping.push(stop),
+    })),
+  ];
 
   const results: Result[] = [];
   for (const work of works.filter(({ name }) => only === undefined || only.includes(name))) {

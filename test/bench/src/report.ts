@@ -98,7 +98,7 @@ function ratioText(result: Result, results: readonly Result[]): string {
 }
 
 function isJudged({ work, server }: Result): boolean {
-  return server === JUDGED && work.budget !== undefined;
+  return server === (work.judged ?? JUDGED) && work.budget !== undefined;
 }
 
 function verdict(result: Result, results: readonly Result[]): string {

@@ -20,7 +20,13 @@ export interface WharfServer extends Server {
   linkTo(path: string): Promise<string>;
 }
 
-export async function startWharf(shape: Shape, fixture: Fixture, cpuProfileDir: string | undefined): Promise<WharfServer> {
+/** @param engines `MONGO_URL` and the like, instead of the embedded ones. */
+export async function startWharf(
+  shape: Shape,
+  fixture: Fixture,
+  cpuProfileDir: string | undefined,
+  engines: Readonly<Record<string, string>> = {},
+): Promise<WharfServer> {
   const dir = await makeTempDir(`bench-${shape}`);
   const adminPassword = randomBytes(12).toString('base64url');
   const profiling = cpuProfileDir === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${cpuProfileDir}` };
@@ -29,7 +35,7 @@ export async function startWharf(shape: Shape, fixture: Fixture, cpuProfileDir: 
     const wharf = await START[shape]({
       dataDir: join(dir.path, 'data'),
       filesDir: fixture.filesDir,
-      env: { WHARF_ADMIN_PASSWORD: adminPassword, WHARF_SECRET: secret, NODE_ENV: 'production', ...env },
+      env: { WHARF_ADMIN_PASSWORD: adminPassword, WHARF_SECRET: secret, NODE_ENV: 'production', ...engines, ...env },
     });
     return { wharf, startMs: performance.now() - startedAt };
   };

@@ -24,6 +24,8 @@ export interface Work {
   readonly peer?: string;
   /** What standalone may cost (design of the benchmarks). */
   readonly budget?: Budget;
+  /** The server that the budget is for; standalone by default. */
+  readonly judged?: string;
   /** Counted in bytes rather than in requests. */
   readonly isTransfer?: true;
 }
@@ -40,6 +42,8 @@ export const WORKS = [
   'upload',
   'login',
   'list-beside-logins',
+  'search',
+  'search-store',
 ] as const;
 export type WorkName = (typeof WORKS)[number];
 

@@ -6,6 +6,7 @@ import { downloads } from './downloads.ts';
 import { envelopes } from './envelopes.ts';
 import { operations } from './operations.ts';
 import { rules } from './rules.ts';
+import { search } from './search.ts';
 import { settings } from './settings.ts';
 import { storages } from './storages.ts';
 import { tools } from './tools.ts';
@@ -22,6 +23,7 @@ export const SCENARIOS: readonly ((world: World) => void)[] = [
   rules,
   operations,
   settings,
+  search,
   administration,
   tools,
   uploads,

@@ -28,7 +28,7 @@ export async function openFileSearchIndex(directory: string): Promise<SearchInde
   const worker = new Worker(new URL('./worker.ts', import.meta.url), {
     workerData: join(directory, FILE),
     execArgv: ['--disable-warning=ExperimentalWarning'],
-    resourceLimits: { maxYoungGenerationSizeMb: 4 },
+    resourceLimits: { maxYoungGenerationSizeMb: 2 },
   });
   const waiting = new Map<number, Waiting>();
   let lastId = 0;

@@ -60,16 +60,17 @@ export async function createStoreSearchIndex(models: Models): Promise<SearchInde
       .find({ _id: { $in: wanted.map(({ _id }) => _id) } }, { is_dir: 1, size: 1 })
       .lean<Array<Pick<IndexEntryRecord, '_id' | 'is_dir' | 'size'>>>();
     const knownById = new Map(known.map((entry) => [entry._id, entry]));
+    const added = wanted.filter(({ _id }) => !knownById.has(_id));
+    // Told by its id alone: whoever put the same entry meanwhile put the same.
+    if (added.length > 0) await ignoreDuplicates(entries.insertMany(added, { ordered: false, lean: true }));
     const changed = wanted.filter((entry) => {
       const before = knownById.get(entry._id);
-      return !before || before.is_dir !== entry.is_dir || before.size !== entry.size;
+      return before && (before.is_dir !== entry.is_dir || before.size !== entry.size);
     });
     if (changed.length > 0)
-      await ignoreDuplicates(
-        entries.bulkWrite(
-          changed.map(({ _id, ...rest }) => ({ updateOne: { filter: { _id }, update: { $set: rest }, upsert: true } })),
-          { ordered: false },
-        ),
+      await entries.bulkWrite(
+        changed.map(({ _id, is_dir, size }) => ({ updateOne: { filter: { _id }, update: { $set: { is_dir, size } } } })),
+        { ordered: false },
       );
     const directory = folder.path as VirtualPath;
     const inner = batch.filter(({ isDirectory }) => isDirectory);

@@ -1,8 +1,10 @@
 import { AppError } from '@wharf/errors';
 import { baseName, childPath, type EntryName, parentPath, type VirtualPath } from '@wharf/paths';
-import type { Entry } from '../../driver-contract/storage-driver.ts';
+import { type Entry, supports } from '../../driver-contract/storage-driver.ts';
 import type { Folder, FolderReader } from '../folder-reader.ts';
 import { virtualEntry } from '../list-entries.ts';
+import type { Located } from '../mount-table.ts';
+import type { Mount } from '../mounts.ts';
 import type { Tree } from '../tree.ts';
 import type { IndexScope } from './index-scope.ts';
 import type { IndexedEntry, SearchIndex } from './search-index.ts';
@@ -17,7 +19,7 @@ export interface IndexWalk {
   readonly reader: Pick<FolderReader, 'read'>;
   readonly index: SearchIndex;
   readonly generation: number;
-  /** Past what is kept of listings. */
+  /** Past what is kept of listings, and without keeping any. */
   readonly isFresh: boolean;
   readonly signal: AbortSignal;
 }
@@ -80,7 +82,8 @@ async function contentsOf({ tree, scope, reader, isFresh, signal }: IndexWalk, p
     }
   };
   let folder: Folder | undefined;
-  if (located && !scope.isMountLeftOut(located.mountedAt)) folder = await attempt(() => reader.read(located, { refresh: isFresh, signal }));
+  if (located && !scope.isMountLeftOut(located.mountedAt))
+    folder = await attempt(() => (isFresh ? readOnce(located, signal) : reader.read(located, { refresh: false, signal })));
   if (!folder && virtual.size === 0 && path !== '/') return undefined;
   const own = (folder?.names ?? []).filter((name) => !virtual.has(name));
   return {
@@ -91,6 +94,29 @@ async function contentsOf({ tree, scope, reader, isFresh, signal }: IndexWalk, p
       const found = folder && listed.length > 0 ? ((await attempt(async () => folder.entries(listed, signal))) ?? []) : [];
       return [...found, ...names.flatMap((name) => virtual.get(name) ?? [])].map(toIndexed);
     },
+  };
+}
+
+/** A folder as its storage has it now. Nothing of it is kept: a walk through everything would push out what people look at. */
+async function readOnce({ mount, path }: Located<Mount>, signal: AbortSignal): Promise<Folder> {
+  const driver = await mount.driver();
+  if (supports(driver, 'listNames') && supports(driver, 'statMany')) {
+    const listing = await driver.listNames(path, undefined, { signal });
+    if (listing) {
+      const { names, directories } = listing;
+      return {
+        names,
+        isDirectory: (name) => directories.has(name),
+        entries: (wanted, pageSignal) => driver.statMany(path, wanted, { signal: pageSignal }),
+      };
+    }
+  }
+  const entries = new Map<EntryName, Entry>();
+  for await (const entry of driver.list(path, { signal })) entries.set(entry.name, entry);
+  return {
+    names: [...entries.keys()],
+    isDirectory: (name) => entries.get(name)?.isDirectory === true,
+    entries: async (wanted) => wanted.flatMap((name) => entries.get(name) ?? []),
   };
 }
 
