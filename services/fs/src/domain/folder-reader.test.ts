@@ -29,6 +29,17 @@ describe('a listing', () => {
     expect(await names('/d')).toEqual(['a', 'b']);
   });
 
+  it('is kept for other times where the storage says so of its folder', async () => {
+    const { names, driver, advance } = await setUp([{ driver: 'Cached', cache_expiration: 5, custom_cache_policies: '/d:0\n/e/**:60' }]);
+    await driver.storeOf().write(mpath('/e/a'), bytesOf('a'), { overwrite: true });
+    for (let time = 0; time < 2; time += 1) await names('/d');
+    expect(driver.listings()).toBe(2);
+    await names('/e');
+    advance(59 * MINUTE_MS);
+    await names('/e');
+    expect(driver.listings()).toBe(3);
+  });
+
   it('is not kept when its storage says 0, nor when its driver wants none kept', async () => {
     const zero = await setUp([{ driver: 'Cached', cache_expiration: 0 }]);
     await zero.names('/d');

@@ -1,8 +1,10 @@
 import { AppError } from '@wharf/errors';
+import type { StorageRecord } from '@wharf/models';
 import type { EntryName, VirtualPath } from '@wharf/paths';
 import { isWithin, parentPath, pathSegments } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
+import { type CachePolicy, createCachePolicy } from './cache-policy.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
 import { type EntryOrder, sortEntries, sortNamesBy } from './sort-entries.ts';
@@ -66,6 +68,7 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
   /** Only what nothing made obsolete since it began: nobody else may join the others, and they are not kept. */
   const loading = new Map<string, Promise<Listing>>();
   const drivers = numberDrivers();
+  const policies = rememberPolicies();
 
   /** Names under their version: a page of a big folder costs a look at the folder and at the entries of the page. */
   const readNames = async (
@@ -99,7 +102,7 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
   };
 
   const readListing = (key: string, { mount, path }: Located<Mount>, driver: StorageDriver, refresh: boolean): Promise<Listing> => {
-    const keepMs = mount.definition.config.no_cache ? 0 : mount.storage.cache_expiration * MS_PER_MINUTE;
+    const keepMs = mount.definition.config.no_cache ? 0 : policies.of(mount.storage).minutesOf(path) * MS_PER_MINUTE;
     const known = kept.get(key);
     const readAt = clock();
     if (!refresh && known && 'listing' in known && readAt - known.readAt < keepMs) return Promise.resolve(known.listing);
@@ -204,6 +207,18 @@ function orderOf({ storage, definition }: Mount): EntryOrder {
 
 function orderKey(order: EntryOrder): string {
   return `${order.by} ${order.isDescending} ${order.folders}`;
+}
+
+/** Reads the policies of a storage once. */
+function rememberPolicies(): { of(storage: StorageRecord): CachePolicy } {
+  const known = new WeakMap<StorageRecord, CachePolicy>();
+  return {
+    of(storage) {
+      const policy = known.get(storage) ?? createCachePolicy(storage);
+      known.set(storage, policy);
+      return policy;
+    },
+  };
 }
 
 /** Gives each driver a number of its own without holding on to it. */
