@@ -1,7 +1,7 @@
 import { parentPath } from '@wharf/paths';
 import type { GetEntryRequest, GetEntryResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
-import { getEntry, relatedEntries } from '../domain/get-entry.ts';
+import { getWithRelated } from '../domain/get-entry.ts';
 import { rawUrl } from '../domain/links.ts';
 import { resolvePath } from '../domain/tree.ts';
 import { beginOperation, type FsContext } from './fs-context.ts';
@@ -14,10 +14,9 @@ export const getEntryHandler =
     const { tree, actor, signal } = await beginOperation(context, call);
     const path = resolvePath(actor, request.path);
     tree.rules.requireAccess(actor, path, request.password);
-    const { entry, located } = await getEntry(tree, path, signal);
+    const { entry, located, related } = await getWithRelated(tree, context.reader, actor, path, signal);
     const directory = parentPath(path);
     const isFile = !entry.isDirectory && located !== undefined;
-    const related = isFile ? await relatedEntries(tree, context.reader, actor, path, { entry, located }, signal) : [];
     const reader = { actor, password: request.password, siteUrl: request.site_url };
     return {
       ...toWireEntry(tree, reader, located?.mount, directory, entry),

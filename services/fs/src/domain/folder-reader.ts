@@ -32,6 +32,8 @@ export interface FolderReader {
    * @throws what the driver's `list` throws
    */
   read(located: Located<Mount>, options: ReadFolderOptions): Promise<Folder>;
+  /** What `read` answers with `isProvisional` when names are kept; undefined when they are not. Asks the storage for nothing. */
+  findKept(located: Located<Mount>): Promise<Folder | undefined>;
   /**
    * Entries came, went or got other content at these paths: forgets the folders they are in and what is below them, and further up each
    * folder that does not show yet on the way to them.
@@ -70,6 +72,11 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
   const drivers = numberDrivers();
   const policies = rememberPolicies();
 
+  const usableNames = (key: string, order: EntryOrder): KeptNames | undefined => {
+    const known = kept.get(key);
+    return known && 'version' in known && known.order === orderKey(order) ? known : undefined;
+  };
+
   /** Names under their version: a page of a big folder costs a look at the folder and at the entries of the page. */
   const readNames = async (
     key: string,
@@ -78,15 +85,8 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
     order: EntryOrder,
     { signal, isProvisional }: ReadFolderOptions,
   ): Promise<Folder> => {
-    const known = kept.get(key);
-    const usable = known && 'version' in known && known.order === orderKey(order) ? known : undefined;
-    if (isProvisional && usable) {
-      const { version: ifVersion, folder } = usable;
-      return {
-        ...folder,
-        entries: (names, pageSignal) => driver.statMany(located.path, names, { signal: pageSignal, ifVersion }).catch(asStale),
-      };
-    }
+    const usable = usableNames(key, order);
+    if (isProvisional && usable) return provisional(usable, located, driver);
     const listing = await driver.listNames(located.path, usable?.version, { signal });
     if (listing === undefined && usable) return usable.folder;
     const fresh = listing ?? (await driver.listNames(located.path, undefined, { signal }));
@@ -126,12 +126,19 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
     return load;
   };
 
+  // What is kept belongs to one opened driver: a storage that was opened with other settings may be another folder.
+  const keyOf = (located: Located<Mount>, driver: StorageDriver) => `${drivers.numberOf(driver)} ${placeOf(located)}`;
+
   return {
+    async findKept(located) {
+      const driver = await located.mount.driver();
+      const usable = usableNames(keyOf(located, driver), orderOf(located.mount));
+      return usable && hasNames(driver) ? provisional(usable, located, driver) : undefined;
+    },
     async read(located, options) {
       const driver = await located.mount.driver();
       const order = orderOf(located.mount);
-      // What is kept belongs to one opened driver: a storage that was opened with other settings may be another folder.
-      const key = `${drivers.numberOf(driver)} ${placeOf(located)}`;
+      const key = keyOf(located, driver);
       if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
       return (await readListing(key, located, driver, options.refresh)).inOrder(order);
     },
@@ -145,6 +152,11 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
       for (const key of obsolete) kept.delete(key);
     },
   };
+}
+
+/** Kept names, of which the look at entries says whether they hold. */
+function provisional({ version: ifVersion, folder }: KeptNames, { path }: Located<Mount>, driver: NamesDriver): Folder {
+  return { ...folder, entries: (names, signal) => driver.statMany(path, names, { signal, ifVersion }).catch(asStale) };
 }
 
 /** A folder that is gone has not the kept names either. */

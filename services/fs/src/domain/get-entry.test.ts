@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { getEntry, relatedEntries } from './get-entry.ts';
+import { getEntry, getWithRelated } from './get-entry.ts';
 import { actor, openTree, vpath } from './testing/memory-tree.ts';
 import { refusalOf } from './testing/refusal.ts';
-import { locate } from './tree.ts';
 
 const modified = new Date('2024-05-01T00:00:00Z');
 
@@ -43,11 +42,11 @@ describe('related files', () => {
   const related = async (names: string[], of: string, who = actor()) => {
     const memory = await openTree({ rules: [{ path: '/d', hide: '^film\\.hidden' }] });
     for (const name of names) await memory.put(`/d/${name}`);
-    const path = vpath(`/d/${of}`);
-    const located = locate(memory.tree, path);
-    const { entry } = await getEntry(memory.tree, path);
-    const entries = await relatedEntries(memory.tree, memory.reader, who, path, { entry, located }, undefined);
-    return entries.map(({ name }) => name);
+    const look = async () => (await getWithRelated(memory.tree, memory.reader, who, vpath(`/d/${of}`), undefined)).related;
+    const first = await look();
+    // The names beside it are kept now.
+    expect(await look()).toEqual(first);
+    return first.map(({ name }) => name);
   };
 
   it('begin with the name up to its last dot', async () => {
@@ -66,5 +65,20 @@ describe('related files', () => {
     const names = ['film.mkv', 'film.hidden.srt'];
     expect(await related(names, 'film.mkv', actor({ permission: 0 }))).toEqual([]);
     expect(await related(names, 'film.mkv')).toEqual(['film.hidden.srt']);
+  });
+
+  it('and the entry itself are looked at each time, also when the names are kept', async () => {
+    const memory = await openTree({});
+    const look = (name: string) => getWithRelated(memory.tree, memory.reader, actor(), vpath(`/d/${name}`), undefined);
+    await memory.put('/d/film.mkv', 'a');
+    await memory.makeFolder('/d/folder');
+    expect(await look('film.mkv')).toMatchObject({ entry: { sizeBytes: 1 }, related: [] });
+    await memory.put('/d/film.mkv', 'abc');
+    expect(await look('film.mkv')).toMatchObject({ entry: { sizeBytes: 3 }, related: [] });
+    await memory.put('/d/film.srt', 'ab');
+    expect(await look('film.mkv')).toMatchObject({ entry: { sizeBytes: 3 }, related: [{ name: 'film.srt', sizeBytes: 2 }] });
+    expect(await look('folder')).toMatchObject({ entry: { isDirectory: true }, related: [] });
+    expect(await refusalOf(look('none'))).toEqual(['ENTRY_NOT_FOUND', 'object not found']);
+    expect(await refusalOf(look('film.mkv/x'))).toEqual(['ENTRY_NOT_FOUND', 'object not found']);
   });
 });

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
-import { type EntryName, parentPath, ROOT_NAME, type VirtualPath } from '@wharf/paths';
+import { baseName, type EntryName, parentPath, ROOT_NAME, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../driver-contract/storage-driver.ts';
-import type { FolderReader } from './folder-reader.ts';
+import type { Folder, FolderReader } from './folder-reader.ts';
 import { virtualEntry } from './list-entries.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
@@ -22,9 +22,13 @@ export async function getEntry(tree: Tree, path: VirtualPath, signal?: AbortSign
   const virtual = mountedEntry(tree, path);
   if (virtual) return virtual;
   const located = locate(tree, path);
-  const driver = await located.mount.driver();
+  return { entry: await lookAt(located, signal), located };
+}
+
+async function lookAt({ mount, path }: Located<Mount>, signal: AbortSignal | undefined): Promise<Entry> {
+  const driver = await mount.driver();
   try {
-    return { entry: await driver.stat(located.path, { signal }), located };
+    return await driver.stat(path, { signal });
   } catch (error) {
     // Nothing can be below a file, so what a client asks for there does not exist.
     if (AppError.is(error, 'NOT_A_DIRECTORY')) throw new AppError('ENTRY_NOT_FOUND', 'object not found', { cause: error });
@@ -59,23 +63,55 @@ function mountedEntry(tree: Tree, path: VirtualPath): Found | undefined {
   return { entry: virtualEntry(virtual ?? root), located };
 }
 
-/** Files beside `name` that begin with its stem (the name without its last extension), as far as `actor` may see them. */
-export async function relatedEntries(
+/**
+ * The same with its related files: those beside it that begin with its stem (the name without its last extension), as far as `actor` may
+ * see them. One look at the storage is enough where the names beside it are kept.
+ */
+export async function getWithRelated(
   tree: Tree,
   reader: FolderReader,
   actor: Actor,
   path: VirtualPath,
-  found: Found & { located: Located<Mount> },
   signal: AbortSignal | undefined,
-): Promise<readonly Entry[]> {
-  const { name } = found.entry;
+): Promise<Found & { related: readonly Entry[] }> {
+  const virtual = mountedEntry(tree, path);
+  if (virtual) return { ...virtual, related: [] };
+  const located = locate(tree, path);
+  const beside = { ...located, path: parentPath(located.path) };
+  const isVisible = tree.rules.listingFilter(actor, parentPath(path));
+  const kept = await reader.findKept(beside);
+  const known = kept && (await lookAtKept(kept, baseName(path), isVisible, signal));
+  if (known) return { ...known, located };
+  const entry = await lookAt(located, signal);
+  if (entry.isDirectory) return { entry, located, related: [] };
+  const folder = await reader.read(beside, { refresh: false, signal });
+  const names = relatedNames(folder, entry.name, isVisible);
+  return { entry, located, related: names.length === 0 ? [] : await folder.entries(names, signal) };
+}
+
+type Filter = ReturnType<Tree['rules']['listingFilter']>;
+
+/** Undefined for what is no file, and when the kept names hold no more. */
+async function lookAtKept(
+  folder: Folder,
+  name: EntryName | undefined,
+  isVisible: Filter,
+  signal: AbortSignal | undefined,
+): Promise<{ entry: Entry; related: readonly Entry[] } | undefined> {
+  if (name === undefined || folder.isDirectory(name) || !folder.names.includes(name)) return undefined;
+  try {
+    const [entry, ...related] = await folder.entries([name, ...relatedNames(folder, name, isVisible)], signal);
+    return entry?.name === name && !entry.isDirectory ? { entry, related } : undefined;
+  } catch (error) {
+    if (AppError.is(error, 'STALE_VERSION')) return undefined;
+    throw error;
+  }
+}
+
+function relatedNames(folder: Folder, name: EntryName, isVisible: Filter): EntryName[] {
   const dot = name.lastIndexOf('.');
   const stem = dot === -1 ? name : name.slice(0, dot);
-  const parent = parentPath(path);
-  const isVisible = tree.rules.listingFilter(actor, parent);
-  const folder = await reader.read({ ...found.located, path: parentPath(found.located.path) }, { refresh: false, signal });
-  const isRelated = (other: EntryName) =>
-    other.startsWith(stem) && other !== name && (!isVisible || isVisible(other, folder.isDirectory(other)));
-  const names = folder.names.filter(isRelated);
-  return names.length === 0 ? [] : folder.entries(names, signal);
+  return folder.names.filter(
+    (other) => other.startsWith(stem) && other !== name && (!isVisible || isVisible(other, folder.isDirectory(other))),
+  );
 }
