@@ -5,7 +5,7 @@ import type { FolderReader } from './folder-reader.ts';
 export interface Changes {
   /** An entry came, went or got other content at this path. */
   entryChanged(...paths: readonly VirtualPath[]): void;
-  /** An entry got another place, with all that is below it, where nothing was before. */
+  /** An entry got another place, with all that is below it. */
   entryMoved(source: VirtualPath, target: VirtualPath): void;
 }
 

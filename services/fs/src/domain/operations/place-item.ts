@@ -41,7 +41,8 @@ async function step({ changes, signal }: Operation, item: Item, call: 'rename' |
   try {
     if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, signal);
     await here.driver[call](here.path, there.path, { overwrite: conflict === 'replace', signal });
-    changes.entryChanged(...changed);
+    if (call === 'rename') changes.entryMoved(source, target);
+    else changes.entryChanged(target);
     return true;
   } catch (error) {
     // Of what failed a part may be there, or gone.
