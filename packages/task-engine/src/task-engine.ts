@@ -133,7 +133,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const claimRound = async (): Promise<void> => {
     await clock.sync();
     while (cleanups < MAX_CLEANUPS && !isStopped) {
-      const record = await queue.claimCleanup(worker);
+      const record = await queue.claimCleanup([...kinds.keys()], worker);
       if (!record) break;
       begin(record, true);
     }

@@ -21,8 +21,8 @@ export interface TaskQueue {
   hasWork(kinds: readonly string[]): Promise<boolean>;
   /** Takes the first of the waiting tasks of a kind, with a fence of its own. @param fullKeys tasks with one of these are left alone */
   claim(kind: string, fullKeys: readonly string[], worker: string): Promise<TaskRecord | undefined>;
-  /** Takes a task that was cancelled or failed and is not yet put away. */
-  claimCleanup(worker: string): Promise<TaskRecord | undefined>;
+  /** Takes a task of one of the kinds that was cancelled or failed and is not yet put away. */
+  claimCleanup(kinds: readonly string[], worker: string): Promise<TaskRecord | undefined>;
   /** Returns tasks whose worker gave no sign of life to the queue. True when there were tasks with an expired lease. */
   reap(): Promise<boolean>;
   /** A worker's write, which also renews its lease. Undefined: it holds the task no more, or not in one of these states; nothing changed. */
@@ -93,8 +93,10 @@ export function createTaskQueue({ tasks, chunks }: TaskModels, clock: StoreClock
       return (await tasks.findOneAndUpdate(filter, [{ $set: claimed }], options).lean<TaskRecord>()) ?? undefined;
     },
 
-    async claimCleanup(worker) {
-      const filter = { state: { $in: CLEANUP_STATES }, lease_until: { $lte: clock.now() } };
+    async claimCleanup(kinds, worker) {
+      const filter = { kind: { $in: [...kinds] }, state: { $in: CLEANUP_STATES }, lease_until: { $lte: clock.now() } };
+      // Hardly ever there is one, and looking costs less than trying to change.
+      if ((await tasks.findOne(filter, { _id: 1 }).lean()) === null) return undefined;
       const update = {
         $set: { worker, lease_until: nowPlus(LEASE_MS) },
         $currentDate: stamp.$currentDate,

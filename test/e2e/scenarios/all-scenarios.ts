@@ -9,6 +9,7 @@ import { rules } from './rules.ts';
 import { search } from './search.ts';
 import { settings } from './settings.ts';
 import { storages } from './storages.ts';
+import { tasks } from './tasks.ts';
 import { tools } from './tools.ts';
 import { tour } from './tour.ts';
 import { traversal } from './traversal.ts';
@@ -25,6 +26,7 @@ export const SCENARIOS: readonly ((world: World) => void)[] = [
   settings,
   search,
   administration,
+  tasks,
   tools,
   uploads,
   downloads,

@@ -41,7 +41,7 @@ const taskCases = (prefix: string): EnvelopeCase[] =>
       }),
     ),
     ...['undone', 'done'].map(
-      (verb): EnvelopeCase => ({ as: 'admin', call: `GET ${prefix}/${kind}/${verb}`, code: 200, message: 'success', data: [] }),
+      (verb): EnvelopeCase => ({ as: 'admin', call: `GET ${prefix}/${kind}/${verb}`, code: 200, message: 'success', data: ANY_LIST }),
     ),
     ...['clear_done', 'clear_succeeded', 'retry_failed'].map(
       (verb): EnvelopeCase => ({ as: 'admin', call: `POST ${prefix}/${kind}/${verb}`, code: 200, message: 'success' }),
