@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Api } from '@wharf/harness';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -267,6 +267,51 @@ export function operations(world: World): void {
       });
       expect(await treeOf(folder.disk)).toEqual(['d/e/', 'f<f']);
     });
+  });
+
+  test('C23: a refusal speaks of the path that was asked for, not of disks, systems or code', async () => {
+    const { path, disk } = await world.folder('refusals');
+    await make(disk, 'f');
+    await make(disk, 'd/g');
+    await symlink('loop', join(disk, 'loop'));
+    await symlink(join(disk, '..', '..', 'none'), join(disk, 'dangling'));
+    const person = await makePerson(world, { base_path: path, permission: ALL_WRITES });
+    const long = 'n'.repeat(255);
+    const bodies: readonly (readonly [string, Record<string, unknown>])[] = [
+      'f/x',
+      'loop/x',
+      'dangling/x',
+      'none',
+      `${long}/${long}`,
+      'loop',
+      'dangling',
+    ].flatMap((inner) => [
+      ['list', { path: `/${inner}` }],
+      ['get', { path: `/${inner}` }],
+      ['dirs', { path: `/${inner}` }],
+      ['mkdir', { path: `/${inner}` }],
+      ['rename', { path: `/${inner}`, name: 'd', overwrite: true }],
+      ['batch_rename', { src_dir: `/${inner}`, rename_objects: pairs(['x', 'y']) }],
+      ['regex_rename', { src_dir: `/${inner}`, src_name_regex: 'x', new_name_regex: 'y' }],
+      ['move', { src_dir: '/', dst_dir: `/${inner}`, names: ['d'] }],
+      ['copy', { src_dir: '/', dst_dir: `/${inner}`, names: ['d'] }],
+      ['recursive_move', { src_dir: `/${inner}`, dst_dir: '/d' }],
+      ['remove_empty_directory', { src_dir: `/${inner}` }],
+      ['other', { path: `/${inner}`, method: 'x', data: {}, password: '' }],
+    ]);
+    for (const caller of [person, world.admin])
+      for (const [route, body] of bodies) {
+        const { message } = await caller.post(`/api/fs/${route}`, body);
+        expect(message, `${route} ${JSON.stringify(body).slice(0, 100)}`).not.toMatch(
+          /E[A-Z]{4,}|\.ts\b|node:|\/proc\/|internal error|undefined|\[object|Error:/,
+        );
+        expect(message.includes(disk) || message.includes(world.outside), `${route}: ${message}`).toBe(false);
+      }
+    for (const target of ['/f/x', '/loop', '/dangling/x', '/d']) {
+      const { message } = await put(person, world.base, target, 'x');
+      expect(message, target).not.toMatch(/E[A-Z]{4,}|\/proc\/|internal error/);
+      expect(message.includes(disk), `${target}: ${message}`).toBe(false);
+    }
   });
 
   describe('C17: a quota', () => {

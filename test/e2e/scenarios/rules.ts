@@ -99,6 +99,42 @@ export function rules(world: World): void {
       await admin.call('/api/admin/meta/update', ruleFor(path, { id, hide: '\\.secret$', h_sub: true }));
       expect(await namesIn(person, `${path}/sub`)).toEqual(['d.txt']);
       expect(await namesIn(person, path)).toEqual(['b.txt', 'sub']);
+      // Nor as part of something: what is hidden in a folder keeps the folder where it is.
+      await put(admin, base, `${path}/sub/d.secret`, 'hidden');
+      await put(admin, base, `${path}/free/e.txt`, 'free');
+      const place = { src_dir: path, dst_dir: `${path}/free`, names: ['sub'] };
+      for (const [route, body] of [
+        ['rename', { path: `${path}/sub`, name: 'new' }],
+        ['batch_rename', { src_dir: path, rename_objects: [{ src_name: 'sub', new_name: 'new' }] }],
+        ['regex_rename', { src_dir: path, src_name_regex: 'sub', new_name_regex: 'new' }],
+        ['move', place],
+        ['copy', place],
+        ['remove', { dir: path, names: ['sub'] }],
+      ] as const)
+        expect(await person.post(`/api/fs/${route}`, body), route).toMatchObject(DENIED);
+      expect(await get(person, `${path}/sub/d.txt`)).toMatchObject({ data: { related: [] } });
+      expect(await get(admin, `${path}/sub/d.txt`)).toMatchObject({ data: { related: [{ name: 'd.secret' }] } });
+      await withSettings(world, { sign_all: 'false' }, async () => {
+        for (const route of ['d', 'p']) {
+          expect((await httpRequest(base, { path: `/${route}${path}/sub/d.txt` })).status).toBe(200);
+          expect((await httpRequest(base, { path: `/${route}${path}/sub/d.secret` })).status).toBe(401);
+        }
+      });
+      expect(await person.post('/api/fs/recursive_move', { src_dir: `${path}/sub`, dst_dir: `${path}/free` })).toMatchObject({
+        message: 'Successfully moved 1 file',
+      });
+      expect((await namesIn(admin, `${path}/sub`)).toSorted()).toEqual(['c.secret', 'd.secret']);
+      await person.call('/api/fs/remove_empty_directory', { src_dir: path });
+      expect(await namesIn(person, path)).toEqual(expect.arrayContaining(['sub']));
+      // And what a rule guards is not taken from under it, not even by the admin, who is told why.
+      const parent = path.slice(0, path.lastIndexOf('/'));
+      expect(await admin.post('/api/fs/rename', { path, name: world.unique('elsewhere') })).toMatchObject({
+        code: 500,
+        message: `the path rule at ${path} would guard nothing any more: change it first`,
+      });
+      expect(
+        await person.post('/api/fs/move', { src_dir: parent, dst_dir: `${parent}/other`, names: [path.slice(parent.length + 1)] }),
+      ).toMatchObject(DENIED);
       expect(await admin.post('/api/admin/meta/update', ruleFor(path, { id, hide: 'fine\n(' }))).toMatchObject({
         code: 400,
         message: expect.stringMatching(/^\( is illegal: ./),

@@ -16,6 +16,11 @@ const OUTSIDE = 'canary-outside-7c1f';
 /** Stands in what lies in the mount, but outside the base path of the user. */
 const NEIGHBOUR = 'canary-neighbour-5d2e';
 const WIDTH = 6;
+/** A path rule that says nothing. */
+const NO_RULE = {
+  ...{ id: 0, password: '', p_sub: false, write: false, w_sub: false, hide: '', h_sub: false, readme: '', r_sub: false },
+  ...{ header: '', header_sub: false, read_users: [], read_users_sub: false, write_users: [], write_users_sub: false },
+};
 
 /** Nothing outside a mount or a base path is ever read, listed, changed or made. */
 export function traversal(world: World): void {
@@ -75,7 +80,7 @@ export function traversal(world: World): void {
     const requireUntouched = async () => expect(await snapshotTree(outside, open)).toEqual(before);
     afterAll(requireUntouched);
 
-    test('hostile paths in every field of every call on files end inside the base path of the caller', async () => {
+    test('C1: hostile paths in every field of every call on files end inside the base path of the caller', async () => {
       const tries: ((text: string) => [string, unknown])[] = [
         (text) => ['/api/fs/list', { path: text }],
         (text) => ['/api/fs/list', { path: `/work/${text}` }],
@@ -109,7 +114,7 @@ export function traversal(world: World): void {
       await requireUntouched();
     });
 
-    test('the admin gets no further than the mount', async () => {
+    test('C1: the admin gets no further than the mount', async () => {
       const calls = HOSTILE_PATHS.filter((text) => !['', '/', '.', '-private'].includes(text)).flatMap((text): [string, unknown][] => [
         ['/api/fs/list', { path: `/local/${text}` }],
         ['/api/fs/get', { path: `/local/${text}/beyond-folder/inside.txt` }],
@@ -128,7 +133,7 @@ export function traversal(world: World): void {
       await requireUntouched();
     });
 
-    test('File-Path, raw or encoded once or twice, ends inside', async () => {
+    test('C3: File-Path, raw or encoded once or twice, ends inside', async () => {
       const { hostname, port } = new URL(base);
       const request = (route: 'put' | 'form', target: string, caller: Api): Buffer => {
         const body = route === 'form' ? formBody('file', 'evil', '../../../../evil.txt') : Buffer.from('evil');
@@ -160,7 +165,7 @@ export function traversal(world: World): void {
       await requireUntouched();
     });
 
-    test('download addresses end inside, signed or not', async () => {
+    test('C3: download addresses end inside, signed or not', async () => {
       const { hostname, port } = new URL(base);
       const targets = HOSTILE_WIRE_PATHS.filter((text) => !/[\s]/.test(text)).flatMap((text) => [
         `${text}`,
@@ -180,7 +185,7 @@ export function traversal(world: World): void {
       await requireUntouched();
     });
 
-    test('mount paths, base paths and rule paths never climb', async () => {
+    test('C1: mount paths, base paths and rule paths never climb', async () => {
       const hostile = HOSTILE_PATHS.filter((text) => /(^|[\\/])\.\.([\\/]|$)/.test(text) && text.length < 2000);
       const { username } = person;
       for (const text of hostile) {
@@ -204,7 +209,7 @@ export function traversal(world: World): void {
       expect(await post(person, '/api/fs/list', { path: '/work' })).toMatchObject({ code: 200 });
     });
 
-    test('links out of the root lead nowhere, links inside it work, and a link itself can be removed', async () => {
+    test('C5: links out of the root lead nowhere, links inside it work, and a link itself can be removed', async () => {
       const team = join(filesDir, folder.slice('/local/'.length), 'team');
       const links: Record<string, string> = {
         'link-to-file': join(outside, 'beyond.txt'),
@@ -267,5 +272,28 @@ export function traversal(world: World): void {
       const team = join(filesDir, folder.slice('/local/'.length), 'team');
       for (const name of names) expect(await readFile(join(team, 'forms', name), 'utf8')).toBe(name);
     });
+  });
+
+  test('C2: a folder whose name begins like another is not that folder', async () => {
+    const { path, disk } = await world.folder('prefix');
+    for (const name of ['team', 'team-private']) {
+      await mkdir(join(disk, name));
+      await writeFile(join(disk, name, 'f.txt'), name);
+    }
+    const [one, other] = await Promise.all(
+      ['team', 'team-private'].map((name) => makePerson(world, { base_path: `${path}/${name}`, permission: ALL_WRITES })),
+    );
+    if (!one || !other) throw new Error('there are two');
+    expect((await post(one, '/api/fs/get', { path: '/f.txt' })).code).toBe(200);
+    for (const text of ['-private', '/-private', '../team-private', '/team-private', `${path}/team-private`]) {
+      expect((await post(one, '/api/fs/list', { path: text })).code, text).not.toBe(200);
+      await post(one, '/api/fs/remove', { dir: text, names: ['f.txt'] });
+      await post(one, '/api/fs/copy', { src_dir: text, dst_dir: '/', names: ['f.txt'], overwrite: true });
+    }
+    await admin.call('/api/admin/meta/create', { ...NO_RULE, path: `${path}/team`, password: 'word', p_sub: true });
+    expect((await post(one, '/api/fs/list', { path: '/' })).code).toBe(403);
+    expect((await post(other, '/api/fs/list', { path: '/' })).code).toBe(200);
+    await post(admin, '/api/fs/remove', { dir: path, names: ['team'] });
+    expect(await readFile(join(disk, 'team-private', 'f.txt'), 'utf8')).toBe('team-private');
   });
 }

@@ -130,11 +130,10 @@ describe('hidden entries', () => {
     expect(book.listingFilter(plain, vpath('/elsewhere'))).toBeUndefined();
   });
 
-  it('are found in linear time whatever the pattern', () => {
+  it('C19: are found in linear time whatever the pattern', () => {
     const filter = bookOf({ path: '/', hide: '(a+)+$' }).listingFilter(plain, vpath('/'));
-    const startedAt = performance.now();
-    for (let count = 0; count < 1_000; count += 1) filter?.(`${'a'.repeat(40)}!`, false);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    // An engine that goes back would not be done with the first of them.
+    for (let count = 0; count < 50_000; count += 1) expect(filter?.(`${'a'.repeat(40)}!${count}`, false)).toBe(true);
   });
 });
 

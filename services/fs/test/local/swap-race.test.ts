@@ -64,7 +64,7 @@ async function prepare(): Promise<{ root: string; outside: string; driver: Local
   return { root, outside, driver: await openLocal(root) };
 }
 
-it('while a folder is exchanged for a link, nothing outside is seen', async () => {
+it('C5: while a folder is exchanged for a link, nothing outside is seen', async () => {
   const { root, outside, driver } = await prepare();
   let seen = 0;
   const swaps = await whileSwapping(root, outside, async () => {
@@ -87,7 +87,7 @@ it('while a folder is exchanged for a link, nothing outside is seen', async () =
   expect(seen).toBeGreaterThan(0);
 });
 
-it('an exchange in the middle of a look at many entries shows nothing outside', async () => {
+it('C5: an exchange in the middle of a look at many entries shows nothing outside', async () => {
   const { root, outside } = await makeFolders();
   const names = Array.from({ length: 1000 }, (_, index) => `file-${index}`) as EntryName[];
   await mkdir(path.join(root, 'd'));
@@ -116,7 +116,7 @@ it('an exchange in the middle of a look at many entries shows nothing outside', 
   expect(looks).toBeGreaterThan(0);
 });
 
-it('while a folder is exchanged for a link, nothing outside is changed', async () => {
+it('C5: while a folder is exchanged for a link, nothing outside is changed', async () => {
   const { root, outside, driver } = await prepare();
   const before = (await readdir(outside)).sort();
   let done = 0;
@@ -139,7 +139,7 @@ it('while a folder is exchanged for a link, nothing outside is changed', async (
   for (const name of before) expect(await readFile(path.join(outside, name), 'utf8')).toBe(SECRET);
 });
 
-it('while folders in a tree are exchanged for links, its removal stays in the tree', async () => {
+it('C5: while folders in a tree are exchanged for links, its removal stays in the tree', async () => {
   const { root, outside } = await makeFolders();
   await writeFile(path.join(outside, 'kept'), SECRET);
   const driver = await openLocal(root);
@@ -162,7 +162,7 @@ it('while folders in a tree are exchanged for links, its removal stays in the tr
   expect(await readFile(path.join(outside, 'kept'), 'utf8')).toBe(SECRET);
 });
 
-it('a link that takes the place of the folder for temporary files is not used', async () => {
+it('C5: a link that takes the place of the folder for temporary files is not used', async () => {
   const { root, outside, driver } = await prepare();
   await symlink(outside, path.join(root, '.wharf-tmp'));
   const before = (await readdir(outside)).sort();
