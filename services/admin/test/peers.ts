@@ -13,6 +13,7 @@ export class FakeFs {
   /** Ids and admin revisions of all reloads. */
   readonly reloads: Array<{ id: number; revision: number }> = [];
   isDown = false;
+  isIndexing = false;
   /** Waited for before each start. */
   gate: Promise<void> = Promise.resolve();
   readonly #models: Models;

@@ -113,6 +113,10 @@ function fsService(fs: FakeFs): RpcService {
       fs.requireUp();
       return { drivers: fs.drivers.map((name) => ({ config: { name } })) };
     }),
+    getIndexProgress: forAdmins(async () => {
+      fs.requireUp();
+      return { is_running: fs.isIndexing };
+    }),
     reloadStorage: forServices(async ({ id }: { id: number }, call: { revisions: { admin: number } }) =>
       fs.reload(id, call.revisions.admin),
     ),

@@ -118,10 +118,10 @@ describe('saving settings', () => {
   it('stores nothing when one value is refused', async () => {
     const token = installation.auth.token;
     const error = await errorOf(
-      save(setting('site_title', 'Quay'), setting('token', 'another token of 30 characters'), setting('search_index', 'database')),
+      save(setting('site_title', 'Quay'), setting('token', 'another token of 30 characters'), setting('max_index_depth', 'deep')),
     );
-    expect(error).toMatchObject({ code: 'FAILED_PRECONDITION', details: { key: 'search_index' } });
-    expect(error.message).toMatch(/^failed to execute hook on search_index: /);
+    expect(error).toMatchObject({ code: 'FAILED_PRECONDITION', details: { key: 'max_index_depth' } });
+    expect(error.message).toMatch(/^failed to execute hook on max_index_depth: /);
     expect([await readValue('site_title'), installation.auth.token]).toEqual(['Wharf', token]);
   });
 
@@ -161,6 +161,41 @@ describe('saving settings', () => {
     expect(replica.events).toEqual([{ revision }]);
     await save(setting('site_title', 'Quay'));
     expect(replica.events).toHaveLength(1);
+  });
+});
+
+describe('the search index', () => {
+  const progress = { obj_count: 12, is_done: true, last_done_time: '2026-01-02T03:04:05.000Z', error: '' };
+
+  it('shows as index_progress what fs reported, and nobody else can say', async () => {
+    replica.events.length = 0;
+    await replica.admin.reportIndexProgress(progress, replica.as(FS));
+    expect(JSON.parse((await readValue('index_progress')) ?? '')).toEqual(progress);
+    await save(setting('index_progress', '{}'));
+    expect(JSON.parse((await readValue('index_progress')) ?? '')).toEqual(progress);
+    await replica.admin.reportIndexProgress({ obj_count: 0, is_done: false, error: 'why' }, replica.as(FS));
+    expect(JSON.parse((await readValue('index_progress')) ?? '')).toEqual({
+      obj_count: 0,
+      is_done: false,
+      last_done_time: null,
+      error: 'why',
+    });
+    expect(replica.events).toEqual([]);
+    expect(await errorOf(replica.admin.reportIndexProgress(progress, replica.as()))).toMatchObject({ code: 'PERMISSION_DENIED' });
+  });
+
+  it('is not exchanged while it is being built', async () => {
+    await save(setting('search_index', 'database'));
+    installation.fs.isIndexing = true;
+    expect(await errorOf(save(setting('search_index', 'none'), setting('site_title', 'Quay')))).toMatchObject({
+      code: 'FAILED_PRECONDITION',
+      message: 'failed to execute hook on search_index: index is running',
+    });
+    expect(await readValue('site_title')).toBe('Wharf');
+    await save(setting('search_index', 'database'), setting('site_title', 'Quay'));
+    installation.fs.isIndexing = false;
+    await save(setting('search_index', 'none'));
+    expect(await readValue('search_index')).toBe('none');
   });
 });
 

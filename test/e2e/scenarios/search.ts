@@ -25,7 +25,7 @@ export async function searchAs(caller: Api, fields: Record<string, unknown>): Pr
 }
 
 /** Builds the index and waits until it is done. */
-export async function buildIndex(admin: Api): Promise<void> {
+async function buildIndex(admin: Api): Promise<void> {
   await admin.call('/api/admin/index/build', {});
   await indexDone(admin);
 }

@@ -80,7 +80,7 @@ const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 
 /** Whether an error says that the file is not what it should be. */
-export function isDamage(error: unknown): boolean {
+function isDamage(error: unknown): boolean {
   if (error instanceof ForeignFile) return true;
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false;
   const primary = error.errcode & 0xff;

@@ -10,7 +10,7 @@ import { actor, type MemoryTree, openTree, vpath } from '../../src/domain/testin
 import { openFileSearchIndex } from '../../src/search-file/file-search-index.ts';
 
 /** Somebody who sees everything. */
-export const ROOT = actor({ role: 2 });
+const ROOT = actor({ role: 2 });
 
 /** A tree in memory and a keeper of its index, in a file that outlives the keeper. */
 export interface KeeperWorld {
