@@ -105,7 +105,12 @@ const global: readonly Row[] = [
   ['sign_all', 'true', 'bool', { help: 'Every download link is signed.' }],
   ['privacy_regs', PRIVACY_PATTERNS.join('\n'), 'text', { help: 'One RE2 pattern a line; what matches is masked in error messages.' }],
   ['ocr_api', '', 'string', shown],
-  ['filename_char_mapping', '{"/": "|"}', 'text', { ...shown, help: 'JSON object: what is replaced in names of storages, and by what.' }],
+  [
+    'filename_char_mapping',
+    '{"/": "|"}',
+    'text',
+    { ...shown, help: 'JSON object: what is replaced in the names of storages that do not resolve paths themselves, and by what.' },
+  ],
   ['forward_direct_link_params', 'false', 'bool', shown],
   // Clients of the family put these timestamps into links.
   ['ignore_direct_link_params', 'sign,wharf_ts,alist_ts,openlist_ts,raw', 'string', shown],

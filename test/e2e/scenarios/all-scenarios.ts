@@ -8,6 +8,7 @@ import { operations } from './operations.ts';
 import { rules } from './rules.ts';
 import { search } from './search.ts';
 import { settings } from './settings.ts';
+import { storageCalls } from './storage-calls.ts';
 import { storages } from './storages.ts';
 import { tasks } from './tasks.ts';
 import { tools } from './tools.ts';
@@ -19,6 +20,7 @@ import { uploads } from './uploads.ts';
 export const SCENARIOS: readonly ((world: World) => void)[] = [
   tour,
   storages,
+  storageCalls,
   accounts,
   credentials,
   rules,
