@@ -1,11 +1,15 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { at } from '@wharf/harness';
+import { at, httpRequest, waitFor } from '@wharf/harness';
 import { describe, expect, test } from 'vitest';
 import { fetchFile, namesIn, put } from '../support/files.ts';
 import { dataOf } from '../support/people.ts';
 import { allDone } from '../support/tasks.ts';
 import type { World } from '../support/world.ts';
+
+/** A picture of one pixel, and the same saying that it is one of 60,000 x 60,000. */
+const DOT = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+const BOMB = Buffer.concat([DOT.subarray(0, 16), Buffer.from('0000ea600000ea60', 'hex'), DOT.subarray(24)]);
 
 /** Storages that are made while Wharf runs. */
 export function storages(world: World): void {
@@ -21,6 +25,47 @@ export function storages(world: World): void {
   });
 
   describe('storages', () => {
+    test('a storage whose folder comes later works by itself, and its status says so', async () => {
+      const root = join(world.outside, world.unique('later'));
+      const mount = `/${world.unique('mount')}`;
+      const created = await admin.post('/api/admin/storage/create', localStorage(mount, root));
+      expect(created).toMatchObject({
+        code: 500,
+        message: expect.stringContaining('failed init storage but storage is already created: failed init storage: root folder'),
+      });
+      const id = at(created, 'data', 'id');
+      const status = async () => at(await dataOf(admin, `/api/admin/storage/get?id=${id}`), 'status');
+      expect(await status()).toMatch(/^root folder .* not exists$/);
+      expect(await admin.post('/api/fs/list', { path: mount })).toMatchObject({
+        code: 500,
+        message: expect.stringContaining('storage status: failed: storage not init'),
+      });
+      expect(await namesIn(admin, '/')).toContain(mount.slice(1));
+      await mkdir(root);
+      await writeFile(join(root, 'there.txt'), '');
+      await waitFor('the storage to work', async () => (await status()) === 'work', { withinMs: 60_000 });
+      expect(await namesIn(admin, mount)).toEqual(['there.txt']);
+      await admin.post(`/api/admin/storage/delete?id=${id}`);
+    });
+
+    test('pictures have small ones where the storage makes them', async () => {
+      const root = join(world.outside, world.unique('pictures'));
+      await mkdir(root);
+      await writeFile(join(root, 'dot.png'), DOT);
+      await writeFile(join(root, 'bomb.png'), BOMB);
+      const mount = `/${world.unique('mount')}`;
+      const addition = JSON.stringify({ root_folder_path: root, thumbnail: true, show_hidden: true });
+      const id = at(await admin.call('/api/admin/storage/create', { ...localStorage(mount, root), addition }), 'id');
+      const thumbOf = async (name: string) => String(at(await admin.call('/api/fs/get', { path: `${mount}/${name}` }), 'thumb'));
+      expect(await thumbOf('dot.png')).toMatch(new RegExp(`^${base}/d${mount}/dot\\.png\\?type=thumb&sign=`));
+      const ask = async (name: string) => httpRequest(base, { path: (await thumbOf(name)).slice(base.length) });
+      const picture = await ask('dot.png');
+      expect([picture.status, picture.headers['content-type'], picture.body.readUInt32BE(16)]).toEqual([200, 'image/png', 144]);
+      const refused = await ask('bomb.png');
+      expect([refused.status, refused.text()]).toEqual([400, 'a picture of 60000 x 60000 pixels is too large\n']);
+      await admin.post(`/api/admin/storage/delete?id=${id}`);
+    });
+
     test('a storage serves from the moment its creation is answered, changes at once and is gone when deleted', async () => {
       const root = join(world.outside, world.unique('second'));
       await mkdir(root);

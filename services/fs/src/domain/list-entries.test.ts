@@ -163,4 +163,4 @@ it('every page is the slice of what a naive listing shows', async () => {
     }),
     { numRuns: 150 },
   );
-});
+}, 30_000);
