@@ -1,8 +1,22 @@
+import { readFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
+import { join } from 'node:path';
 import { createEgressPolicy, createGuardedClient, type GuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import { type DownloadTool, freePort, isAvailable, type Missing, startAria2, startQbittorrent, startTransmission } from '@wharf/harness';
+import {
+  type DownloadTool,
+  ensureCommand,
+  freePort,
+  isAvailable,
+  type Missing,
+  makeTempDir,
+  runCommand,
+  startAria2,
+  startQbittorrent,
+  startTransmission,
+} from '@wharf/harness';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AskTool, createAskTool } from '../src/tools/ask-tool.ts';
 import { probeTool } from '../src/tools/probe-tool.ts';
@@ -150,6 +164,31 @@ describe('a redirect', () => {
     const first = await startOther((_request, response) => response.writeHead(307, { Location: other }).end());
     for (const name of Object.keys(TOOLS)) await errorOf(probe(name, withLogin(first, 'keeper', 'canary'), 'canary'));
     expect(seen).toEqual([]);
+  });
+});
+
+describe('a server whose certificate nobody vouches for', async () => {
+  const openssl = await ensureCommand('openssl', 'openssl');
+
+  it.runIf(isAvailable('openssl', openssl))('is refused, and hears neither password nor secret', async () => {
+    const dir = await makeTempDir('tls');
+    const [key, cert] = [join(dir.path, 'key.pem'), join(dir.path, 'cert.pem')];
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+    const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, '-days', '1', ...subject];
+    expect((await runCommand('openssl', made)).code).toBe(0);
+    const heard: string[] = [];
+    const server = createTlsServer({ key: await readFile(key), cert: await readFile(cert) }, (request, response) => {
+      heard.push(String(request.headers.authorization));
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    closing.push(() => server.close());
+    const bound = server.address();
+    const url = `https://keeper:canary@127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}/`;
+    for (const name of Object.keys(TOOLS))
+      expect((await errorOf(probe(name, url, 'canary'))).message).toMatch(/^the certificate of .* is not valid$/);
+    expect(heard).toEqual([]);
+    await dir.remove();
   });
 });
 

@@ -65,7 +65,8 @@ export const adminStorageRoutes: readonly Route[] = [
     methods: ['GET'],
     path: '/api/admin/storage/health',
     access: 'admin',
-    summary: 'How the enabled storages get on, as the replica of the file service sees it that answers: state, breaker, last failure, latency.',
+    summary:
+      'How the enabled storages get on, as the replica of the file service sees it that answers: state, breaker, last failure, latency.',
     takes: 'query',
     input: nothing,
     answer: pageShape(storageHealthShape).extend({ replica: z.string() }),
