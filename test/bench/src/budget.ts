@@ -35,6 +35,10 @@ export function shareOfPeer(share: number): Budget {
   };
 }
 
+export function p50Below(p50Ms: number): Budget {
+  return { text: `p50 < ${p50Ms} ms`, isKept: (own) => own.p50Ms < p50Ms };
+}
+
 export function bytesPerCpuSecond(bytes: number): Budget {
   return { text: `>= ${bytes / 1e6} MB/CPU s`, isKept: (own) => own.bytesPerCpuS >= bytes };
 }

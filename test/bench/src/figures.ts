@@ -1,3 +1,4 @@
+import { utimesSync } from 'node:fs';
 import { type LoadAmount, type LoadGenerator, type LoadJob, type LoadResult, startLoadGenerator } from './load.ts';
 import { readUsage, resetPeaks } from './process-usage.ts';
 import type { Contender, Work } from './works.ts';
@@ -16,12 +17,15 @@ export interface Figures {
   readonly peakBytes: number;
 }
 
+/** Well below the second after which the names of a folder may be kept. */
+const UNSETTLED_EVERY_MS = 200;
+
 /** A server that answered wrongly. */
 export class WrongAnswer extends Error {}
 
 /** Warms the server up and measures one round. @throws WrongAnswer */
 export async function measure(generator: LoadGenerator, contender: Contender, work: Work, isFirst: boolean): Promise<Figures> {
-  const { server, request, beside } = contender;
+  const { server, request, beside, unsettled } = contender;
   const run = async (amount: LoadAmount, asked = request, by = generator): Promise<LoadResult> => {
     const job: LoadJob = { base: server.base, ...asked, ...amount };
     const result = await by.run(job);
@@ -35,7 +39,8 @@ export async function measure(generator: LoadGenerator, contender: Contender, wo
   const before = readUsage(server.pid);
   const others = beside && startLoadGenerator();
   const otherRun = others && run(beside, beside, others).finally(() => others.stop());
-  const [result] = await Promise.all([run(work.amount), otherRun]);
+  const touching = unsettled === undefined ? undefined : keepUnsettled(unsettled);
+  const [result] = await Promise.all([run(work.amount), otherRun]).finally(() => clearInterval(touching));
   const after = readUsage(server.pid);
   const cpuMs = after.cpuMs - before.cpuMs;
   return {
@@ -47,6 +52,12 @@ export async function measure(generator: LoadGenerator, contender: Contender, wo
     bytesPerCpuS: (result.bodyBytes * 1000) / cpuMs,
     peakBytes: after.peakBytes,
   };
+}
+
+function keepUnsettled(folder: string): NodeJS.Timeout {
+  const touch = () => utimesSync(folder, new Date(), new Date());
+  touch();
+  return setInterval(touch, UNSETTLED_EVERY_MS);
 }
 
 export function medianOf(rounds: readonly Figures[]): Figures {

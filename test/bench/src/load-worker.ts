@@ -24,7 +24,7 @@ async function run(job: LoadJob): Promise<LoadResult> {
       const turn = issued;
       issued += 1;
       const sentAt = performance.now();
-      bodyBytes += await exchange(agent, job, bodyOf(job, turn));
+      bodyBytes += await exchange(agent, requestOf(job, turn), bodyOf(job, turn));
       times.push(performance.now() - sentAt);
     }
   };
@@ -40,6 +40,20 @@ async function run(job: LoadJob): Promise<LoadResult> {
   return failure === undefined ? result : { ...result, failure };
 }
 
+type OneRequest = Pick<LoadJob, 'base' | 'method' | 'expect'> & { path: string; headers: Record<string, string> };
+
+/** What is asked in this turn. */
+function requestOf({ base, method, path, headers, expect }: LoadJob, turn: number): OneRequest {
+  const numbered = (text: string) => text.replace('{n}', String(turn));
+  return {
+    base,
+    method,
+    expect,
+    path: numbered(typeof path === 'string' ? path : (path[turn % path.length] ?? '')),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, numbered(value)])),
+  };
+}
+
 function bodyOf({ body }: LoadJob, turn: number): string | number | undefined {
   return typeof body === 'object' ? body[turn % body.length] : body;
 }
@@ -47,7 +61,7 @@ function bodyOf({ body }: LoadJob, turn: number): string | number | undefined {
 /** One request and its whole answer. Answers the bytes of both bodies; throws when the answer is not the expected one. */
 async function exchange(
   agent: Agent,
-  { base, method, path, headers, expect }: LoadJob,
+  { base, method, path, headers, expect }: OneRequest,
   body: string | number | undefined,
 ): Promise<number> {
   const { hostname, port } = new URL(base);

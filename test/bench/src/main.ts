@@ -4,7 +4,7 @@ import { makeFixture } from './fixture.ts';
 import { type LoadGenerator, startLoadGenerator } from './load.ts';
 import { type BenchOptions, parseOptions } from './options.ts';
 import { readUsage } from './process-usage.ts';
-import { formatProcesses, formatTable, type ProcessFigures, type Result, writeJson } from './report.ts';
+import { formatHops, formatProcesses, formatTable, type ProcessFigures, type Result, writeJson } from './report.ts';
 import { prepareSearchWorks } from './search-works.ts';
 import { type Server, startBareNode, startExpress, startNginx, startRclone } from './servers.ts';
 import { startWharf, type WharfServer } from './wharf-server.ts';
@@ -79,7 +79,8 @@ async function bench(options: BenchOptions): Promise<void> {
     const { residentBytes, processes: count } = readUsage(pid);
     return { shape: name, firstStartMs, secondStartMs, residentBytes, processes: count };
   });
-  console.log(`\n${formatTable(results)}\n\n${formatProcesses(processes)}\n`);
+  const tables = [formatTable(results), formatHops(results), formatProcesses(processes)];
+  console.log(`\n${tables.filter((table) => table !== undefined).join('\n\n')}\n`);
   console.log(`written to ${await writeJson(RESULTS_DIR, results, processes)}`);
 }
 

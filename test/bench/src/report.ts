@@ -25,6 +25,7 @@ export interface ProcessFigures {
 /** Resident memory of standalone after the run. */
 const MEMORY_BUDGET_MIB = 200;
 const JUDGED = 'standalone';
+const APART = 'services';
 
 /** The table as text: one line for each work and server. */
 export function formatTable(results: readonly Result[]): string {
@@ -44,6 +45,18 @@ export function formatTable(results: readonly Result[]): string {
     ];
   });
   return alignColumns([head, ...rows]);
+}
+
+/** What the same request costs more when the services are processes of their own: gRPC, the proxy of bytes, and their shared machine. */
+export function formatHops(results: readonly Result[]): string | undefined {
+  const rows = results.flatMap((result) => {
+    const { work, server, median } = result;
+    const own = results.find((other) => other.work === work && other.server === JUDGED)?.median;
+    if (server !== APART || own === undefined || work.isTransfer) return [];
+    const [one, five] = [own.cpuMsPerRequest, median.cpuMsPerRequest];
+    return [[work.title, '', cpuTime(one), cpuTime(five), cpuTime(five - one), `${(five / one).toFixed(2)}x`]];
+  });
+  return rows.length === 0 ? undefined : alignColumns([['hops', '', 'standalone', 'services', 'more', 'ratio'], ...rows]);
 }
 
 export function formatProcesses(processes: readonly ProcessFigures[]): string {

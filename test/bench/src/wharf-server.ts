@@ -18,6 +18,8 @@ export interface WharfServer extends Server {
   readonly secondStartMs: number;
   /** Path and query of the link to the bytes of a file below /local. */
   linkTo(path: string): Promise<string>;
+  /** The same of each file in a folder. */
+  linksIn(folder: string): Promise<string[]>;
 }
 
 /** @param engines `MONGO_URL` and the like, instead of the embedded ones. */
@@ -57,6 +59,14 @@ export async function startWharf(
       if (typeof url !== 'string') throw new Error(`${path} has no raw_url`);
       const { pathname, search } = new URL(url);
       return pathname + search;
+    },
+    async linksIn(folder) {
+      const content = at(await admin.call('/api/fs/list', { path: folder, per_page: 0 }), 'content');
+      if (!Array.isArray(content)) throw new Error(`${folder} cannot be listed`);
+      return content.map((entry: unknown) => {
+        const [name, sign] = [at(entry, 'name'), at(entry, 'sign')];
+        return `/p${folder}/${encodeURIComponent(String(name))}?sign=${encodeURIComponent(String(sign))}`;
+      });
     },
     async stop() {
       await wharf.stop();

@@ -1,5 +1,7 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { at, httpRequest } from '@wharf/harness';
-import { atMostRatio, atMostTimes, type Budget, bytesPerCpuSecond, p99AtMost, shareOfPeer } from './budget.ts';
+import { atMostRatio, atMostTimes, type Budget, bytesPerCpuSecond, p50Below, p99AtMost, shareOfPeer } from './budget.ts';
 import type { Fixture } from './fixture.ts';
 import type { LoadAmount, LoadRequest } from './load.ts';
 import type { Server } from './servers.ts';
@@ -9,6 +11,8 @@ import type { WharfServer } from './wharf-server.ts';
 export interface Contender {
   readonly server: Server;
   readonly request: LoadRequest;
+  /** A folder that changes all the time meanwhile, so that nothing of it can be kept. */
+  readonly unsettled?: string;
   /** What others ask of it meanwhile. */
   readonly beside?: LoadRequest & LoadAmount;
 }
@@ -35,11 +39,15 @@ export const WORKS = [
   'list-30',
   'list-1000',
   'page',
+  'page-50',
+  'page-uncached',
   'list-all',
   'get',
   'link',
   'download',
   'upload',
+  'download-many',
+  'upload-many',
   'login',
   'list-beside-logins',
   'search',
@@ -88,6 +96,9 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
   const bigLinks = await linksOf(field.wharfs, '/local/big.bin');
   const linked = (links: ReadonlyMap<WharfServer, string>, bytes: number) =>
     wharfs((wharf) => getting(links.get(wharf) ?? '', { sizeBytes: bytes }));
+  const manyNames = await readdir(join(fixture.filesDir, 'many'));
+  const manyLinks = await Promise.all(field.wharfs.map(async (wharf) => ({ wharf, paths: await wharf.linksIn('/local/many') })));
+  const many: LoadAmount = { connections: CONNECTIONS, requests: entries.many, limitMs: TRANSFER_LIMIT_MS };
   const overHttp = (servers: ReadonlyArray<Server | undefined>, file: string, bytes: number) =>
     peers(servers, getting(`/${file}`, { sizeBytes: bytes }));
 
@@ -126,6 +137,26 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
       warmUpRequests: 50,
       contenders: wharfs(listing('/local/large', { page: 1, per_page: 100 })),
       budget: atMostTimes({ cpuMs: 2, p50Ms: 10 }),
+    },
+    {
+      name: 'page-50',
+      title: `first 50 of ${entries.large.toLocaleString('en')}`,
+      amount: amount(2_000),
+      warmUpRequests: 50,
+      contenders: wharfs(listing('/local/large', { page: 1, per_page: 50 })),
+      budget: p50Below(10),
+    },
+    {
+      name: 'page-uncached',
+      title: `first 50 of ${entries.large.toLocaleString('en')}, uncached`,
+      amount: { connections: 1, requests: 5, limitMs: ROUND_LIMIT_MS },
+      warmUpRequests: 1,
+      contenders: [
+        ...wharfs(listing('/local/large', { page: 1, per_page: 50 })),
+        ...peers([node], getting('/looks/large', { prefix: 'entries: ' })),
+      ].map((contender) => ({ ...contender, unsettled: join(fixture.filesDir, 'large') })),
+      peer: 'node',
+      budget: atMostRatio(1.5),
     },
     {
       name: 'list-all',
@@ -181,6 +212,34 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
       isTransfer: true,
     },
     {
+      name: 'download-many',
+      title: `download of ${entries.many.toLocaleString('en')} x 10 KiB`,
+      amount: many,
+      warmUpRequests: 100,
+      contenders: [
+        ...manyLinks.map(({ wharf, paths }) => ({ server: wharf, request: getting(paths, { sizeBytes: sizeBytes.each }) })),
+        ...peers(
+          [node, nginx],
+          getting(
+            manyNames.map((name) => `/many/${encodeURIComponent(name)}`),
+            { sizeBytes: sizeBytes.each },
+          ),
+        ),
+      ],
+      peer: 'node',
+    },
+    {
+      name: 'upload-many',
+      title: `upload of ${entries.many.toLocaleString('en')} x 10 KiB`,
+      amount: many,
+      warmUpRequests: 100,
+      contenders: [
+        ...wharfs((wharf) => putting('/api/fs/put', wharf, sizeBytes.each, '/local/uploads/{n}.bin')),
+        { server: node, request: { method: 'PUT', path: '/{n}.bin', headers: {}, body: sizeBytes.each, expect: {} } },
+      ],
+      peer: 'node',
+    },
+    {
       name: 'login',
       title: 'login',
       amount: { ...amount(40), connections: 2 },
@@ -211,7 +270,7 @@ const PARALLEL_LOGINS = 50;
 const calm = (name: string) => `${name}, calm`;
 const loggingIn = (wharf: WharfServer) => posting(wharf, '/api/auth/login', { username: 'admin', password: wharf.adminPassword });
 
-function getting(path: string, expect: LoadRequest['expect'], headers: LoadRequest['headers'] = {}): LoadRequest {
+function getting(path: LoadRequest['path'], expect: LoadRequest['expect'], headers: LoadRequest['headers'] = {}): LoadRequest {
   return { method: 'GET', path, headers, expect };
 }
 
@@ -220,8 +279,8 @@ function posting(wharf: WharfServer, path: string, body: unknown): LoadRequest {
   return { method: 'POST', path, headers, body: JSON.stringify(body), expect: { prefix: RIGHT } };
 }
 
-function putting(path: string, wharf: WharfServer, sizeBytes: number): LoadRequest {
-  const headers = { authorization: wharf.token, 'file-path': '/local/uploaded.bin', overwrite: 'true' };
+function putting(path: string, wharf: WharfServer, sizeBytes: number, target = '/local/uploaded.bin'): LoadRequest {
+  const headers = { authorization: wharf.token, 'file-path': target, overwrite: 'true' };
   return { method: 'PUT', path, headers, body: sizeBytes, expect: { prefix: RIGHT } };
 }
 
@@ -230,6 +289,7 @@ async function sameBytes({ wharfs, express }: Field, name: string, ask: (wharf: 
   const [wharf] = wharfs;
   if (!wharf) return [];
   const { method, path, headers, body } = ask(wharf);
+  if (typeof path !== 'string') return [];
   const answer = await httpRequest(wharf.base, { method, path, headers, ...(typeof body === 'string' ? { body } : {}) });
   if (at(answer.json(), 'code') !== 200) throw new Error(`${path} answered ${answer.text().slice(0, 300)}`);
   await httpRequest(express.base, {

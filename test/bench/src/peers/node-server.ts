@@ -1,5 +1,6 @@
 // Node's own HTTP server and streams: files of the folder in its first argument by GET, and PUT into the folder in its second.
-import { createReadStream, createWriteStream } from 'node:fs';
+// `GET /looks/<folder>` reads a folder of the first and looks at each entry.
+import { createReadStream, createWriteStream, lstatSync, readdirSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,13 +18,20 @@ server.listen(0, '127.0.0.1', () => {
   console.log(`ready http://127.0.0.1:${port}`);
 });
 
+/** One directory read with a look at each entry. */
+function lookAtAll(folder: string): number {
+  return readdirSync(folder).map((name) => lstatSync(join(folder, name))).length;
+}
+
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const name = (request.url ?? '/').slice(1);
+  const name = decodeURIComponent((request.url ?? '/').slice(1));
   if (request.method === 'PUT') {
     await pipeline(request, createWriteStream(join(uploadsDir, name), { highWaterMark: CHUNK_BYTES, flush: true }));
     response.end('stored');
     return;
   }
+  const folder = /^looks\/(\w+)$/.exec(name)?.[1];
+  if (folder !== undefined) return void response.end(`entries: ${lookAtAll(join(filesDir, folder))}`);
   const path = join(filesDir, name);
   const { size } = await stat(path);
   response.writeHead(200, { 'Content-Type': 'application/octet-stream', 'Content-Length': size });
