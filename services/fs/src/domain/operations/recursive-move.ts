@@ -45,7 +45,7 @@ export async function recursiveMove(operation: Operation, request: RecursiveMove
 }
 
 /** Checks the whole, and says what is to be done for each file, in an order that does not depend on the storage. Changes nothing. */
-export async function planRecursiveMove(operation: Operation, request: RecursiveMove): Promise<Item[]> {
+async function planRecursiveMove(operation: Operation, request: RecursiveMove): Promise<Item[]> {
   const { tree, actor } = operation;
   requirePermission(actor, PERMISSION.move);
   const from = resolvePath(actor, request.src_dir);

@@ -4,7 +4,7 @@ import { supports } from '../../driver-contract/storage-driver.ts';
 import { findEntry } from '../get-entry.ts';
 import type { Located } from '../mount-table.ts';
 import type { Mount } from '../mounts.ts';
-import { type Operation, requireWrite } from '../operations/operation.ts';
+import { type Operation, requireCreationOf, requireWrite } from '../operations/operation.ts';
 import { requirePermission } from '../permissions.ts';
 import { locate } from '../tree.ts';
 
@@ -16,9 +16,11 @@ const OFFLINE_DOWNLOAD = 2;
  *
  * @throws AppError PERMISSION_DENIED | NOT_A_DIRECTORY | UNSUPPORTED_OPERATION | MOUNT_NOT_FOUND
  */
-export async function checkTarget({ tree, actor, signal }: Operation, directory: VirtualPath): Promise<Located<Mount>> {
+export async function checkTarget(operation: Operation, directory: VirtualPath): Promise<Located<Mount>> {
+  const { tree, actor, signal } = operation;
   requirePermission(actor, OFFLINE_DOWNLOAD);
   requireWrite(tree, actor, directory);
+  await requireCreationOf(operation, directory);
   const located = locate(tree, directory);
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))

@@ -6,6 +6,7 @@ import { type Hashes, type HashName, supports } from '../../driver-contract/stor
 import { findEntry } from '../get-entry.ts';
 import type { Located } from '../mount-table.ts';
 import type { Mount } from '../mounts.ts';
+import { claimRoom } from '../operations/claim-room.ts';
 import type { Operation } from '../operations/operation.ts';
 import { locate } from '../tree.ts';
 import { checkTarget } from './check-target.ts';
@@ -188,14 +189,17 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
       const { operation, located } = await locateSession(options, session, signal);
       const driver = await located.mount.driver();
       if (!supports(driver, 'write')) throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
-      for await (const { path, place } of freeNames(operation, session.path, located)) {
-        await store.beginPublishing(id, path);
-        const expectedHashes: Hashes = Object.fromEntries(DRIVER_HASHES.flatMap((name) => (digests[name] ? [[name, digests[name]]] : [])));
-        const entry = await driver.write(place.path, content, { overwrite: false, sizeBytes, expectedHashes, signal });
-        await published(session, operation, path, entry.sizeBytes);
-        return;
-      }
-      throw noName();
+      await withClaim(operation, sizeBytes, async () => {
+        for await (const { path, place } of freeNames(operation, session.path, located)) {
+          await store.beginPublishing(id, path);
+          const expectedHashes: Hashes = Object.fromEntries(
+            DRIVER_HASHES.flatMap((name) => (digests[name] ? [[name, digests[name]]] : [])),
+          );
+          const entry = await driver.write(place.path, content, { overwrite: false, sizeBytes, expectedHashes, signal });
+          return published(session, operation, path, entry.sizeBytes);
+        }
+        throw noName();
+      });
     },
     async sync(id) {
       await use(id, ({ draft }) => draft.sync());
@@ -215,19 +219,21 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
       const { operation, located } = await locateSession(options, session, signal);
       const driver = await located.mount.driver();
       if (!supports(driver, 'openDraft')) throw gone();
-      for await (const { path, place } of freeNames(operation, session.path, located)) {
-        const draft = await driver.openDraft(place.path, id, { create: false, signal });
-        await store.beginPublishing(id, path);
-        try {
-          const entry = await draft.publish({ overwrite: false });
-          return await published(session, operation, path, entry.sizeBytes);
-        } catch (error) {
-          await draft.close();
-          // Somebody took the name in between.
-          if (!AppError.is(error, 'ENTRY_EXISTS')) throw error;
+      return withClaim(operation, file.sizeBytes, async () => {
+        for await (const { path, place } of freeNames(operation, session.path, located)) {
+          const draft = await driver.openDraft(place.path, id, { create: false, signal });
+          await store.beginPublishing(id, path);
+          try {
+            const entry = await draft.publish({ overwrite: false });
+            return await published(session, operation, path, entry.sizeBytes);
+          } catch (error) {
+            await draft.close();
+            // Somebody took the name in between.
+            if (!AppError.is(error, 'ENTRY_EXISTS')) throw error;
+          }
         }
-      }
-      throw noName();
+        throw noName();
+      });
     },
     async abort(id) {
       const session = await store.find(id);
@@ -254,6 +260,19 @@ function gone(): AppError {
 
 function noName(): AppError {
   return new AppError('ENTRY_EXISTS', 'file exists');
+}
+
+/** Gives a file its name within the quota of its user; until then it is in nobody's tree. @throws AppError QUOTA_EXCEEDED */
+async function withClaim(operation: Operation, sizeBytes: number, publish: () => Promise<WriteSession>): Promise<WriteSession> {
+  const claim = await claimRoom(operation, sizeBytes);
+  try {
+    const session = await publish();
+    await claim.settle(session.sizeBytes);
+    return session;
+  } catch (error) {
+    await claim.release();
+    throw error;
+  }
 }
 
 /** What must hold for a file that is brought to `path`. */
