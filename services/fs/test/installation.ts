@@ -69,7 +69,7 @@ export interface Installation {
   /** Tells everybody that admin's data changed. */
   announce(revision: number): void;
   /** A login token of a user that is made for it. */
-  login(user: { id: number; permission: number; base_path?: string }): Promise<string>;
+  login(user: { id: number; permission: number; base_path?: string; quota_bytes?: number }): Promise<string>;
   /** From now on events reach nobody; `mendBus` lets them through again. */
   cutBus(): void;
   mendBus(): void;
@@ -127,9 +127,9 @@ export async function openInstallation(): Promise<Installation> {
       return nextRevision(models);
     },
     announce: (revision) => bus.publish(configurationChanged, { revision }),
-    async login({ id, permission, base_path = '/' }) {
+    async login({ id, permission, base_path = '/', quota_bytes = 0 }) {
       const username = `user-${id}`;
-      const names = { username, username_key: username, password_hash: '', sso_id: '', otp_secret: '' };
+      const names = { username, username_key: username, password_hash: '', sso_id: '', otp_secret: '', quota_bytes };
       await models.users.create({ _id: id, ...names, pwd_ts: 1, base_path, role: 0, permission, disabled: false, allow_ldap: true });
       const sid = randomUUID();
       const now = Math.floor(Date.now() / 1000);

@@ -23,6 +23,7 @@ beforeAll(async () => {
   await installation.login({ id: 5, permission: OFFLINE, base_path: '/l/home' });
   await installation.login({ id: 6, permission: 0 });
   await installation.login({ id: 7, permission: OFFLINE });
+  await installation.login({ id: 8, permission: OFFLINE, base_path: '/l/limited', quota_bytes: 10 });
   replica = await installation.open([localDriver, plain.definition]);
 });
 afterAll(() => installation?.close());
@@ -56,6 +57,18 @@ describe('a write session', () => {
     // Whoever did not hear the answer asks again.
     expect(await commit(id, 11)).toMatchObject({ published_path: '/l/new/folder/file.txt' });
     expect((await replica.writes.resumeWrite({ id }, asService())).session).toMatchObject({ published_path: '/l/new/folder/file.txt' });
+  });
+
+  it('C17: counts against the quota of its user when it is published', async () => {
+    const bring = async (name: string, text: string) => {
+      const id = await open(`/l/limited/${name}`, 8);
+      await put(id, 'offset=0', text);
+      return commit(id, text.length);
+    };
+    expect(await bring('a', 'x'.repeat(8))).toMatchObject({ size: 8 });
+    await expect(bring('b', 'xxx')).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+    expect(await bring('c', 'xx')).toMatchObject({ size: 2 });
+    expect((await readdir(`${folder}/limited`)).toSorted()).toEqual(['a', 'c']);
   });
 
   it('is found again by another replica, with all it had written', async () => {
