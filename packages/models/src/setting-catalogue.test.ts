@@ -12,7 +12,7 @@ const PUBLIC_KEYS = [
 ].flatMap((line) => line.split(' '));
 
 /** How many settings a group has, aliases included; the end to end tests walk each row. */
-const GROUP_SIZES = { 0: 2, 1: 8, 2: 9, 3: 17, 4: 14, 5: 10, 6: 4, 7: 3, 8: 2, 11: 2 };
+const GROUP_SIZES = { 0: 2, 1: 8, 2: 9, 3: 17, 4: 14, 5: 10, 6: 4, 7: 3, 8: 2, 11: 7 };
 
 describe('the setting catalogue', () => {
   it('names every key once', () => {

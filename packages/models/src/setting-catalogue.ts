@@ -158,7 +158,14 @@ const ldap: readonly Row[] = [
   ['ldap_login_tips', 'login with ldap', 'string', shown],
 ];
 
+const threads = { help: 'How many tasks of the kind run at a time, in each replica.' } as const;
+
 const traffic: readonly Row[] = [
+  ['offline_download_task_threads_num', '5', 'number', threads],
+  ['offline_download_transfer_task_threads_num', '5', 'number', threads],
+  ['upload_task_threads_num', '5', 'number', threads],
+  ['copy_task_threads_num', '5', 'number', threads],
+  ['move_task_threads_num', '5', 'number', threads],
   ['multipart_enabled', 'false', 'bool', { ...shown, isFixed: true, help: NOT_OFFERED }],
   ['multipart_chunk_size', '10', 'number', { ...shown, help: 'MB.' }],
 ];

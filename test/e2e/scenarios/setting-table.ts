@@ -84,6 +84,11 @@ const ROWS: readonly (readonly [key: string, group: number, type: string, flag: 
   ['sso_compatibility_mode', 7, 'bool', 0, 'false'],
   ['ldap_login_enabled', 8, 'bool', 0, 'false'],
   ['ldap_login_tips', 8, 'string', 0, 'login with ldap'],
+  ['offline_download_task_threads_num', 11, 'number', 1, '5'],
+  ['offline_download_transfer_task_threads_num', 11, 'number', 1, '5'],
+  ['upload_task_threads_num', 11, 'number', 1, '5'],
+  ['copy_task_threads_num', 11, 'number', 1, '5'],
+  ['move_task_threads_num', 11, 'number', 1, '5'],
   // Parts of uploads are not offered: the flag says so.
   ['multipart_enabled', 11, 'bool', 0, 'false'],
   ['multipart_chunk_size', 11, 'number', 0, '10'],

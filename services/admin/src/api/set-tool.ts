@@ -22,6 +22,9 @@ interface Parts {
   readonly announceChange: AnnounceChange;
 }
 
+/** Stands for an empty field of the form: what was fetched is removed at once. */
+const NO_SEED_TIME = '0';
+
 export const setRpcDownloadTool =
   (parts: Parts) =>
   async ({ uri, secret }: SetRpcDownloadToolRequest, call: Call): Promise<SetRpcDownloadToolResponse> =>
@@ -33,14 +36,14 @@ export const setRpcDownloadTool =
 export const setTorrentTool =
   (parts: Parts) =>
   async ({ url, seedtime }: SetTorrentToolRequest, call: Call): Promise<SetTorrentToolResponse> =>
-    setTool(parts, { torrent_url: url, torrent_seedtime: seedtime }, () =>
+    setTool(parts, { torrent_url: url, torrent_seedtime: seedtime || NO_SEED_TIME }, () =>
       explain('failed to init qBittorrent client', () => parts.probe(call, 'qBittorrent', url, '')),
     );
 
 export const setTransmissionTool =
   (parts: Parts) =>
   async ({ uri, seedtime }: SetTransmissionToolRequest, call: Call): Promise<SetTransmissionToolResponse> =>
-    setTool(parts, { transmission_uri: uri, transmission_seedtime: seedtime }, () =>
+    setTool(parts, { transmission_uri: uri, transmission_seedtime: seedtime || NO_SEED_TIME }, () =>
       explain('failed to init transmission client', () => parts.probe(call, 'Transmission', uri, '')),
     );
 

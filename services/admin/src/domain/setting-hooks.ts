@@ -4,7 +4,8 @@ import { storedKeyOf } from './setting-items.ts';
 
 /** More patterns than this are not used for masking (service-kit). */
 const MAX_PRIVACY_PATTERNS = 50;
-const INTEGER_KEYS = /_threads_num$|_depth$|_seedtime$|^max_(?:client|server)_(?:down|up)load_speed$/;
+const INTEGER_KEYS = /_depth$|_seedtime$/;
+const COUNT_KEYS = /_threads_num$/;
 /** Stands for ourselves when an address is looked at. */
 const OURSELVES = 'http://ourselves.invalid/';
 
@@ -37,6 +38,7 @@ export function findProblem(definition: SettingDefinition, value: string): strin
   if (hook) return hook(value);
   if (definition.type === 'bool') return value === 'true' || value === 'false' ? undefined : 'must be true or false';
   if (definition.type !== 'number') return undefined;
+  if (COUNT_KEYS.test(definition.key)) return /^0*[1-9]\d{0,2}$/.test(value.trim()) ? undefined : 'must be a number from 1 to 999';
   if (INTEGER_KEYS.test(definition.key)) return /^[+-]?\d{1,15}$/.test(value.trim()) ? undefined : 'must be an integer';
   return isNumber(value) ? undefined : 'must be a number';
 }
