@@ -12,7 +12,12 @@ export const fsConfig = {
   dataDir: configKey(
     'WHARF_DATA_DIR',
     schemas.optionalText,
-    'Folder for what fs can make again, such as small pictures. Empty: nothing of that is kept.',
+    'Folder for what fs can make again, such as small pictures, and for uploads that wait as tasks. Empty: none of that is kept.',
+  ),
+  waitingUploadBytes: configKey(
+    'WHARF_WAITING_UPLOAD_BYTES',
+    schemas.bytes(64 * 1024 ** 3),
+    'Bytes that uploads which wait as tasks may take together in the data folder.',
   ),
   filesDir: configKey(
     'WHARF_FILES_DIR',

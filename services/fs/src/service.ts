@@ -67,8 +67,10 @@ import { createThumbnails } from './thumbnails/thumbnails.ts';
 export interface FsOptions {
   /** Every kind of storage that it knows. */
   readonly drivers?: readonly DriverDefinition[] | undefined;
-  /** A folder for what can be made again. Undefined: nothing of that is kept. */
+  /** A folder for what can be made again, and for uploads that wait to be stored. Undefined: nothing of that is kept. */
   readonly dataDir?: string | undefined;
+  /** What uploads that wait may take together. */
+  readonly waitingUploadBytes?: number | undefined;
   /** Folders inside `dataDir` that storages may show, beside its `files`. */
   readonly filesDir?: string | undefined;
   /** Where the search index is a file of this process alone. Undefined: it is in the store, shared by all replicas. */
@@ -85,11 +87,20 @@ export interface FsService extends Service {
 }
 
 const SWEEP_WRITES_MS = 600_000;
+const DEFAULT_WAITING_BYTES = 64 * 1024 ** 3;
 
 /** The file tree: gRPC for everything but bytes, an HTTP data plane for those. */
 export function createFsService(
   kit: ServiceKit,
-  { drivers = DRIVERS, dataDir, filesDir, searchDir, dataSelfUrl = '', isAlone = false }: FsOptions = {},
+  {
+    drivers = DRIVERS,
+    dataDir,
+    waitingUploadBytes = DEFAULT_WAITING_BYTES,
+    filesDir,
+    searchDir,
+    dataSelfUrl = '',
+    isAlone = false,
+  }: FsOptions = {},
 ): FsService {
   const { logger, clock, bus } = kit;
   const models = modelsOf(kit.store);
@@ -132,7 +143,12 @@ export function createFsService(
     defaultFolder: dataDir === undefined ? undefined : join(dataDir, 'thumbnails'),
     onError: (error) => logger.warn({ err: error }, 'a small picture could not be kept'),
   });
-  const tasks = createFsTasks(kit, models, { configuration, changes });
+  const tasks = createFsTasks(kit, models, {
+    configuration,
+    changes,
+    uploadFolder: dataDir === undefined ? undefined : join(dataDir, 'uploads'),
+    uploadLimitBytes: waitingUploadBytes,
+  });
   const context: FsContext = { configuration, reader, changes, thumbnails, tasks };
 
   const writeStore = createWriteSessionStore(kit.store);
@@ -190,7 +206,7 @@ export function createFsService(
         if (event.replica !== replica) reader.forget(event.paths.map(parseVirtualPath));
       });
       await feed?.start();
-      await tasks.engine.start();
+      await tasks.start();
       await writeStore.init();
       const sweep = () => writes.sweep().catch((error) => logger.warn({ err: error }, 'write sessions could not be swept'));
       sweeping = setInterval(() => void sweep(), SWEEP_WRITES_MS);
@@ -205,7 +221,7 @@ export function createFsService(
       );
     },
     async stop() {
-      await tasks.engine.stop();
+      await tasks.stop();
       clearInterval(sweeping);
       await writes.close();
       pictures.close();

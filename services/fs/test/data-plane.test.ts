@@ -94,8 +94,8 @@ describe('an upload', () => {
       name: 'upload t to [/l](/deep)',
       id: expect.stringMatching(/^[\w-]{21}$/),
     };
-    expect((await put('/l/deep/t', 'text')).json()).toEqual({ code: 200, message: 'success', data: { task } });
-    expect((await putForm('/l/deep/t', form('formed'))).json()).toEqual({ code: 200, message: 'success', data: { task } });
+    expect((await put('/l/deep/t', 'text')).json()).toMatchObject({ code: 200, message: 'success', data: { task } });
+    expect((await putForm('/l/deep/t', form('formed'))).json()).toMatchObject({ code: 200, message: 'success', data: { task } });
     expect(await readFile(`${folder}/deep/t`, 'utf8')).toBe('formed');
   });
 

@@ -35,7 +35,7 @@ import { ruleRecord, storageRecord } from '../src/domain/testing/records.ts';
 import type { DriverDefinition } from '../src/driver-contract/define-driver.ts';
 import { createFsService } from '../src/index.ts';
 
-const SECRET = new Secret('a secret of the tests, 32 bytes or more');
+export const SECRET = new Secret('a secret of the tests, 32 bytes or more');
 const TOKEN = 'wharf-a-permanent-token-of-tests';
 const keys = deriveKeys(SECRET);
 
@@ -58,6 +58,8 @@ export interface Replica {
 /** A store, with what auth and admin write, and replicas of fs over it on one bus. */
 export interface Installation {
   readonly dir: string;
+  /** Address of the store, for processes. */
+  readonly storeUrl: string;
   readonly bus: Bus;
   open(drivers?: readonly DriverDefinition[]): Promise<Replica>;
   /** Call options of somebody who knows of these revisions; of the admin who knows of none by default. */
@@ -66,6 +68,8 @@ export interface Installation {
   writeStorage(storage: Partial<StorageRecord>): Promise<number>;
   writeRule(rule: Partial<RuleRecord>): Promise<number>;
   writeSetting(key: string, value: string): Promise<number>;
+  /** Changes a user that login() made. */
+  writeUser(user: { id: number; disabled?: boolean; permission?: number; base_path?: string }): Promise<void>;
   /** Tells everybody that admin's data changed. */
   announce(revision: number): void;
   /** A login token of a user that is made for it. */
@@ -98,6 +102,7 @@ export async function openInstallation(): Promise<Installation> {
 
   return {
     dir: dir.path,
+    storeUrl: url,
     bus,
     async open(drivers) {
       const replica = await openReplica(url, bus, drivers);
@@ -125,6 +130,9 @@ export async function openInstallation(): Promise<Installation> {
       const items = [{ key, value, help: '', type: 'string', options: '', group: 0, flag: 1 }];
       await models.settings.replaceOne({ _id: 'settings' }, { _id: 'settings', revision: 1, items }, { upsert: true });
       return nextRevision(models);
+    },
+    async writeUser({ id, ...changes }) {
+      await models.users.updateOne({ _id: id }, { $set: changes });
     },
     announce: (revision) => bus.publish(configurationChanged, { revision }),
     async login({ id, permission, base_path = '/', quota_bytes = 0 }) {

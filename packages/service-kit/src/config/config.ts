@@ -61,6 +61,7 @@ const MIN_SECRET_BYTES = 32;
 export const schemas = {
   port: (fallback: number) => z.coerce.number('must be a port number').int().min(0).max(65_535).default(fallback),
   optionalPort: z.coerce.number('must be a port number').int().min(0).max(65_535).optional(),
+  bytes: (fallback: number) => z.coerce.number('must be a number of bytes').int().min(0).default(fallback),
   text: (fallback: string) => z.string().default(fallback),
   optionalText: z.string().optional(),
   optionalUrl: z.url('must be a URL').optional(),

@@ -5,7 +5,7 @@ import { AppError } from '@wharf/errors';
 import type { Call } from '@wharf/service-kit';
 import { beginOperation, type FsContext } from '../api/fs-context.ts';
 import { beginUpload } from '../domain/upload.ts';
-import { answerUpload } from './upload-answer.ts';
+import { storeOrQueue } from './store-or-queue.ts';
 import { readUploadHeaders } from './upload-headers.ts';
 
 /** Text fields beside the file are skipped; these limits bound what is read of them. */
@@ -15,13 +15,13 @@ const LIMITS = { files: 1, fields: 20, fieldSize: 64 * 1024, headerPairs: 50 } a
 export async function receiveForm(context: FsContext, request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
   const startedAt = new Date();
   const operation = await beginOperation(context, call);
-  const upload = await beginUpload(operation, { ...readUploadHeaders(request.headers), sizeBytes: undefined }).catch(asFormError);
+  const asked = { ...readUploadHeaders(request.headers), sizeBytes: undefined };
+  const upload = await beginUpload(operation, asked).catch(asFormError);
   const parser = parserFor(request);
   const file = findFile(parser, request);
   request.pipe(parser);
   try {
-    const entry = await upload.store(await file);
-    answerUpload(response, upload, { entry, startedAt, call });
+    await storeOrQueue(context, request, response, { upload, asked, content: await file, startedAt, call });
   } catch (error) {
     request.unpipe(parser);
     throw error;

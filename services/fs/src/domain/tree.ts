@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { Settings } from '@wharf/models';
-import { joinPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
+import { isWithin, joinPath, parseVirtualPath, relativeTo, type VirtualPath } from '@wharf/paths';
 import type { LinkSigner } from './link-signer.ts';
 import type { Located, MountTable } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
@@ -33,4 +33,13 @@ export function locate(tree: Tree, path: VirtualPath, beside?: Located<Mount>): 
   if (located) return located;
   const hint = path === '/' && tree.table.isEmpty ? 'please add a storage first' : `rawPath: ${path}`;
   throw new AppError('MOUNT_NOT_FOUND', `failed get storage: storage not found; ${hint}`);
+}
+
+/** The storage of this id, which covers the path. @throws AppError MOUNT_NOT_FOUND: it is gone, or another one covers the path now */
+export function locateIn({ table }: Tree, path: VirtualPath, storage: number): Located<Mount> {
+  const known = table.mounts.find(({ mountedAt, mount }) => mount.storage._id === storage && isWithin(mountedAt, path));
+  const located = known && table.locate(path, { ...known, path: relativeTo(known.mountedAt, path) });
+  if (!located || located.mount !== known.mount)
+    throw new AppError('MOUNT_NOT_FOUND', `failed get storage: storage not found; rawPath: ${path}`);
+  return located;
 }

@@ -7,19 +7,21 @@ import type { Mount } from './mounts.ts';
 import { claimRoom } from './operations/claim-room.ts';
 import { type Operation, requireCreation, requireCreationOf } from './operations/operation.ts';
 import { withinClaim } from './quota.ts';
-import { locate, resolvePath } from './tree.ts';
+import { locate, locateIn, resolvePath } from './tree.ts';
 
 /** What a client says of the file it sends. */
 export interface UploadRequest {
   /** Relative to the caller's base path. */
   readonly path: string;
   readonly overwrite: boolean;
-  /** Of the rule that guards the file which is replaced; empty when the client sends none. */
-  readonly password: string;
+  /** Of the rule that guards the file which is replaced; empty when the client sends none. Undefined: it was asked for before. */
+  readonly password: string | undefined;
   /** Bytes; undefined when the client does not know. */
   readonly sizeBytes: number | undefined;
   readonly modifiedAt: Date | undefined;
   readonly expectedHashes: Hashes;
+  /** The id of the storage that was chosen before. Absent: whichever covers the path. */
+  readonly storage?: number;
 }
 
 /** An upload that may begin. */
@@ -49,10 +51,11 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   if (tree.settings.isOn('ignore_system_files') && (SYSTEM_FILES.has(name) || name.startsWith('._')))
     throw new AppError('PERMISSION_DENIED', 'system file upload ignored');
   if (tree.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
-  const located = locate(tree, path);
+  const located = request.storage === undefined ? locate(tree, path) : locateIn(tree, path, request.storage);
   // Making a file asks for no password; destroying one does.
-  if (!tree.rules.canAccess(actor, path, request.password) && (await findEntry(tree, path, located, signal)))
-    tree.rules.requireAccess(actor, path, request.password);
+  const { password } = request;
+  if (password !== undefined && !tree.rules.canAccess(actor, path, password) && (await findEntry(tree, path, located, signal)))
+    tree.rules.requireAccess(actor, path, password);
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
     throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');

@@ -11,7 +11,7 @@ import { haveSameContent, looksLikeCopy, statIfThere, transferFile } from './tra
 /** Entries that one checkpoint allows to be begun: so many are looked at again after a worker was lost, at most. */
 const WINDOW = 256;
 /** Files of one task that are on their way at a time: waiting for a disk to sync, or for an answer, is most of what small files cost. */
-const PARALLEL = 4;
+const PARALLEL = 8;
 /** So many entries may fail before the attempt is given up. */
 const MAX_FAILED = 100;
 

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { type Models, readAdminRevision, readSettings, readUser } from '@wharf/models';
 import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
-import { createRevisionedCache, type ServiceKit } from '@wharf/service-kit';
+import { createRevisionedCache, type Logger, type ServiceKit } from '@wharf/service-kit';
 import {
   createTaskEngine,
   type TaskCreator,
@@ -15,12 +15,19 @@ import type { Configuration } from '../clients/configuration.ts';
 import type { Changes } from '../domain/changes.ts';
 import type { Operation } from '../domain/operations/operation.ts';
 import type { Item } from '../domain/operations/plan-placement.ts';
+import { readOpenInputs } from '../store/open-inputs.ts';
 import type { Verb } from './placement.ts';
 import { placementKind } from './placement-kinds.ts';
 import { flatteningTasks, placementTasks } from './placement-tasks.ts';
+import { openUploadArea, type UploadArea } from './upload-area.ts';
+import { uploadKind, uploadShape } from './upload-kind.ts';
+import { createUploadTasks, type UploadTasks } from './upload-tasks.ts';
 
 /** How many tasks of a kind run at a time where no setting says otherwise. */
 const DEFAULT_THREADS = 5;
+/** How often bodies of uploads are looked for that no task needs, and how long those of failed ones stay for a retry, in milliseconds. */
+const SWEEP_MS = 600_000;
+const KEEP_BODIES_MS = 24 * 3_600_000;
 
 /** The background work of fs. */
 export interface FsTasks {
@@ -35,9 +42,21 @@ export interface FsTasks {
   queuePlacements(verb: Verb, items: readonly Item[], creator: TaskCreator): Promise<WireTask[]>;
   /** Tasks for files that move from below `source` directly into one folder; each for as many as one can name. */
   queueFlattening(source: VirtualPath, items: readonly Item[], creator: TaskCreator): Promise<void>;
+  /** Undefined where nothing can be kept: then uploads are stored while their clients wait. */
+  readonly uploads: UploadTasks | undefined;
+  start(): Promise<void>;
+  stop(): Promise<void>;
 }
 
-export function createFsTasks(kit: ServiceKit, models: Models, parts: { configuration: Configuration; changes: Changes }): FsTasks {
+export interface FsTasksParts {
+  readonly configuration: Configuration;
+  readonly changes: Changes;
+  /** Where bodies of uploads wait to be stored, and what they may take together, in bytes. */
+  readonly uploadFolder: string | undefined;
+  readonly uploadLimitBytes: number;
+}
+
+export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksParts): FsTasks {
   const { store, bus, logger, metrics, clock } = kit;
   const settings = createRevisionedCache({ clock, readRevision: () => readAdminRevision(models), load: () => readSettings(models) });
 
@@ -51,7 +70,9 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: { configur
   };
 
   const placements = { copy: placementKind('copy', operationOf), move: placementKind('move', operationOf) };
-  const kinds: readonly TaskKind<never>[] = [placements.copy, placements.move];
+  const area = openArea(parts, logger);
+  const upload = area && uploadKind(area, operationOf);
+  const kinds: readonly TaskKind<never>[] = [placements.copy, placements.move, ...(upload ? [upload] : [])];
   const listOf = new Map(kinds.map((kind) => [kind.name, kind.list]));
   const engine = createTaskEngine({
     owner: 'fs',
@@ -62,9 +83,28 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: { configur
     kinds,
     concurrencyOf: async (kind) => (await settings.get()).number(`${listOf.get(kind) ?? kind}_task_threads_num`, DEFAULT_THREADS),
   });
+  let sweeping: NodeJS.Timeout | undefined;
+  const sweep = async () => {
+    if (!area || !upload) return;
+    const inputs = await readOpenInputs(store, upload.name, new Date(clock() - KEEP_BODIES_MS));
+    await area.sweep(new Set(inputs.map((input) => uploadShape.parse(input).file)));
+  };
+  const sweepNow = () => void sweep().catch((error) => logger.warn({ err: error }, 'uploads that nobody waits for could not be removed'));
+
   return {
     engine,
     operationOf,
+    uploads: area && upload && createUploadTasks(engine, area, upload),
+    async start() {
+      await engine.start();
+      sweepNow();
+      sweeping = setInterval(sweepNow, SWEEP_MS);
+      sweeping.unref();
+    },
+    async stop() {
+      clearInterval(sweeping);
+      await engine.stop();
+    },
     async queuePlacements(verb, items, creator) {
       return (await engine.addAll(placements[verb], placementTasks(verb, items, creator))).map(wireTask);
     },
@@ -72,4 +112,14 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: { configur
       await engine.addAll(placements.move, flatteningTasks(source, items, creator));
     },
   };
+}
+
+function openArea({ uploadFolder, uploadLimitBytes }: FsTasksParts, logger: Logger): UploadArea | undefined {
+  if (uploadFolder === undefined) return undefined;
+  try {
+    return openUploadArea(uploadFolder, uploadLimitBytes);
+  } catch (error) {
+    logger.warn({ err: error }, 'uploads cannot wait here: they are stored while their clients do');
+    return undefined;
+  }
 }

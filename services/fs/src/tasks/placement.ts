@@ -5,6 +5,7 @@ import type { Located } from '../domain/mount-table.ts';
 import type { Mount } from '../domain/mounts.ts';
 import { type Operation, requireWrite } from '../domain/operations/operation.ts';
 import { denied, PERMISSION, requirePermission } from '../domain/permissions.ts';
+import { locateIn } from '../domain/tree.ts';
 import { type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 
 export type Verb = 'copy' | 'move';
@@ -68,11 +69,7 @@ export async function openPassage(operation: Operation, input: PlacementInput, v
 }
 
 async function openSide({ tree }: Operation, path: VirtualPath, storage: number): Promise<Side> {
-  const known = tree.table.mounts.find(({ mountedAt, mount }) => mount.storage._id === storage && isWithin(mountedAt, path));
-  const wanted = known && { ...known, path: relativeTo(known.mountedAt, path) };
-  const located = wanted && tree.table.locate(path, wanted);
-  if (!located || located.mount !== wanted.mount)
-    throw new AppError('MOUNT_NOT_FOUND', `failed get storage: storage not found; rawPath: ${path}`);
+  const located = locateIn(tree, path, storage);
   return { path, located, driver: await located.mount.driver() };
 }
 

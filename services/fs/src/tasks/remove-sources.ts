@@ -7,7 +7,7 @@ import type { PlacementRun } from './placement-run.ts';
 import { looksLikeCopy, statIfThere } from './transfer-file.ts';
 
 /** Sources that are removed at a time. */
-const PARALLEL = 4;
+const PARALLEL = 8;
 /** Of so many files that stay a retry looks again. */
 const MAX_STAYED = 1_000;
 

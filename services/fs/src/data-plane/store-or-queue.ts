@@ -1,0 +1,37 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { baseName } from '@wharf/paths';
+import { type Call, successEnvelope } from '@wharf/service-kit';
+import { finishedTask } from '@wharf/task-engine';
+import { creatorOf, type FsContext } from '../api/fs-context.ts';
+import type { Upload, UploadRequest } from '../domain/upload.ts';
+import { uploadName } from '../tasks/task-names.ts';
+import { sendEnvelope } from './refusal.ts';
+
+/** An upload whose content has begun to come. */
+export interface IncomingUpload {
+  readonly upload: Upload;
+  readonly asked: UploadRequest;
+  readonly content: AsyncIterable<Uint8Array>;
+  readonly startedAt: Date;
+  readonly call: Call;
+}
+
+/**
+ * Stores what comes and answers a task that is done and in no list; or, with `As-Task`, takes it in and answers the task that will store it.
+ */
+export async function storeOrQueue(
+  { tasks }: FsContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { upload, asked, content, startedAt, call }: IncomingUpload,
+): Promise<void> {
+  const creator = creatorOf(call);
+  if (request.headers['as-task'] === 'true' && tasks.uploads) {
+    const task = await tasks.uploads.receive({ upload, request: asked, content, creator, signal: call.signal });
+    return sendEnvelope(response, successEnvelope({ task }));
+  }
+  const { sizeBytes } = await upload.store(content);
+  const name = uploadName(baseName(upload.path) ?? '', upload.located);
+  const task = finishedTask({ name, list: 'upload', creator, startedAt, sizeBytes, status: 'uploading' });
+  sendEnvelope(response, successEnvelope({ task }));
+}

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '@wharf/errors';
+import type { Hashes } from '../driver-contract/storage-driver.ts';
+import { verifiedContent } from '../driver-contract/verified-content.ts';
+
+/** What is left free for everybody else on the disk, in bytes. */
+const RESERVE_BYTES = 256 * 1024 * 1024;
+/** How far the area may go between two looks at what is free, in bytes. */
+const LOOK_BYTES = 16 * 1024 * 1024;
+/** A file that no task names is somebody's who is about to name it, for so long, in milliseconds. */
+const UNNAMED_MS = 3_600_000;
+const ID_FILE = 'id';
+const UNFINISHED = '.part';
+
+/** What a client promised of a body. */
+export interface BodyPromise {
+  /** Undefined: not known beforehand. */
+  readonly sizeBytes: number | undefined;
+  readonly expectedHashes: Hashes;
+  readonly signal: AbortSignal;
+}
+
+/** A folder of this machine for the bodies of uploads that wait to be stored. What it answered survives a crash. */
+export interface UploadArea {
+  /** Tells this folder from those of other replicas, for ever. */
+  readonly id: string;
+  /** @throws AppError QUOTA_EXCEEDED (no room here) | INVALID_ARGUMENT (another size) | CONTENT_CORRUPT (another hash) | CANCELLED */
+  receive(content: AsyncIterable<Uint8Array>, promise: BodyPromise): Promise<{ file: string; sizeBytes: number }>;
+  /** The bytes of one body; undefined when it is not kept any more. */
+  read(file: string): Promise<AsyncIterable<Uint8Array> | undefined>;
+  /** Nothing there is success. */
+  remove(file: string): Promise<void>;
+  /** Removes what is not named and not new. */
+  sweep(named: ReadonlySet<string>): Promise<void>;
+}
+
+/**
+ * Makes the folder where it is missing.
+ *
+ * @param limitBytes of everything in the folder. @throws Error of the system: nothing can be kept there
+ */
+export function openUploadArea(folder: string, limitBytes: number): UploadArea {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const id = areaId(folder);
+  // Until the first sweep has added up what is there.
+  let heldBytes = 0;
+
+  const claim = async (bytes: number) => {
+    const { bavail, bsize } = await statfs(folder);
+    if (heldBytes + bytes > limitBytes || bavail * bsize - RESERVE_BYTES < bytes)
+      throw new AppError('QUOTA_EXCEEDED', 'there is no room for uploads that wait; try again later, or without As-Task');
+    heldBytes += bytes;
+  };
+
+  return {
+    id,
+    async receive(content, { sizeBytes, expectedHashes, signal }) {
+      const file = randomUUID();
+      const place = join(folder, file);
+      let claimedBytes = sizeBytes ?? 0;
+      let writtenBytes = 0;
+      await claim(claimedBytes);
+      const handle = await open(place + UNFINISHED, 'wx', 0o600).catch((error) => {
+        heldBytes -= claimedBytes;
+        throw error;
+      });
+      try {
+        for await (const chunk of verifiedContent(content, { overwrite: false, sizeBytes, expectedHashes, signal })) {
+          if (writtenBytes + chunk.byteLength > claimedBytes) {
+            const more = Math.max(chunk.byteLength, LOOK_BYTES);
+            await claim(more);
+            claimedBytes += more;
+          }
+          await handle.writev([chunk]);
+          writtenBytes += chunk.byteLength;
+        }
+        await handle.sync();
+        await handle.close();
+        await rename(place + UNFINISHED, place);
+        await syncFolder(folder);
+      } catch (error) {
+        await handle.close().catch(() => undefined);
+        await rm(place + UNFINISHED, { force: true });
+        heldBytes -= claimedBytes;
+        throw hasNoSpace(error) ? new AppError('QUOTA_EXCEEDED', 'no space left for uploads that wait', { cause: error }) : error;
+      }
+      heldBytes -= claimedBytes - writtenBytes;
+      return { file, sizeBytes: writtenBytes };
+    },
+    async read(file) {
+      try {
+        const handle = await open(join(folder, file));
+        return createReadStream('', { fd: handle, highWaterMark: 1024 * 1024 });
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        throw error;
+      }
+    },
+    async remove(file) {
+      const place = join(folder, file);
+      const size = await sizeOf(place);
+      await rm(place, { force: true });
+      heldBytes -= size;
+    },
+    async sweep(named) {
+      const now = Date.now();
+      for (const name of await readdir(folder)) {
+        if (name === ID_FILE || named.has(name)) continue;
+        const found = await stat(join(folder, name)).catch(() => undefined);
+        if (found && now - found.mtimeMs > UNNAMED_MS) await rm(join(folder, name), { force: true });
+      }
+      heldBytes = await measure(folder);
+    },
+  };
+}
+
+/** Two replicas that open one folder at the same time end with one id. */
+function areaId(folder: string): string {
+  const place = join(folder, ID_FILE);
+  try {
+    writeFileSync(place, randomUUID(), { flag: 'wx', mode: 0o600, flush: true });
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  }
+  return readFileSync(place, 'utf8').trim();
+}
+
+async function measure(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const name of await readdir(folder)) bytes += await sizeOf(join(folder, name));
+  return bytes;
+}
+
+async function sizeOf(place: string): Promise<number> {
+  return (await stat(place).catch(() => undefined))?.size ?? 0;
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+const isMissing = (error: unknown) => hasCode(error, 'ENOENT');
+const hasNoSpace = (error: unknown) => hasCode(error, 'ENOSPC') || hasCode(error, 'EDQUOT');
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

@@ -1,0 +1,94 @@
+import { AppError } from '@wharf/errors';
+import { isWithin, parseVirtualPath, relativeTo } from '@wharf/paths';
+import { defineTaskKind, type TaskKind, type TaskRun } from '@wharf/task-engine';
+import { z } from 'zod';
+import type { Operation } from '../domain/operations/operation.ts';
+import { denied } from '../domain/permissions.ts';
+import { locateIn } from '../domain/tree.ts';
+import { beginUpload, type Upload } from '../domain/upload.ts';
+import { looksLikeCopy, statIfThere } from './transfer-file.ts';
+import type { UploadArea } from './upload-area.ts';
+
+/** The list that shows uploads, whichever replica's they are. */
+export const UPLOAD_LIST = 'upload';
+
+export const uploadShape = z.object({
+  /** Of the tree. */
+  path: z.string(),
+  /** The id of the storage that was chosen. */
+  storage: z.number().int(),
+  /** In the area of the replica that received it. */
+  file: z.string(),
+  sizeBytes: z.number(),
+  modified: z.number(),
+  overwrite: z.boolean(),
+  hashes: z.partialRecord(z.enum(['md5', 'sha1', 'sha256']), z.string()),
+});
+export type UploadInput = z.output<typeof uploadShape>;
+type UploadRun = TaskRun<UploadInput, null, null>;
+
+/** Of one upload: the client sends it again if it wants. */
+const MAX_RETRIES = 0;
+
+/**
+ * Stores bodies that one area keeps. The kind bears the area's name: only those who have the area can do the work.
+ *
+ * @param operationOf the frame of a run, with the rights of today.
+ */
+export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Promise<Operation>): TaskKind<UploadInput> {
+  return defineTaskKind({
+    name: `upload-${area.id}`,
+    list: UPLOAD_LIST,
+    input: uploadShape,
+    maxRetries: MAX_RETRIES,
+    async run(run) {
+      const { input } = run;
+      run.progress({ status: 'uploading', phase: 'storing', totalBytes: input.sizeBytes });
+      const operation = await operationOf(run);
+      if (run.fence > 1 && (await isStored(operation, input, area))) return area.remove(input.file);
+      const upload = await beginStoring(operation, input);
+      const content = await area.read(input.file);
+      if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
+      await upload.store(watched(run, content));
+      await area.remove(input.file);
+    },
+  });
+}
+
+async function beginStoring(operation: Operation, input: UploadInput): Promise<Upload> {
+  const { actor } = operation;
+  const path = parseVirtualPath(input.path);
+  if (!isWithin(actor.basePath, path)) throw denied();
+  return beginUpload(operation, {
+    path: relativeTo(actor.basePath, path),
+    overwrite: input.overwrite,
+    // It was asked for when the body came, and is not kept.
+    password: undefined,
+    sizeBytes: input.sizeBytes,
+    modifiedAt: new Date(input.modified),
+    expectedHashes: input.hashes,
+    storage: input.storage,
+  });
+}
+
+/** Whether an earlier attempt got as far as giving the file its name. */
+async function isStored(operation: Operation, input: UploadInput, area: UploadArea): Promise<boolean> {
+  const { mount, path } = locateIn(operation.tree, parseVirtualPath(input.path), input.storage);
+  const driver = await mount.driver();
+  const there = await statIfThere(driver, path, operation.signal);
+  if (!there) return false;
+  const source = { ...there, isDirectory: false, sizeBytes: input.sizeBytes, modifiedAt: new Date(input.modified), hashes: input.hashes };
+  const isCopy = looksLikeCopy(source, there, driver);
+  // Where the storage does not tell, a body that was put away says that it was stored.
+  return isCopy ?? (await area.read(input.file)) === undefined;
+}
+
+async function* watched(run: UploadRun, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let doneBytes = 0;
+  for await (const chunk of content) {
+    yield chunk;
+    doneBytes += chunk.byteLength;
+    run.progress({ doneBytes });
+  }
+  await run.assertLease();
+}

@@ -1,0 +1,46 @@
+import { baseName } from '@wharf/paths';
+import { type TaskCreator, type TaskEngine, type WireTask, wireTask } from '@wharf/task-engine';
+import type { Upload, UploadRequest } from '../domain/upload.ts';
+import { uploadName } from './task-names.ts';
+import type { UploadArea } from './upload-area.ts';
+import type { uploadKind } from './upload-kind.ts';
+
+export interface ReceivedBody {
+  readonly upload: Upload;
+  readonly request: UploadRequest;
+  readonly content: AsyncIterable<Uint8Array>;
+  readonly creator: TaskCreator;
+  readonly signal: AbortSignal;
+}
+
+/** Uploads that are answered when their bodies are safe here, and stored afterwards. */
+export interface UploadTasks {
+  /** Takes a body in, completely and durably, and queues its task. @throws as UploadArea.receive() */
+  receive(body: ReceivedBody): Promise<WireTask>;
+}
+
+export function createUploadTasks(engine: TaskEngine, area: UploadArea, kind: ReturnType<typeof uploadKind>): UploadTasks {
+  return {
+    async receive({ upload, request, content, creator, signal }) {
+      const { sizeBytes, expectedHashes, overwrite, modifiedAt = new Date() } = request;
+      const body = await area.receive(content, { sizeBytes, expectedHashes, signal });
+      const { path, located } = upload;
+      const record = await engine.add(kind, {
+        name: uploadName(baseName(path) ?? '', located),
+        creator,
+        status: 'uploading',
+        totalBytes: body.sizeBytes,
+        input: {
+          path,
+          storage: located.mount.storage._id,
+          file: body.file,
+          sizeBytes: body.sizeBytes,
+          modified: modifiedAt.getTime(),
+          overwrite,
+          hashes: expectedHashes,
+        },
+      });
+      return wireTask(record);
+    },
+  };
+}

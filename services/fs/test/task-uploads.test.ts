@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { httpRequest, makeTempDir, type TempDir, waitFor } from '@wharf/harness';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { as, type FsProcess, headersAs, startFsProcess } from './fs-process.ts';
+import { type Installation, openInstallation } from './installation.ts';
+
+const MODIFIED_MS = 1_600_000_000_123;
+
+let installation: Installation;
+let dir: TempDir;
+let root: string;
+let dataDir: string;
+
+beforeAll(async () => {
+  installation = await openInstallation();
+  dir = await makeTempDir('task-uploads');
+  root = join(dir.path, 'root');
+  dataDir = join(dir.path, 'data');
+  await mkdir(root);
+  await installation.login({ id: 1, permission: 0xffff });
+  await installation.writeStorage({ _id: 1, mount_path: '/to', addition: JSON.stringify({ root_folder_path: root }) });
+});
+afterAll(async () => {
+  await installation?.close();
+  await dir?.remove();
+});
+
+function put(process: FsProcess, path: string, body: Uint8Array, headers: Record<string, string> = {}) {
+  return httpRequest(process.url, {
+    method: 'PUT',
+    path: '/api/fs/put',
+    headers: {
+      ...headersAs(),
+      'file-path': encodeURIComponent(path),
+      'content-type': 'application/octet-stream',
+      'content-length': body.byteLength,
+      'as-task': 'true',
+      'last-modified': String(MODIFIED_MS),
+      ...headers,
+    },
+    body,
+  });
+}
+
+/** Bodies that wait, without the name of the area. */
+const waiting = async () => (await readdir(join(dataDir, 'uploads'))).filter((name) => name !== 'id');
+
+it('an upload as a task is safe when it is answered: it is stored after the process was killed, and its body put away', async () => {
+  const body = randomBytes(48 * 1024 * 1024);
+  const first = await startFsProcess(installation, dataDir);
+  const answer = await put(first, '/to/d/file.bin', body);
+  await first.kill();
+  const { data } = answer.json() as { data: { task: { id: string } } };
+  expect(data.task).toMatchObject({ name: 'upload file.bin to [/to](/d)', state: 0, status: 'uploading', progress: 0, error: '' });
+  // One without the area leaves it alone, one with it goes on.
+  const other = await startFsProcess(installation);
+  const second = await startFsProcess(installation, dataDir);
+  await waitFor('the upload', async () => (await second.task('upload', data.task.id)).state === 2);
+  expect((await readFile(join(root, 'd', 'file.bin'))).equals(body)).toBe(true);
+  expect((await stat(join(root, 'd', 'file.bin'))).mtimeMs).toBe(MODIFIED_MS);
+  expect(await second.task('upload', data.task.id)).toMatchObject({ progress: 100, error: '', total_bytes: body.byteLength });
+  expect(await waiting()).toEqual([]);
+  await Promise.all([other.stop(), second.stop()]);
+});
+
+it('an upload that cannot be stored says why, keeps its body, and can be retried', async () => {
+  const process = await startFsProcess(installation, dataDir);
+  await installation.writeUser({ id: 1, disabled: true });
+  const answer = await put(process, '/to/late', Buffer.from('late'));
+  const { id } = (answer.json() as { data: { task: { id: string } } }).data.task;
+  await waitFor('the failure', async () => (await process.task('upload', id)).state === 7);
+  expect((await process.task('upload', id)).error).toBe('the user whose task this is has been disabled');
+  expect(await waiting()).toHaveLength(1);
+  await installation.writeUser({ id: 1, disabled: false });
+  await process.tasks.controlTasks({ list: 'upload', action: 'retry', ids: [id] }, as());
+  await waitFor('the file', async () => (await process.task('upload', id)).state === 2);
+  expect(await readFile(join(root, 'late'), 'utf8')).toBe('late');
+  expect(await waiting()).toEqual([]);
+  await process.stop();
+});
+
+it('what does not hold what was promised is refused at once, and leaves nothing', async () => {
+  const process = await startFsProcess(installation, dataDir);
+  const answer = await put(process, '/to/b', Buffer.from('b'), { 'x-file-md5': '0'.repeat(32) });
+  expect(answer.json()).toMatchObject({ code: 500 });
+  expect(await waiting()).toEqual([]);
+  expect(await Array.fromAsync(process.tasks.listTasks({ list: 'upload', done: false, page: 1, per_page: 0 }, as()))).toEqual([]);
+  await process.stop();
+});
+
+it('without a folder for what waits the upload is stored while its client does', async () => {
+  const process = await startFsProcess(installation);
+  const answer = await put(process, '/to/now', Buffer.from('now'));
+  expect(answer.json()).toMatchObject({ code: 200, data: { task: { state: 2, progress: 100, status: 'uploading' } } });
+  expect(await readFile(join(root, 'now'), 'utf8')).toBe('now');
+  await process.stop();
+});
