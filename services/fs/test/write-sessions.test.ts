@@ -63,7 +63,11 @@ describe('a write session', () => {
     const bring = async (name: string, text: string) => {
       const id = await open(`/l/limited/${name}`, 8);
       await put(id, 'offset=0', text);
-      return commit(id, text.length);
+      try {
+        return await commit(id, text.length);
+      } finally {
+        await replica.writes.abortWrite({ id }, asService());
+      }
     };
     expect(await bring('a', 'x'.repeat(8))).toMatchObject({ size: 8 });
     await expect(bring('b', 'xxx')).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
