@@ -91,6 +91,9 @@ export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
     else if (meter.hasNews() || silentMs >= HEARTBEAT_MS) look();
   }, TICK_MS);
 
+  /** What the attempt saved last is what its cleanup begins from. */
+  let checkpoint = record.checkpoint;
+
   const fenceChunks = async () => {
     if (areChunksFenced) return;
     await queue.fenceChunks(id, fence);
@@ -104,8 +107,11 @@ export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
     signal,
     logger,
     input: record.input,
-    checkpoint: record.checkpoint,
-    saveCheckpoint: (checkpoint) => write({ checkpoint, losses: 0 }),
+    checkpoint,
+    async saveCheckpoint(text) {
+      await write({ checkpoint: text, losses: 0 });
+      checkpoint = text;
+    },
     progress: (progress) => meter.note(progress),
     async assertLease() {
       signal.throwIfAborted();

@@ -28,6 +28,8 @@ export interface TaskControl {
   clear(list: string, states: readonly number[], scope: TaskScope): Promise<void>;
   /** Retries all that failed. */
   retryFailed(list: string, scope: TaskScope): Promise<void>;
+  /** How many tasks of a user have not ended, up to a limit. */
+  countOpen(creatorId: number, limit: number): Promise<number>;
   /** True while one of these is being cancelled. */
   anyCanceling(ids: readonly string[]): Promise<boolean>;
 }
@@ -90,6 +92,8 @@ export function createTaskControl({ tasks }: TaskModels, clock: StoreClock): Tas
       await tasks.updateMany(filter, { $set: queuedAgain(clock.now()), ...stamp });
     },
 
+    countOpen: (creatorId, limit) => tasks.countDocuments({ creator_id: creatorId, done: false }, { limit }).exec(),
+
     async anyCanceling(ids) {
       return (await tasks.findOne({ _id: { $in: [...ids] }, state: TASK_STATE.canceling }, { _id: 1 }).lean()) !== null;
     },
@@ -120,7 +124,7 @@ const endedAtOnce = (now: Date): Change => ({ state: TASK_STATE.canceled, waitin
 const leftForCleanup = { state: TASK_STATE.canceling, waiting: false, paused: false, losses: 0, lease_until: new Date(0) } as const;
 
 /** What an action does to a task, by the state that it is in. At most one filter is met at a time. */
-const STEPS: Readonly<Record<TaskAction, (now: Date) => readonly Step[]>> = {
+export const STEPS: Readonly<Record<TaskAction, (now: Date) => readonly Step[]>> = {
   cancel: (now) => [
     [{ ...inStates(QUEUED_STATES), has_cleanup: false }, endedAtOnce(now)],
     [{ ...inStates(QUEUED_STATES), has_cleanup: true }, leftForCleanup],
@@ -161,7 +165,7 @@ const STEPS: Readonly<Record<TaskAction, (now: Date) => readonly Step[]>> = {
 };
 
 /** True when a record meets one of the filters above: equality, or one of several states. */
-function meets(record: TaskRecord, filter: Readonly<Record<string, unknown>>): boolean {
+export function meets(record: Pick<TaskRecord, 'state' | 'paused' | 'has_cleanup'>, filter: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(filter).every(([key, wanted]) => {
     const value: unknown = Reflect.get(record, key);
     if (typeof wanted === 'object' && wanted !== null && '$in' in wanted && Array.isArray(wanted.$in)) return wanted.$in.includes(value);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { AppError } from '@wharf/errors';
 import { type TaskOwner, type TaskRecord, taskModelsOf, taskProgressed, taskWake } from '@wharf/models';
 import type { Bus, Logger, StoreConnection } from '@wharf/service-kit';
 import type { Registry } from 'prom-client';
@@ -20,6 +21,8 @@ const STOP_LIMIT_MS = 3_000;
 /** Cleanups that run at a time beside the tasks themselves. */
 const MAX_CLEANUPS = 4;
 const DEFAULT_CONCURRENCY = 5;
+/** Tasks of one user that have not ended; a store has room for so many and not for any number. */
+const MAX_OPEN_OF_A_USER = 10_000;
 /** Tasks of one call that are changed at a time. */
 const PARALLEL_CHANGES = 16;
 
@@ -39,7 +42,7 @@ export interface NewTask<Input> {
 }
 
 export interface TaskEngine {
-  /** Queues a task durably. @throws AppError INTERNAL: the input has not the kind's shape */
+  /** Queues a task durably. @throws AppError RATE_LIMITED: its creator has too many | INTERNAL: the input has not the kind's shape */
   add<Input>(kind: TaskKind<Input>, task: NewTask<Input>): Promise<TaskRecord>;
   /** Queues several of one kind, in this order. */
   addAll<Input>(kind: TaskKind<Input>, tasks: readonly NewTask<Input>[]): Promise<TaskRecord[]>;
@@ -87,6 +90,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   let cleanups = 0;
   let isStopped = false;
   let isPumping = false;
+  let pumping: Promise<void> = Promise.resolve();
   let pumpAgain = false;
   let timers: NodeJS.Timeout[] = [];
 
@@ -134,7 +138,8 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     await clock.sync();
     while (cleanups < MAX_CLEANUPS && !isStopped) {
       const record = await queue.claimCleanup([...kinds.keys()], worker);
-      if (!record) break;
+      // Claimed in the last moment: its lease runs out, and another worker puts it away.
+      if (!record || isStopped) break;
       begin(record, true);
     }
     const open: string[] = [];
@@ -164,7 +169,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
         await claimRound();
       }
     };
-    rounds()
+    pumping = rounds()
       .catch((error) => logger.warn({ err: error }, 'tasks could not be claimed'))
       .finally(() => {
         isPumping = false;
@@ -199,9 +204,19 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     pump();
   };
 
+  /** @throws AppError RATE_LIMITED: a user has too many tasks that have not ended */
+  const requireRoom = async (tasks: readonly Pick<NewTask<unknown>, 'creator'>[]): Promise<void> => {
+    const added = new Map<number, number>();
+    for (const { creator } of tasks) if (creator) added.set(creator.id, (added.get(creator.id) ?? 0) + 1);
+    for (const [creatorId, count] of added)
+      if (count > MAX_OPEN_OF_A_USER || (await control.countOpen(creatorId, MAX_OPEN_OF_A_USER)) + count > MAX_OPEN_OF_A_USER)
+        throw new AppError('RATE_LIMITED', `more than ${MAX_OPEN_OF_A_USER} tasks have not ended yet: wait for them, or cancel some`);
+  };
+
   const addAll: TaskEngine['addAll'] = async (kind, tasks) => {
     if (kinds.get(kind.name) !== (kind as unknown)) throw new Error(`this engine has no kind of task ${kind.name}`);
     await clock.sync();
+    await requireRoom(tasks);
     const startMs = clock.now().getTime();
     // One millisecond apart, so that they are worked on and listed in their order.
     const records = tasks.map((task, index) => newRecord(kind, task, new Date(startMs + index), new Date(startMs)));
@@ -262,17 +277,24 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
       isStopped = true;
       for (const timer of timers) clearInterval(timer);
       timers = [];
-      const open = [...runs.values()];
-      for (const run of open) run.stop('stopping');
+      for (const run of runs.values()) run.stop('stopping');
       let limit: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
         limit = setTimeout(resolve, STOP_LIMIT_MS);
       });
-      await Promise.race([Promise.all(open.map((run) => run.ended)), late]);
+      const hadWork = runs.size > 0;
+      const ended = async () => {
+        // What the last round of claims still takes, it hands back.
+        await pumping;
+        await Promise.all([...runs.values()].map((run) => run.ended));
+      };
+      await Promise.race([ended(), late]);
       clearTimeout(limit);
       // A run that does not end is left behind its fence: what it still writes is refused.
-      for (const { record } of runs.values()) await queue.handBack(record._id, record.fence);
-      if (open.length > 0) wakeAll([]);
+      const left = [...runs.values()].map(({ record }) => queue.handBack(record._id, record.fence));
+      for (const result of await Promise.allSettled(left))
+        if (result.status === 'rejected') logger.warn({ err: result.reason }, 'a task could not be handed back; its lease runs out');
+      if (hadWork) wakeAll([]);
     },
   };
 }

@@ -118,6 +118,12 @@ it('what failed is retried and what succeeded is cleared, of the caller alone', 
   expect(await names('ann', true)).toEqual(['of ann']);
 });
 
+it('a user has a bounded number of tasks that have not ended', async () => {
+  const tooMany = Array.from({ length: 10_001 }, () => ({ name: 'one', creator: BOB, input: {} }));
+  await expect(engine.addAll(idle, tooMany)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+  expect(await place.models.tasks.countDocuments({ name: 'one' })).toBe(0);
+});
+
 it('600 tasks come in pages or all at once', async () => {
   const tasks = await engine.addAll(
     idle,
