@@ -15,7 +15,7 @@ import type { Configuration } from '../clients/configuration.ts';
 import type { Changes } from '../domain/changes.ts';
 import type { Operation } from '../domain/operations/operation.ts';
 import type { Item } from '../domain/operations/plan-placement.ts';
-import { readOpenInputs } from '../store/open-inputs.ts';
+import { readOpenInputs } from './open-inputs.ts';
 import type { Verb } from './placement.ts';
 import { placementKind } from './placement-kinds.ts';
 import { flatteningTasks, placementTasks } from './placement-tasks.ts';

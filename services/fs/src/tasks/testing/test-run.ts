@@ -11,8 +11,8 @@ export interface TestRun {
   readonly progress: TaskProgress[];
   /** How often a checkpoint was written. */
   checkpoints(): number;
-  /** Does something at the moment of each checkpoint. */
-  onCheckpoint(run: () => void): void;
+  /** Does something at the moment of each checkpoint; the attempt waits for it. */
+  onCheckpoint(run: () => void | Promise<void>): void;
   /** From now on the lease is another's. */
   lose(): void;
 }
@@ -24,7 +24,7 @@ export function createTestRun({ signal }: { signal: AbortSignal }): TestRun {
   let checkpoints = 0;
   let fence = 0;
   let isLost = false;
-  let onCheckpoint: () => void = () => {};
+  let onCheckpoint: () => void | Promise<void> = () => {};
   const held = () => {
     if (isLost) throw new AppError('CANCELLED', 'another worker has this task');
   };
@@ -53,7 +53,7 @@ export function createTestRun({ signal }: { signal: AbortSignal }): TestRun {
           held();
           checkpoint = text;
           checkpoints += 1;
-          onCheckpoint();
+          await onCheckpoint();
         },
         readChunk: async (index) => chunks.get(index),
         async writeChunk(index, text) {
