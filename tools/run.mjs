@@ -131,7 +131,13 @@ function fingerprint() {
 
 function environment(nodeBinary) {
   const path = [dirname(nodeBinary), join(ROOT, 'node_modules', '.bin'), process.env.PATH].join(delimiter);
-  return { ...process.env, PATH: path, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(TOOLING, 'compile-cache') };
+  return {
+    ...process.env,
+    PATH: path,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(TOOLING, 'compile-cache'),
+    // A disk that hangs holds three of them for each storage on it (services/fs/src/drivers/local/io-slots.ts).
+    UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? '16',
+  };
 }
 
 /** Runs one command in the foreground; signals to us go on to it, and its exit code is ours. */

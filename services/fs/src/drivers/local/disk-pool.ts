@@ -3,6 +3,7 @@ import { AppError, type ErrorCode } from '@wharf/errors';
 import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { LocalSettings } from './config.ts';
 import type { DiskOperations } from './disk-operations.ts';
+import { IoSlots } from './io-slots.ts';
 
 /** What goes to a worker: a batch of calls, or the wish that one ends. */
 export type DiskRequest = { readonly batch: readonly DiskCall[] } | { readonly cancel: number };
@@ -74,6 +75,8 @@ const IDLE_AFTER_MS = 60_000;
  * same are done once: what many look at costs little. Threads that idle end.
  */
 export class DiskPool {
+  /** For reads and writes of bytes, which run on the threads of the process. */
+  readonly slots = new IoSlots();
   readonly #lanes: Lane[] = [];
   #settings: LocalSettings;
   #nextId = 1;

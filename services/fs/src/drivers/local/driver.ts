@@ -127,7 +127,7 @@ export class LocalDriver implements StorageDriver {
     });
     const entry = unpackOne(file, opened.stats);
     const { fd, bytes, start, end } = opened;
-    if (fd !== undefined) return fileContent(entry, fd, start, end, options);
+    if (fd !== undefined) return fileContent(entry, fd, start, end, this.#disk.slots, options);
     return inlineContent(entry, bytes ?? new Uint8Array(), options);
   }
 
@@ -136,7 +136,7 @@ export class LocalDriver implements StorageDriver {
     const { signal, overwrite, modifiedAt } = options;
     const { temp, fd } = await this.#disk.call('beginWrite', [file, overwrite], signal, (late) => void this.#discard(late.temp, late.fd));
     try {
-      await pumpContent(fd, verifiedContent(content, options));
+      await pumpContent(fd, verifiedContent(content, options), this.#disk.slots);
       if (modifiedAt !== undefined) await setTimes(fd, new Date(), modifiedAt);
       throwIfAborted(signal);
     } catch (error) {

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import type { Entry, FileContent, ReadOptions } from '../../driver-contract/storage-driver.ts';
 import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { toAppError } from './errors.ts';
+import type { IoSlots } from './io-slots.ts';
 
 /** One read for so many bytes: below it the calls cost more than the bytes, above it nothing is gained. README has the figures. */
 const CHUNK_BYTES = 1024 * 1024;
@@ -10,8 +11,8 @@ const CHUNK_BYTES = 1024 * 1024;
  * The bytes [start, end) of an open file. Owns the handle: it is closed at the end, on failure, when the loop is left and when the signal
  * aborts. One chunk is read ahead while the receiver works on the one before.
  */
-export function fileContent(entry: Entry, fd: number, start: number, end: number, options: ReadOptions): FileContent {
-  const reader = new FileReader(fd, start, end, options);
+export function fileContent(entry: Entry, fd: number, start: number, end: number, slots: IoSlots, options: ReadOptions): FileContent {
+  const reader = new FileReader(fd, start, end, slots, options);
   return { entry, [Symbol.asyncIterator]: () => reader };
 }
 
@@ -29,6 +30,7 @@ export function inlineContent(entry: Entry, bytes: Uint8Array, { reusesChunks = 
 class FileReader implements AsyncIterator<Uint8Array, undefined> {
   readonly #fd: number;
   readonly #end: number;
+  readonly #slots: IoSlots;
   readonly #signal: AbortSignal | undefined;
   readonly #reusesChunks: boolean;
   #position: number;
@@ -40,10 +42,11 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
   #isClosing = false;
   #onAbort = () => void this.return();
 
-  constructor(fd: number, start: number, end: number, { signal, reusesChunks = false }: ReadOptions) {
+  constructor(fd: number, start: number, end: number, slots: IoSlots, { signal, reusesChunks = false }: ReadOptions) {
     this.#fd = fd;
     this.#position = start;
     this.#end = end;
+    this.#slots = slots;
     this.#signal = signal;
     this.#reusesChunks = reusesChunks;
     signal?.addEventListener('abort', this.#onAbort, { once: true });
@@ -85,9 +88,12 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
     if (lengthBytes <= 0 || this.#isClosing) return undefined;
     const buffer = this.#free === undefined ? Buffer.allocUnsafeSlow(lengthBytes) : Buffer.from(this.#free, 0, lengthBytes);
     this.#free = undefined;
-    const reading = readChunk(this.#fd, this.#position, buffer).finally(() => {
-      if (this.#reading === reading) this.#reading = undefined;
-    });
+    const position = this.#position;
+    const reading = this.#slots
+      .run(() => readChunk(this.#fd, position, buffer))
+      .finally(() => {
+        if (this.#reading === reading) this.#reading = undefined;
+      });
     // Whoever asks for this chunk gets its failure; nobody may ask.
     reading.catch(() => undefined);
     this.#reading = reading;

@@ -38,7 +38,7 @@ export class LocalDraft implements Draft {
 
   write(offsetBytes: number, content: AsyncIterable<Uint8Array>, { signal }: CallOptions = {}): Promise<number> {
     return this.#use(async (fd) => {
-      const writtenBytes = await pumpContent(fd, content, offsetBytes);
+      const writtenBytes = await pumpContent(fd, content, this.#disk.slots, offsetBytes);
       throwIfAborted(signal);
       return writtenBytes;
     });

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
+import type { IoSlots } from './io-slots.ts';
 
 /** Chunks from a socket are small: so many bytes are written at once. At most twice as many wait here. */
 const BATCH_BYTES = 1024 * 1024;
@@ -11,7 +12,7 @@ const writeBatch = promisify(fs.writev);
  *
  * @returns the bytes written
  */
-export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>, offsetBytes = 0): Promise<number> {
+export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>, slots: IoSlots, offsetBytes = 0): Promise<number> {
   let position = offsetBytes;
   let batch: Uint8Array[] = [];
   let batchBytes = 0;
@@ -19,7 +20,7 @@ export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>
 
   const send = async () => {
     await onItsWay;
-    onItsWay = writeAll(fd, batch, position);
+    onItsWay = writeAll(fd, batch, position, slots);
     // Its failure is met at the next turn.
     onItsWay.catch(() => undefined);
     position += batchBytes;
@@ -42,11 +43,12 @@ export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>
   }
 }
 
-async function writeAll(fd: number, batch: Uint8Array[], position: number): Promise<void> {
+async function writeAll(fd: number, batch: Uint8Array[], position: number, slots: IoSlots): Promise<void> {
   let rest = batch;
   let at = position;
   while (rest.length > 0) {
-    const writtenBytes = await writeOnce(fd, rest, at);
+    const [pending, offset] = [rest, at];
+    const writtenBytes = await slots.run(() => writeOnce(fd, pending, offset));
     at += writtenBytes;
     rest = without(rest, writtenBytes);
   }
