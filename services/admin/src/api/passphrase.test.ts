@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { decryptUnder, encryptUnder } from './passphrase.ts';
 
-describe('a passphrase', () => {
+// Deriving a key is meant to be slow.
+describe('a passphrase', { timeout: 60_000 }, () => {
   it('opens what it encrypted, and nothing else does', async () => {
     const encrypted = await encryptUnder('correct horse', 'canary');
     expect(JSON.stringify(encrypted)).not.toContain('canary');
