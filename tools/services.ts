@@ -15,6 +15,7 @@ const config = readConfig(
     dataDir: configKey('WHARF_DATA_DIR', schemas.text('./data'), 'Folder for everything Wharf keeps.'),
     filesDir: configKey('WHARF_FILES_DIR', schemas.optionalText, 'Folder that is mounted at /local on a first start.'),
     secret: configKey('WHARF_SECRET', schemas.optionalText, 'The secret that all keys are derived from.'),
+    toolsDir: configKey('WHARF_TOOLS_DIR', schemas.optionalText, 'Folder that download tools download into.'),
     mongoUrl: configKey('MONGO_URL', schemas.optionalText, 'Address of the store; empty starts the embedded one.'),
     natsUrl: configKey('NATS_URL', schemas.optionalText, 'Address of the bus; empty starts the embedded one.'),
     // Zero in these means: any free port, for every service.
@@ -63,6 +64,7 @@ async function startAll(): Promise<void> {
     WHARF_FS_DATA_URL: `http://${LOOPBACK}:${ports.data}`,
     WHARF_DATA_PORT: String(ports.data),
     WHARF_SCRATCH_DIR: join(dataDir.path, 'scratch'),
+    WHARF_TOOLS_DIR: config.toolsDir ?? join(dataDir.path, 'downloads'),
   };
   const ops = (standard: number) => ({ WHARF_OPS_PORT: String(config.opsPort === 0 ? 0 : standard) });
   await startService('auth', { ...environment, WHARF_GRPC_PORT: String(ports.auth), ...ops(9091) });

@@ -41,3 +41,4 @@ export { accountsChanged, configurationChanged, entryChanged } from './subjects.
 export { type TaskChunkRecord, type TaskModels, type TaskOwner, type TaskRecord, taskModelsOf } from './task-records.ts';
 export { taskProgressed, taskWake } from './task-subjects.ts';
 export { type WriteSessionRecord, writeSessionModelOf } from './write-session-record.ts';
+export { type SeedRecord, seedModelOf } from './seed-record.ts';

@@ -24,6 +24,26 @@ export const downloadKeys = {
   downloadRate: configKey('WHARF_DOWNLOAD_RATE', bytes, 'Bytes a second for all downloads of a replica together; 0 is no limit.'),
   downloadTaskRate: configKey('WHARF_DOWNLOAD_TASK_RATE', bytes, 'Bytes a second for one download; 0 is no limit.'),
   downloadMaxBytes: configKey('WHARF_DOWNLOAD_MAX_BYTES', bytes, 'The biggest file that is fetched, in bytes; 0 is no limit.'),
+  downloadsPerTool: configKey(
+    'WHARF_DOWNLOADS_PER_TOOL',
+    z.coerce.number('must be a number').int().min(0).default(0),
+    'Downloads of one tool that a replica works on at a time; 0 is no limit of its own.',
+  ),
+  egressProxyPort: configKey(
+    'WHARF_EGRESS_PROXY_PORT',
+    schemas.port(0),
+    'Port of the proxy that aria2 fetches through, on WHARF_BIND; 0 takes a free one.',
+  ),
+  egressProxyUrl: configKey(
+    'WHARF_EGRESS_PROXY_URL',
+    schemas.optionalUrl,
+    'Address of that proxy as aria2 reaches it. Empty: aria2 runs on this machine.',
+  ),
+  toolsDir: configKey(
+    'WHARF_TOOLS_DIR',
+    schemas.optionalText,
+    'Folder that aria2, qBittorrent and Transmission download into. They and every downloader see it under this path. Empty: `downloads` in the data folder, else in the folder for temporary files.',
+  ),
   downloadsPerUser: configKey(
     'WHARF_DOWNLOADS_PER_USER',
     z.coerce.number('must be a number').int().min(0).default(0),

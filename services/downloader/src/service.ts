@@ -1,7 +1,8 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEgressPolicy, createGuardedClient, endpointsOf } from '@wharf/egress';
-import { modelsOf, readAdminRevision, readSettings } from '@wharf/models';
+import { createEgressPolicy, createGuardedClient, endpointsOf, type GuardedProxy, startGuardedProxy } from '@wharf/egress';
+import { AppError } from '@wharf/errors';
+import { configurationChanged, modelsOf, readAdminRevision, readSettings } from '@wharf/models';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import {
   createRevisionedCache,
@@ -22,9 +23,14 @@ import type { ByteWriter } from './clients/byte-writer.ts';
 import type { DownloaderConfig } from './config.ts';
 import { createRateLimit } from './fetch/rate-limit.ts';
 import { createScratch } from './fetch/scratch.ts';
-import { createDownloadTasks } from './tasks/download-tasks.ts';
+import { createSeedStore } from './store/seed-store.ts';
+import { createDownloadTasks, type DownloadTasks } from './tasks/download-tasks.ts';
 import { createFetchTasks } from './tasks/fetch-task.ts';
+import { createToolTasks } from './tasks/tool-task.ts';
+import { createTransferTasks } from './tasks/transfer-task.ts';
 import { createAskTool } from './tools/ask-tool.ts';
+import { createSeedKeeper } from './tools/seed-keeper.ts';
+import { createTools } from './tools/tools.ts';
 
 /** Ports that connection strings may leave out. */
 const MONGO_PORT = 27_017;
@@ -44,8 +50,14 @@ export type DownloaderOptions = Pick<
   | 'downloadTaskRate'
   | 'downloadMaxBytes'
   | 'downloadsPerUser'
+  | 'downloadsPerTool'
+  | 'egressProxyPort'
+  | 'egressProxyUrl'
+  | 'toolsDir'
 > &
-  Partial<Pick<DownloaderConfig, 'scratchDir' | 'fsDataUrl' | 'authAddress' | 'adminAddress' | 'fsAddress' | 'downloaderAddress'>> & {
+  Partial<
+    Pick<DownloaderConfig, 'bind' | 'scratchDir' | 'fsDataUrl' | 'authAddress' | 'adminAddress' | 'fsAddress' | 'downloaderAddress'>
+  > & {
     /** The store and the bus where they are no part of the configuration: they were started by this process. */
     readonly engines?: readonly string[];
   };
@@ -75,28 +87,65 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     labelNames: ['tool'],
     registers: [kit.metrics],
   });
+  const openNetwork = () => ({ policy, client: createGuardedClient(policy, config.downloadConnections) });
+  let proxy: GuardedProxy | undefined;
+  const tools = createTools({
+    ask,
+    settings: () => settings.get(),
+    clock: kit.clock,
+    proxy() {
+      if (!proxy) throw new AppError('STORAGE_UNAVAILABLE', 'the downloader is starting');
+      return { ...proxy, url: config.egressProxyUrl ?? `http://127.0.0.1:${proxy.port}` };
+    },
+  });
+  const toolsDir = config.toolsDir ?? join(tmpdir(), 'wharf-downloads');
+  const seeds = createSeedStore(kit.store);
+  const keeper = createSeedKeeper({ seeds, tools, toolsDir, clock: kit.clock, logger: kit.logger });
   const fetches = createFetchTasks({
     kit,
     bytes,
     scratch: createScratch({ dir: config.scratchDir ?? join(tmpdir(), 'wharf-scratch'), maxBytes: config.scratchMaxBytes }),
-    openNetwork: () => ({ policy, client: createGuardedClient(policy, config.downloadConnections) }),
+    openNetwork,
     connections: config.downloadConnections,
     rateLimit: createRateLimit(config.downloadRate, kit.clock),
     taskBytesPerSecond: config.downloadTaskRate,
     maxBytes: config.downloadMaxBytes,
     onBytes: (count) => fetchedBytes.inc({ tool: 'SimpleHttp' }, count),
   });
-  const tasks = createDownloadTasks(kit, { fetches, settings: () => settings.get(), perUser: config.downloadsPerUser });
+  const tasks: DownloadTasks = createDownloadTasks(kit, {
+    fetches,
+    toolDownloads: createToolTasks({
+      kit,
+      tools,
+      seeds,
+      toolsDir,
+      openNetwork,
+      queueTransfers: (parent, transfers) => tasks.queueTransfers(parent, transfers),
+      onBytes: (tool, count) => fetchedBytes.inc({ tool }, count),
+    }),
+    transfers: createTransferTasks({ kit, bytes, seeds, toolsDir }),
+    settings: () => settings.get(),
+    perUser: config.downloadsPerUser,
+    perTool: config.downloadsPerTool,
+  });
   return {
     rpc: defineRpcService(DownloaderServiceDefinition, {
-      addDownloads: forUsers(addDownloadsHandler({ kit, policy, tasks })),
-      listTools: forAnyone(listToolsHandler()),
+      addDownloads: forUsers(addDownloadsHandler({ kit, policy, settings, tools, tasks })),
+      listTools: forAnyone(listToolsHandler(settings, tools)),
       probeTool: forServices(probeToolHandler(ask)),
     }),
     furtherRpcs: [createTaskRpc(tasks.engine)],
-    start: () => tasks.engine.start(),
+    async start() {
+      kit.bus.subscribe(configurationChanged, () => settings.invalidate());
+      proxy = await startGuardedProxy(policy, config.bind ?? '127.0.0.1', config.egressProxyPort);
+      await seeds.init();
+      await tasks.engine.start();
+      keeper.start();
+    },
     async stop() {
+      await keeper.stop();
       await tasks.engine.stop();
+      await proxy?.close();
       bytes.close();
       toolClient.close();
     },

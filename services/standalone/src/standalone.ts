@@ -82,8 +82,9 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
     isAlone: true,
   });
   const scratchDir = join(dataDir.path, 'scratch');
+  const toolsDir = config.toolsDir ?? join(dataDir.path, 'downloads');
   const engines = embedded === undefined ? [] : [embedded.url];
-  const downloader = createDownloaderService({ ...config, scratchDir, engines }, kitFor(kit, 'downloader'), {
+  const downloader = createDownloaderService({ ...config, scratchDir, toolsDir, engines }, kitFor(kit, 'downloader'), {
     writeRange: ({ id }, ...range) => fs.writes.writeRange(id, ...range),
     writeWhole: ({ id }, ...whole) => fs.writes.writeWhole(id, ...whole),
     close() {},

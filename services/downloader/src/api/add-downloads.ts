@@ -2,11 +2,12 @@ import type { EgressPolicy } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { parseVirtualPath } from '@wharf/paths';
 import type { AddDownloadsRequest, AddDownloadsResponse } from '@wharf/proto/downloader';
-import { type Call, outgoingCall, type ServiceKit, seal, userOf } from '@wharf/service-kit';
+import { type Call, outgoingCall, type RevisionedCache, type ServiceKit, seal, userOf } from '@wharf/service-kit';
 import { wireTask } from '@wharf/task-engine';
-import { deletePolicyOf } from '../tasks/download-input.ts';
+import { BUILT_IN_TOOL, deletePolicyOf } from '../tasks/download-input.ts';
 import type { DownloadTasks } from '../tasks/download-tasks.ts';
-import { BUILT_IN_TOOL } from './list-tools.ts';
+import type { Tools } from '../tools/tools.ts';
+import { checkToolUrl } from '../tools/vet-source.ts';
 
 /** The permission bit of offline downloads (semantics 2.6). */
 const OFFLINE_DOWNLOAD = 1 << 2;
@@ -18,26 +19,40 @@ const MAX_URLS = 1_000;
 
 /** fs/add_offline_download: each address becomes a task, in their order; what was queued before a failure stays. */
 export const addDownloadsHandler =
-  (context: { readonly kit: ServiceKit; readonly policy: EgressPolicy; readonly tasks: DownloadTasks }) =>
+  (context: {
+    readonly kit: ServiceKit;
+    readonly policy: EgressPolicy /** Of tools. */;
+    readonly settings: Pick<RevisionedCache<unknown>, 'get'>;
+    readonly tools: Tools;
+    readonly tasks: DownloadTasks;
+  }) =>
   async (request: AddDownloadsRequest, call: Call): Promise<AddDownloadsResponse> => {
-    const { kit, policy, tasks } = context;
+    const { kit, policy, settings, tools, tasks } = context;
     const user = userOf(call);
     if (user.role !== ADMIN_ROLE && (user.permission & OFFLINE_DOWNLOAD) === 0)
       throw new AppError('PERMISSION_DENIED', 'permission denied');
     const target = await kit.peers.fsWrites.checkTarget({ path: request.path }, outgoingCall(kit.tokens, call));
     const { tool } = request;
-    if (tool !== BUILT_IN_TOOL)
-      throw new AppError('RECORD_NOT_FOUND', `failed get offline download tool: tool ${tool.slice(0, 100)} not found`);
+    // Whoever changed a tool a moment ago means the tool as it is now.
+    await settings.get(call.revisions.admin);
+    if (tool !== BUILT_IN_TOOL) await tools.requireReady(tool, call.signal);
     const urls = request.urls.map((url) => url.trim()).filter((url) => url !== '');
     if (urls.length > MAX_URLS) throw new AppError('INVALID_ARGUMENT', `at most ${MAX_URLS} addresses at a time`);
     const directory = parseVirtualPath(target.path);
     const queued: AddDownloadsResponse['tasks'] = [];
     for (const url of urls) {
-      const shown = checkUrl(policy, url);
-      const record = await tasks.engine.add(tasks.fetchKind, {
+      const shown = checkUrl(policy, tool, url);
+      const record = await tasks.engine.add(tasks.downloadKind, {
         name: `download ${shown} to (${directory})`,
         creator: { id: user.id, name: user.username, role: user.role },
-        input: { url: seal(kit.keys.atRest, url), tool, directory, deletePolicy: deletePolicyOf(request.delete_policy) },
+        input: {
+          url: seal(kit.keys.atRest, url),
+          tool,
+          directory,
+          mountPath: target.mount_path,
+          innerPath: target.inner_path,
+          deletePolicy: deletePolicyOf(request.delete_policy),
+        },
         keys: [`tool:${tool}`, `user:${user.id}`],
       });
       queued.push(wireTask(record));
@@ -49,9 +64,11 @@ export const addDownloadsHandler =
  * What can be said of an address before it is fetched. @returns the address as it is shown: without its password
  * @throws AppError FAILED_PRECONDITION | UNSUPPORTED_OPERATION: clients expect 500 for each
  */
-function checkUrl(policy: EgressPolicy, text: string): string {
+function checkUrl(policy: EgressPolicy, tool: string, text: string): string {
   if (text.length > MAX_URL_LENGTH) throw new AppError('FAILED_PRECONDITION', 'the address is too long');
   try {
+    if (tool !== BUILT_IN_TOOL) checkToolUrl(policy, text);
+    if (/^magnet:/i.test(text) && tool !== BUILT_IN_TOOL) return text;
     const url = policy.parseUrl(text);
     if (url.username === '' && url.password === '') return text;
     url.username = '';

@@ -1,7 +1,12 @@
-import type { ListToolsResponse } from '@wharf/proto/downloader';
-
-/** The tool that is part of Wharf. */
-export const BUILT_IN_TOOL = 'SimpleHttp';
+import type { ListToolsRequest, ListToolsResponse } from '@wharf/proto/downloader';
+import type { Call, RevisionedCache } from '@wharf/service-kit';
+import { BUILT_IN_TOOL } from '../tasks/download-input.ts';
+import type { Tools } from '../tools/tools.ts';
 
 /** public/offline_download_tools: the tools that are ready. */
-export const listToolsHandler = () => async (): Promise<ListToolsResponse> => ({ names: [BUILT_IN_TOOL] });
+export const listToolsHandler =
+  (settings: Pick<RevisionedCache<unknown>, 'get'>, tools: Tools) =>
+  async (_request: ListToolsRequest, { revisions, signal }: Call): Promise<ListToolsResponse> => {
+    await settings.get(revisions.admin);
+    return { names: [BUILT_IN_TOOL, ...(await tools.readyNames(signal))].sort() };
+  };

@@ -10,10 +10,12 @@ export interface SavedParts {
 }
 
 const MIB = 1024 * 1024;
-const SMALL_PART_BYTES = 4 * MIB;
-const BIG_PART_BYTES = 16 * MIB;
-/** From this size on a file is fetched in big parts. */
-const BIG_FILE_BYTES = 256 * MIB;
+/** The size of a part by the least size of the file: small enough to lose little, big enough to be worth a request. */
+const PART_SIZES: readonly (readonly [fileBytes: number, partBytes: number])[] = [
+  [1024 * MIB, 16 * MIB],
+  [64 * MIB, 4 * MIB],
+  [0, MIB],
+];
 
 /** Which parts of a file are at their destination. */
 export class PartMap {
@@ -31,7 +33,7 @@ export class PartMap {
   }
 
   static begin(sizeBytes: number, validator: Validator): PartMap {
-    const partBytes = sizeBytes < BIG_FILE_BYTES ? SMALL_PART_BYTES : BIG_PART_BYTES;
+    const [, partBytes = MIB] = PART_SIZES.find(([fileBytes]) => sizeBytes >= fileBytes) ?? [];
     return new PartMap({ sizeBytes, partBytes, validator, done: '' });
   }
 

@@ -1,6 +1,9 @@
 import { parseVirtualPath } from '@wharf/paths';
 import { z } from 'zod';
 
+/** The tool that is part of Wharf. */
+export const BUILT_IN_TOOL = 'SimpleHttp';
+
 /** What becomes of a temporary file (semantics 3.12); other texts count as `delete_never`. */
 export const DELETE_POLICIES = ['delete_on_upload_succeed', 'delete_on_upload_failed', 'delete_never', 'delete_always'] as const;
 export type DeletePolicy = (typeof DELETE_POLICIES)[number];
@@ -12,6 +15,9 @@ export const downloadInput = z.object({
   tool: z.string(),
   /** Of the whole tree. */
   directory: z.string().transform(parseVirtualPath),
+  /** The storage that covers it, and what it is called in there. */
+  mountPath: z.string(),
+  innerPath: z.string(),
   deletePolicy: z.enum(DELETE_POLICIES),
 });
 export type DownloadInput = z.output<typeof downloadInput>;

@@ -1,45 +1,96 @@
-import type { Settings } from '@wharf/models';
+import { type Settings, taskModelsOf } from '@wharf/models';
 import type { ServiceKit } from '@wharf/service-kit';
-import { createTaskEngine, defineTaskKind, type TaskEngine, type TaskKind } from '@wharf/task-engine';
+import { createTaskEngine, defineTaskKind, type NewTask, type TaskCreator, type TaskEngine, type TaskKind } from '@wharf/task-engine';
 import { z } from 'zod';
-import { type DownloadInput, downloadInput } from './download-input.ts';
+import type { SavedFetch } from '../fetch/fetch-file.ts';
+import { BUILT_IN_TOOL, type DownloadInput, downloadInput } from './download-input.ts';
 import { type FetchTasks, savedFetch } from './fetch-task.ts';
+import { type SavedTool, savedTool, type ToolTasks } from './tool-task.ts';
+import { savedTransfer, type TransferInput, type TransferTasks, transferInput } from './transfer-task.ts';
 
 /** The background work of the downloader. */
 export interface DownloadTasks {
   readonly engine: TaskEngine;
-  readonly fetchKind: TaskKind<DownloadInput>;
+  readonly downloadKind: TaskKind<DownloadInput>;
+  /** Queues transfers of one download's results; those that are queued already are left out. */
+  queueTransfers(parent: { id: string; creator: TaskCreator | undefined }, transfers: readonly TransferInput[]): Promise<void>;
 }
 
 /** How many tasks of a list run at a time where no setting says otherwise. */
 const DEFAULT_THREADS = 5;
-const MAX_RETRIES = 1;
+const DOWNLOAD_RETRIES = 1;
+const TRANSFER_RETRIES = 2;
 
-/** @param options.perUser downloads of one user that a replica works on at a time; 0: no limit. */
-export function createDownloadTasks(
-  kit: ServiceKit,
-  options: { readonly fetches: FetchTasks; readonly settings: () => Promise<Settings>; readonly perUser: number },
-): DownloadTasks {
+export interface DownloadTaskOptions {
+  readonly fetches: FetchTasks;
+  readonly toolDownloads: ToolTasks;
+  readonly transfers: TransferTasks;
+  readonly settings: () => Promise<Settings>;
+  /** Downloads of one user, and of one tool, that a replica works on at a time; 0: no limit. */
+  readonly perUser: number;
+  readonly perTool: number;
+}
+
+export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOptions): DownloadTasks {
   const { store, bus, logger, metrics } = kit;
-  const { fetches } = options;
-  const fetchKind = defineTaskKind({
+  const { fetches, toolDownloads, transfers } = options;
+  const checkpoint = z.union([z.object({ fetch: savedFetch }), z.object({ tool: savedTool })]).nullable();
+  type Checkpoint = z.output<typeof checkpoint>;
+  const fetchOf = (saved: Checkpoint | undefined): SavedFetch | undefined => (saved && 'fetch' in saved ? saved.fetch : undefined);
+  const toolOf = (saved: Checkpoint | undefined): SavedTool | undefined => (saved && 'tool' in saved ? saved.tool : undefined);
+
+  const downloadKind = defineTaskKind({
     name: 'offline_download',
     input: downloadInput,
-    checkpoint: savedFetch.nullable(),
-    chunk: z.null(),
-    maxRetries: MAX_RETRIES,
-    run: (run) => fetches.run(run, run.checkpoint ?? undefined, (state) => run.saveCheckpoint(state ?? null)),
-    onEnd: (_outcome, run) => fetches.drop(run, run.checkpoint ?? undefined),
+    checkpoint,
+    maxRetries: DOWNLOAD_RETRIES,
+    run: (run) =>
+      run.input.tool === BUILT_IN_TOOL
+        ? fetches.run(run, fetchOf(run.checkpoint), (fetch) => run.saveCheckpoint(fetch ? { fetch } : null))
+        : toolDownloads.run(run, toolOf(run.checkpoint), (tool) => run.saveCheckpoint({ tool })),
+    onEnd: (_outcome, run) =>
+      run.input.tool === BUILT_IN_TOOL ? fetches.drop(run, fetchOf(run.checkpoint)) : toolDownloads.drop(run, toolOf(run.checkpoint)),
   });
+  const transferKind = defineTaskKind({
+    name: 'offline_download_transfer',
+    input: transferInput,
+    checkpoint: savedTransfer,
+    maxRetries: TRANSFER_RETRIES,
+    run: (run) => transfers.run(run),
+    onEnd: (outcome, run) => transfers.end(outcome, run),
+  });
+  const limits = new Map([
+    ['user', options.perUser],
+    ['tool', options.perTool],
+  ]);
   const engine = createTaskEngine({
     owner: 'downloader',
     store,
     bus,
     logger,
     metrics,
-    kinds: [fetchKind as TaskKind<never>],
+    kinds: [downloadKind, transferKind],
     concurrencyOf: async (kind) => (await options.settings()).number(`${kind}_task_threads_num`, DEFAULT_THREADS),
-    limitOfKey: (key) => (key.startsWith('user:') && options.perUser > 0 ? options.perUser : undefined),
+    limitOfKey: (key) => limits.get(key.slice(0, key.indexOf(':'))) || undefined,
   });
-  return { engine, fetchKind };
+  const { tasks } = taskModelsOf(store, 'downloader');
+  return {
+    engine,
+    downloadKind,
+    async queueTransfers({ id, creator }, wanted) {
+      const key = `parent:${id}`;
+      const queued = await tasks.find({ keys: key }, { name: 1 }).lean<{ name: string }[]>();
+      const names = new Set(queued.map(({ name }) => name));
+      const missing = wanted.map((input): NewTask<TransferInput> => ({ name: transferName(input), creator, input, keys: [key] }));
+      await engine.addAll(
+        transferKind,
+        missing.filter(({ name }) => !names.has(name)),
+      );
+    },
+  };
+}
+
+/** Clients parse it. The source is a place of ours, so its bracket is empty and its path begins at the task. */
+function transferName({ name, mountPath, innerPath }: TransferInput): string {
+  return `transfer [](/${name}) to [${mountPath}](${innerPath})`;
 }

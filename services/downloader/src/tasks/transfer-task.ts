@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { AppError } from '@wharf/errors';
+import { childPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
+import type { WriteSession } from '@wharf/proto/fs-write';
+import type { ServiceKit } from '@wharf/service-kit';
+import type { TaskOutcome, TaskRun } from '@wharf/task-engine';
+import { z } from 'zod';
+import type { ByteWriter } from '../clients/byte-writer.ts';
+import type { SeedStore } from '../store/seed-store.ts';
+import { removeResult, type ToolFile, toolFolder, walkResult } from '../tools/tool-folder.ts';
+import { DELETE_POLICIES, isDeletedAfter } from './download-input.ts';
+
+/** A task of the list `offline_download_transfer`: one result of a tool goes into the tree. */
+export const transferInput = z.object({
+  /** The download task that it is a part of. */
+  parent: z.string(),
+  tool: z.string(),
+  /** In the task's folder. */
+  name: z.string(),
+  directory: z.string().transform(parseVirtualPath),
+  mountPath: z.string(),
+  innerPath: z.string(),
+  deletePolicy: z.enum(DELETE_POLICIES),
+});
+export type TransferInput = z.output<typeof transferInput>;
+
+/** Files come in a fixed order: all before `index` are in the tree. */
+export const savedTransfer = z.object({ index: z.number(), sessionId: z.string() });
+type SavedTransfer = z.output<typeof savedTransfer>;
+
+type TransferRun = Pick<
+  TaskRun<TransferInput, SavedTransfer, null>,
+  'input' | 'creator' | 'signal' | 'progress' | 'checkpoint' | 'saveCheckpoint' | 'assertLease'
+>;
+
+export interface TransferTasks {
+  run(run: TransferRun): Promise<void>;
+  end(outcome: TaskOutcome, run: TransferRun): Promise<void>;
+}
+
+const READ_CHUNK_BYTES = 1024 * 1024;
+
+export function createTransferTasks(options: {
+  readonly kit: ServiceKit;
+  readonly bytes: ByteWriter;
+  readonly seeds: SeedStore;
+  readonly toolsDir: string;
+}): TransferTasks {
+  const { kit, bytes, seeds, toolsDir } = options;
+  const { fsWrites } = kit.peers;
+  const folderOf = ({ tool, parent }: TransferInput) => toolFolder(toolsDir, tool, parent);
+
+  const store = async (run: TransferRun, file: ToolFile, session: WriteSession, onBytes: (bytes: number) => void): Promise<void> => {
+    const hash = createHash('sha256');
+    let sentBytes = 0;
+    const content = async function* () {
+      for await (const chunk of createReadStream(file.path, { highWaterMark: READ_CHUNK_BYTES, signal: run.signal })) {
+        if (!Buffer.isBuffer(chunk)) continue;
+        hash.update(chunk);
+        sentBytes += chunk.length;
+        onBytes(chunk.length);
+        yield chunk;
+      }
+    };
+    const target = { id: session.id, dataUrl: session.data_url };
+    if (session.takes_ranges) await bytes.writeRange(target, 0, content(), run.signal);
+    else await bytes.writeWhole(target, { sizeBytes: file.sizeBytes, digests: {} }, content(), run.signal);
+    if (sentBytes !== file.sizeBytes) throw new AppError('CONTENT_CORRUPT', 'a file changed while it was transferred');
+    await run.assertLease();
+    const digests = session.takes_ranges ? { sha256: hash.digest('hex') } : undefined;
+    await fsWrites.commitWrite(
+      { id: session.id, size: sentBytes, ...(digests ? { digests } : {}) },
+      { ...kit.ownCall(), signal: run.signal },
+    );
+  };
+
+  return {
+    async run(run) {
+      const { input, creator } = run;
+      if (!creator) throw new AppError('PERMISSION_DENIED', 'permission denied');
+      run.progress({ status: 'getting src object', phase: 'storing' });
+      const files = await walkResult(folderOf(input), input.name);
+      const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+      let { index, sessionId } = run.checkpoint ?? { index: 0, sessionId: '' };
+      let doneBytes = files.slice(0, index).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+      for (; index < files.length; index++) {
+        const file = files[index];
+        if (!file) break;
+        if (sessionId !== '' && (await isPublished(sessionId))) {
+          doneBytes += file.sizeBytes;
+        } else {
+          if (sessionId !== '') await fsWrites.abortWrite({ id: sessionId }, kit.ownCall());
+          const path = file.names.reduce<VirtualPath>(childPath, input.directory);
+          const { session } = await fsWrites.openWrite({ user_id: creator.id, path }, kit.ownCall());
+          if (!session) throw new AppError('INTERNAL', 'internal error');
+          await run.saveCheckpoint({ index, sessionId: session.id });
+          const before = doneBytes;
+          await store(run, file, session, (count) => {
+            doneBytes += count;
+            run.progress({ doneBytes, totalBytes });
+          });
+          doneBytes = before + file.sizeBytes;
+        }
+        sessionId = '';
+        await run.saveCheckpoint({ index: index + 1, sessionId: '' });
+      }
+      await cleanUp(input, 'succeeded');
+    },
+    async end(outcome, run) {
+      const { input, checkpoint } = run;
+      if (checkpoint && checkpoint.sessionId !== '') await fsWrites.abortWrite({ id: checkpoint.sessionId }, kit.ownCall());
+      if (outcome === 'failed') await cleanUp(input, 'failed');
+      else await removeOrLeave(input);
+    },
+  };
+
+  async function isPublished(id: string): Promise<boolean> {
+    try {
+      return ((await fsWrites.resumeWrite({ id }, kit.ownCall())).session?.published_path ?? '') !== '';
+    } catch (error) {
+      if (AppError.is(error, 'RECORD_NOT_FOUND')) return false;
+      throw error;
+    }
+  }
+
+  async function cleanUp(input: TransferInput, outcome: 'succeeded' | 'failed'): Promise<void> {
+    if (isDeletedAfter(input.deletePolicy, outcome)) await removeOrLeave(input);
+  }
+
+  /** What is still seeded goes when that ends. */
+  async function removeOrLeave(input: TransferInput): Promise<void> {
+    if (!(await seeds.leaveFile(input.parent, input.name))) await removeResult(folderOf(input), input.name);
+  }
+}

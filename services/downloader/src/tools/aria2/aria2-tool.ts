@@ -1,0 +1,112 @@
+import { AppError } from '@wharf/errors';
+import { z } from 'zod';
+import type { ExternalTool, ToolStatus } from '../external-tool.ts';
+import type { Aria2Client } from './aria2-client.ts';
+
+const statusShape = z.object({
+  status: z.enum(['active', 'waiting', 'paused', 'error', 'complete', 'removed']),
+  totalLength: z.coerce.number(),
+  completedLength: z.coerce.number(),
+  uploadLength: z.coerce.number().default(0),
+  seeder: z.string().optional(),
+  infoHash: z.string().optional(),
+  connections: z.coerce.number().default(0),
+  errorMessage: z.string().optional(),
+  followedBy: z.array(z.string()).optional(),
+});
+const FIELDS = Object.keys(statusShape.shape);
+/** What aria2 says of a download it does not know. */
+const UNKNOWN = /not found|No such download/i;
+
+/** @param proxy the guarded proxy as aria2 reaches it: every HTTP connection that it makes for us goes through there. */
+export function createAria2Tool(client: Aria2Client, proxy: { url: string; username: string; password: string }): ExternalTool {
+  const options = (dir: string) => ({
+    dir,
+    'all-proxy': proxy.url,
+    'all-proxy-user': proxy.username,
+    'all-proxy-passwd': proxy.password,
+    'proxy-method': 'tunnel',
+    'no-proxy': '',
+    // What a torrent or a metalink names is vetted before; one that comes unasked is a file like any other.
+    'follow-torrent': 'false',
+    'follow-metalink': 'false',
+    'allow-overwrite': 'true',
+    'auto-file-renaming': 'false',
+    continue: 'true',
+    'seed-time': '0',
+    'bt-enable-lpd': 'false',
+    'rpc-save-upload-metadata': 'false',
+    'check-certificate': 'true',
+  });
+  const forget = async (method: string, id: string) => {
+    try {
+      await client.call(method, [id]);
+    } catch (error) {
+      if (!AppError.is(error, 'FAILED_PRECONDITION')) throw error;
+    }
+  };
+  return {
+    name: 'aria2',
+    kinds: new Set(['url', 'magnet', 'torrent', 'metalink'] as const),
+    async add(source, directory, signal) {
+      const given = options(directory);
+      const answer = await (source.kind === 'torrent'
+        ? client.call('aria2.addTorrent', [source.content.toString('base64'), [], given], { signal })
+        : source.kind === 'metalink'
+          ? client.call('aria2.addMetalink', [source.content.toString('base64'), given], { signal })
+          : client.call('aria2.addUri', [[source.url], given], { signal }));
+      const ids = z.union([z.string(), z.array(z.string()).min(1)]).parse(answer);
+      return typeof ids === 'string' ? ids : ids.join(',');
+    },
+    async find(id, signal) {
+      // A metalink may have become several downloads.
+      const all: ToolStatus[] = [];
+      for (const one of id.split(',')) {
+        const status = await statusOf(client, one, signal);
+        if (!status) return undefined;
+        all.push(status);
+      }
+      const [first] = all;
+      if (all.length <= 1) return first;
+      const worst = (['failed', 'active', 'paused'] as const).find((state) => all.some((status) => status.state === state)) ?? 'complete';
+      const sum = (of: (status: ToolStatus) => number) => all.reduce((total, status) => total + of(status), 0);
+      const error = all.find((status) => status.error !== '')?.error ?? '';
+      return { state: worst, doneBytes: sum((s) => s.doneBytes), totalBytes: sum((s) => s.totalBytes), detail: worst, error };
+    },
+    async pause(id) {
+      for (const one of id.split(',')) await forget('aria2.forcePause', one);
+    },
+    async resume(id) {
+      for (const one of id.split(',')) await forget('aria2.unpause', one);
+    },
+    async remove(id) {
+      for (const one of id.split(',')) {
+        await forget('aria2.forceRemove', one);
+        await forget('aria2.removeDownloadResult', one);
+      }
+    },
+    version: (signal) => client.version({ signal }),
+  };
+}
+
+async function statusOf(client: Aria2Client, id: string, signal: AbortSignal): Promise<ToolStatus | undefined> {
+  let answer: unknown;
+  try {
+    answer = await client.call('aria2.tellStatus', [id, FIELDS], { signal });
+  } catch (error) {
+    if (AppError.is(error, 'FAILED_PRECONDITION') && UNKNOWN.test(error.message)) return undefined;
+    throw error;
+  }
+  const status = statusShape.parse(answer);
+  if (status.status === 'removed') return undefined;
+  const isDone = status.status === 'complete' || (status.seeder === 'true' && status.totalLength === status.completedLength);
+  const followedBy = status.status === 'complete' ? status.followedBy?.[0] : undefined;
+  return {
+    state: isDone ? 'complete' : status.status === 'error' ? 'failed' : status.status === 'paused' ? 'paused' : 'active',
+    doneBytes: status.completedLength,
+    totalBytes: status.totalLength,
+    detail: `${status.status}, ${status.connections} connections`,
+    error: status.errorMessage ?? '',
+    ...(followedBy === undefined ? {} : { followedBy }),
+  };
+}

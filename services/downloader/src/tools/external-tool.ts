@@ -1,0 +1,36 @@
+/** What a tool says about a download. Everything in it is hostile input: names of files are not taken from here. */
+export interface ToolStatus {
+  readonly state: 'active' | 'paused' | 'complete' | 'failed';
+  readonly doneBytes: number;
+  /** 0: not known. */
+  readonly totalBytes: number;
+  /** For people. */
+  readonly detail: string;
+  /** Why it failed. */
+  readonly error: string;
+  /** The download goes on as another one: what a torrent file or a magnet link led to. */
+  readonly followedBy?: string;
+}
+
+/** What a tool is to fetch, vetted. */
+export type ToolSource =
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'magnet'; readonly url: string; readonly hash: string }
+  | { readonly kind: 'torrent'; readonly content: Buffer; readonly hash: string }
+  | { readonly kind: 'metalink'; readonly content: Buffer };
+
+/** A program that downloads for us into a folder that we can read too. All calls throw what its client throws. */
+export interface ExternalTool {
+  /** As clients know it. */
+  readonly name: string;
+  readonly kinds: ReadonlySet<ToolSource['kind']>;
+  /** Begins a download into a folder of its own, or finds the one that was begun there. @returns the id by which it is found again */
+  add(source: ToolSource, directory: string, signal: AbortSignal): Promise<string>;
+  /** Undefined when the tool does not know it (any more). */
+  find(id: string, signal: AbortSignal): Promise<ToolStatus | undefined>;
+  pause(id: string): Promise<void>;
+  resume(id: string): Promise<void>;
+  /** Forgets it; files stay. One that is not there is success. */
+  remove(id: string): Promise<void>;
+  version(signal: AbortSignal): Promise<string>;
+}

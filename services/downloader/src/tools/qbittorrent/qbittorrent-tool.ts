@@ -1,0 +1,99 @@
+import { AppError } from '@wharf/errors';
+import { z } from 'zod';
+import type { ExternalTool, ToolStatus } from '../external-tool.ts';
+import type { QbittorrentClient } from './qbittorrent-client.ts';
+
+const infoShape = z.array(
+  z.object({
+    hash: z.string(),
+    state: z.string(),
+    progress: z.number(),
+    completed: z.number(),
+    amount_left: z.number(),
+    size: z.number(),
+    save_path: z.string(),
+    num_seeds: z.number().default(0),
+  }),
+);
+
+/** States of a torrent whose data is whole: 4.x calls them paused, 5.x stopped. */
+const COMPLETE = new Set(['uploading', 'stalledUP', 'queuedUP', 'forcedUP', 'pausedUP', 'stoppedUP']);
+const PAUSED = new Set(['pausedDL', 'stoppedDL']);
+const FAILED = new Set(['error', 'missingFiles']);
+const NAMES_OF = { pause: ['torrents/stop', 'torrents/pause'], resume: ['torrents/start', 'torrents/resume'] } as const;
+/** How often a torrent that was just added is looked for. */
+const LOOKS = 40;
+const LOOK_MS = 250;
+
+export function createQbittorrentTool(client: QbittorrentClient): ExternalTool {
+  const info = async (hash: string, signal?: AbortSignal) => {
+    const text = await client.get('torrents/info', { hashes: hash }, signal ? { signal } : {});
+    return infoShape.parse(JSON.parse(text)).find((torrent) => torrent.hash.toLowerCase() === hash);
+  };
+  /** 5.x renamed the calls; the old names are gone there. */
+  const call = async (names: readonly string[], hash: string) => {
+    for (const name of names) {
+      try {
+        await client.post(name, { hashes: hash });
+        return;
+      } catch (error) {
+        if (!AppError.is(error, 'FAILED_PRECONDITION') || error.details.status !== 404) throw error;
+      }
+    }
+  };
+  return {
+    name: 'qBittorrent',
+    kinds: new Set(['magnet', 'torrent'] as const),
+    async add(source, directory, signal) {
+      if (source.kind !== 'magnet' && source.kind !== 'torrent')
+        throw new AppError('UNSUPPORTED_OPERATION', 'qBittorrent takes torrents only');
+      const { hash } = source;
+      const form = new FormData();
+      if (source.kind === 'magnet') form.set('urls', source.url);
+      else form.set('torrents', new Blob([new Uint8Array(source.content)], { type: 'application/x-bittorrent' }), `${hash}.torrent`);
+      form.set('savepath', directory);
+      form.set('autoTMM', 'false');
+      form.set('paused', 'false');
+      form.set('stopped', 'false');
+      form.set('contentLayout', 'Original');
+      form.set('root_folder', 'true');
+      form.set('tags', 'wharf');
+      const known = await info(hash, signal);
+      if (!known) await client.post('torrents/add', form, { signal });
+      for (let look = 0; look < LOOKS; look++) {
+        const torrent = known ?? (await info(hash, signal));
+        if (torrent) {
+          if (!isSameFolder(torrent.save_path, directory))
+            throw new AppError('FAILED_PRECONDITION', 'this torrent is in qBittorrent already');
+          return hash;
+        }
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+        signal.throwIfAborted();
+      }
+      throw new AppError('FAILED_PRECONDITION', 'qBittorrent did not take the torrent');
+    },
+    async find(id, signal): Promise<ToolStatus | undefined> {
+      const torrent = await info(id, signal);
+      if (!torrent) return undefined;
+      const isComplete = COMPLETE.has(torrent.state) && torrent.amount_left === 0 && torrent.size > 0;
+      const isFailed = FAILED.has(torrent.state);
+      return {
+        state: isComplete ? 'complete' : isFailed ? 'failed' : PAUSED.has(torrent.state) ? 'paused' : 'active',
+        doneBytes: torrent.completed,
+        totalBytes: Math.max(0, torrent.size),
+        detail: `${torrent.state}, ${torrent.num_seeds} seeds`,
+        error: isFailed ? `qBittorrent says ${torrent.state}` : '',
+      };
+    },
+    pause: (id) => call(NAMES_OF.pause, id),
+    resume: (id) => call(NAMES_OF.resume, id),
+    async remove(id) {
+      await client.post('torrents/delete', { hashes: id, deleteFiles: 'false' });
+    },
+    version: (signal) => client.version({ signal }),
+  };
+}
+
+function isSameFolder(left: string, right: string): boolean {
+  return left.replace(/\/+$/, '') === right.replace(/\/+$/, '');
+}

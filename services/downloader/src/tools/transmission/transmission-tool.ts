@@ -1,0 +1,79 @@
+import { AppError } from '@wharf/errors';
+import { z } from 'zod';
+import type { ExternalTool } from '../external-tool.ts';
+import type { TransmissionClient } from './transmission-client.ts';
+
+const FIELDS = [
+  'hashString',
+  'status',
+  'percentDone',
+  'haveValid',
+  'sizeWhenDone',
+  'leftUntilDone',
+  'metadataPercentComplete',
+  'error',
+  'errorString',
+  'downloadDir',
+  'peersConnected',
+];
+const torrentShape = z.object({
+  hashString: z.string(),
+  /** 0 stopped, 1 and 2 checking, 3 and 4 downloading, 5 and 6 seeding (rpc-spec.md). */
+  status: z.number(),
+  haveValid: z.number(),
+  sizeWhenDone: z.number(),
+  leftUntilDone: z.number(),
+  metadataPercentComplete: z.number(),
+  /** 3 is of this machine; 1 and 2 are what trackers say. */
+  error: z.number(),
+  errorString: z.string(),
+  downloadDir: z.string(),
+  peersConnected: z.number().default(0),
+});
+const listShape = z.object({ torrents: z.array(torrentShape) });
+const addedShape = z.object({ hashString: z.string() });
+const LOCAL_ERROR = 3;
+
+export function createTransmissionTool(client: TransmissionClient): ExternalTool {
+  const get = async (id: string, signal?: AbortSignal) =>
+    listShape.parse(await client.call('torrent-get', { ids: [id], fields: FIELDS }, signal ? { signal } : {})).torrents[0];
+  return {
+    name: 'Transmission',
+    kinds: new Set(['magnet', 'torrent'] as const),
+    async add(source, directory, signal) {
+      if (source.kind !== 'magnet' && source.kind !== 'torrent')
+        throw new AppError('UNSUPPORTED_OPERATION', 'Transmission takes torrents only');
+      const what = source.kind === 'magnet' ? { filename: source.url } : { metainfo: source.content.toString('base64') };
+      const answer = await client.call('torrent-add', { ...what, 'download-dir': directory, paused: false }, { signal });
+      const { hashString } = addedShape.parse(answer['torrent-added'] ?? answer['torrent-duplicate']);
+      const torrent = await get(hashString, signal);
+      if (torrent && torrent.downloadDir.replace(/\/+$/, '') !== directory)
+        throw new AppError('FAILED_PRECONDITION', 'this torrent is in Transmission already');
+      return hashString;
+    },
+    async find(id, signal) {
+      const torrent = await get(id, signal);
+      if (!torrent) return undefined;
+      const isComplete =
+        torrent.metadataPercentComplete === 1 && torrent.leftUntilDone === 0 && torrent.status !== 1 && torrent.status !== 2;
+      const isFailed = torrent.error === LOCAL_ERROR;
+      return {
+        state: isFailed ? 'failed' : isComplete ? 'complete' : torrent.status === 0 ? 'paused' : 'active',
+        doneBytes: torrent.haveValid,
+        totalBytes: torrent.sizeWhenDone,
+        detail: `${torrent.peersConnected} peers`,
+        error: isFailed ? `Transmission says: ${torrent.errorString.slice(0, 200)}` : '',
+      };
+    },
+    async pause(id) {
+      await client.call('torrent-stop', { ids: [id] });
+    },
+    async resume(id) {
+      await client.call('torrent-start', { ids: [id] });
+    },
+    async remove(id) {
+      await client.call('torrent-remove', { ids: [id], 'delete-local-data': false });
+    },
+    version: (signal) => client.version({ signal }),
+  };
+}
