@@ -26,7 +26,7 @@ export const adminConfigRoutes: readonly Route[] = [
       'Takes such a document, or a backup of the API family, and reports what became of each record; checked whole before it is written.',
     takes: 'body',
     input: z.object({
-      document: z.union([z.string(), z.record(z.string(), z.unknown())]),
+      document: z.union([z.record(z.string(), z.unknown()), z.string().regex(/^\s*\{/)]),
       passphrase: text(),
       dry_run: flag(),
     }),
