@@ -79,7 +79,7 @@ it('100,000 entries come in chunks, in order, and a page of them is a page', asy
   const page = await list(replica, { path: '/big', page: 334, per_page: 300 }, known);
   expect(page.names).toEqual(names.slice(99_900));
   expect(page.listing?.total).toBe(100_000);
-});
+}, 180_000);
 
 describe('a listing as JSON', () => {
   const written = async (request: Partial<ListEntriesRequest>, options: Options) => {
