@@ -13,6 +13,7 @@ import { storages } from './storages.ts';
 import { tasks } from './tasks.ts';
 import { tools } from './tools.ts';
 import { tour } from './tour.ts';
+import { transfers } from './transfers.ts';
 import { traversal } from './traversal.ts';
 import { uploads } from './uploads.ts';
 
@@ -26,12 +27,13 @@ export const SCENARIOS: readonly ((world: World) => void)[] = [
   rules,
   operations,
   settings,
-  search,
   administration,
+  search,
   tasks,
   tools,
   uploads,
   downloads,
+  transfers,
   traversal,
   envelopes,
 ];
