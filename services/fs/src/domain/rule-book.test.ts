@@ -133,8 +133,9 @@ describe('hidden entries', () => {
   it('C19: are found in linear time whatever the pattern', () => {
     const filter = bookOf({ path: '/', hide: '(a+)+$' }).listingFilter(plain, vpath('/'));
     // An engine that goes back would not be done with the first of them.
-    for (let count = 0; count < 50_000; count += 1) expect(filter?.(`${'a'.repeat(40)}!${count}`, false)).toBe(true);
-  });
+    const names = Array.from({ length: 50_000 }, (_, index) => `${'a'.repeat(40)}!${index}`);
+    expect(names.every((name) => filter?.(name, false))).toBe(true);
+  }, 60_000);
 });
 
 describe('lists of readers', () => {
