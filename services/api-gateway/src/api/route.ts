@@ -22,7 +22,7 @@ export interface PublicContext {
   /** What absolute addresses in the answer begin with. */
   readonly siteUrl: string;
   readonly settings: () => Promise<Settings>;
-  /** Options for a call on the gateway's own account. */
+  /** Options for a call on the gateway's own account: for RPCs that believe nobody else, such as a login from the client's address. */
   readonly ownCall: () => CallOptions;
 }
 
