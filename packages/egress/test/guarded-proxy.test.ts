@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect, it } from 'vitest';
+import { createEgressPolicy, type GuardedProxy, startGuardedProxy } from '../src/index.ts';
+
+const closing: Array<() => unknown> = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function open(options: { allow?: string[]; resolve?: (host: string) => Promise<string[]> } = {}) {
+  const server = http.createServer((request, response) => response.end(`hello ${request.headers.host}`)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => server.close());
+  const { allow = [], resolve } = options;
+  const policy = createEgressPolicy({ allow, forbidden: [], audience: 'user', ...(resolve ? { resolve } : {}) });
+  const proxy = await startGuardedProxy(policy, '127.0.0.1', 0);
+  closing.push(() => proxy.close());
+  return { proxy, port: (server.address() as AddressInfo).port };
+}
+
+/** What a client of the proxy is answered to CONNECT, and what comes through the tunnel. */
+async function tunnel(proxy: GuardedProxy, target: string, credentials = `${proxy.username}:${proxy.password}`): Promise<string> {
+  const socket = net.connect(proxy.port, '127.0.0.1');
+  socket.write(
+    `CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\nProxy-Authorization: Basic ${Buffer.from(credentials).toString('base64')}\r\n\r\n`,
+  );
+  const [head] = await once(socket, 'data');
+  if (!String(head).startsWith('HTTP/1.1 200')) {
+    socket.destroy();
+    return String(head).split('\r\n')[0] ?? '';
+  }
+  socket.write('GET / HTTP/1.1\r\nHost: inside\r\nConnection: close\r\n\r\n');
+  return (await text(socket)).split('\r\n\r\n')[1] ?? '';
+}
+
+it('lets those who have its password through to what is allowed', async () => {
+  const { proxy, port } = await open({ allow: ['127.0.0.1'] });
+  expect(await tunnel(proxy, `127.0.0.1:${port}`)).toContain('hello inside');
+});
+
+it.each(['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '2130706433', '0.0.0.0', '169.254.169.254'])(
+  'leads nobody to %s',
+  async (host) => {
+    const { proxy, port } = await open();
+    expect(await tunnel(proxy, `${host}:${port}`)).toBe('HTTP/1.1 403 Forbidden');
+  },
+);
+
+it('connects to the address that was checked', async () => {
+  const answers = [['127.0.0.1'], ['1.1.1.1']];
+  let asked = 0;
+  const { proxy, port } = await open({ resolve: async () => answers[asked++] ?? [] });
+  expect(await tunnel(proxy, `rebind.example:${port}`)).toBe('HTTP/1.1 403 Forbidden');
+});
+
+it('refuses who has no password, and what is no tunnel', async () => {
+  const { proxy, port } = await open({ allow: ['127.0.0.1'] });
+  for (const credentials of ['', 'wharf:', 'wharf:wrong', ':'])
+    expect(await tunnel(proxy, `127.0.0.1:${port}`, credentials)).toBe('HTTP/1.1 407 Proxy Authentication Required');
+  expect(await tunnel(proxy, '127.0.0.1')).toBe('HTTP/1.1 400 Bad Request');
+  expect((await fetch(`http://127.0.0.1:${proxy.port}/`)).status).toBe(405);
+});

@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ExternalTool } from '../src/tools/external-tool.ts';
+import { vetSource } from '../src/tools/vet-source.ts';
+
+/** Names that resolve: to the public Internet, or inside. */
+const NAMES: Readonly<Record<string, string>> = {
+  'tracker.example': '1.1.1.1',
+  'inside.example': '10.0.0.1',
+  'files.example': '127.0.0.1',
+};
+const policy = createEgressPolicy({
+  allow: ['files.example'],
+  forbidden: [],
+  audience: 'user',
+  resolve: async (host) => {
+    const address = NAMES[host];
+    if (!address) throw new Error('no such name');
+    return [address];
+  },
+});
+const network = { policy, client: createGuardedClient(policy, 2) };
+const files = new Map<string, string>();
+let base = '';
+let server: http.Server;
+
+beforeAll(async () => {
+  server = http.createServer((request, response) => response.end(files.get(request.url ?? '') ?? '')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  base = `http://files.example:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  network.client.close();
+  server.close();
+});
+
+const nothing = () => Promise.reject(new Error('a tool is not asked'));
+const toolOf = (...kinds: Array<'url' | 'magnet' | 'torrent' | 'metalink'>): ExternalTool => ({
+  name: 'tool',
+  kinds: new Set(kinds),
+  ...{ add: nothing, find: nothing, pause: nothing, resume: nothing, remove: nothing, version: nothing },
+});
+const all = toolOf('url', 'magnet', 'torrent', 'metalink');
+const vet = (text: string, tool = all) => vetSource({ policy, network }, tool, text, AbortSignal.timeout(10_000));
+const served = (path: string, content: string) => {
+  files.set(path, content);
+  return `${base}${path}`;
+};
+const hash = 'c12fe1c06bba254a9dc9f519b335aa7c1367a88a';
+const refused = { code: 'PERMISSION_DENIED' };
+const INFO = '4:infod4:name1:x12:piece lengthi1e6:pieces0:e';
+
+describe('a magnet link', () => {
+  it('is handed over when all that it names is allowed', async () => {
+    expect(await vet(`magnet:?xt=urn:btih:${hash.toUpperCase()}&tr=udp%3A%2F%2Ftracker.example%3A80%2Fannounce&dn=x`)).toMatchObject({
+      kind: 'magnet',
+      hash,
+    });
+    expect(await vet('magnet:?xt=urn:btih:YEX6DQDLXISUVHOJ6UM3GNNKPQJWPKEK')).toMatchObject({ hash });
+    expect(await vet(`magnet:?xt=urn:btmh:1220${'ab'.repeat(32)}`)).toMatchObject({ hash: 'ab'.repeat(20) });
+  });
+
+  it.each([
+    'tr=http%3A%2F%2Finside.example%2Fannounce',
+    'tr=udp%3A%2F%2F10.0.0.1%3A6969',
+    'tr.1=udp%3A%2F%2F127.1%3A6969',
+    'ws=http%3A%2F%2F%5B%3A%3A1%5D%2Fx',
+    'ws=ftp%3A%2F%2Ftracker.example%2Fx',
+    'xs=http%3A%2F%2F169.254.169.254%2Fx',
+    'as=http%3A%2F%2F0x7f000001%2F',
+    'x.pe=10.0.0.1%3A80',
+    'x.pe=1.1.1.1%3A80',
+    'tr=wss%3A%2F%2Ftracker.example%2F',
+  ])('with %s is not', async (parameter) => {
+    await expect(vet(`magnet:?xt=urn:btih:${hash}&${parameter}`)).rejects.toMatchObject({
+      code: expect.stringMatching(/^(PERMISSION_DENIED|UNSUPPORTED_OPERATION)$/),
+    });
+  });
+
+  it('that names no torrent is none, and not every tool takes one', async () => {
+    await expect(vet('magnet:?dn=x')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(vet(`magnet:?xt=urn:btih:${hash}`, toolOf('url'))).rejects.toMatchObject({ code: 'UNSUPPORTED_OPERATION' });
+  });
+});
+
+describe('a torrent file', () => {
+  it('is fetched here and handed over as it is', async () => {
+    const content = `d8:announce35:udp://tracker.example:6969/announce${INFO}e`;
+    const vetted = await vet(served('/good.torrent', content));
+    expect(vetted).toMatchObject({ kind: 'torrent' });
+    expect(vetted.kind === 'torrent' && vetted.content.toString('latin1')).toBe(content);
+  });
+
+  it.each([
+    ['a tracker', `d8:announce17:http://10.0.0.1/x${INFO}e`],
+    ['a list of trackers', `d13:announce-listll17:udp://10.0.0.1:1/ee${INFO}e`],
+    ['a web seed', `d${INFO}8:url-list22:http://inside.example/e`],
+    ['a list of web seeds', `d${INFO}8:url-listl16:http://127.0.0.1ee`],
+    ['an old web seed', `d9:httpseedsl16:http://127.0.0.1e${INFO}e`],
+    ['nodes', `d${INFO}5:nodesll8:10.0.0.1i80eeee`],
+  ])('with %s inside is refused', async (_what, content) => {
+    await expect(vet(served('/bad.torrent', content))).rejects.toMatchObject(refused);
+  });
+
+  it.each([
+    '',
+    'd',
+    'de',
+    'i1e',
+    'le',
+    `d${INFO}`,
+    `d${INFO}ex`,
+    '<html>',
+    `${'l'.repeat(1000)}`,
+    'd4:infoi1e3:abc99999:xe',
+    'd4:info-1:e',
+  ])('%s is none', async (content) => {
+    await expect(vet(served('/none.torrent', content))).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
+  });
+
+  it('is what a tool that takes torrents alone makes of every address', async () => {
+    await expect(vet(served('/page', '<html>'), toolOf('torrent', 'magnet'))).rejects.toThrowError('this is not a torrent file');
+  });
+});
+
+describe('a metalink', () => {
+  const metalink = (inner: string) =>
+    `<?xml version="1.0"?><metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="x">${inner}</file></metalink>`;
+
+  it('is handed over when its mirrors are allowed', async () => {
+    expect(await vet(served('/good.meta4', metalink('<url>http://tracker.example/x</url>')))).toMatchObject({ kind: 'metalink' });
+  });
+
+  it.each([
+    '<url>http://inside.example/x</url>',
+    '<url>http://tracker.example/x</url><url priority="1"> http://127.0.0.1/x </url>',
+    '<url>http://&#49;27.0.0.1/x</url>',
+    '<url>ftp://tracker.example/x</url>',
+  ])('with %s is refused', async (inner) => {
+    await expect(vet(served('/bad.metalink', metalink(inner)))).rejects.toMatchObject({
+      code: expect.stringMatching(/^(PERMISSION_DENIED|UNSUPPORTED_OPERATION)$/),
+    });
+  });
+
+  it.each([
+    '<!DOCTYPE metalink [<!ENTITY x "http://127.0.0.1/">]><metalink><url>&x;</url></metalink>',
+    '<metalink><metaurl mediatype="torrent">http://tracker.example/x.torrent</metaurl><url>http://tracker.example/</url></metalink>',
+    '<metalink></metalink>',
+    'nothing',
+  ])('%s cannot be used', async (content) => {
+    await expect(vet(served('/none.metalink', content))).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
+  });
+});
+
+it('an address of a file is looked at too', async () => {
+  expect(await vet('http://tracker.example/x?y')).toEqual({ kind: 'url', url: 'http://tracker.example/x?y' });
+  await expect(vet('http://inside.example/x')).rejects.toMatchObject(refused);
+  await expect(vet('http://10.1.1.1/x')).rejects.toMatchObject(refused);
+  await expect(vet('sftp://tracker.example/x')).rejects.toMatchObject({ code: 'UNSUPPORTED_OPERATION' });
+});

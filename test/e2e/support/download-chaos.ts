@@ -1,0 +1,183 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Api, at, freePort, login, makeTempDir, programFlags, type RunningProcess, startProcess, waitFor } from '@wharf/harness';
+import { ROOT } from './program.ts';
+import { startSourceServer } from './source-server.ts';
+
+export interface ChaosOptions {
+  readonly replicas: number;
+  readonly files: number;
+  /** Bytes of the biggest file; sizes are spread below it. */
+  readonly maxFileBytes: number;
+  /** Milliseconds between two kills, and how long they go on. */
+  readonly killEveryMs: number;
+  readonly killForMs: number;
+  /** Each once, in the middle. */
+  readonly restartsBus: boolean;
+  readonly restartsStore: boolean;
+  /** Of one connection of the source; 0: no limit. */
+  readonly bytesPerSecond: number;
+  readonly tell: (text: string) => void;
+}
+
+export interface ChaosReport {
+  readonly files: number;
+  /** Files that arrived byte by byte as they are. */
+  readonly arrived: number;
+  /** Names that are there and should not be: a file that came twice has a number in its name. */
+  readonly surplus: readonly string[];
+  readonly damaged: readonly string[];
+  /** What was left on the way. */
+  readonly debris: readonly string[];
+  /** Tasks that did not succeed, with their errors. */
+  readonly failed: readonly string[];
+  readonly kills: number;
+  readonly fetchedBytes: number;
+  readonly contentBytes: number;
+  readonly seconds: number;
+}
+
+const ENDED_WITHIN_MS = 600_000;
+
+/** Downloads many files with several downloaders, of which one after the other is killed, and looks at what arrived. */
+export async function runDownloadChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const dir = await makeTempDir('chaos');
+  const source = await startSourceServer();
+  source.bytesPerSecond = options.bytesPerSecond;
+  const running: RunningProcess<string>[] = [];
+  const start = async (program: string, env: Record<string, string>, args: readonly string[] = []) => {
+    const one = await startProcess({
+      name: program,
+      command: process.execPath,
+      args: [...programFlags(), join(ROOT, program, 'src', 'main.ts'), ...args],
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+      ready: { line: readyLine },
+      readyWithinMs: 90_000,
+    });
+    running.push(one);
+    return one;
+  };
+  try {
+    const files = new Map<string, Buffer>();
+    for (let index = 0; index < options.files; index++) {
+      const sizeBytes = Math.floor((options.maxFileBytes * ((index * 7919) % options.files)) / Math.max(1, options.files - 1));
+      files.set(`file-${index}.bin`, randomBytes(sizeBytes));
+    }
+    for (const [name, content] of files) source.files.set(`/${name}`, content);
+    const contentBytes = [...files.values()].reduce((sum, { length }) => sum + length, 0);
+
+    const storeArgs = ['--data-dir', join(dir.path, 'store')];
+    let store = await start('packages/embedded-mongo', {}, storeArgs);
+    const natsToken = randomBytes(24).toString('base64url');
+    const natsEnv = { WHARF_EMBEDDED_NATS_TOKEN: natsToken };
+    const natsArgs = ['--port', String(await freePort())];
+    let bus = await start('packages/embedded-nats', natsEnv, natsArgs);
+    const [auth, admin, fs, data, downloader] = [await freePort(), await freePort(), await freePort(), await freePort(), await freePort()];
+    const filesDir = join(dir.path, 'files');
+    await mkdir(filesDir);
+    const adminPassword = randomBytes(12).toString('base64url');
+    const shared = {
+      WHARF_SECRET: randomBytes(32).toString('hex'),
+      WHARF_ADMIN_PASSWORD: adminPassword,
+      WHARF_FILES_DIR: filesDir,
+      WHARF_SCRATCH_DIR: join(dir.path, 'scratch'),
+      WHARF_TOOLS_DIR: join(dir.path, 'downloads'),
+      WHARF_EGRESS_ALLOW: '127.0.0.1',
+      MONGO_URL: store.ready,
+      NATS_URL: bus.ready.replace('nats://', `nats://${natsToken}@`),
+      WHARF_OPS_PORT: '0',
+      WHARF_AUTH_ADDR: `127.0.0.1:${auth}`,
+      WHARF_ADMIN_ADDR: `127.0.0.1:${admin}`,
+      WHARF_FS_ADDR: `127.0.0.1:${fs}`,
+      WHARF_FS_DATA_URL: `http://127.0.0.1:${data}`,
+      WHARF_DOWNLOADER_ADDR: `127.0.0.1:${downloader}`,
+    };
+    await start('services/auth', { ...shared, WHARF_GRPC_PORT: String(auth) });
+    await start('services/admin', { ...shared, WHARF_GRPC_PORT: String(admin) });
+    await start('services/fs', { ...shared, WHARF_GRPC_PORT: String(fs), WHARF_DATA_PORT: String(data) });
+    // The first one takes the calls; the others are workers only.
+    const startDownloader = (index: number) =>
+      start('services/downloader', { ...shared, WHARF_GRPC_PORT: index === 0 ? String(downloader) : '0' });
+    const workers: RunningProcess<string>[] = [];
+    for (let index = 0; index < options.replicas; index++) workers.push(await startDownloader(index));
+    const gateway = await start('services/api-gateway', { ...shared, WHARF_HTTP_PORT: '0' });
+    const caller = await login(gateway.ready, 'admin', adminPassword);
+
+    const startedAt = Date.now();
+    await caller.call('/api/fs/add_offline_download', {
+      urls: [...files.keys()].map((name) => `${source.url}/${name}`),
+      path: '/local/arrived',
+      tool: 'SimpleHttp',
+      delete_policy: 'delete_always',
+    });
+    let kills = 0;
+    let hasRestarted = false;
+    while (Date.now() - startedAt < options.killForMs && (await undone(caller)) > 0) {
+      await delay(options.killEveryMs);
+      const index = kills % options.replicas;
+      await workers[index]?.kill();
+      kills += 1;
+      options.tell(`killed downloader ${index + 1}, ${await undone(caller)} downloads are left`);
+      workers[index] = await startDownloader(index);
+      if (hasRestarted || Date.now() - startedAt < options.killForMs / 2) continue;
+      hasRestarted = true;
+      if (options.restartsBus) {
+        await bus.kill();
+        bus = await start('packages/embedded-nats', natsEnv, natsArgs);
+        options.tell('the bus was killed and started again');
+      }
+      if (options.restartsStore) {
+        await store.kill();
+        store = await start('packages/embedded-mongo', {}, storeArgs);
+        options.tell('the store was killed and started again');
+      }
+    }
+    await waitFor('all downloads to end', async () => (await undone(caller)) === 0, { withinMs: ENDED_WITHIN_MS, everyMs: 500 });
+    const seconds = (Date.now() - startedAt) / 1000;
+
+    const arrived = await readdir(join(filesDir, 'arrived'));
+    const damaged: string[] = [];
+    for (const [name, content] of files) {
+      const found = arrived.includes(name) ? await readFile(join(filesDir, 'arrived', name)) : undefined;
+      if (!found?.equals(content)) damaged.push(name);
+    }
+    const done = await tasksOf(caller, 'done');
+    return {
+      files: files.size,
+      arrived: files.size - damaged.length,
+      surplus: arrived.filter((name) => !files.has(name)),
+      damaged,
+      debris: await readdir(join(filesDir, '.wharf-tmp')).catch(() => []),
+      failed: done.filter((task) => at(task, 'state') !== 2).map((task) => `${at(task, 'name')}: ${at(task, 'error')}`),
+      kills,
+      fetchedBytes: source.sentBytes(),
+      contentBytes,
+      seconds,
+    };
+  } finally {
+    for (const one of running.toReversed()) await one.stop();
+    await source.close();
+    await dir.remove();
+  }
+}
+
+async function tasksOf(caller: Api, list: 'done' | 'undone'): Promise<unknown[]> {
+  const answer = await caller.get(`/api/task/offline_download/${list}`);
+  return Array.isArray(answer.data) ? answer.data : [];
+}
+
+/** A store that is being started again answers nobody: then nothing is known, and something may be left. */
+async function undone(caller: Api): Promise<number> {
+  const answer = await caller.get('/api/task/offline_download/undone');
+  return Array.isArray(answer.data) ? answer.data.length : 1;
+}
+
+function readyLine(line: string): string | undefined {
+  if (line.startsWith('ready ')) return line.slice('ready '.length).trim();
+  if (!line.includes('"msg":"listening"')) return undefined;
+  const { url = '' }: { url?: string } = JSON.parse(line);
+  return url;
+}
