@@ -25,10 +25,10 @@ export class WrongAnswer extends Error {}
 
 /** Warms the server up and measures one round. @throws WrongAnswer */
 export async function measure(generator: LoadGenerator, contender: Contender, work: Work, isFirst: boolean): Promise<Figures> {
-  const { server, request, beside, unsettled } = contender;
+  const { server, request, beside, unsettled, drive } = contender;
   const run = async (amount: LoadAmount, asked = request, by = generator): Promise<LoadResult> => {
     const job: LoadJob = { base: server.base, ...asked, ...amount };
-    const result = await by.run(job);
+    const result = drive ? await drive() : await by.run(job);
     if (result.failure !== undefined) throw new WrongAnswer(`${work.title} by ${server.name}: ${result.failure}`);
     return result;
   };

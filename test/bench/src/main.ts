@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { prepareFetchWorks } from './fetch-works.ts';
 import { type Figures, measure, medianOf, WrongAnswer } from './figures.ts';
 import { makeFixture } from './fixture.ts';
 import { type LoadGenerator, startLoadGenerator } from './load.ts';
@@ -7,8 +8,9 @@ import { readUsage } from './process-usage.ts';
 import { formatHops, formatProcesses, formatTable, type ProcessFigures, type Result, writeJson } from './report.ts';
 import { prepareSearchWorks } from './search-works.ts';
 import { type Server, startBareNode, startExpress, startNginx, startRclone } from './servers.ts';
+import { prepareTransferWorks } from './transfer-works.ts';
 import { startWharf, type WharfServer } from './wharf-server.ts';
-import { type Contender, prepareWorks, WORKS, type Work } from './works.ts';
+import { type Contender, prepareWorks, WORKS, type Work, type WorkName } from './works.ts';
 
 const RESULTS_DIR = fileURLToPath(new URL('../../../bench-results/', import.meta.url));
 
@@ -57,15 +59,19 @@ async function bench(options: BenchOptions): Promise<void> {
     nginx: keep(await startNginx(fixture)),
     rclone: keep(await startRclone(fixture)),
   };
+  const isWanted = (name: WorkName) => only === undefined || only.includes(name);
+  const keepStop = (stop: () => Promise<void>) => void stopping.push(stop);
   const works = [
     ...(await prepareWorks(field, fixture, isQuick)),
+    ...(await prepareTransferWorks({ wharfs, fixture, isQuick, isWanted, keep: keepStop })),
+    ...(await prepareFetchWorks({ wharfs, source: field.node, fixture, isWanted, keep: keepStop })),
     ...(await prepareSearchWorks({
       wharfs,
       fixture,
       isQuick,
-      isWanted: (name) => only === undefined || only.includes(name),
+      isWanted,
       isNamed: (name) => only?.includes(name) === true,
-      keep: (stop) => stopping.push(stop),
+      keep: keepStop,
     })),
   ];
 

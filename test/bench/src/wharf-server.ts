@@ -37,7 +37,14 @@ export async function startWharf(
     const wharf = await START[shape]({
       dataDir: join(dir.path, 'data'),
       filesDir: fixture.filesDir,
-      env: { WHARF_ADMIN_PASSWORD: adminPassword, WHARF_SECRET: secret, NODE_ENV: 'production', ...engines, ...env },
+      env: {
+        WHARF_ADMIN_PASSWORD: adminPassword,
+        WHARF_SECRET: secret,
+        NODE_ENV: 'production',
+        WHARF_EGRESS_ALLOW: '127.0.0.1',
+        ...engines,
+        ...env,
+      },
     });
     return { wharf, startMs: performance.now() - startedAt };
   };

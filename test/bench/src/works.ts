@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { at, httpRequest } from '@wharf/harness';
 import { atMostRatio, atMostTimes, type Budget, bytesPerCpuSecond, p50Below, p99AtMost, shareOfPeer } from './budget.ts';
 import type { Fixture } from './fixture.ts';
-import type { LoadAmount, LoadRequest } from './load.ts';
+import type { LoadAmount, LoadRequest, LoadResult } from './load.ts';
 import type { Server } from './servers.ts';
 import type { WharfServer } from './wharf-server.ts';
 
@@ -13,6 +13,8 @@ export interface Contender {
   readonly request: LoadRequest;
   /** A folder that changes all the time meanwhile, so that nothing of it can be kept. */
   readonly unsettled?: string;
+  /** Work that is more than requests: does a round by itself. */
+  readonly drive?: () => Promise<LoadResult>;
   /** What others ask of it meanwhile. */
   readonly beside?: LoadRequest & LoadAmount;
 }
@@ -52,6 +54,9 @@ export const WORKS = [
   'list-beside-logins',
   'search',
   'search-store',
+  'copy-many',
+  'tasks',
+  'fetch',
 ] as const;
 export type WorkName = (typeof WORKS)[number];
 

@@ -9,7 +9,7 @@ import type { PlacementRun } from './placement-run.ts';
 import { haveSameContent, looksLikeCopy, statIfThere, transferFile } from './transfer-file.ts';
 
 /** Entries that one checkpoint allows to be begun: so many are looked at again after a worker was lost, at most. */
-const WINDOW = 256;
+export const WINDOW = 256;
 /** Files of one task that are on their way at a time: waiting for a disk to sync, or for an answer, is most of what small files cost. */
 const PARALLEL = 8;
 /** So many entries may fail before the attempt is given up. */
@@ -40,14 +40,14 @@ interface Failure {
  * @throws AppError with the first of these failures, when all others are copied
  */
 export async function copyEntries(placement: PlacementRun): Promise<void> {
-  const { state, manifest, run } = placement;
+  const { state, manifest } = placement;
   const failures: Failure[] = [];
   try {
     for (const position of [...state.failed]) {
       const entry = (await manifest.read(position.chunk))?.[position.index];
       if (entry) await settle(placement, failures, position, entry, true);
     }
-    for (;;) {
+    for (let isFirst = true; ; isFirst = false) {
       const entries = await manifest.read(state.next.chunk);
       if (!entries) break;
       if (state.next.index >= entries.length) {
@@ -55,18 +55,28 @@ export async function copyEntries(placement: PlacementRun): Promise<void> {
         state.begunBefore = 0;
         continue;
       }
-      const inDoubtBefore = state.begunBefore;
-      state.begunBefore = Math.max(inDoubtBefore, Math.min(entries.length, state.next.index + WINDOW));
-      await placement.save(true);
+      // What the checkpoint that began this phase allows, this very attempt has not begun yet.
+      const isAllowed = isFirst && placement.hasBegunCopying;
+      const inDoubtBefore = isAllowed ? 0 : state.begunBefore;
+      if (!isAllowed) {
+        state.begunBefore = Math.max(inDoubtBefore, state.next.index + WINDOW);
+        await placement.save(true);
+      }
       await copyWindow(placement, failures, entries, inDoubtBefore);
     }
-  } finally {
-    // Whoever goes on, after a pause, a retry or another worker's end, begins where this one ends. Without its lease it has no say.
-    await placement.save(true).catch((error) => run.logger.debug({ err: error }, 'a placement ends without a checkpoint'));
+  } catch (error) {
+    await saveLast(placement);
+    throw error;
   }
+  if (failures.length > 0) await saveLast(placement);
   const [first] = failures;
   if (first) throw described(first, failures.length);
   if (state.denied > 0) throw new AppError('PERMISSION_DENIED', `permission denied: ${state.denied} entries were left out`);
+}
+
+/** Whoever goes on, after a pause, a retry or another worker's end, begins where this one ends. Without its lease it has no say. */
+async function saveLast({ save, run }: PlacementRun): Promise<void> {
+  await save(true).catch((error) => run.logger.debug({ err: error }, 'a placement ends without a checkpoint'));
 }
 
 /** Settles the entries of one chunk up to `begunBefore`, several at a time. */
@@ -78,7 +88,7 @@ async function copyWindow(
 ): Promise<void> {
   const { state } = placement;
   const { chunk, index: start } = state.next;
-  const end = state.begunBefore;
+  const end = Math.min(entries.length, state.begunBefore);
   const settled = new Set<number>();
   let following = start;
   let fatal: { error: unknown } | undefined;

@@ -2,7 +2,7 @@ import { parseVirtualPath } from '@wharf/paths';
 import { defineTaskKind, type TaskKind } from '@wharf/task-engine';
 import { withRoom } from '../domain/operations/claim-room.ts';
 import type { Operation } from '../domain/operations/operation.ts';
-import { copyEntries } from './copy-entries.ts';
+import { copyEntries, WINDOW } from './copy-entries.ts';
 import { listSource } from './list-source.ts';
 import { manifestChunk } from './manifest.ts';
 import { type PlacementInput, placementShape, type Verb } from './placement.ts';
@@ -42,10 +42,10 @@ async function place(placement: PlacementRun): Promise<void> {
   const { run, state } = placement;
   // Before anything else: may he still do this, and are both storages there?
   await placement.passage();
-  await placement.assertLease();
   if (state.phase === 'listing') {
     await listSource(placement);
     await enter(placement, 'copying');
+    placement.hasBegunCopying = true;
   }
   if (state.phase === 'copying') {
     run.progress({ status: 'uploading', phase: 'copying', totalBytes: state.totalBytes });
@@ -69,6 +69,6 @@ async function place(placement: PlacementRun): Promise<void> {
 
 /** Begins a phase, durably. */
 async function enter({ state, manifest, save }: PlacementRun, phase: 'copying' | 'removing'): Promise<void> {
-  Object.assign(state, await manifest.save(), { phase, next: FIRST, begunBefore: 0 });
+  Object.assign(state, await manifest.save(), { phase, next: FIRST, begunBefore: phase === 'copying' ? WINDOW : 0 });
   await save(true);
 }

@@ -45,6 +45,8 @@ export interface PlacementRun {
   readonly manifest: Manifest;
   /** What has been settled; the phases change it. */
   readonly state: PlacementCheckpoint;
+  /** Set when this attempt, and no earlier one, has begun to copy. */
+  hasBegunCopying: boolean;
   /** The way with the rights and rules of a moment ago. @throws as openPassage() */
   passage(): Promise<Passage>;
   /** Resolves while this attempt surely holds its task. @throws AppError CANCELLED */
@@ -138,6 +140,7 @@ export async function beginPlacement(
     verb,
     manifest,
     state,
+    hasBegunCopying: false,
     passage,
     assertLease,
     save(isForced = false) {

@@ -33,7 +33,6 @@ export interface Side {
   readonly driver: StorageDriver;
 }
 
-export type SourceDriver = StorageDriver & Required<Pick<StorageDriver, 'remove'>>;
 export type TargetDriver = StorageDriver & Required<Pick<StorageDriver, 'write' | 'makeDirectory'>>;
 
 /** Both ends, and the rights and rules of the moment. */

@@ -9,9 +9,6 @@ import { beginUpload, type Upload } from '../domain/upload.ts';
 import { looksLikeCopy, statIfThere } from './transfer-file.ts';
 import type { UploadArea } from './upload-area.ts';
 
-/** The list that shows uploads, whichever replica's they are. */
-export const UPLOAD_LIST = 'upload';
-
 export const uploadShape = z.object({
   /** Of the tree. */
   path: z.string(),
@@ -38,7 +35,8 @@ const MAX_RETRIES = 0;
 export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Promise<Operation>): TaskKind<UploadInput> {
   return defineTaskKind({
     name: `upload-${area.id}`,
-    list: UPLOAD_LIST,
+    // One list for the uploads of all replicas.
+    list: 'upload',
     input: uploadShape,
     maxRetries: MAX_RETRIES,
     async run(run) {

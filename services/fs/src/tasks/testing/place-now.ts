@@ -17,7 +17,7 @@ export async function runPlacement(operation: Operation, verb: Verb, input: Plac
 }
 
 /** Copies or moves entries, with the tasks that it takes. */
-export async function place(operation: Operation, request: Placement, verb: Verb): Promise<void> {
+async function place(operation: Operation, request: Placement, verb: Verb): Promise<void> {
   const queued: Item[] = [];
   await placeEntries(operation, request, verb, async (items) => {
     queued.push(...items);
