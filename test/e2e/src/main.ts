@@ -9,7 +9,7 @@ const { values } = parseArgs({
     'max-mib': { type: 'string', default: '8' },
     seconds: { type: 'string', default: '120' },
     every: { type: 'string', default: '5' },
-    rate: { type: 'string', default: '1000000' },
+    rate: { type: 'string', default: '60000' },
   },
 });
 const report = await runDownloadChaos({

@@ -44,7 +44,7 @@ const DECODED = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd']);
 const COMPRESSED_TYPES = /^application\/(?:gzip|x-gzip|x-tar|x-compressed-tar|x-tgz|zstd|x-brotli)\b/i;
 
 /** The error of a source whose state is another one than when the download began: it starts again. */
-export const SOURCE_CHANGED = 'the source changed while it was fetched';
+const SOURCE_CHANGED = 'the source changed while it was fetched';
 
 /**
  * Asks for a file from its first byte, ready to be continued in parts where the server can.

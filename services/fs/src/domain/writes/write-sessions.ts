@@ -322,7 +322,7 @@ async function* freeNames(
 }
 
 /** `film (1).mkv`; a name that would become too long loses characters before the number. */
-export function numberedName(name: EntryName, number: number): EntryName {
+function numberedName(name: EntryName, number: number): EntryName {
   const dot = name.lastIndexOf('.');
   const extension = dot > 0 ? name.slice(dot) : '';
   const suffix = ` (${number})${extension}`;
