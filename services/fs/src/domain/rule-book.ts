@@ -7,7 +7,12 @@ import { type Actor, denied, hasPermission, isAdmin, PERMISSION } from './permis
 /** A rule with its patterns compiled. Exactly one rule applies to a path: the nearest, whatever stands further up. */
 interface Rule extends RuleRecord {
   readonly hidePatterns: readonly RE2JS[];
+  /** Which names they match, as far as it is known: each page of a folder asks for all its names again. */
+  readonly matches: Map<string, boolean>;
 }
+
+/** Names that a rule remembers at most: those of a very big folder, and about 10 MB. */
+const MAX_REMEMBERED = 131_072;
 
 /** What an operation does with an entry: look at it, change or remove it, or make it. */
 type EntryChange = 'read' | 'write' | 'create';
@@ -55,7 +60,9 @@ export interface RuleBook {
 const NOBODY: Actor = { id: -1, role: 0, permission: 0, basePath: VIRTUAL_ROOT };
 
 export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
-  const rules = new Map<string, Rule>(records.map((record) => [record.path, { ...record, hidePatterns: compileHide(record.hide) }]));
+  const rules = new Map<string, Rule>(
+    records.map((record) => [record.path, { ...record, hidePatterns: compileHide(record.hide), matches: new Map() }]),
+  );
   const hasReadLists = records.some((record) => record.read_users.length > 0);
 
   const nearest = (path: VirtualPath): Rule | undefined => {
@@ -179,8 +186,13 @@ function isListed(users: readonly number[], actor: Actor): boolean {
   return users.length === 0 || users.includes(actor.id);
 }
 
-function matchesHide(rule: Rule, name: string): boolean {
-  return rule.hidePatterns.some((pattern) => pattern.matcher(name).find());
+function matchesHide({ hidePatterns, matches }: Rule, name: string): boolean {
+  const known = matches.get(name);
+  if (known !== undefined) return known;
+  const isMatch = hidePatterns.some((pattern) => pattern.matcher(name).find());
+  if (matches.size >= MAX_REMEMBERED) matches.clear();
+  matches.set(name, isMatch);
+  return isMatch;
 }
 
 /** One pattern per line, linear in time; an empty line is none. A line that does not compile (it was refused when saved) hides nothing. */

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { createPace, type Pace } from '../../driver-contract/pace.ts';
 import { openChildFolder } from './confined-root.ts';
-import { createPace, type Pace } from './pace.ts';
 
 // Texts of links need not be UTF-8: here they are strings of bytes (latin1).
 

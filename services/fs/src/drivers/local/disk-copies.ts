@@ -1,11 +1,11 @@
 import fs from 'node:fs';
 import { baseName, isWithin, type MountPath, parentPath } from '@wharf/paths';
+import { createPace, type Pace } from '../../driver-contract/pace.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { carriedText, leadsOut } from './carried-links.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFile, openChildFolder } from './confined-root.ts';
 import { createFile, type DiskWrites } from './disk-writes.ts';
 import { errnoOf } from './errors.ts';
-import { createPace, type Pace } from './pace.ts';
 import { NUMBERS_PER_ENTRY, packEntry } from './packed-entries.ts';
 import { placeFolderExclusively } from './place-entry.ts';
 import { syncFolder, syncHandle } from './sync-folder.ts';

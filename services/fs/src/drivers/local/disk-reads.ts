@@ -1,11 +1,11 @@
 import fs from 'node:fs';
 import { type EntryName, isEntryName, type MountPath, sortNames } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { createPace, type Pace } from '../../driver-contract/pace.ts';
 import type { ByteRange, Space } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFolder } from './confined-root.ts';
 import { errnoOf } from './errors.ts';
-import { createPace, type Pace } from './pace.ts';
 import { NUMBERS_PER_ENTRY, packEntry, packGone } from './packed-entries.ts';
 import { isBesideName, type TempArea } from './temp-area.ts';
 import { isReservedName } from './temp-names.ts';

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
+import { createPace, type Pace } from '../../driver-contract/pace.ts';
 import { openChildFolder } from './confined-root.ts';
 import { errnoOf } from './errors.ts';
-import { createPace, type Pace } from './pace.ts';
 
 /** Entries that appear while a folder is emptied are removed too, so many times. */
 const MAX_ROUNDS = 10;

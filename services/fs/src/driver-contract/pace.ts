@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { throwIfAborted } from './storage-error.ts';
 
 const SLICE_MS = 5;
 
