@@ -57,13 +57,16 @@ export async function openManifest(chunks: TaskChunks<Chunk>, extent: Extent): P
   let isSaved = true;
   let other: { chunk: number; entries: ManifestEntry[]; isChanged: boolean } | undefined;
 
+  // What changes while a chunk is written is written the next time; a write that fails ends the attempt.
   const saveLast = async () => {
-    if (!isSaved) await chunks.write(growing, { entries: last });
+    if (isSaved) return;
     isSaved = true;
+    await chunks.write(growing, { entries: last });
   };
   const saveOther = async () => {
-    if (other?.isChanged) await chunks.write(other.chunk, { entries: other.entries });
-    if (other) other.isChanged = false;
+    if (!other?.isChanged) return;
+    other.isChanged = false;
+    await chunks.write(other.chunk, { entries: other.entries });
   };
 
   return {

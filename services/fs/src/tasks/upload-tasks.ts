@@ -25,7 +25,7 @@ export function createUploadTasks(engine: TaskEngine, area: UploadArea, kind: Re
       const { sizeBytes, expectedHashes, overwrite, modifiedAt = new Date() } = request;
       const body = await area.receive(content, { sizeBytes, expectedHashes, signal });
       const { path, located } = upload;
-      const record = await engine.add(kind, {
+      const task = {
         name: uploadName(baseName(path) ?? '', located),
         creator,
         status: 'uploading',
@@ -39,8 +39,13 @@ export function createUploadTasks(engine: TaskEngine, area: UploadArea, kind: Re
           overwrite,
           hashes: expectedHashes,
         },
-      });
-      return wireTask(record);
+      };
+      try {
+        return wireTask(await engine.add(kind, task));
+      } catch (error) {
+        await area.remove(body.file);
+        throw error;
+      }
     },
   };
 }
