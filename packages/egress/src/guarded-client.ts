@@ -33,9 +33,19 @@ const HEADERS_TIMEOUT_MS = 30_000;
 /** Servers that hang up an idle connection after five seconds are common; ours goes first. */
 const IDLE_MS = 4_000;
 
+/** Bytes of a body that wait for the receiver, on each connection. */
+const BUFFERED_BYTES = 256 * 1024;
+
 /** @param maxConnections to one host at a time. */
 export function createGuardedClient(policy: EgressPolicy, maxConnections: number): GuardedClient {
-  const settings = { keepAlive: true, maxSockets: maxConnections, maxFreeSockets: maxConnections, timeout: IDLE_MS };
+  // What comes while the receiver is busy is handed on in one piece: each piece costs a turn of everything behind.
+  const settings = {
+    highWaterMark: BUFFERED_BYTES,
+    keepAlive: true,
+    maxSockets: maxConnections,
+    maxFreeSockets: maxConnections,
+    timeout: IDLE_MS,
+  };
   const agents = { 'http:': new http.Agent(settings), 'https:': new https.Agent(settings) };
   return {
     request: (request) => send(policy, agents, request),
