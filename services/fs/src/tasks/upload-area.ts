@@ -48,11 +48,12 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
   // Until the first sweep has added up what is there.
   let heldBytes = 0;
 
-  const claim = async (bytes: number) => {
+  const claim = async (bytes: number): Promise<number> => {
     const { bavail, bsize } = await statfs(folder);
     if (heldBytes + bytes > limitBytes || bavail * bsize - RESERVE_BYTES < bytes)
       throw new AppError('QUOTA_EXCEEDED', 'there is no room for uploads that wait; try again later, or without As-Task');
     heldBytes += bytes;
+    return bytes;
   };
 
   return {
@@ -70,8 +71,8 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
       try {
         for await (const chunk of verifiedContent(content, { overwrite: false, sizeBytes, expectedHashes, signal })) {
           if (writtenBytes + chunk.byteLength > claimedBytes) {
-            const more = Math.max(chunk.byteLength, LOOK_BYTES);
-            await claim(more);
+            // Far ahead where there is room for as much.
+            const more = await claim(LOOK_BYTES + chunk.byteLength).catch(() => claim(chunk.byteLength));
             claimedBytes += more;
           }
           await handle.writev([chunk]);

@@ -1,0 +1,68 @@
+import { readdir, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeTempDir, type TempDir } from '@wharf/harness';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { bytesOf, textOf } from '../src/domain/testing/memory-tree.ts';
+import { refusalOf } from '../src/domain/testing/refusal.ts';
+import { openUploadArea } from '../src/tasks/upload-area.ts';
+
+const MIB = 1024 * 1024;
+let dir: TempDir;
+let folder: string;
+
+beforeEach(async () => {
+  dir = await makeTempDir('upload-area');
+  folder = join(dir.path, 'uploads');
+});
+afterEach(() => dir.remove());
+
+const promise = (sizeBytes?: number) => ({ sizeBytes, expectedHashes: {}, signal: new AbortController().signal });
+const kept = async () => (await readdir(folder)).filter((name) => name !== 'id');
+
+it('a folder keeps its id, and a body until it is removed', async () => {
+  const area = openUploadArea(folder, MIB);
+  const { file, sizeBytes } = await area.receive(bytesOf('body'), promise(4));
+  expect(sizeBytes).toBe(4);
+  const again = openUploadArea(folder, MIB);
+  expect(again.id).toBe(area.id);
+  const content = await again.read(file);
+  expect(content && (await textOf(content))).toBe('body');
+  await again.remove(file);
+  await again.remove(file);
+  expect(await again.read(file)).toBeUndefined();
+  expect(await kept()).toEqual([]);
+});
+
+it('what has no room is refused before its first byte where its size is known, else at the first byte too many, and leaves nothing', async () => {
+  const area = openUploadArea(folder, MIB);
+  let isAsked = false;
+  const watched = async function* () {
+    isAsked = true;
+    yield* bytesOf('x');
+  };
+  expect((await refusalOf(area.receive(watched(), promise(MIB + 1))))[0]).toBe('QUOTA_EXCEEDED');
+  expect(isAsked).toBe(false);
+  expect((await refusalOf(area.receive(bytesOf('x'.repeat(MIB + 1)), promise())))[0]).toBe('QUOTA_EXCEEDED');
+  expect(await kept()).toEqual([]);
+  await area.receive(bytesOf('x'.repeat(MIB)), promise(MIB));
+  expect((await refusalOf(area.receive(bytesOf('y'), promise(1))))[0]).toBe('QUOTA_EXCEEDED');
+});
+
+it('a body that is not what was promised leaves nothing', async () => {
+  const area = openUploadArea(folder, MIB);
+  expect((await refusalOf(area.receive(bytesOf('body'), promise(5))))[0]).toBe('INVALID_ARGUMENT');
+  const wrong = { ...promise(4), expectedHashes: { md5: '0'.repeat(32) } };
+  expect((await refusalOf(area.receive(bytesOf('body'), wrong)))[0]).toBe('CONTENT_CORRUPT');
+  expect(await kept()).toEqual([]);
+});
+
+it('a sweep removes what no task names, unless it is new', async () => {
+  const area = openUploadArea(folder, MIB);
+  const long = new Date(Date.now() - 2 * 3_600_000);
+  for (const name of ['named', 'old', 'new', 'cut-off.part']) {
+    await writeFile(join(folder, name), name);
+    if (name !== 'new') await utimes(join(folder, name), long, long);
+  }
+  await area.sweep(new Set(['named']));
+  expect((await kept()).sort()).toEqual(['named', 'new']);
+});
