@@ -27,7 +27,7 @@ const EMBED_ALL = `async (addresses) => {
 const found = await openBrowser();
 const isThere = isAvailable('chromium', found);
 
-describe.runIf(isThere)('in a browser', () => {
+describe.runIf(isThere)('in a browser (C10, C22)', () => {
   const browser = found as Browser;
   /** Pages of another origin, and the address that scripts call when they run. */
   const elsewhere = createServer((request, response) => {

@@ -21,7 +21,7 @@ async function requireAbsent(folder: string, text: string): Promise<void> {
   }
 }
 
-describe('a first start with nothing configured', () => {
+describe('a first start with nothing configured (C26)', () => {
   let wharf: Wharf;
   let password: string;
   beforeAll(async () => {
@@ -126,7 +126,7 @@ describe('what stands behind npm start', () => {
   });
 });
 
-describe('a planted secret', () => {
+describe('a planted secret (C21)', () => {
   test('is nowhere in clear: not in the log, not in the files of the store', async () => {
     const wharf = await startStandalone({ env: { WHARF_LOG_LEVEL: 'trace' } });
     const canary = (what: string) => `canary-${what}-5f1c7e`;

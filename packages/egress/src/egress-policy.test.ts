@@ -48,7 +48,7 @@ const PRIVATE_HOSTS = [
   ...['localhost', 'LOCALHOST.', 'foo.localhost'],
 ];
 
-describe('addresses that users may not reach', () => {
+describe('addresses that users may not reach (C6)', () => {
   it.each(PRIVATE_HOSTS)('%s', (host) => {
     expect(() => policy().parseUrl(`http://${host}/x`)).toThrowError(/not allowed/);
   });

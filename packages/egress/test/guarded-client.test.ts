@@ -27,7 +27,7 @@ function clientOf(options: Partial<Parameters<typeof createEgressPolicy>[0]> = {
   return { policy, client };
 }
 
-describe('the guarded client', () => {
+describe('the guarded client (C6)', () => {
   it('reaches what is allowed and nothing else', async () => {
     const port = await serve((_request, response) => response.end('hello'));
     const { client } = clientOf({ allow: ['127.0.0.1'] });

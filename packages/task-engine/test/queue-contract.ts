@@ -273,7 +273,7 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
         expect(await place.untilState(id, TASK_STATE.canceled)).toMatchObject({ done: true, waiting: false, paused: false, worker: '' });
     });
 
-    it('what a stale worker writes changes nothing and ends its run', async () => {
+    it('what a stale worker writes changes nothing and ends its run (C24)', async () => {
       const hold = gate();
       const runs: TaskRun<object, { by: number }, { by: number }>[] = [];
       const refused: unknown[] = [];

@@ -89,7 +89,7 @@ async function holds(route: Route, who: Somebody): Promise<void> {
   }
 }
 
-describe('who may call a route', () => {
+describe('who may call a route (C15)', () => {
   it.each(ROUTES.map((route) => [route.path, route] as const))('%s, with every token', async (_path, route) => {
     for (const who of users) await holds(route, who);
   });

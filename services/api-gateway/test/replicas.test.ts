@@ -103,7 +103,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.close());
 
-describe('two gateways and two replicas of auth', () => {
+describe('two gateways and two replicas of auth (C11)', () => {
   it('a login through one is a login through the other', async () => {
     const { username } = await makeUser();
     expect(at(await ok(two, '/api/me', await login(one, username)), 'username')).toBe(username);

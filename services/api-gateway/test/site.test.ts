@@ -89,7 +89,7 @@ describe('pages beside the API', () => {
   });
 });
 
-describe('calls from pages of other origins', () => {
+describe('calls from pages of other origins (C22)', () => {
   const preflight = (path: string, origin: string) =>
     gateway.request({
       method: 'OPTIONS',

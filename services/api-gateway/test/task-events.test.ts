@@ -153,7 +153,7 @@ it('a watcher gets what is there, then what changes, of both services and withou
   expect(told(stream, 'removed', later._id)).toEqual({ id: later._id });
 });
 
-it('nobody is told of tasks that are not his, whatever event he says he saw last; the administrator is told of all', async () => {
+it('nobody is told of tasks that are not his, whatever event he says he saw last; the administrator is told of all (C9)', async () => {
   const [ann, bob] = [await somebody(), await somebody()];
   const first = await fs.add(kind, { name: 'secret one', creator: ann.creator, input: {} });
   const anns = await watch(ann.token);

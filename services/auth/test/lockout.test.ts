@@ -39,7 +39,7 @@ afterAll(async () => {
   await dir?.remove();
 });
 
-describe('the lockout, with two replicas on one store', () => {
+describe('the lockout, with two replicas on one store (C14)', () => {
   it('five failures of an address lock it everywhere, even for the right password, and no other address', async () => {
     const address = newAddress();
     for (const replica of [one, two, one, two, one]) expect(await tryLogin(replica, address, 'wrong')).toBe('UNAUTHENTICATED');

@@ -132,7 +132,7 @@ describe('switching two-step verification on', () => {
   });
 });
 
-describe('a code', () => {
+describe('a code (C13)', () => {
   it('is good for its own step and the ones beside it', async () => {
     for (const steps of [-2, 2]) {
       const user = await makeVerified();

@@ -167,7 +167,7 @@ describe('a redirect', () => {
   });
 });
 
-describe('a server whose certificate nobody vouches for', async () => {
+describe('a server whose certificate nobody vouches for (C21)', async () => {
   const openssl = await ensureCommand('openssl', 'openssl');
 
   it.runIf(isAvailable('openssl', openssl))('is refused, and hears neither password nor secret', async () => {

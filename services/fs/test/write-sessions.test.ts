@@ -130,7 +130,7 @@ describe('a write session', () => {
   });
 });
 
-describe('who may', () => {
+describe('who may (C24)', () => {
   it('write a session: our own services alone', async () => {
     const id = await open('/l/x');
     expect((await put(id, 'offset=0', 'x', ADMIN)).status).toBe(403);

@@ -55,7 +55,7 @@ export function tasks(world: World): void {
   const told = (stream: EventStream, id: string) => stream.events.some(({ name, data }) => name === 'task' && at(data, 'id') === id);
 
   describe('tasks', () => {
-    test('a task is seen by its owner and the admin, and is unknown to everybody else, whatever he tries', async () => {
+    test('a task is seen by its owner and the admin, and is unknown to everybody else, whatever he tries (C25)', async () => {
       const place = await twoPlaces();
       const [owner, other] = [await makePerson(world, { permission: ALL_WRITES }), await makePerson(world, { permission: ALL_WRITES })];
       const id = await copyAs(owner, place);

@@ -10,7 +10,7 @@ it('a fresh token has the fixed form, fits its own rules and is never the same',
   expect(new Set(tokens).size).toBe(tokens.length);
 });
 
-it('a fresh token holds more than 256 bits that nobody can foresee: at no place is a character likelier than another', () => {
+it('a fresh token holds more than 256 bits that nobody can foresee (C12): at no place is a character likelier than another', () => {
   const draws = 12_000;
   const random = Array.from({ length: draws }, () => makePermanentToken().slice(-64));
   expect(64 * Math.log2(62)).toBeGreaterThan(256);

@@ -4,7 +4,7 @@ import { chooseFileName, safeName } from './file-name.ts';
 const nameOf = (disposition: string | undefined, url = 'https://files.example/a/from-url.bin?x=1') =>
   chooseFileName({ url: new URL(url), disposition }, 1_700_000_000_000);
 
-describe('the name of a fetched file', () => {
+describe('the name of a fetched file (C4)', () => {
   it.each([
     ['attachment; filename="report 1.pdf"', 'report 1.pdf'],
     ["attachment; filename=plain.txt; filename*=UTF-8''%e4%bd%a0%e5%a5%bd.txt", '你好.txt'],
