@@ -35,10 +35,10 @@ export type {
   StoredSetting,
   UserRecord,
 } from './records.ts';
+export { type SeedRecord, seedModelOf } from './seed-record.ts';
 export { SETTING_ALIASES, SETTING_CATALOGUE } from './setting-catalogue.ts';
 export { readSettings, type SettingDefinition, type Settings, settingsFrom } from './settings.ts';
 export { accountsChanged, configurationChanged, entryChanged } from './subjects.ts';
 export { type TaskChunkRecord, type TaskModels, type TaskOwner, type TaskRecord, taskModelsOf } from './task-records.ts';
 export { taskProgressed, taskWake } from './task-subjects.ts';
 export { type WriteSessionRecord, writeSessionModelOf } from './write-session-record.ts';
-export { type SeedRecord, seedModelOf } from './seed-record.ts';
