@@ -1,14 +1,14 @@
 import { AppError } from '@wharf/errors';
 import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
 import type { WriteSession } from '@wharf/proto/fs-write';
-import type { ServiceKit } from '@wharf/service-kit';
+import type { Peers, ServiceKit } from '@wharf/service-kit';
 import type { Destination, Draft } from '../fetch/fetch-file.ts';
 import type { Scratch, ScratchFile } from '../fetch/scratch.ts';
 import type { ByteWriter } from './byte-writer.ts';
 
 /** Where files of one task go. */
 export interface TreeDestinationOptions {
-  readonly kit: ServiceKit;
+  readonly kit: { readonly peers: Pick<Peers, 'fsWrites'>; ownCall: ServiceKit['ownCall'] };
   readonly bytes: ByteWriter;
   /** For storages that take only whole files. */
   readonly scratch: Scratch;

@@ -1,6 +1,8 @@
+import { AppError } from '@wharf/errors';
 import { type Settings, taskModelsOf } from '@wharf/models';
 import type { ServiceKit } from '@wharf/service-kit';
 import { createTaskEngine, defineTaskKind, type NewTask, type TaskCreator, type TaskEngine, type TaskKind } from '@wharf/task-engine';
+import { Counter } from 'prom-client';
 import { z } from 'zod';
 import type { SavedFetch } from '../fetch/fetch-file.ts';
 import { BUILT_IN_TOOL, type DownloadInput, downloadInput } from './download-input.ts';
@@ -39,15 +41,27 @@ export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOption
   const fetchOf = (saved: Checkpoint | undefined): SavedFetch | undefined => (saved && 'fetch' in saved ? saved.fetch : undefined);
   const toolOf = (saved: Checkpoint | undefined): SavedTool | undefined => (saved && 'tool' in saved ? saved.tool : undefined);
 
+  const failures = new Counter({
+    name: 'wharf_downloader_failures_total',
+    help: 'Attempts at downloads that failed, by tool and reason (docs/errors.md).',
+    labelNames: ['tool', 'reason'],
+    registers: [metrics],
+  });
   const downloadKind = defineTaskKind({
     name: 'offline_download',
     input: downloadInput,
     checkpoint,
     maxRetries: DOWNLOAD_RETRIES,
-    run: (run) =>
-      run.input.tool === BUILT_IN_TOOL
-        ? fetches.run(run, fetchOf(run.checkpoint), (fetch) => run.saveCheckpoint(fetch ? { fetch } : null))
-        : toolDownloads.run(run, toolOf(run.checkpoint), (tool) => run.saveCheckpoint({ tool })),
+    async run(run) {
+      try {
+        if (run.input.tool === BUILT_IN_TOOL)
+          await fetches.run(run, fetchOf(run.checkpoint), (fetch) => run.saveCheckpoint(fetch ? { fetch } : null));
+        else await toolDownloads.run(run, toolOf(run.checkpoint), (tool) => run.saveCheckpoint({ tool }));
+      } catch (error) {
+        if (!run.signal.aborted) failures.inc({ tool: run.input.tool, reason: AppError.from(error).code });
+        throw error;
+      }
+    },
     onEnd: (_outcome, run) =>
       run.input.tool === BUILT_IN_TOOL ? fetches.drop(run, fetchOf(run.checkpoint)) : toolDownloads.drop(run, toolOf(run.checkpoint)),
   });
