@@ -5,6 +5,7 @@ import { api, at, describeContent, generateContent, httpRequest, upload, waitFor
 import { describe, expect, test } from 'vitest';
 import { authorization, FORM_BOUNDARY, fetchFile, filePath, formBody, formFrame, put, putForm, readEnvelope } from '../support/files.ts';
 import { openRaw, writeRaw } from '../support/raw-request.ts';
+import { endOf } from '../support/tasks.ts';
 import { pathsBelow } from '../support/tree-snapshot.ts';
 import type { World } from '../support/world.ts';
 
@@ -231,23 +232,24 @@ export function uploads(world: World): void {
       expect(readEnvelope(missing).code).toBe(400);
     });
 
-    test('the bit or the rule of the folder decides, and a task is told either way', async () => {
+    test('a whole task is told: done, unless the header says exactly that it is to be one', async () => {
       const { path } = await world.folder('task');
-      for (const headers of [{}, { 'as-task': 'true' }, { 'as-task': 'false', password: 'ignored' }])
-        expect(await put(admin, base, `${path}/f.txt`, 'x', headers)).toMatchObject({
+      for (const [headers, state] of [
+        [{}, 2],
+        [{ 'as-task': 'false', password: 'ignored' }, 2],
+        [{ 'as-task': 'TRUE' }, 2],
+        [{ 'as-task': 'true' }, 0],
+      ] as const) {
+        const answer = await put(admin, base, `${path}/f.txt`, 'x', headers);
+        const progress = state === 2 ? 100 : 0;
+        expect(answer).toMatchObject({
           code: 200,
           message: 'success',
-          data: {
-            task: {
-              id: expect.stringMatching(/./),
-              name: expect.stringContaining('f.txt'),
-              state: 2,
-              status: expect.any(String),
-              progress: 100,
-              error: '',
-            },
-          },
+          data: { task: { state, status: 'uploading', progress, error: '' } },
         });
+        expect(at(answer.data, 'task', 'name')).toMatch(/^upload f\.txt to \[\/local\]\(\/task-\d+\)$/);
+        if (state === 0) expect(await endOf(admin, 'upload', at(answer.data, 'task', 'id'))).toMatchObject({ state: 2, progress: 100 });
+      }
     });
 
     test('a file keeps its name while its content is written: readers see the old or the new one', async () => {
