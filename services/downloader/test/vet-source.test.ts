@@ -149,9 +149,24 @@ describe('a metalink', () => {
     '<!DOCTYPE metalink [<!ENTITY x "http://127.0.0.1/">]><metalink><url>&x;</url></metalink>',
     '<metalink><metaurl mediatype="torrent">http://tracker.example/x.torrent</metaurl><url>http://tracker.example/</url></metalink>',
     '<metalink></metalink>',
+    '<metalink><url>http://tracker.exam<b/>ple/x</url></metalink>',
+    '<metalink><url a="<"/>http://tracker.example/x</url></metalink>',
+    '<metalink><!-- <url>http://tracker.example/x</url></metalink>',
     'nothing',
   ])('%s cannot be used', async (content) => {
     await expect(vet(served('/none.metalink', content))).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
+  });
+
+  it('is read with its comments taken out', async () => {
+    await expect(vet(served('/split.metalink', metalink('<url>http://127.0<!-- x -->.0.1/</url>')))).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+    });
+  });
+
+  // What takes a time that grows with the square of the length takes hours here.
+  it.each(['<!--', '<url ', '<url>', '<'])('of millions of %s is refused at once (C19)', async (piece) => {
+    const content = `<metalink>${piece.repeat((8 * 1024 * 1024) / piece.length)}`;
+    await expect(vet(served('/long.metalink', content))).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
   });
 });
 

@@ -125,12 +125,49 @@ function textsIn(value: Bencoded | undefined): string[] {
 }
 
 async function vetMetalink(policy: EgressPolicy, text: string): Promise<void> {
-  // Entities and other documents could name addresses that are not seen here.
-  if (!/<metalink\b/i.test(text) || /<!|<\?xml-stylesheet|<metaurl\b/i.test(text.replaceAll(/<!--[\s\S]*?-->/g, '')))
-    throw new AppError('CONTENT_CORRUPT', 'this is not a metalink that can be used');
-  const urls = [...text.matchAll(/<(?:[\w.-]+:)?url\b[^>]*>([^<]*)</gi)].map(([, url = '']) => decodeXml(url.trim()));
-  if (urls.length === 0 || urls.length > MAX_ADDRESSES) throw new AppError('CONTENT_CORRUPT', 'this is not a metalink that can be used');
+  const urls = metalinkUrls(text);
+  if (urls.length === 0 || urls.length > MAX_ADDRESSES) throw unusableMetalink();
   for (const url of urls) await vetAddress(policy, url, false);
+}
+
+const URL_TAG = /<(?:[\w.-]+:)?url\b/iy;
+
+/** The addresses in a metalink, in time linear in its length. @throws AppError CONTENT_CORRUPT for what a tool may read otherwise than we do */
+function metalinkUrls(text: string): string[] {
+  const plain = withoutComments(text);
+  // Entities and other documents could name addresses that are not seen here.
+  if (!/<metalink\b/i.test(plain) || /<!|<\?xml-stylesheet|<metaurl\b/i.test(plain)) throw unusableMetalink();
+  const urls: string[] = [];
+  for (let open = plain.indexOf('<'); open !== -1; ) {
+    const end = plain.indexOf('>', open);
+    const next = plain.indexOf('<', open + 1);
+    // Tags begin and end in turn.
+    if (end === -1 || (next !== -1 && next < end)) throw unusableMetalink();
+    URL_TAG.lastIndex = open;
+    if (URL_TAG.test(plain) && plain[end - 1] !== '/') {
+      // An address in several pieces would be put together by its reader.
+      if (next === -1 || plain[next + 1] !== '/') throw unusableMetalink();
+      urls.push(decodeXml(plain.slice(end + 1, next).trim()));
+    }
+    open = next;
+  }
+  return urls;
+}
+
+function withoutComments(text: string): string {
+  const kept: string[] = [];
+  let at = 0;
+  for (let open = text.indexOf('<!--'); open !== -1; open = text.indexOf('<!--', at)) {
+    const end = text.indexOf('-->', open + 4);
+    if (end === -1) throw unusableMetalink();
+    kept.push(text.slice(at, open));
+    at = end + 3;
+  }
+  return kept.join('') + text.slice(at);
+}
+
+function unusableMetalink(): AppError {
+  return new AppError('CONTENT_CORRUPT', 'this is not a metalink that can be used');
 }
 
 const XML_ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };

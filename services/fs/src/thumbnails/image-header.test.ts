@@ -36,6 +36,13 @@ describe('the header of a picture', () => {
       expect(readImageHeader(bytes)).toBeUndefined();
   });
 
+  it('of a JPEG is looked for among a bounded number of bytes between its segments (C18)', () => {
+    const jpeg = picture().jpegSync(80);
+    const filled = (length: number) => Buffer.concat([jpeg.subarray(0, 2), Buffer.alloc(length, 0xff), jpeg.subarray(2)]);
+    expect(readImageHeader(filled(1_000))).toEqual(readImageHeader(jpeg));
+    expect(readImageHeader(filled(10_000))).toBeUndefined();
+  });
+
   it('is found, or not, in any bytes behind any beginning', () => {
     const beginnings = [
       pngOf(1, 1).subarray(0, 12),

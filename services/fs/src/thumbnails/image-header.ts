@@ -54,10 +54,13 @@ function readPng(bytes: Buffer): Size | undefined {
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20), bytesPerPixel: samples * (bytes.readUInt8(24) > 8 ? 2 : 1) };
 }
 
+/** Segments and fill bytes before the frame header: real pictures have a few dozen, also with profiles cut into pieces of 64 KiB. */
+const MAX_MARKERS = 2_000;
+
 /** Goes from marker to marker up to the frame header (ITU T.81, annex B). */
 function readJpeg(bytes: Buffer): Size | undefined {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return undefined;
-  for (let at = 2; ; ) {
+  for (let at = 2, seen = 0; seen < MAX_MARKERS; seen += 1) {
     if (bytes.readUInt8(at) !== 0xff) return undefined;
     const marker = bytes.readUInt8(at + 1);
     if (marker === 0xff) {
@@ -70,6 +73,7 @@ function readJpeg(bytes: Buffer): Size | undefined {
     }
     at += 2 + (hasNoLength(marker) ? 0 : Math.max(bytes.readUInt16BE(at + 2), 2));
   }
+  return undefined;
 }
 
 function isFrameHeader(marker: number): boolean {
