@@ -20,4 +20,8 @@ describe('findBadPattern', () => {
     expect(findBadPattern('a'.repeat(1_001), 3)?.reason).toBe('a pattern may have 1000 characters at most');
     expect(findBadPattern('(?:abcdefgh){900}', 3)?.reason).toBe('the pattern is too complex');
   });
+
+  it('C19: refuses a short pattern that costs a name many milliseconds', () => {
+    expect(findBadPattern('(?:[a-z]?[a-y]?){600}[!?]', 3)?.reason).toBe('the pattern is too complex');
+  });
 });

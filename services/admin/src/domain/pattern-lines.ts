@@ -3,7 +3,7 @@ import { RE2JS } from 're2js';
 /** Longer patterns cost every listing and every error message. */
 const MAX_PATTERN_CHARS = 1_000;
 /** Instructions of a compiled pattern; each may be looked at for every character of a text. */
-const MAX_PROGRAM_SIZE = 5_000;
+const MAX_PROGRAM_SIZE = 300;
 
 /** A line that cannot be used, and why. */
 export interface BadPattern {

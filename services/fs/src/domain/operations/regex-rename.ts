@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { type EntryName, parseEntryName } from '@wharf/paths';
+import { createPace } from '../../driver-contract/pace.ts';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mount-table.ts';
 import type { Mount } from '../mounts.ts';
@@ -33,9 +34,12 @@ export async function regexRename(operation: Operation, request: RegexRename): P
   const entries = await entriesOf(operation, located);
   const isVisible = tree.rules.listingFilter(actor, path);
   const renamings: Renaming[] = [];
+  // A pattern may cost some milliseconds for each name: others get their turn in between.
+  const pace = createPace(operation.signal);
   for (const entry of entries.values()) {
     const name = isVisible && !isVisible(entry.name, entry.isDirectory) ? undefined : renamed(entry.name);
     if (name !== undefined) renamings.push({ entry, name: parseEntryName(name) });
+    await pace.step();
   }
   await renameAll(operation, { path, located, find: async (name) => entries.get(name) }, renamings);
 }

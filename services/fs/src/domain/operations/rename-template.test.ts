@@ -51,6 +51,14 @@ describe('a rename by pattern', () => {
 });
 
 describe('C19: patterns cost linear time', () => {
+  it('and one of many steps for each character is refused', () => {
+    expect(refusal(() => compileRename('(?:[a-z]?[a-y]?){600}[!?]', ''))).toEqual([
+      'FAILED_PRECONDITION',
+      'error parsing regexp: the pattern is too complex; use fewer or smaller repetitions',
+    ]);
+    expect(compileRename('(?i)^(\\d{4})-(\\d{2})-(\\d{2})[ _.](.*)\\.(jpe?g|png|heic|mp4|mov)$', '$4')('2024-01-02 x.JPG')).toBe('x');
+  });
+
   it('of 50,000 names with a pattern that a backtracking engine would never finish', () => {
     const renamed = compileRename('(a+)+$', 'x');
     const names = Array.from({ length: 50_000 }, (_, index) => `${'a'.repeat(40)}!${index}`);

@@ -4,7 +4,7 @@ import { RE2JS } from 're2js';
 /** Longer patterns and templates cost more for every name than anybody needs. */
 const MAX_CHARS = 1_000;
 /** Instructions of a compiled pattern; each may be looked at for every character of a name. */
-const MAX_PROGRAM_SIZE = 5_000;
+const MAX_PROGRAM_SIZE = 300;
 
 /** A part of a template: a text as it stands, or what a group matched. */
 type Part = { readonly text: string } | { readonly group: string };
@@ -60,7 +60,7 @@ function compile(pattern: string): RE2JS {
     throw new AppError('FAILED_PRECONDITION', reasonOf(cause), { cause });
   }
   if (compiled.programSize() > MAX_PROGRAM_SIZE)
-    throw new AppError('FAILED_PRECONDITION', 'error parsing regexp: the pattern is too complex');
+    throw new AppError('FAILED_PRECONDITION', 'error parsing regexp: the pattern is too complex; use fewer or smaller repetitions');
   return compiled;
 }
 
