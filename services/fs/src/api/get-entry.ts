@@ -14,7 +14,7 @@ export const getEntryHandler =
     const { tree, actor, signal } = await beginOperation(context, call);
     const path = resolvePath(actor, request.path);
     tree.rules.requireAccess(actor, path, request.password);
-    const { entry, located, related } = await getWithRelated(tree, context.reader, actor, path, signal);
+    const { entry, located, related } = await getWithRelated(tree, context.reader, actor, path, request.password, signal);
     const directory = parentPath(path);
     const isFile = !entry.isDirectory && located !== undefined;
     const reader = { actor, password: request.password, siteUrl: request.site_url };

@@ -42,7 +42,7 @@ describe('related files', () => {
   const related = async (names: string[], of: string, who = actor()) => {
     const memory = await openTree({ rules: [{ path: '/d', hide: '^film\\.hidden' }] });
     for (const name of names) await memory.put(`/d/${name}`);
-    const look = async () => (await getWithRelated(memory.tree, memory.reader, who, vpath(`/d/${of}`), undefined)).related;
+    const look = async () => (await getWithRelated(memory.tree, memory.reader, who, vpath(`/d/${of}`), '', undefined)).related;
     const first = await look();
     // The names beside it are kept now.
     expect(await look()).toEqual(first);
@@ -67,9 +67,35 @@ describe('related files', () => {
     expect(await related(names, 'film.mkv')).toEqual(['film.hidden.srt']);
   });
 
+  it('C16: are none where the folder is closed to the caller, though a nearer rule opens the file', async () => {
+    const memory = await openTree({
+      rules: [
+        { path: '/box', password: 'pw', p_sub: true },
+        { path: '/box/film.mkv', readme: 'open to everybody' },
+        { path: '/staff', read_users: [99], read_users_sub: true },
+        { path: '/staff/film.mkv' },
+      ],
+    });
+    for (const name of ['box/film.mkv', 'box/film.srt', 'staff/film.mkv', 'staff/film.srt']) await memory.put(`/${name}`);
+    const plain = actor({ permission: 0 });
+    const related = async (path: string, password: string, who = plain) => {
+      const look = async () => (await getWithRelated(memory.tree, memory.reader, who, vpath(path), password, undefined)).related;
+      const first = await look();
+      // The names beside it may be kept now.
+      expect(await look()).toEqual(first);
+      return first.map(({ name }) => name);
+    };
+    expect(await related('/box/film.mkv', 'pw')).toEqual(['film.srt']);
+    for (const password of ['', 'wrong']) expect(await related('/box/film.mkv', password)).toEqual([]);
+    expect(await related('/staff/film.mkv', '')).toEqual([]);
+    expect(await related('/staff/film.mkv', '', actor({ id: 99 }))).toEqual(['film.srt']);
+    // What is beside his own root is not in his tree.
+    expect(await related('/box/film.mkv', 'pw', actor({ basePath: vpath('/box/film.mkv') }))).toEqual([]);
+  });
+
   it('and the entry itself are looked at each time, also when the names are kept', async () => {
     const memory = await openTree({});
-    const look = (name: string) => getWithRelated(memory.tree, memory.reader, actor(), vpath(`/d/${name}`), undefined);
+    const look = (name: string) => getWithRelated(memory.tree, memory.reader, actor(), vpath(`/d/${name}`), '', undefined);
     await memory.put('/d/film.mkv', 'a');
     await memory.makeFolder('/d/folder');
     expect(await look('film.mkv')).toMatchObject({ entry: { sizeBytes: 1 }, related: [] });

@@ -65,18 +65,22 @@ function mountedEntry(tree: Tree, path: VirtualPath): Found | undefined {
 
 /**
  * The same with its related files: those beside it that begin with its stem (the name without its last extension), as far as `actor` may
- * see them. One look at the storage is enough where the names beside it are kept.
+ * see them: none where he may not list the folder with this password. One look at the storage is enough where the names beside it are kept.
  */
 export async function getWithRelated(
   tree: Tree,
   reader: FolderReader,
   actor: Actor,
   path: VirtualPath,
+  password: string,
   signal: AbortSignal | undefined,
 ): Promise<Found & { related: readonly Entry[] }> {
   const virtual = mountedEntry(tree, path);
   if (virtual) return { ...virtual, related: [] };
   const located = locate(tree, path);
+  // A rule of its own may open a file in a folder that is closed to him; what is beside his own root is not in his tree.
+  if (path === actor.basePath || !tree.rules.canAccess(actor, parentPath(path), password))
+    return { entry: await lookAt(located, signal), located, related: [] };
   const beside = { ...located, path: parentPath(located.path) };
   const isVisible = tree.rules.listingFilter(actor, parentPath(path));
   const kept = await reader.findKept(beside);
