@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PERMISSION } from '../permissions.ts';
+import { actor } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { DENIED, openStorages, without } from '../testing/three-storages.ts';
 import { makeDirectory } from './make-directory.ts';
@@ -24,6 +25,23 @@ describe('making a folder', () => {
     for (const path of ['/', '/m', '/m/n']) await makeDirectory(memory.operation(), path);
     expect(memory.published).toEqual([]);
     expect((await refusalOf(makeDirectory(memory.operation(), '/m/other')))[0]).toBe('MOUNT_NOT_FOUND');
+  });
+
+  it('C16: is refused where it would be hidden from whoever makes it, and where he may not read', async () => {
+    const memory = await openStorages({
+      rules: [
+        { path: '/a', hide: '\\.key$', h_sub: true },
+        { path: '/b/staff', read_users: [99], read_users_sub: true },
+      ],
+    });
+    await memory.makeFolder('/a/dir.key');
+    await memory.makeFolder('/b/staff');
+    const before = await memory.everything();
+    for (const path of ['/a/new.key', '/a/new.key/sub', '/a/dir.key', '/a/dir.key/sub', '/a/dir.key/sub/deeper', '/b/staff/sub'])
+      expect(await refusalOf(makeDirectory(memory.operation(without(PERMISSION.seeHidden)), path))).toEqual(DENIED);
+    expect(await memory.everything()).toEqual(before);
+    await makeDirectory(memory.operation(), '/a/dir.key/sub');
+    await makeDirectory(memory.operation(actor({ id: 99 })), '/b/staff/sub');
   });
 
   it('needs the permission to write, or a rule that lets everybody', async () => {

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { parentPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
+import { denied } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { type Operation, open, requireCreation, requireCreationOf, unsupported } from './operation.ts';
 
@@ -10,6 +11,8 @@ export async function makeDirectory(operation: Operation, raw: string): Promise<
   const path = resolvePath(actor, raw);
   requireCreation(tree, actor, parentPath(path));
   await requireCreationOf(operation, parentPath(path));
+  // The folder alone, whatever rules guard in it: it may be there.
+  if (!tree.rules.mayTouch(actor, path, 'create')) throw denied();
   if (tree.table.isProtected(path)) return;
   const { driver, path: place } = await open(locate(tree, path));
   if (!supports(driver, 'makeDirectory')) throw unsupported();
