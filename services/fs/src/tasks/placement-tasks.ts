@@ -18,7 +18,7 @@ export function placementTasks(verb: Verb, items: readonly Item[], creator: Task
   }));
 }
 
-/** Tasks that move files from below a folder directly into another: for each pair of storages, and for as many files as one can name. */
+/** Tasks that move files from below a folder directly into another: for each pair of storages, each way with names that are taken, and for as many files as one can name. */
 export function flatteningTasks(root: VirtualPath, items: readonly Item[], creator: TaskCreator): NewTask<PlacementInput>[] {
   const tasks: NewTask<PlacementInput>[] = [];
   // Of several with one name the last would stay: the others are left where they are.
@@ -41,8 +41,8 @@ export function flatteningTasks(root: VirtualPath, items: readonly Item[], creat
   return tasks;
 }
 
-function groupKey({ from, to, target }: Item): string {
-  return `${from.mount.storage._id} ${to.mount.storage._id} ${parentPath(target)}`;
+function groupKey({ from, to, target, conflict }: Item): string {
+  return `${conflict} ${from.mount.storage._id} ${to.mount.storage._id} ${parentPath(target)}`;
 }
 
 /** Lists of paths, each small enough for one task. */

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { placeEntries } from '../domain/operations/place-entries.ts';
+import type { Item } from '../domain/operations/plan-placement.ts';
+import { recursiveMove } from '../domain/operations/recursive-move.ts';
 import { removeEntries } from '../domain/operations/remove-entries.ts';
 import { PERMISSION } from '../domain/permissions.ts';
 import { actor, type MemoryTree, vpath } from '../domain/testing/memory-tree.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { createTestDriver } from '../domain/testing/test-drivers.ts';
 import { DENIED, openStorages, without } from '../domain/testing/three-storages.ts';
-import { copyEntries, moveEntries } from './testing/place-now.ts';
+import { flatteningTasks, placementTasks } from './placement-tasks.ts';
+import { copyEntries, moveEntries, runPlacement } from './testing/place-now.ts';
 
 const placement = (
   src_dir: string,
@@ -224,6 +228,42 @@ it('a cancelled copy ends', async () => {
   const gone = AbortSignal.abort();
   expect((await refusalOf(copyEntries(memory.operation(actor(), gone), placement('/a', '/b', ['d']))))[0]).toBe('CANCELLED');
   expect(await memory.everything('/b')).toEqual([]);
+});
+
+describe('C16: a guarded file that appears after the look', () => {
+  const late = { path: '/b/late', password: 'pw' };
+  const untrusted = without(PERMISSION.skipPassword);
+  const creator = { id: 7, name: 'somebody', role: 0 };
+
+  it.each(['move', 'copy'] as const)('is not replaced by the task of a %s', async (verb) => {
+    const memory = await openStorages({ rules: [late] });
+    for (const name of ['late', 'free']) await memory.put(`/a/${name}`, 'new');
+    const queued: Item[] = [];
+    const operation = memory.operation(untrusted);
+    await placeEntries(operation, placement('/a', '/b', ['late', 'free'], { overwrite: true }), verb, async (items) => {
+      queued.push(...items);
+    });
+    for (const name of ['late', 'free']) await memory.put(`/b/${name}`, 'older');
+    const outcomes = [];
+    for (const { input } of placementTasks(verb, queued, creator))
+      outcomes.push(await refusalOf(runPlacement(operation, verb, input)).catch(() => 'done'));
+    expect(outcomes).toEqual([['ENTRY_EXISTS', 'file [late] exists'], 'done']);
+    expect([await memory.textOf('/b/late'), await memory.textOf('/b/free')]).toEqual(['older', 'new']);
+  });
+
+  it('is not replaced by the task of a recursive move, which takes along what it may replace', async () => {
+    const memory = await openStorages({ rules: [late] });
+    for (const name of ['late', 'free']) await memory.put(`/a/d/${name}`, 'new');
+    const queued: Item[] = [];
+    const operation = memory.operation(untrusted);
+    await recursiveMove(operation, { src_dir: '/a', dst_dir: '/b', conflict_policy: 'overwrite' }, async (items) => {
+      queued.push(...items);
+    });
+    for (const name of ['late', 'free']) await memory.put(`/b/${name}`, 'older');
+    for (const { input } of flatteningTasks(vpath('/a'), queued, creator))
+      await runPlacement(operation, 'move', input).catch(() => undefined);
+    expect([await memory.textOf('/b/late'), await memory.textOf('/b/free')]).toEqual(['older', 'new']);
+  });
 });
 
 describe('a name of several segments', () => {

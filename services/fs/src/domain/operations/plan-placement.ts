@@ -81,7 +81,7 @@ async function planItem(operation: Operation, request: Placement, source: Virtua
   if (request.overwrite) {
     // Whoever replaces something must be allowed to change what was there.
     if (await findEntry(tree, target, to, signal)) tree.rules.requireEntry(actor, target, 'write');
-    return { ...item, conflict: 'replace' };
+    return { ...item, conflict: conflictAt(operation, target) };
   }
   const conflict = request.merge ? 'keep' : 'refuse';
   const taken = await findEntry(tree, target, to, signal);
@@ -89,4 +89,9 @@ async function planItem(operation: Operation, request: Placement, source: Virtua
   if (request.skip_existing || (request.merge && !taken.isDirectory)) return undefined;
   if (request.merge && found.entry.isDirectory) return { ...item, conflict };
   throw nameTaken(baseName(target));
+}
+
+/** With `overwrite`: what appears at a free name after the look is replaced only where he may change it. */
+export function conflictAt({ tree, actor }: Operation, target: VirtualPath): Conflict {
+  return tree.rules.mayTouchWhole(actor, target, 'write') ? 'replace' : 'refuse';
 }

@@ -8,7 +8,7 @@ import { locate, resolvePath } from '../tree.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { nameTaken, type Operation, requireCreationOf, requireWrite } from './operation.ts';
 import { placeItems, type QueueItems } from './place-entries.ts';
-import type { Item } from './plan-placement.ts';
+import { conflictAt, type Item } from './plan-placement.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 
 export interface RecursiveMove {
@@ -71,9 +71,9 @@ async function planRecursiveMove(operation: Operation, request: RecursiveMove): 
     const path = childPath(to, name);
     tree.rules.requireEntry(actor, file.path, 'write');
     requireNoGuard(operation, file.path);
-    tree.rules.requireEntry(actor, path, taken.has(name) ? 'write' : 'create');
+    tree.rules.requireEntry(actor, path, taken.has(name) || claimed.has(name) ? 'write' : 'create');
     claimed.add(name);
-    const conflict = request.conflict_policy === 'overwrite' ? 'replace' : 'refuse';
+    const conflict = request.conflict_policy === 'overwrite' ? conflictAt(operation, path) : 'refuse';
     items.push({ source: file.path, target: path, entry: file.entry, from: file.located, to: locate(tree, path, file.located), conflict });
     if (items.length > MAX_FILES) throw new AppError('FAILED_PRECONDITION', `no more than ${MAX_FILES} files at once`);
   }

@@ -4,6 +4,7 @@ import { PERMISSION, requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
 import { renameItem } from './place-item.ts';
+import { conflictAt } from './plan-placement.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 
@@ -27,5 +28,6 @@ export async function renameEntry(operation: Operation, request: { path: string;
   if (taken && (!request.overwrite || tree.table.isProtected(target))) throw nameTaken(name);
   if (taken) tree.rules.requireEntry(actor, target, 'write');
   await requireNothingHidden(operation, { entry: found.entry, path, located: from, target });
-  await renameItem(operation, { source: path, target, entry: found.entry, from, to, conflict: request.overwrite ? 'replace' : 'refuse' });
+  const conflict = request.overwrite ? conflictAt(operation, target) : 'refuse';
+  await renameItem(operation, { source: path, target, entry: found.entry, from, to, conflict });
 }
