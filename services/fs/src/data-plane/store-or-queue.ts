@@ -27,7 +27,9 @@ export async function storeOrQueue(
 ): Promise<void> {
   const creator = creatorOf(call);
   if (request.headers['as-task'] === 'true' && tasks.uploads) {
-    const task = await tasks.uploads.receive({ upload, request: asked, content, creator, signal: call.signal });
+    // The password is not kept, only whether it lets him replace what is there by then.
+    const kept = { ...asked, overwrite: asked.overwrite && upload.mayReplace };
+    const task = await tasks.uploads.receive({ upload, request: kept, content, creator, signal: call.signal });
     return sendEnvelope(response, successEnvelope({ task }));
   }
   const { sizeBytes } = await upload.store(content);

@@ -112,6 +112,19 @@ describe('an upload', () => {
     await beginUpload(memory.operation(), request('/one'));
   });
 
+  it('C16: over a guarded file that appeared while it was under way is refused like one that was there', async () => {
+    const memory = await openTree({ rules: [{ path: '/box', password: 'pw', p_sub: true }] });
+    const plain = actor({ permission: 0xfffd });
+    const begin = (password: string) => beginUpload(memory.operation(plain), request('/box/late', { password }));
+    const [blind, knowing] = [await begin(''), await begin('pw')];
+    expect([blind.mayReplace, knowing.mayReplace]).toEqual([false, true]);
+    await memory.put('/box/late', 'old');
+    expect(await refusalOf(blind.store(bytesOf('new')))).toEqual(['PERMISSION_DENIED', 'password is incorrect or you have no permission']);
+    expect(await memory.textOf('/box/late')).toBe('old');
+    await knowing.store(bytesOf('new'));
+    expect(await memory.textOf('/box/late')).toBe('new');
+  });
+
   it('into a folder that is not there yet is judged by the nearest one that is, too', async () => {
     const memory = await openTree({
       rules: [

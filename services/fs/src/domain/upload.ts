@@ -28,6 +28,8 @@ export interface UploadRequest {
 export interface Upload {
   readonly path: VirtualPath;
   readonly located: Located<Mount>;
+  /** Whether the password given lets him destroy a file of that name, even if none was there yet. */
+  readonly mayReplace: boolean;
   /** Stores the content whole or not at all. @throws AppError QUOTA_EXCEEDED as soon as there is no room for the next byte */
   store(content: AsyncIterable<Uint8Array>): Promise<Entry>;
 }
@@ -54,8 +56,8 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   const located = request.storage === undefined ? locate(tree, path) : locateIn(tree, path, request.storage);
   // Making a file asks for no password; destroying one does.
   const { password } = request;
-  if (password !== undefined && !tree.rules.canAccess(actor, path, password) && (await findEntry(tree, path, located, signal)))
-    tree.rules.requireAccess(actor, path, password);
+  const mayReplace = password === undefined || tree.rules.canAccess(actor, path, password);
+  if (!mayReplace && (await findEntry(tree, path, located, signal))) tree.rules.requireAccess(actor, path, password);
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
     throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
@@ -64,8 +66,10 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   return {
     path,
     located,
+    mayReplace,
     async store(content) {
-      const { overwrite, sizeBytes, modifiedAt, expectedHashes } = request;
+      const { sizeBytes, modifiedAt, expectedHashes } = request;
+      const overwrite = request.overwrite && mayReplace;
       const claim = await claimRoom(operation, sizeBytes ?? 0);
       const bounded = tree.quotas.limits(actor) ? withinClaim(content, claim) : content;
       let entry: Entry;
@@ -73,6 +77,8 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
         entry = await driver.write(located.path, bounded, { overwrite, sizeBytes, modifiedAt, expectedHashes, signal });
       } catch (error) {
         await claim.release();
+        // What appeared meanwhile is guarded like what was there.
+        if (!mayReplace && AppError.is(error, 'ENTRY_EXISTS')) tree.rules.requireAccess(actor, path, password);
         throw error;
       }
       await claim.settle(entry.sizeBytes);
