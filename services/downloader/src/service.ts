@@ -132,7 +132,7 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     rpc: defineRpcService(DownloaderServiceDefinition, {
       addDownloads: forUsers(addDownloadsHandler({ kit, policy, settings, tools, tasks })),
       listTools: forAnyone(listToolsHandler(settings, tools)),
-      probeTool: forServices(probeToolHandler(ask)),
+      probeTool: forServices(probeToolHandler({ ask, toolsDir })),
     }),
     furtherRpcs: [createTaskRpc(tasks.engine)],
     async start() {

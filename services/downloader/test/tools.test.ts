@@ -16,6 +16,7 @@ import {
   startAria2,
   startQbittorrent,
   startTransmission,
+  type TempDir,
 } from '@wharf/harness';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AskTool, createAskTool } from '../src/tools/ask-tool.ts';
@@ -34,19 +35,24 @@ type ToolName = keyof typeof TOOLS;
 
 let client: GuardedClient;
 let ask: AskTool;
+let toolsDir: TempDir;
 const closing: (() => void)[] = [];
 
-beforeAll(() => {
+beforeAll(async () => {
+  toolsDir = await makeTempDir('tools');
   client = createGuardedClient(createEgressPolicy({ audience: 'admin', allow: [], forbidden: [] }), 4);
   ask = createAskTool(client);
 });
 afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
-afterAll(() => client.close());
+afterAll(async () => {
+  client.close();
+  await toolsDir.remove();
+});
 
 const probe = (tool: string, url: string, secret = '', signal = new AbortController().signal) =>
-  probeTool(ask, { tool, url, secret }, signal);
+  probeTool({ ask, toolsDir: toolsDir.path }, { tool, url, secret }, signal);
 const errorOf = (answer: Promise<unknown>) =>
   answer.then((value) => Promise.reject(new Error(`no error but ${String(value)}`)), AppError.from);
 const withLogin = (url: string, username: string, password: string) => Object.assign(new URL(url), { username, password }).href;

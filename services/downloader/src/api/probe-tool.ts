@@ -4,5 +4,7 @@ import type { AskTool } from '../tools/ask-tool.ts';
 import { probeTool } from '../tools/probe-tool.ts';
 
 export const probeToolHandler =
-  (ask: AskTool) =>
-  async (request: ProbeToolRequest, { signal }: Call): Promise<ProbeToolResponse> => ({ version: await probeTool(ask, request, signal) });
+  (context: { readonly ask: AskTool; readonly toolsDir: string }) =>
+  async (request: ProbeToolRequest, { signal }: Call): Promise<ProbeToolResponse> => ({
+    version: await probeTool(context, request, signal),
+  });

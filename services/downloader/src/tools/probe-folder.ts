@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '@wharf/errors';
+import { makeProbeTorrent, type ProbeTorrent } from './probe-torrent.ts';
+import { removeToolFolder, toolFolder } from './tool-folder.ts';
+
+/** What a tool was found to make of a folder of ours. `unknown`: it could not be asked, or did not answer in time. */
+export type FolderView = 'shared' | 'apart' | 'unknown';
+
+export interface FolderProbe {
+  /** As the tool would get it for a download; empty but for the files of {@link torrent}. */
+  readonly folder: string;
+  /** Its files are in the folder, but for the empty one. */
+  readonly torrent: ProbeTorrent;
+  readonly signal: AbortSignal;
+}
+
+/** Finds out whether a tool sees a folder as we do, and may write there. It takes back what it adds to the tool. */
+export type ViewFolder = (probe: FolderProbe) => Promise<FolderView>;
+
+/** A tool that is busy with other things may take longer; then nothing is said against it. */
+const PROBE_MS = 10_000;
+const FILE_BYTES = 64;
+
+/**
+ * Proves that we can read what a tool writes, in a folder of the kind that each download gets. What cannot be found out is no error.
+ *
+ * @throws AppError FAILED_PRECONDITION: they do not see the same folder, or one of them may not write or read there | the signal's reason
+ */
+export async function probeFolder(toolsDir: string, tool: string, view: ViewFolder, caller: AbortSignal): Promise<void> {
+  const folder = toolFolder(toolsDir, tool, `probe-${randomBytes(8).toString('hex')}`);
+  const torrent = makeProbeTorrent(`wharf-${randomBytes(8).toString('hex')}`, randomBytes(FILE_BYTES));
+  try {
+    await fs.mkdir(join(folder, torrent.name), { recursive: true });
+    await fs.writeFile(join(folder, torrent.name, torrent.fileName), torrent.fileContent);
+  } catch (cause) {
+    await removeToolFolder(folder).catch(() => undefined);
+    throw new AppError('FAILED_PRECONDITION', `the downloader cannot write to ${toolsDir} (WHARF_TOOLS_DIR)`, { cause });
+  }
+  try {
+    const signal = AbortSignal.any([caller, AbortSignal.timeout(PROBE_MS)]);
+    const found = await view({ folder, torrent, signal }).catch((error: unknown) => {
+      if (AppError.is(error, 'FAILED_PRECONDITION') && error.details.reason === 'unreadable') throw error;
+      return 'unknown' as const;
+    });
+    caller.throwIfAborted();
+    if (found === 'apart')
+      throw new AppError(
+        'FAILED_PRECONDITION',
+        `${tool} and the downloader do not share ${toolsDir}: both must see WHARF_TOOLS_DIR under this path, and ${tool} must be allowed to write there`,
+      );
+  } finally {
+    await removeToolFolder(folder).catch(() => undefined);
+  }
+}
+
+/** Whether a file that a tool was to make is there. @throws AppError FAILED_PRECONDITION: it is, but we may not read it */
+export async function canRead(path: string): Promise<boolean> {
+  try {
+    await (await fs.open(path, 'r')).close();
+    return true;
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return false;
+    throw new AppError('FAILED_PRECONDITION', 'the downloader may not read what the tool writes', {
+      cause,
+      details: { reason: 'unreadable' },
+    });
+  }
+}
