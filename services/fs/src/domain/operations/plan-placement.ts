@@ -58,7 +58,7 @@ export async function planPlacement(operation: Operation, request: Placement, ve
     tree.rules.requireEntry(actor, target, 'create');
     if (source === target) throw new AppError('FAILED_PRECONDITION', `${verb} in place`);
     if (isWithin(source, target)) throw new AppError('FAILED_PRECONDITION', `${verb} of a folder into itself`);
-    const item = await planItem(operation, request, source, target);
+    const item = await planItem(operation, request, { source, target, isCopied: verb === 'copy' });
     if (item === undefined) continue;
     // Two of one name would end in one place: the later one would replace the earlier.
     if (items.has(target)) {
@@ -71,13 +71,17 @@ export async function planPlacement(operation: Operation, request: Placement, ve
 }
 
 /** @returns undefined for an entry that is left where it is, because its name is taken. @throws AppError ENTRY_NOT_FOUND | ENTRY_EXISTS */
-async function planItem(operation: Operation, request: Placement, source: VirtualPath, target: VirtualPath): Promise<Item | undefined> {
+async function planItem(
+  operation: Operation,
+  request: Placement,
+  { source, target, isCopied }: { source: VirtualPath; target: VirtualPath; isCopied: boolean },
+): Promise<Item | undefined> {
   const { tree, actor, signal } = operation;
   const found = await getEntry(tree, source, signal);
   const from = found.located ?? locate(tree, source);
   const to = locate(tree, target, from);
   const item = { source, target, entry: found.entry, from, to };
-  await requireNothingHidden(operation, { entry: found.entry, path: source, located: from, target });
+  await requireNothingHidden(operation, { entry: found.entry, path: source, located: from, target, isCopied });
   if (request.overwrite) {
     // Whoever replaces something must be allowed to change what was there.
     if (await findEntry(tree, target, to, signal)) tree.rules.requireEntry(actor, target, 'write');

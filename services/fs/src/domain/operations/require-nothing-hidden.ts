@@ -16,6 +16,8 @@ export interface WholeEntry {
   readonly located: Located<Mount>;
   /** Where it is to be; undefined when it goes away. */
   readonly target?: VirtualPath;
+  /** A copy within a storage holds what a link leads to. Anything else leaves that where it is. */
+  readonly isCopied?: boolean;
 }
 
 /**
@@ -28,7 +30,7 @@ export async function requireNothingHidden({ tree, actor, signal }: Operation, w
   const { rules } = tree;
   const mayHide = (source: VirtualPath, target: VirtualPath | undefined) =>
     rules.mayHideIn(actor, source) || (target !== undefined && rules.mayHideIn(actor, target));
-  if (!whole.entry.isDirectory || whole.entry.isLink || !mayHide(whole.path, whole.target)) return;
+  if (!whole.entry.isDirectory || (whole.entry.isLink && !whole.isCopied) || !mayHide(whole.path, whole.target)) return;
 
   const { driver, path } = await open(whole.located);
   const folders = [{ source: whole.path, target: whole.target, place: path }];

@@ -1,0 +1,43 @@
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { localDriver } from '../src/drivers/local/index.ts';
+import { type Installation, openInstallation, type Replica, USER } from './installation.ts';
+
+let installation: Installation;
+let replica: Replica;
+let folder: string;
+
+beforeAll(async () => {
+  installation = await openInstallation();
+  folder = `${installation.dir}/files`;
+  await mkdir(`${folder}/real`, { recursive: true });
+  await mkdir(`${folder}/real/inner`);
+  for (const name of ['secret', 'plain', 'inner/plain']) await writeFile(`${folder}/real/${name}`, name);
+  await mkdir(`${folder}/to`);
+  await mkdir(`${folder}/a`);
+  await symlink('../real', `${folder}/a/link`);
+  await installation.writeStorage({ _id: 1, mount_path: '/l', addition: JSON.stringify({ root_folder_path: folder }) });
+  await installation.writeRule({ path: '/l/a', hide: '^secret$', h_sub: true });
+  replica = await installation.open([localDriver]);
+});
+afterAll(() => installation?.close());
+
+const request = { src_dir: '/l/a', dst_dir: '/l/to', names: ['link'], overwrite: false, skip_existing: false, merge: false };
+
+describe('C16: a link to a folder with something in it that is hidden from the caller', () => {
+  it('is not copied by him, for a copy holds what the link leads to', async () => {
+    await expect(replica.fs.copyEntries(request, installation.as(USER))).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+      message: 'permission denied',
+    });
+    expect(await readdir(`${folder}/to`)).toEqual([]);
+  });
+
+  it('is copied by who sees it, and moved as the link that it is', async () => {
+    await replica.fs.copyEntries(request, installation.as());
+    expect(await readFile(`${folder}/to/link/secret`, 'utf8')).toBe('secret');
+    await replica.fs.moveEntries({ ...request, dst_dir: '/l' }, installation.as(USER));
+    expect(await readdir(`${folder}/a`)).toEqual([]);
+    expect(await readFile(`${folder}/link/secret`, 'utf8')).toBe('secret');
+  });
+});
