@@ -91,7 +91,8 @@ export function createQbittorrentClient(ask: AskTool, address: ToolAddress): Qbi
 }
 
 function bodyOf(answer: ToolAnswer, path: string, address: ToolAddress): string {
-  if (answer.status === 200 || answer.status === 204) return answer.body;
+  // 5.2 also says 202 (taken, not yet there) and 204 (nothing to tell).
+  if ([200, 202, 204].includes(answer.status)) return answer.body;
   if (answer.status === 401 || answer.status === 403) throw wrongPassword(address);
   if (answer.status === 404 && path.startsWith('app/')) throw notQbittorrent();
   if (answer.status >= 400 && answer.status < 500)
