@@ -1,0 +1,147 @@
+import { AppError } from '@wharf/errors';
+import { describe, expect, it } from 'vitest';
+import type { AskTool } from '../ask-tool.ts';
+import { createQbittorrentClient } from './qbittorrent-client.ts';
+import { createQbittorrentTool } from './qbittorrent-tool.ts';
+
+const HASH = 'c12fe1c06bba254a9dc9f519b335aa7c1367a88a';
+const FOLDER = '/downloads/qbittorrent/task';
+
+/** What the versions of the Web API answer to the calls that are used (qBittorrent's wiki, "WebUI API", and its changelog). */
+interface Recorded {
+  readonly version: string;
+  readonly api: string;
+  readonly cookie: string;
+  /** A login with a wrong password, and with the right one. */
+  readonly refusedLogin: readonly [status: number, body: string];
+  readonly login: readonly [status: number, body: string];
+  readonly pause: string;
+  readonly resume: string;
+  readonly added: readonly [status: number, body: string];
+  readonly states: Readonly<Record<string, 'active' | 'paused' | 'complete' | 'failed'>>;
+}
+const COMMON = {
+  downloading: 'active',
+  stalledDL: 'active',
+  checkingDL: 'active',
+  checkingResumeData: 'active',
+  queuedDL: 'active',
+  forcedDL: 'active',
+  moving: 'active',
+  metaDL: 'active',
+  uploading: 'complete',
+  stalledUP: 'complete',
+  queuedUP: 'complete',
+  forcedUP: 'complete',
+  error: 'failed',
+  missingFiles: 'failed',
+} as const;
+const VERSION_4: Recorded = {
+  version: 'v4.5.2',
+  api: '2.8.19',
+  cookie: 'SID',
+  refusedLogin: [200, 'Fails.'],
+  login: [200, 'Ok.'],
+  pause: 'torrents/pause',
+  resume: 'torrents/resume',
+  added: [200, 'Ok.'],
+  states: { ...COMMON, pausedDL: 'paused', pausedUP: 'complete' },
+};
+const VERSION_5: Recorded = {
+  ...VERSION_4,
+  version: 'v5.1.2',
+  api: '2.11.4',
+  pause: 'torrents/stop',
+  resume: 'torrents/start',
+  states: { ...COMMON, stoppedDL: 'paused', stoppedUP: 'complete', forcedMetaDL: 'active' },
+};
+/** The login tells by its status, the cookie has a name of its own, and an added torrent is answered with JSON. */
+const VERSION_5_2: Recorded = {
+  ...VERSION_5,
+  version: 'v5.2.0',
+  api: '2.15.0',
+  cookie: 'QBT_SID_8080',
+  refusedLogin: [401, ''],
+  login: [204, ''],
+  added: [202, '{"added_torrent_ids":[],"failure_count":0,"pending_count":1,"success_count":0}'],
+};
+
+function fakeServer(recorded: Recorded) {
+  const seen: string[] = [];
+  const torrent = { state: '', amount_left: 0 };
+  let isAdded = false;
+  const session = `${recorded.cookie}=0123456789abcdef`;
+  const answer = (status: number, body: string, headers: Record<string, string[]> = {}) => ({ status, body, headers });
+  const info = () => [
+    {
+      ...{ hash: HASH, name: 'x', state: torrent.state, size: 100, completed: 100 - torrent.amount_left, amount_left: torrent.amount_left },
+      ...{ progress: 1 - torrent.amount_left / 100, save_path: FOLDER, download_path: '', num_seeds: 3, eta: 8_640_000, tags: 'wharf' },
+    },
+  ];
+  const ask: AskTool = async (url, { headers, body }) => {
+    const path = url.pathname.replace('/api/v2/', '');
+    if (path === 'auth/login') {
+      const isRight = String(body) === 'username=keeper&password=right';
+      if (!isRight) return answer(...recorded.refusedLogin);
+      return answer(...recorded.login, { 'set-cookie': [`${session}; HttpOnly; SameSite=Strict; path=/`] });
+    }
+    if (headers?.['Cookie'] !== session) return answer(403, 'Forbidden');
+    seen.push(path);
+    if (path === 'app/version') return answer(200, recorded.version);
+    if (path === 'app/webapiVersion') return answer(200, recorded.api);
+    if (path === 'torrents/info') return answer(200, JSON.stringify(isAdded ? info() : []));
+    if (path === 'torrents/add') {
+      isAdded = true;
+      return answer(...recorded.added);
+    }
+    if ([recorded.pause, recorded.resume, 'torrents/delete'].includes(path)) return answer(200, '');
+    return answer(404, 'Not Found');
+  };
+  return { ask, seen, torrent };
+}
+
+const open = (ask: AskTool, password = 'right') =>
+  createQbittorrentTool(createQbittorrentClient(ask, { url: new URL('http://tool.example:8080/'), username: 'keeper', password }));
+const { signal } = new AbortController();
+
+describe.each([VERSION_4, VERSION_5, VERSION_5_2])('qBittorrent $version', (recorded) => {
+  it('is logged in to, and tells its version', async () => {
+    expect(await open(fakeServer(recorded).ask).version(signal)).toBe(recorded.version);
+    expect(await open(fakeServer(recorded).ask, 'wrong').version(signal).catch(AppError.from)).toMatchObject({
+      code: 'STORAGE_LOGIN_FAILED',
+      message: 'the user or the password is wrong',
+    });
+  });
+
+  it('takes a torrent once', async () => {
+    const { ask, seen } = fakeServer(recorded);
+    const source = { kind: 'magnet', url: `magnet:?xt=urn:btih:${HASH}`, hash: HASH } as const;
+    const tool = open(ask);
+    for (let round = 0; round < 2; round++) expect(await tool.add(source, FOLDER, signal)).toBe(HASH);
+    expect(seen.filter((path) => path === 'torrents/add')).toHaveLength(1);
+  });
+
+  it('is paused and resumed by its own names, and a torrent that is taken out needs no more', async () => {
+    const { ask, seen } = fakeServer(recorded);
+    const tool = open(ask);
+    await tool.pause(HASH);
+    await tool.resume(HASH);
+    await tool.remove(HASH);
+    expect(seen).toEqual(expect.arrayContaining([recorded.pause, recorded.resume, 'torrents/delete']));
+  });
+
+  it('says how far a torrent is by its own names of states', async () => {
+    const { ask, torrent } = fakeServer(recorded);
+    const tool = open(ask);
+    expect(await tool.find(HASH, signal)).toBeUndefined();
+    await tool.add({ kind: 'magnet', url: `magnet:?xt=urn:btih:${HASH}`, hash: HASH }, FOLDER, signal).catch(() => undefined);
+    for (const [state, meant] of Object.entries(recorded.states)) {
+      Object.assign(torrent, { state, amount_left: meant === 'complete' ? 0 : 40 });
+      expect(await tool.find(HASH, signal), state).toMatchObject({
+        state: meant,
+        totalBytes: 100,
+        doneBytes: meant === 'complete' ? 100 : 60,
+      });
+    }
+  });
+});
