@@ -33,5 +33,7 @@ export function creatorOf(call: Call): TaskCreator {
 /** The frame of a handler: who acts, and under which configuration. @throws AppError UNAUTHENTICATED */
 export async function beginOperation(context: FsContext, call: Call): Promise<Operation> {
   const tree = await context.configuration.tree(call.revisions);
-  return { tree, actor: actorOf(userOf(call)), changes: context.changes, signal: call.signal };
+  const { signal } = call;
+  const renewed = () => context.tasks.operationOf({ creator: creatorOf(call), signal });
+  return { tree, actor: actorOf(userOf(call)), changes: context.changes, signal, renewed };
 }

@@ -1,8 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { AppError } from '@wharf/errors';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { makeDirectory } from './operations/make-directory.ts';
+import type { Operation } from './operations/operation.ts';
 import { placeEntries } from './operations/place-entries.ts';
 import { PERMISSION } from './permissions.ts';
-import { actor, bytesOf, openTree } from './testing/memory-tree.ts';
+import { actor, bytesOf, openTree, vpath } from './testing/memory-tree.ts';
 import { refusalOf } from './testing/refusal.ts';
 import { createTestDriver } from './testing/test-drivers.ts';
 import { beginUpload, type UploadRequest } from './upload.ts';
@@ -123,6 +125,46 @@ describe('an upload', () => {
     expect(await memory.textOf('/box/late')).toBe('old');
     await knowing.store(bytesOf('new'));
     expect(await memory.textOf('/box/late')).toBe('new');
+  });
+
+  describe('C11: that takes long', () => {
+    beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }));
+    afterEach(() => vi.useRealTimers());
+
+    const rules = [{ path: '/box', password: 'pw', p_sub: true }];
+    const store = async (tookMs: number, now: () => Promise<Partial<Operation>>) => {
+      const memory = await openTree({ rules });
+      await memory.put('/box/f', 'old');
+      const operation = memory.operation(actor({ permission: 0xfffd }));
+      const renewed = async () => ({ ...operation, ...(await now()) });
+      const upload = await beginUpload({ ...operation, renewed }, request('/box/f', { password: 'pw' }));
+      async function* slowly() {
+        yield* bytesOf('new');
+        vi.advanceTimersByTime(tookMs);
+      }
+      const outcome = await upload.store(slowly()).then(
+        () => 'stored',
+        (error) => AppError.from(error).code,
+      );
+      return [outcome, await memory.textOf('/box/f')];
+    };
+    const disabled = async () => {
+      throw new AppError('PERMISSION_DENIED', 'disabled');
+    };
+
+    it.each([
+      ['has been disabled', disabled],
+      ['may not write any more', async () => ({ actor: actor({ permission: 0xfffd & ~(1 << PERMISSION.write) }) })],
+      ['has another base path', async () => ({ actor: actor({ basePath: vpath('/elsewhere') }) })],
+      ['did not send the password of today', async () => ({ tree: (await openTree({ rules: [{ ...rules[0], password: 'new' }] })).tree })],
+    ])('is not published for somebody who %s meanwhile', async (_what, now) => {
+      expect(await store(3_000, now)).toEqual(['PERMISSION_DENIED', 'old']);
+    });
+
+    it('is published for who still may, and one that was quick does not ask', async () => {
+      expect(await store(3_000, async () => ({}))).toEqual(['stored', 'new']);
+      expect(await store(1_000, disabled)).toEqual(['stored', 'new']);
+    });
   });
 
   it('into a folder that is not there yet is judged by the nearest one that is, too', async () => {

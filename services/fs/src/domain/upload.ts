@@ -1,11 +1,12 @@
 import { AppError } from '@wharf/errors';
-import { baseName, parentPath, type VirtualPath } from '@wharf/paths';
+import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { type Entry, type Hashes, supports } from '../driver-contract/storage-driver.ts';
 import { findEntry } from './get-entry.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
 import { claimRoom } from './operations/claim-room.ts';
 import { type Operation, requireCreation, requireCreationOf } from './operations/operation.ts';
+import { denied } from './permissions.ts';
 import { withinClaim } from './quota.ts';
 import { locate, locateIn, resolvePath } from './tree.ts';
 
@@ -34,6 +35,9 @@ export interface Upload {
   store(content: AsyncIterable<Uint8Array>): Promise<Entry>;
 }
 
+/** After so long, in milliseconds, rights are asked for again before the file gets its name. */
+const RENEW_MS = 2_000;
+
 /** Names that operating systems litter folders with (setting `ignore_system_files`). */
 const SYSTEM_FILES = new Set(['.DS_Store', 'desktop.ini', 'Thumbs.db', '@eaDir']);
 
@@ -47,9 +51,8 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   const path = resolvePath(actor, request.path);
   const name = baseName(path);
   if (name === undefined || /[/\\]$/.test(request.path)) throw new AppError('INVALID_ARGUMENT', 'File-Path must name a file');
-  requireCreation(tree, actor, parentPath(path));
+  requireUpload(operation, path);
   await requireCreationOf(operation, parentPath(path));
-  tree.rules.requireEntry(actor, path, 'create');
   if (tree.settings.isOn('ignore_system_files') && (SYSTEM_FILES.has(name) || name.startsWith('._')))
     throw new AppError('PERMISSION_DENIED', 'system file upload ignored');
   if (tree.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
@@ -72,9 +75,10 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       const overwrite = request.overwrite && mayReplace;
       const claim = await claimRoom(operation, sizeBytes ?? 0);
       const bounded = tree.quotas.limits(actor) ? withinClaim(content, claim) : content;
+      const checked = thenAllowed(bounded, operation, { path, password: overwrite ? password : undefined });
       let entry: Entry;
       try {
-        entry = await driver.write(located.path, bounded, { overwrite, sizeBytes, modifiedAt, expectedHashes, signal });
+        entry = await driver.write(located.path, checked, { overwrite, sizeBytes, modifiedAt, expectedHashes, signal });
       } catch (error) {
         await claim.release();
         // What appeared meanwhile is guarded like what was there.
@@ -86,4 +90,29 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       return entry;
     },
   };
+}
+
+/** @throws AppError PERMISSION_DENIED */
+function requireUpload({ tree, actor }: Operation, path: VirtualPath): void {
+  if (!isWithin(actor.basePath, path)) throw denied();
+  requireCreation(tree, actor, parentPath(path));
+  tree.rules.requireEntry(actor, path, 'create');
+}
+
+/**
+ * Passes a content on. Where that takes long its end comes only if whoever sends it still may, so that it gets no name otherwise.
+ *
+ * @param upload its `password` lets him replace what is there; undefined: it is not asked for
+ */
+async function* thenAllowed(
+  content: AsyncIterable<Uint8Array>,
+  { renewed }: Operation,
+  { path, password }: { path: VirtualPath; password: string | undefined },
+): AsyncGenerator<Uint8Array, void> {
+  const startedAtMs = performance.now();
+  yield* content;
+  if (!renewed || performance.now() - startedAtMs < RENEW_MS) return;
+  const operation = await renewed();
+  requireUpload(operation, path);
+  if (password !== undefined) operation.tree.rules.requireAccess(operation.actor, path, password);
 }

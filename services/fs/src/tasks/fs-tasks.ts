@@ -60,13 +60,15 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
   const { store, bus, logger, metrics, clock } = kit;
   const settings = createRevisionedCache({ clock, readRevision: () => readAdminRevision(models), load: () => readSettings(models) });
 
-  const operationOf: FsTasks['operationOf'] = async ({ creator, signal }) => {
+  const operationOf: FsTasks['operationOf'] = async (run) => {
+    const { creator, signal } = run;
     const user = creator && (await readUser(models, creator.id));
     if (!user) throw new AppError('PERMISSION_DENIED', 'the user whose task this is does not exist any more');
     if (user.disabled) throw new AppError('PERMISSION_DENIED', 'the user whose task this is has been disabled');
     const tree = await parts.configuration.tree({ auth: 0, admin: 0 });
     const { _id: id, role, permission } = user;
-    return { tree, actor: { id, role, permission, basePath: parseVirtualPath(user.base_path) }, changes: parts.changes, signal };
+    const actor = { id, role, permission, basePath: parseVirtualPath(user.base_path) };
+    return { tree, actor, changes: parts.changes, signal, renewed: () => operationOf(run) };
   };
 
   const placements = { copy: placementKind('copy', operationOf), move: placementKind('move', operationOf) };

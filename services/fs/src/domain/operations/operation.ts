@@ -14,6 +14,11 @@ export interface Operation {
   readonly actor: Actor;
   readonly changes: Changes;
   readonly signal: AbortSignal;
+  /**
+   * The same with the rights and the configuration of that moment. Absent where nobody needs it.
+   * @throws AppError PERMISSION_DENIED: he is gone or disabled
+   */
+  renewed?(): Promise<Operation>;
 }
 
 /** Paths that names mean below a folder; a name may be a relative path of several segments. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
