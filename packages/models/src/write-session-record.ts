@@ -14,7 +14,7 @@ export interface WriteSessionRecord {
   publishing_path: string;
   /** True once the file has that name. */
   is_published: boolean;
-  /** Of the published file, in bytes. */
+  /** In bytes: as announced, 0 when it was not; of the file once it is published. */
   size: number;
   /** Of the replica that opened it; empty: any. */
   data_url: string;

@@ -18,11 +18,15 @@ afterEach(() => dir.remove());
 
 /** An fs whose storage takes only whole files. */
 function wholeFileStorage(keepsScratch = false) {
-  const state = { path: '', stored: '', published: '', isOpen: false, refuses: false };
+  const state = { path: '', stored: '', published: '', isOpen: false, refuses: false, room: Number.POSITIVE_INFINITY };
+  const requireRoom = (size: number) => {
+    if (size > state.room) throw new AppError('QUOTA_EXCEEDED', 'quota exceeded');
+  };
   const session = () => ({ id: ID, takes_ranges: false, data_url: '', published_path: state.published, size: state.stored.length });
   const service = defineRpcService(WriteServiceDefinition, {
     checkTarget: forAnyone(async () => ({ path: '', mount_path: '', inner_path: '' })),
-    openWrite: forServices(async ({ path }) => {
+    openWrite: forServices(async ({ path, size }) => {
+      requireRoom(size);
       Object.assign(state, { path, isOpen: true });
       return { session: session() };
     }),
@@ -30,7 +34,10 @@ function wholeFileStorage(keepsScratch = false) {
       if (!state.isOpen) throw new AppError('RECORD_NOT_FOUND', 'gone');
       return { session: session() };
     }),
-    syncWrite: forServices(async () => ({})),
+    syncWrite: forServices(async ({ size }) => {
+      requireRoom(size);
+      return {};
+    }),
     commitWrite: forServices(async () => ({ session: session() })),
     abortWrite: forServices(async () => {
       state.isOpen = false;
@@ -86,6 +93,16 @@ describe('a storage that takes only whole files', () => {
     await draft.commit({ sizeBytes: 11, digests: {} });
     expect(state).toMatchObject({ path: '/webdav/film.mkv', stored: 'hello world' });
     expect(phases).toEqual(['storing']);
+    expect(await scratchFiles()).toEqual([]);
+  });
+
+  it('C17: has room held for them before they come: for what is announced, else for what is there', async () => {
+    const { state, open } = wholeFileStorage();
+    state.room = 10;
+    await expect(open().begin(file)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED', message: 'quota exceeded' });
+    const draft = await open().begin({ ...file, sizeBytes: undefined });
+    await expect(draft.sink.write(0, content('hello world'), never)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+    await draft.abort();
     expect(await scratchFiles()).toEqual([]);
   });
 

@@ -4,6 +4,7 @@ import { makeTempDir, type TempDir } from '@wharf/harness';
 import { type Models, modelsOf } from '@wharf/models';
 import { connectStore, type StoreConnection } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { holdRoom } from '../src/domain/operations/claim-room.ts';
 import { placeEntries } from '../src/domain/operations/place-entries.ts';
 import { removeEntries } from '../src/domain/operations/remove-entries.ts';
 import { CLAIM_LEASE_MS, createQuotas } from '../src/domain/quota.ts';
@@ -147,6 +148,27 @@ describe('C17: a quota', () => {
     // 10 counted, 25 written while it ran, 30 claimed.
     expect(await ledger.claim(owner, 'c', 36, 100)).toBe('full');
     expect(await ledger.claim(owner, 'c', 35, 100)).toBe('claimed');
+  });
+
+  it('of work that many processes share is claimed once, grows, and is claimed anew where it ran out', async () => {
+    const { home, memory, owner, upload, pass } = await openHome(100);
+    const hold = (name: string, bytes: number) => holdRoom(memory.operation(owner), name, bytes);
+    const [one, two] = await Promise.all([hold('shared', 60), hold('shared', 60)]);
+    await Promise.all([one.extend(30), two.extend(30)]);
+    expect(await refusalOf(hold('other', 11))).toEqual(FULL(100));
+    one.letGo();
+    two.letGo();
+    pass(CLAIM_LEASE_MS + 1_000);
+    await upload('a', 'x'.repeat(20));
+    expect(await refusalOf(hold('shared', 81))).toEqual(FULL(100));
+    const again = await hold('shared', 80);
+    expect(await refusalOf(upload('b', 'x'))).toEqual(FULL(100));
+    await again.settle(30);
+    // A claim that is gone has nothing more to give back.
+    await again.release();
+    await memory.put(`${home}/written`, 'x'.repeat(30));
+    await upload('b', 'x'.repeat(50));
+    expect(await refusalOf(upload('c', 'x'))).toEqual(FULL(100));
   });
 
   it('is nobody’s who has none', async () => {

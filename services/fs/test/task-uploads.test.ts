@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { httpRequest, makeTempDir, type TempDir, waitFor } from '@wharf/harness';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { as, type FsProcess, headersAs, startFsProcess } from './fs-process.ts';
-import { type Installation, openInstallation } from './installation.ts';
+import { type Installation, openInstallation, USER } from './installation.ts';
 
 const MODIFIED_MS = 1_600_000_000_123;
 
@@ -20,6 +20,7 @@ beforeAll(async () => {
   dataDir = join(dir.path, 'data');
   await mkdir(root);
   await installation.login({ id: 1, permission: 0xffff });
+  await installation.login({ id: 2, permission: 0xffff, base_path: '/to/limited', quota_bytes: 1_000 });
   await installation.writeStorage({ _id: 1, mount_path: '/to', addition: JSON.stringify({ root_folder_path: root }) });
 });
 afterAll(async () => {
@@ -27,10 +28,10 @@ afterAll(async () => {
   await dir?.remove();
 });
 
-function put(process: FsProcess, path: string, body: Uint8Array, headers: Record<string, string> = {}) {
+function put(process: FsProcess, path: string, body: Uint8Array, headers: Record<string, string> = {}, route = '/api/fs/put') {
   return httpRequest(process.url, {
     method: 'PUT',
-    path: '/api/fs/put',
+    path: route,
     headers: {
       ...headersAs(),
       'file-path': encodeURIComponent(path),
@@ -95,5 +96,25 @@ it('without a folder for what waits the upload is stored while its client does',
   const answer = await put(process, '/to/now', Buffer.from('now'));
   expect(answer.json()).toMatchObject({ code: 200, data: { task: { state: 2, progress: 100, status: 'uploading' } } });
   expect(await readFile(join(root, 'now'), 'utf8')).toBe('now');
+  await process.stop();
+});
+
+it('C17: what has no room within the quota of its user is refused, and never waits', async () => {
+  const process = await startFsProcess(installation, dataDir);
+  const limited = headersAs({ ...USER, id: 2, permission: 0xffff, basePath: '/to/limited' });
+  const full = { code: 500, message: expect.stringContaining('quota exceeded: your files may have 1000 bytes in all') };
+  const big = randomBytes(3 * 1024 * 1024);
+  for (const name of ['a', 'b', 'c']) expect((await put(process, `/${name}`, big, limited)).json()).toMatchObject(full);
+  expect(await waiting()).toEqual([]);
+  const boundary = 'limit';
+  const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="d"\r\n\r\n`;
+  const form = Buffer.concat([Buffer.from(head), big, Buffer.from(`\r\n--${boundary}--\r\n`)]);
+  const asForm = { ...limited, 'content-type': `multipart/form-data; boundary=${boundary}` };
+  expect((await put(process, '/d', form, asForm, '/api/fs/form')).json()).toMatchObject(full);
+  expect(await waiting()).toEqual([]);
+  // What fits is claimed once, not again when it is stored.
+  const { id } = ((await put(process, '/e', big.subarray(0, 900), limited)).json() as { data: { task: { id: string } } }).data.task;
+  await waitFor('the upload', async () => (await process.task('upload', id)).state === 2);
+  expect((await put(process, '/f', big.subarray(0, 101), limited)).json()).toMatchObject(full);
   await process.stop();
 });

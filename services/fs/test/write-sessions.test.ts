@@ -24,6 +24,8 @@ beforeAll(async () => {
   await installation.login({ id: 6, permission: 0 });
   await installation.login({ id: 7, permission: OFFLINE });
   await installation.login({ id: 8, permission: OFFLINE, base_path: '/l/limited', quota_bytes: 10 });
+  for (const id of [20, 21, 22, 23, 24]) await installation.login({ id, permission: OFFLINE, base_path: `/l/q${id}`, quota_bytes: 10 });
+  await installation.login({ id: 25, permission: OFFLINE, base_path: '/p/q25', quota_bytes: 10 });
   replica = await installation.open([localDriver, plain.definition]);
 });
 afterAll(() => installation?.close());
@@ -33,11 +35,12 @@ beforeEach(async () => {
 });
 
 const asService = () => installation.as(SERVICE);
-const open = async (path: string, user_id = 7) => (await replica.writes.openWrite({ user_id, path }, asService())).session?.id ?? '';
-const put = (id: string, query: string, body: string | Buffer, identity: typeof SERVICE | typeof ADMIN = SERVICE) => {
+const open = async (path: string, user_id = 7, size = 0) =>
+  (await replica.writes.openWrite({ user_id, path, size }, asService())).session?.id ?? '';
+const put = (id: string, query: string, body: string | Buffer, identity: typeof SERVICE | typeof ADMIN = SERVICE, url = replica.url) => {
   const call = { identity, requestId: 'test', revisions: { auth: 0, admin: 0 }, siteUrl: '' };
   const headers = callHeaders(replica.kit.tokens, call);
-  return httpRequest(replica.url, { method: 'PUT', path: `/internal/writes/${id}?${query}`, headers, body });
+  return httpRequest(url, { method: 'PUT', path: `/internal/writes/${id}?${query}`, headers, body });
 };
 const commit = async (id: string, size: number, digests: Record<string, string> = {}) =>
   (await replica.writes.commitWrite({ id, size, digests }, asService())).session;
@@ -49,7 +52,7 @@ describe('a write session', () => {
     expect((await put(id, 'offset=6', 'world')).status).toBe(204);
     expect((await put(id, 'offset=0', 'hello ')).status).toBe(204);
     expect(await readdir(`${folder}/new/folder`)).toEqual([]);
-    await replica.writes.syncWrite({ id }, asService());
+    await replica.writes.syncWrite({ id, size: 0 }, asService());
     const session = await commit(id, 11, { sha256: sha256('hello world') });
     expect(session).toMatchObject({ published_path: '/l/new/folder/file.txt', size: 11 });
     expect(await readFile(`${folder}/new/folder/file.txt`, 'utf8')).toBe('hello world');
@@ -59,20 +62,80 @@ describe('a write session', () => {
     expect((await replica.writes.resumeWrite({ id }, asService())).session).toMatchObject({ published_path: '/l/new/folder/file.txt' });
   });
 
-  it('C17: counts against the quota of its user when it is published', async () => {
+  it('C17: counts against the quota of its user', async () => {
     const bring = async (name: string, text: string) => {
       const id = await open(`/l/limited/${name}`, 8);
-      await put(id, 'offset=0', text);
+      const { status } = await put(id, 'offset=0', text);
       try {
-        return await commit(id, text.length);
+        return status === 204 ? await commit(id, text.length) : status;
       } finally {
         await replica.writes.abortWrite({ id }, asService());
       }
     };
     expect(await bring('a', 'x'.repeat(8))).toMatchObject({ size: 8 });
-    await expect(bring('b', 'xxx')).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+    expect(await bring('b', 'xxx')).toBe(507);
     expect(await bring('c', 'xx')).toMatchObject({ size: 2 });
     expect((await readdir(`${folder}/limited`)).toSorted()).toEqual(['a', 'c']);
+  });
+
+  describe('C17: within a quota of 10 bytes', () => {
+    const FULL = { code: 'QUOTA_EXCEEDED', message: expect.stringContaining('quota exceeded: your files may have 10 bytes in all') };
+
+    it('is refused when it is opened where the announced size has no room, and leaves nothing', async () => {
+      await expect(open('/l/q20/a', 20, 11)).rejects.toMatchObject(FULL);
+      expect(await readdir(folder, { recursive: true })).not.toContainEqual(expect.stringContaining('q20'));
+      await replica.writes.abortWrite({ id: await open('/l/q20/a', 20, 10) }, asService());
+    });
+
+    it('takes no byte more than there is room for where no size was announced', async () => {
+      const id = await open('/l/q21/a', 21);
+      expect((await put(id, 'offset=0', 'x'.repeat(8))).status).toBe(204);
+      expect((await put(id, 'offset=8', 'xxx')).json()).toMatchObject(FULL);
+      expect((await put(id, 'offset=48000000', 'x')).json()).toMatchObject(FULL);
+      expect((await put(id, 'offset=8', 'xx')).status).toBe(204);
+      expect(await commit(id, 10)).toMatchObject({ size: 10 });
+      await expect(open('/l/q21/b', 21, 1)).rejects.toMatchObject(FULL);
+    });
+
+    it('holds the room until it ends, and frees it then', async () => {
+      const first = await open('/l/q22/a', 22, 6);
+      await expect(open('/l/q22/b', 22, 5)).rejects.toMatchObject(FULL);
+      await replica.writes.abortWrite({ id: first }, asService());
+      const second = await open('/l/q22/b', 22, 8);
+      await put(second, 'offset=0', 'xxx');
+      // What is there in the end counts, not what was announced.
+      expect(await commit(second, 3)).toMatchObject({ size: 3 });
+      const third = await open('/l/q22/c', 22, 7);
+      await expect(open('/l/q22/d', 22, 1)).rejects.toMatchObject(FULL);
+      await replica.writes.abortWrite({ id: third }, asService());
+    });
+
+    it('needs its room once, whichever replicas have a part in it', async () => {
+      const other = await installation.open([localDriver, plain.definition]);
+      const id = await open('/l/q23/a', 23, 8);
+      await put(id, 'offset=0', 'xxxx');
+      expect((await put(id, 'offset=4', 'xxxx', SERVICE, other.url)).status).toBe(204);
+      expect((await other.writes.commitWrite({ id, size: 8, digests: {} }, asService())).session).toMatchObject({ size: 8 });
+      await expect(open('/l/q23/b', 23, 3)).rejects.toMatchObject(FULL);
+      await replica.writes.abortWrite({ id: await open('/l/q23/b', 23, 2) }, asService());
+    });
+
+    it('holds against 16 sessions at once', async () => {
+      const ids = await Promise.all(Array.from({ length: 16 }, (_, index) => open(`/l/q24/${index}`, 24)));
+      const answers = await Promise.all(ids.map((id) => put(id, 'offset=0', 'xx')));
+      expect(answers.filter(({ status }) => status === 204)).toHaveLength(5);
+      for (const answer of answers) if (answer.status !== 204) expect(answer.json()).toMatchObject(FULL);
+      for (const id of ids) await replica.writes.abortWrite({ id }, asService());
+    });
+
+    it('of a storage that takes whole files is refused while its bytes are elsewhere', async () => {
+      const id = await open('/p/q25/a', 25);
+      await replica.writes.syncWrite({ id, size: 10 }, asService());
+      await expect(replica.writes.syncWrite({ id, size: 11 }, asService())).rejects.toMatchObject(FULL);
+      await expect(open('/p/q25/b', 25, 1)).rejects.toMatchObject(FULL);
+      expect((await put(id, 'size=4', 'text')).status).toBe(204);
+      await replica.writes.abortWrite({ id: await open('/p/q25/b', 25, 6) }, asService());
+    });
   });
 
   it('is found again by another replica, with all it had written', async () => {
@@ -119,7 +182,7 @@ describe('a write session', () => {
   });
 
   it('on a storage without ranges takes the file at once', async () => {
-    const { session } = await replica.writes.openWrite({ user_id: 7, path: '/p/whole' }, asService());
+    const { session } = await replica.writes.openWrite({ user_id: 7, path: '/p/whole', size: 0 }, asService());
     expect(session).toMatchObject({ takes_ranges: false });
     const id = session?.id ?? '';
     expect((await put(id, 'offset=0', 'part')).json()).toMatchObject({ code: 'FAILED_PRECONDITION' });

@@ -21,6 +21,9 @@ export interface TreeDestinationOptions {
   readonly keepsScratch: boolean;
 }
 
+/** Room for what is in the scratch folder is asked for after so many bytes more, and again after so long. */
+const HOLD_STEP_BYTES = 4 * 1024 * 1024;
+const HOLD_EVERY_MS = 120_000;
 /** A session that waits for a whole file has its scratch file's id behind its own. */
 const SEPARATOR = ':';
 
@@ -39,7 +42,7 @@ export function createTreeDestination(options: TreeDestinationOptions): Destinat
   return {
     async begin({ name, sizeBytes }: { name: EntryName; sizeBytes: number | undefined }) {
       const path = childPath(directory, name);
-      const session = required((await fsWrites.openWrite({ user_id: userId, path }, kit.ownCall())).session);
+      const session = required((await fsWrites.openWrite({ user_id: userId, path, size: sizeBytes ?? 0 }, kit.ownCall())).session);
       if (session.takes_ranges) return rangedDraft(options, session);
       try {
         return scratchDraft(options, session, await scratch.begin(sizeBytes));
@@ -73,7 +76,7 @@ function rangedDraft({ kit, bytes, signal }: TreeDestinationOptions, session: Wr
     sink: {
       write: (offsetBytes, content, stop) => bytes.writeRange(target, offsetBytes, content, stop),
       async sync() {
-        await fsWrites.syncWrite({ id: session.id }, kit.ownCall());
+        await fsWrites.syncWrite({ id: session.id, size: 0 }, kit.ownCall());
       },
     },
     async commit({ sizeBytes, digests }) {
@@ -89,9 +92,27 @@ function rangedDraft({ kit, bytes, signal }: TreeDestinationOptions, session: Wr
 function scratchDraft(options: TreeDestinationOptions, session: WriteSession, file: ScratchFile): Draft {
   const { kit, bytes, signal } = options;
   const { fsWrites } = kit.peers;
+  let heldBytes = session.size;
+  let heldAt = performance.now();
+  /** Has room held in the tree for what comes into the scratch folder, some of it at a time, and keeps it held. */
+  const withRoom = async function* (content: AsyncIterable<Uint8Array>, offsetBytes: number) {
+    let end = offsetBytes;
+    for await (const chunk of content) {
+      end += chunk.byteLength;
+      if (end > heldBytes || performance.now() - heldAt > HOLD_EVERY_MS) {
+        heldBytes = Math.max(heldBytes, end + HOLD_STEP_BYTES);
+        heldAt = performance.now();
+        await fsWrites.syncWrite({ id: session.id, size: end }, kit.ownCall());
+      }
+      yield chunk;
+    }
+  };
   return {
     id: `${session.id}${SEPARATOR}${file.id}`,
-    sink: file.sink,
+    sink: {
+      write: (offsetBytes, content, stop) => file.sink.write(offsetBytes, withRoom(content, offsetBytes), stop),
+      sync: () => file.sink.sync(),
+    },
     async commit(expected) {
       await file.verify(expected);
       options.onStoring();

@@ -92,7 +92,7 @@ export function createTransferTasks(options: {
         } else {
           if (sessionId !== '') await fsWrites.abortWrite({ id: sessionId }, kit.ownCall());
           const path = file.names.reduce<VirtualPath>(childPath, input.directory);
-          const { session } = await fsWrites.openWrite({ user_id: creator.id, path }, kit.ownCall());
+          const { session } = await fsWrites.openWrite({ user_id: creator.id, path, size: file.sizeBytes }, kit.ownCall());
           if (!session) throw new AppError('INTERNAL', 'internal error');
           await run.saveCheckpoint({ index, sessionId: session.id });
           const before = doneBytes;

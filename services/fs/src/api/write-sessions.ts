@@ -15,10 +15,12 @@ export function createWriteRpc(context: FsContext, sessions: WriteSessions): Rpc
       const located = await checkTarget(operation, path);
       return { path, mount_path: located.mount.storage.mount_path, inner_path: located.path };
     }),
-    openWrite: forServices(async ({ user_id, path }, call) => ({ session: toWire(await sessions.open(user_id, path, call.signal)) })),
+    openWrite: forServices(async ({ user_id, path, size }, call) => ({
+      session: toWire(await sessions.open(user_id, { path, sizeBytes: size }, call.signal)),
+    })),
     resumeWrite: forServices(async ({ id }, call) => ({ session: toWire(await sessions.resume(id, call.signal)) })),
-    syncWrite: forServices(async ({ id }) => {
-      await sessions.sync(id);
+    syncWrite: forServices(async ({ id, size }) => {
+      await sessions.sync(id, size);
       return {};
     }),
     commitWrite: forServices(async ({ id, size, digests }, call) => ({

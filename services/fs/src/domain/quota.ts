@@ -12,6 +12,13 @@ export interface QuotaLedger {
   claim(owner: VirtualPath, claim: string, bytes: number, limitBytes: number): Promise<'claimed' | 'full' | 'uncounted'>;
   /** Makes a claim bigger, under the same condition. */
   extend(owner: VirtualPath, claim: string, bytes: number, limitBytes: number): Promise<boolean>;
+  /**
+   * Sees to it that a claim of this name is there, of so many bytes at least, and renews it; under the same condition for what it grows by.
+   * @returns as claim()
+   */
+  hold(owner: VirtualPath, claim: string, bytes: number, limitBytes: number): Promise<'claimed' | 'full' | 'uncounted'>;
+  /** Puts what was written in the place of a claim, however big it has become. */
+  end(owner: VirtualPath, claim: string, writtenBytes: number): Promise<void>;
   /** Tells that the work behind a claim goes on. */
   renew(owner: VirtualPath, claim: string): Promise<void>;
   /** Puts what was written in the place of a claim of so many bytes. */
@@ -42,6 +49,12 @@ export interface Claim {
   abandon(): Promise<void>;
 }
 
+/** A claim that other processes may go on with, by its name. It may also be left to them, or to its end. */
+export interface HeldClaim extends Claim {
+  /** Renews it no more: it holds for {@link CLAIM_LEASE_MS} from the last time. Safe twice. */
+  letGo(): void;
+}
+
 /** Keeps what users store below their base paths within their quotas. */
 export interface Quotas {
   /** Whether somebody has a quota at all. */
@@ -52,6 +65,14 @@ export interface Quotas {
    * @throws AppError QUOTA_EXCEEDED; what `count` throws
    */
   claim(actor: Actor, bytes: number, count: () => Promise<number>): Promise<Claim>;
+  /**
+   * The same for work that goes on in other processes: one claim for all who give its name, of so many bytes at least. Where it has run out
+   * meanwhile it is made anew.
+   * @param name letters, digits and `-`. @throws AppError QUOTA_EXCEEDED; what `count` throws
+   */
+  hold(actor: Actor, name: string, bytes: number, count: () => Promise<number>): Promise<HeldClaim>;
+  /** Ends a held claim from wherever it was made; one that is not there is success. */
+  end(actor: Actor, name: string, writtenBytes: number): Promise<void>;
   /** Something was removed: there may be more room than is known. */
   freed(actor: Actor): Promise<void>;
 }
@@ -64,16 +85,23 @@ const MAX_COUNT_AGE_MS = 60_000;
 /** A count is of no use when files are removed while it runs. */
 const MAX_COUNTS = 5;
 
-const UNLIMITED: Claim = {
+const UNLIMITED: HeldClaim = {
   bytes: Number.POSITIVE_INFINITY,
   extend: async () => {},
   settle: async () => {},
   release: async () => {},
   abandon: async () => {},
+  letGo: () => {},
 };
 
 /** Nobody has a quota. */
-export const NO_QUOTAS: Quotas = { limits: () => false, claim: async () => UNLIMITED, freed: async () => {} };
+export const NO_QUOTAS: Quotas = {
+  limits: () => false,
+  claim: async () => UNLIMITED,
+  hold: async () => UNLIMITED,
+  end: async () => {},
+  freed: async () => {},
+};
 
 /**
  * Quotas over one ledger.
@@ -95,8 +123,28 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
       if (limit === undefined) return UNLIMITED;
       const owner = actor.basePath;
       const wanted = { owner, id: randomBytes(12).toString('hex'), bytes, limit };
-      await claimRoom(ledger, wanted, () => countOnce(owner, count), clock);
+      await claimRoom(ledger, wanted, {
+        claim: () => ledger.claim(owner, wanted.id, bytes, limit),
+        count: () => countOnce(owner, count),
+        clock,
+      });
       return openClaim(ledger, wanted);
+    },
+    async hold(actor, name, bytes, count) {
+      const limit = limits.get(actor.id);
+      if (limit === undefined) return UNLIMITED;
+      const wanted = { owner: actor.basePath, id: name, bytes, limit };
+      const reach = (reached: number) =>
+        claimRoom(ledger, wanted, {
+          claim: () => ledger.hold(wanted.owner, name, reached, limit),
+          count: () => countOnce(wanted.owner, count),
+          clock,
+        });
+      await reach(bytes);
+      return openHeldClaim(ledger, wanted, reach);
+    },
+    async end(actor, name, writtenBytes) {
+      if (limits.has(actor.id)) await ledger.end(actor.basePath, name, writtenBytes);
     },
     async freed(actor) {
       if (limits.has(actor.id)) await ledger.age(actor.basePath);
@@ -111,10 +159,15 @@ interface Wanted {
   readonly limit: number;
 }
 
-async function claimRoom(ledger: QuotaLedger, wanted: Wanted, count: () => Promise<void>, clock: () => number): Promise<void> {
-  const { owner, id, bytes, limit } = wanted;
+interface Claiming {
+  readonly claim: () => ReturnType<QuotaLedger['claim']>;
+  readonly count: () => Promise<void>;
+  readonly clock: () => number;
+}
+
+async function claimRoom(ledger: QuotaLedger, { owner, limit }: Wanted, { claim, count, clock }: Claiming): Promise<void> {
   for (let counts = 0; counts < MAX_COUNTS; counts += 1) {
-    const outcome = await ledger.claim(owner, id, bytes, limit);
+    const outcome = await claim();
     if (outcome === 'claimed') return;
     if (outcome === 'full' && !(await ledger.dropExpired(owner)) && clock() - (await ledger.countedAt(owner)) <= MAX_COUNT_AGE_MS)
       throw exceeded(limit);
@@ -125,10 +178,9 @@ async function claimRoom(ledger: QuotaLedger, wanted: Wanted, count: () => Promi
 
 function openClaim(ledger: QuotaLedger, { owner, id, bytes, limit }: Wanted): Claim {
   let claimed = bytes;
-  const renewing = setInterval(() => void ledger.renew(owner, id).catch(() => undefined), RENEW_EVERY_MS);
-  renewing.unref();
+  const stopRenewing = keepRenewing(ledger, owner, id);
   const end = async (writtenBytes: number) => {
-    clearInterval(renewing);
+    stopRenewing();
     await ledger.settle(owner, id, claimed, writtenBytes);
   };
   return {
@@ -148,6 +200,40 @@ function openClaim(ledger: QuotaLedger, { owner, id, bytes, limit }: Wanted): Cl
   };
 }
 
+/** @param reach makes the claim so big at least */
+function openHeldClaim(ledger: QuotaLedger, { owner, id, bytes }: Wanted, reach: (bytes: number) => Promise<void>): HeldClaim {
+  let claimed = bytes;
+  const letGo = keepRenewing(ledger, owner, id);
+  const end = async (writtenBytes: number) => {
+    letGo();
+    await ledger.end(owner, id, writtenBytes);
+  };
+  return {
+    get bytes() {
+      return claimed;
+    },
+    async extend(more) {
+      const wanted = claimed + more;
+      await reach(wanted);
+      claimed = Math.max(claimed, wanted);
+    },
+    settle: end,
+    release: () => end(0),
+    async abandon() {
+      await ledger.forget(owner);
+      await end(0);
+    },
+    letGo,
+  };
+}
+
+/** @returns what stops it */
+function keepRenewing(ledger: QuotaLedger, owner: VirtualPath, claim: string): () => void {
+  const renewing = setInterval(() => void ledger.renew(owner, claim).catch(() => undefined), RENEW_EVERY_MS);
+  renewing.unref();
+  return () => clearInterval(renewing);
+}
+
 function exceeded(limitBytes: number): AppError {
   return new AppError('QUOTA_EXCEEDED', `quota exceeded: your files may have ${limitBytes} bytes in all`);
 }
@@ -155,9 +241,13 @@ function exceeded(limitBytes: number): AppError {
 /** Asked for at a time where the size of a content is not known beforehand, while there is room for as much. */
 const STEP_BYTES = 4 * 1024 * 1024;
 
-/** Passes a content on while its bytes are claimed. @throws AppError QUOTA_EXCEEDED before the first byte that has no room */
-export async function* withinClaim(content: AsyncIterable<Uint8Array>, claim: Claim): AsyncGenerator<Uint8Array, void> {
-  let passedBytes = 0;
+/**
+ * Passes a content on while its bytes are claimed.
+ *
+ * @param offsetBytes where in its file it begins. @throws AppError QUOTA_EXCEEDED before the first byte that has no room
+ */
+export async function* withinClaim(content: AsyncIterable<Uint8Array>, claim: Claim, offsetBytes = 0): AsyncGenerator<Uint8Array, void> {
+  let passedBytes = offsetBytes;
   for await (const chunk of content) {
     passedBytes += chunk.byteLength;
     const missing = passedBytes - claim.bytes;

@@ -4,10 +4,10 @@ import { type Entry, type Hashes, supports } from '../driver-contract/storage-dr
 import { findEntry } from './get-entry.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
-import { claimRoom } from './operations/claim-room.ts';
+import { claimRoom, holdRoom } from './operations/claim-room.ts';
 import { type Operation, requireCreation, requireCreationOf } from './operations/operation.ts';
 import { denied } from './permissions.ts';
-import { withinClaim } from './quota.ts';
+import { type HeldClaim, withinClaim } from './quota.ts';
 import { locate, locateIn, resolvePath } from './tree.ts';
 
 /** What a client says of the file it sends. */
@@ -23,6 +23,8 @@ export interface UploadRequest {
   readonly expectedHashes: Hashes;
   /** The id of the storage that was chosen before. Absent: whichever covers the path. */
   readonly storage?: number;
+  /** The name of the claim that was made by {@link Upload.hold} when the content was taken in. Absent: there is none. */
+  readonly claim?: string | undefined;
 }
 
 /** An upload that may begin. */
@@ -31,6 +33,8 @@ export interface Upload {
   readonly located: Located<Mount>;
   /** Whether the password given lets him destroy a file of that name, even if none was there yet. */
   readonly mayReplace: boolean;
+  /** Claims room for a content that is stored later, perhaps by another process. @throws AppError QUOTA_EXCEEDED */
+  hold(claim: string): Promise<HeldClaim>;
   /** Stores the content whole or not at all. @throws AppError QUOTA_EXCEEDED as soon as there is no room for the next byte */
   store(content: AsyncIterable<Uint8Array>): Promise<Entry>;
 }
@@ -70,10 +74,12 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
     path,
     located,
     mayReplace,
+    hold: (claim) => holdRoom(operation, claim, request.sizeBytes ?? 0),
     async store(content) {
       const { sizeBytes, modifiedAt, expectedHashes } = request;
       const overwrite = request.overwrite && mayReplace;
-      const claim = await claimRoom(operation, sizeBytes ?? 0);
+      const known = sizeBytes ?? 0;
+      const claim = await (request.claim === undefined ? claimRoom(operation, known) : holdRoom(operation, request.claim, known));
       const bounded = tree.quotas.limits(actor) ? withinClaim(content, claim) : content;
       const checked = thenAllowed(bounded, operation, { path, password: overwrite ? password : undefined });
       let entry: Entry;

@@ -33,6 +33,42 @@ export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number)
       );
       return matchedCount > 0;
     },
+    async hold(owner, claim, bytes, limitBytes) {
+      // Whoever changed the claim in between has got on: then it is looked at anew.
+      for (;;) {
+        const ledger = await read(owner);
+        const known = ledger?.claims[claim]?.bytes;
+        const missing = Math.max(0, bytes - (known ?? 0));
+        const isThere = { [`claims.${claim}.bytes`]: known ?? { $exists: false } };
+        const renewed = { [`claims.${claim}.expires_at`]: until() };
+        if (known !== undefined && missing === 0) {
+          const { matchedCount } = await quotaLedgers.updateOne({ _id: owner, ...isThere }, { $set: renewed });
+          if (matchedCount > 0) return 'claimed';
+          continue;
+        }
+        if (!ledger || ledger.counted_at <= NEVER) return 'uncounted';
+        if (ledger.held_bytes > limitBytes - missing) return 'full';
+        const { matchedCount } = await quotaLedgers.updateOne(
+          { _id: owner, counted_at: { $gt: NEVER }, held_bytes: { $lte: limitBytes - missing }, ...isThere },
+          { $inc: { held_bytes: missing, [`claims.${claim}.bytes`]: missing }, $set: renewed },
+        );
+        if (matchedCount > 0) return 'claimed';
+      }
+    },
+    async end(owner, claim, writtenBytes) {
+      for (;;) {
+        const known = (await read(owner))?.claims[claim]?.bytes;
+        const { matchedCount } = await quotaLedgers.updateOne(
+          { _id: owner, [`claims.${claim}.bytes`]: known ?? { $exists: false } },
+          {
+            $inc: { held_bytes: writtenBytes - (known ?? 0), written_bytes: writtenBytes },
+            $unset: { [`claims.${claim}`]: '' },
+          },
+        );
+        // No match and no claim: nothing was ever counted.
+        if (matchedCount > 0 || known === undefined) return;
+      }
+    },
     async renew(owner, claim) {
       await quotaLedgers.updateOne(
         { _id: owner, [`claims.${claim}.bytes`]: { $gte: 0 } },

@@ -20,6 +20,8 @@ export const uploadShape = z.object({
   modified: z.number(),
   overwrite: z.boolean(),
   hashes: z.partialRecord(z.enum(['md5', 'sha1', 'sha256']), z.string()),
+  /** Of the quota, made when the body came. */
+  claim: z.string().optional(),
 });
 export type UploadInput = z.output<typeof uploadShape>;
 type UploadRun = TaskRun<UploadInput, null, null>;
@@ -47,7 +49,15 @@ export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Pr
       const upload = await beginStoring(operation, input);
       const content = await area.read(input.file);
       if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
-      await upload.store(watched(run, content));
+      try {
+        await upload.store(watched(run, content));
+      } catch (error) {
+        if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
+        // A retry would need as much room: the body is not kept for one. Whoever has the task now still needs it.
+        await run.assertLease();
+        await area.remove(input.file);
+        throw error;
+      }
       await area.remove(input.file);
     },
   });
@@ -66,6 +76,7 @@ async function beginStoring(operation: Operation, input: UploadInput): Promise<U
     modifiedAt: new Date(input.modified),
     expectedHashes: input.hashes,
     storage: input.storage,
+    claim: input.claim,
   });
 }
 

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { baseName } from '@wharf/paths';
 import { type TaskCreator, type TaskEngine, type WireTask, wireTask } from '@wharf/task-engine';
+import { withinClaim } from '../domain/quota.ts';
 import type { Upload, UploadRequest } from '../domain/upload.ts';
 import { uploadName } from './task-names.ts';
 import type { UploadArea } from './upload-area.ts';
@@ -15,7 +17,10 @@ export interface ReceivedBody {
 
 /** Uploads that are answered when their bodies are safe here, and stored afterwards. */
 export interface UploadTasks {
-  /** Takes a body in, completely and durably, and queues its task. @throws as UploadArea.receive() */
+  /**
+   * Takes a body in, completely and durably, and queues its task. Its bytes are claimed before they come, and the task goes on with the claim.
+   * @throws as UploadArea.receive(), and AppError QUOTA_EXCEEDED (of the user)
+   */
   receive(body: ReceivedBody): Promise<WireTask>;
 }
 
@@ -23,8 +28,16 @@ export function createUploadTasks(engine: TaskEngine, area: UploadArea, kind: Re
   return {
     async receive({ upload, request, content, creator, signal }) {
       const { sizeBytes, expectedHashes, overwrite, modifiedAt = new Date() } = request;
-      const body = await area.receive(content, { sizeBytes, expectedHashes, signal });
       const { path, located } = upload;
+      const claim = randomUUID();
+      const held = await upload.hold(claim);
+      let body: { file: string; sizeBytes: number };
+      try {
+        body = await area.receive(withinClaim(content, held), { sizeBytes, expectedHashes, signal });
+      } catch (error) {
+        await held.release();
+        throw error;
+      }
       const task = {
         name: uploadName(baseName(path) ?? '', located),
         creator,
@@ -38,13 +51,17 @@ export function createUploadTasks(engine: TaskEngine, area: UploadArea, kind: Re
           modified: modifiedAt.getTime(),
           overwrite,
           hashes: expectedHashes,
+          claim,
         },
       };
       try {
         return wireTask(await engine.add(kind, task));
       } catch (error) {
         await area.remove(body.file);
+        await held.release();
         throw error;
+      } finally {
+        held.letGo();
       }
     },
   };

@@ -29,6 +29,8 @@ export interface OpenWriteRequest {
   user_id: number;
   /** Of the file. What is there already stays: the new file gets another name then. */
   path: string;
+  /** Of the file, as far as it is known; 0 when it is not. */
+  size: number;
 }
 
 export interface OpenWriteResponse {
@@ -44,7 +46,7 @@ export interface WriteSession {
   data_url: string;
   /** Where the file was published; empty while it was not. */
   published_path: string;
-  /** Of the published file. */
+  /** Of the published file; before, as it was announced. */
   size: number;
 }
 
@@ -58,6 +60,8 @@ export interface ResumeWriteResponse {
 
 export interface SyncWriteRequest {
   id: string;
+  /** Of a session that takes no ranges: bytes that its caller keeps until the file is whole. Room is held for as many. */
+  size: number;
 }
 
 export interface SyncWriteResponse {
@@ -221,7 +225,7 @@ export const CheckTargetResponse: MessageFns<CheckTargetResponse> = {
 };
 
 function createBaseOpenWriteRequest(): OpenWriteRequest {
-  return { user_id: 0, path: "" };
+  return { user_id: 0, path: "", size: 0 };
 }
 
 export const OpenWriteRequest: MessageFns<OpenWriteRequest> = {
@@ -231,6 +235,9 @@ export const OpenWriteRequest: MessageFns<OpenWriteRequest> = {
     }
     if (message.path !== "") {
       writer.uint32(18).string(message.path);
+    }
+    if (message.size !== 0) {
+      writer.uint32(24).int64(message.size);
     }
     return writer;
   },
@@ -264,6 +271,14 @@ export const OpenWriteRequest: MessageFns<OpenWriteRequest> = {
             message.path = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.size = longToNumber(reader.int64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -283,6 +298,7 @@ export const OpenWriteRequest: MessageFns<OpenWriteRequest> = {
     const message = createBaseOpenWriteRequest();
     message.user_id = object.user_id ?? 0;
     message.path = object.path ?? "";
+    message.size = object.size ?? 0;
     return message;
   },
 };
@@ -560,13 +576,16 @@ export const ResumeWriteResponse: MessageFns<ResumeWriteResponse> = {
 };
 
 function createBaseSyncWriteRequest(): SyncWriteRequest {
-  return { id: "" };
+  return { id: "", size: 0 };
 }
 
 export const SyncWriteRequest: MessageFns<SyncWriteRequest> = {
   encode(message: SyncWriteRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
+    }
+    if (message.size !== 0) {
+      writer.uint32(16).int64(message.size);
     }
     return writer;
   },
@@ -592,6 +611,14 @@ export const SyncWriteRequest: MessageFns<SyncWriteRequest> = {
             message.id = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.size = longToNumber(reader.int64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -610,6 +637,7 @@ export const SyncWriteRequest: MessageFns<SyncWriteRequest> = {
   fromPartial(object: DeepPartial<SyncWriteRequest>): SyncWriteRequest {
     const message = createBaseSyncWriteRequest();
     message.id = object.id ?? "";
+    message.size = object.size ?? 0;
     return message;
   },
 };
@@ -987,7 +1015,7 @@ export const WriteServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Begins a file for a user, with the rights that he has now. */
+    /** Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none. */
     openWrite: {
       name: "OpenWrite",
       requestType: OpenWriteRequest as typeof OpenWriteRequest,
@@ -1005,7 +1033,7 @@ export const WriteServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Makes durable what was written, and keeps the session for another day. */
+    /** Makes durable what was written, and keeps the session for another day. QUOTA_EXCEEDED: see `size`. */
     syncWrite: {
       name: "SyncWrite",
       requestType: SyncWriteRequest as typeof SyncWriteRequest,
@@ -1041,14 +1069,14 @@ export interface WriteServiceImplementation<CallContextExt = {}> {
     request: CheckTargetRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CheckTargetResponse>>;
-  /** Begins a file for a user, with the rights that he has now. */
+  /** Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none. */
   openWrite(request: OpenWriteRequest, context: CallContext & CallContextExt): Promise<DeepPartial<OpenWriteResponse>>;
   /** Finds a session again. RECORD_NOT_FOUND also when what it had written is gone. */
   resumeWrite(
     request: ResumeWriteRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResumeWriteResponse>>;
-  /** Makes durable what was written, and keeps the session for another day. */
+  /** Makes durable what was written, and keeps the session for another day. QUOTA_EXCEEDED: see `size`. */
   syncWrite(request: SyncWriteRequest, context: CallContext & CallContextExt): Promise<DeepPartial<SyncWriteResponse>>;
   /** Verifies what is there and publishes the file. A second call answers the same. CONTENT_CORRUPT: another size or digest. */
   commitWrite(
@@ -1068,14 +1096,14 @@ export interface WriteServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<CheckTargetRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<CheckTargetResponse>;
-  /** Begins a file for a user, with the rights that he has now. */
+  /** Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none. */
   openWrite(request: DeepPartial<OpenWriteRequest>, options?: CallOptions & CallOptionsExt): Promise<OpenWriteResponse>;
   /** Finds a session again. RECORD_NOT_FOUND also when what it had written is gone. */
   resumeWrite(
     request: DeepPartial<ResumeWriteRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResumeWriteResponse>;
-  /** Makes durable what was written, and keeps the session for another day. */
+  /** Makes durable what was written, and keeps the session for another day. QUOTA_EXCEEDED: see `size`. */
   syncWrite(request: DeepPartial<SyncWriteRequest>, options?: CallOptions & CallOptionsExt): Promise<SyncWriteResponse>;
   /** Verifies what is there and publishes the file. A second call answers the same. CONTENT_CORRUPT: another size or digest. */
   commitWrite(

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import type { Claim } from '../quota.ts';
+import type { Claim, HeldClaim } from '../quota.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import type { Operation } from './operation.ts';
 
@@ -10,8 +10,17 @@ import type { Operation } from './operation.ts';
  * @throws AppError QUOTA_EXCEEDED
  */
 export function claimRoom(operation: Operation, bytes: number): Promise<Claim> {
+  return operation.tree.quotas.claim(operation.actor, bytes, () => allBytes(operation));
+}
+
+/** The same for work that goes on in other processes: they share the claim of this name. @throws AppError QUOTA_EXCEEDED */
+export function holdRoom(operation: Operation, name: string, bytes: number): Promise<HeldClaim> {
+  return operation.tree.quotas.hold(operation.actor, name, bytes, () => allBytes(operation));
+}
+
+function allBytes(operation: Operation): Promise<number> {
   const { tree, actor } = operation;
-  return tree.quotas.claim(actor, bytes, () => bytesBelow(operation, { path: actor.basePath, located: tree.table.locate(actor.basePath) }));
+  return bytesBelow(operation, { path: actor.basePath, located: tree.table.locate(actor.basePath) });
 }
 
 /**

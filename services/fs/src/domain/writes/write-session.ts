@@ -12,7 +12,7 @@ export interface WriteSession {
   /** The name that it is being given; undefined before. */
   readonly publishingPath: VirtualPath | undefined;
   readonly isPublished: boolean;
-  /** Of the published file. */
+  /** As announced, 0 when it was not; of the file once it is published. */
   readonly sizeBytes: number;
   readonly dataUrl: string;
   readonly expiresAt: Date;

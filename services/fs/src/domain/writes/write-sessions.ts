@@ -1,24 +1,25 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { baseName, childPath, type EntryName, isEntryName, isWithin, parentPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
+import { isWithin, parentPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import type { Draft } from '../../driver-contract/draft.ts';
 import { type Hashes, type HashName, supports } from '../../driver-contract/storage-driver.ts';
 import { findEntry } from '../get-entry.ts';
 import type { Located } from '../mount-table.ts';
 import type { Mount } from '../mounts.ts';
-import { claimRoom } from '../operations/claim-room.ts';
+import { holdRoom } from '../operations/claim-room.ts';
 import type { Operation } from '../operations/operation.ts';
+import { type HeldClaim, withinClaim } from '../quota.ts';
 import { locate } from '../tree.ts';
 import { checkTarget } from './check-target.ts';
+import { freeNames } from './free-names.ts';
 import type { WriteSession, WriteSessionStore } from './write-session.ts';
 
 /** A session goes after so long without use, in milliseconds. */
 const IDLE_MS = 86_400_000;
 /** A draft that nobody writes to is let go of, in milliseconds; the next write opens it again. */
 const RELEASE_MS = 30_000;
-/** A name that is taken gets a number; so many are tried. */
-const MAX_NAMES = 1_000;
-const MAX_NAME_BYTES = 255;
+/** Storages that share a mount path take turns; so many are tried. */
+const MAX_TURNS = 1_000;
 const DIGEST_LENGTHS: ReadonlyMap<string, number> = new Map([
   ['md5', 32],
   ['sha1', 40],
@@ -32,11 +33,18 @@ export type Digests = Readonly<Record<string, string>>;
 
 /** Files that other services bring into the tree, range by range. */
 export interface WriteSessions {
-  /** @throws AppError PERMISSION_DENIED | UNSUPPORTED_OPERATION | NOT_A_DIRECTORY | MOUNT_NOT_FOUND | UNSAFE_PATH */
-  open(userId: number, path: string, signal: AbortSignal): Promise<WriteSession>;
+  /**
+   * Claims the announced size, which is held until the session ends, or for as long as quotas hold after it was last used.
+   * @param file.sizeBytes 0: not known. @throws AppError PERMISSION_DENIED | UNSUPPORTED_OPERATION | NOT_A_DIRECTORY | MOUNT_NOT_FOUND |
+   * UNSAFE_PATH | QUOTA_EXCEEDED
+   */
+  open(userId: number, file: { readonly path: string; readonly sizeBytes: number }, signal: AbortSignal): Promise<WriteSession>;
   /** @throws AppError RECORD_NOT_FOUND, also when what it had written is gone */
   resume(id: string, signal: AbortSignal): Promise<WriteSession>;
-  /** Writes a range. Several may be written at a time. @throws AppError RECORD_NOT_FOUND | FAILED_PRECONDITION (it takes no ranges) */
+  /**
+   * Writes a range. Several may be written at a time. @throws AppError RECORD_NOT_FOUND | FAILED_PRECONDITION (it takes no ranges) |
+   * QUOTA_EXCEEDED (before the first byte that has no room)
+   */
   writeRange(id: string, offsetBytes: number, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>;
   /** Writes the whole file and publishes it, for a session that takes no ranges. @throws AppError CONTENT_CORRUPT | INVALID_ARGUMENT (another size) */
   writeWhole(
@@ -45,7 +53,8 @@ export interface WriteSessions {
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ): Promise<void>;
-  sync(id: string): Promise<void>;
+  /** @param keptBytes of a session that takes no ranges: what its caller keeps until the file is whole. @throws AppError QUOTA_EXCEEDED */
+  sync(id: string, keptBytes: number): Promise<void>;
   /** @throws AppError CONTENT_CORRUPT (another size or digest; the session stays) */
   commit(id: string, file: { sizeBytes: number; digests: Digests }, signal: AbortSignal): Promise<WriteSession>;
   abort(id: string): Promise<void>;
@@ -66,13 +75,22 @@ export interface WriteSessionsOptions {
 
 interface OpenDraft {
   readonly session: WriteSession;
+  readonly operation: Operation;
   readonly draft: Draft;
+}
+
+interface InUse {
+  readonly opening: Promise<OpenDraft>;
+  /** Undefined until there is something to write. */
+  claiming: Promise<HeldClaim> | undefined;
+  users: number;
+  timer: NodeJS.Timeout | undefined;
 }
 
 export function createWriteSessions(options: WriteSessionsOptions): WriteSessions {
   const { store, clock } = options;
   /** Sessions in use, their draft open. */
-  const inUse = new Map<string, { readonly opening: Promise<OpenDraft>; users: number; timer: NodeJS.Timeout | undefined }>();
+  const inUse = new Map<string, InUse>();
   const expiry = () => new Date(clock() + IDLE_MS);
 
   const find = async (id: string): Promise<WriteSession> => {
@@ -81,11 +99,11 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
     return session;
   };
   const openDraft = async (session: WriteSession, signal: AbortSignal): Promise<OpenDraft> => {
-    const { located } = await locateSession(options, session, signal);
+    const { operation, located } = await locateSession(options, session, signal);
     const driver = await located.mount.driver();
     if (!supports(driver, 'openDraft')) throw gone();
     try {
-      return { session, draft: await driver.openDraft(located.path, session.id, { create: false, signal }) };
+      return { session, operation, draft: await driver.openDraft(located.path, session.id, { create: false, signal }) };
     } catch (error) {
       throw AppError.is(error, 'ENTRY_NOT_FOUND') ? gone() : error;
     }
@@ -95,9 +113,10 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
     const known = inUse.get(id);
     inUse.delete(id);
     clearTimeout(known?.timer);
+    await known?.claiming?.then((claim) => claim.letGo()).catch(() => undefined);
     await known?.opening.then(({ draft }) => draft.close()).catch(() => undefined);
   };
-  const use = async <Result>(id: string, run: (open: OpenDraft) => Promise<Result>): Promise<Result> => {
+  const use = async <Result>(id: string, run: (open: OpenDraft, held: InUse) => Promise<Result>): Promise<Result> => {
     let entry = inUse.get(id);
     if (!entry) {
       const opening = find(id).then((session) => {
@@ -105,7 +124,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
         if (session.isPublished) throw gone();
         return openDraft(session, AbortSignal.timeout(RELEASE_MS));
       });
-      entry = { opening, users: 0, timer: undefined };
+      entry = { opening, claiming: undefined, users: 0, timer: undefined };
       inUse.set(id, entry);
       opening.catch(() => inUse.delete(id));
     }
@@ -113,7 +132,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
     clearTimeout(held.timer);
     held.users += 1;
     try {
-      return await run(await held.opening);
+      return await run(await held.opening, held);
     } finally {
       held.users -= 1;
       if (held.users === 0 && inUse.get(id) === held) {
@@ -124,6 +143,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
   };
   const published = async (session: WriteSession, operation: Operation, path: VirtualPath, sizeBytes: number): Promise<WriteSession> => {
     await store.markPublished(session.id, sizeBytes);
+    await operation.tree.quotas.end(operation.actor, session.id, sizeBytes);
     operation.changes.entryChanged(path);
     return { ...session, publishingPath: path, isPublished: true, sizeBytes };
   };
@@ -136,7 +156,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
   };
 
   return {
-    async open(userId, path, signal) {
+    async open(userId, { path, sizeBytes }, signal) {
       const operation = await options.operationOf(userId, signal);
       const wanted = parseVirtualPath(path);
       const located = await requireFile(operation, wanted);
@@ -151,16 +171,23 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
         hasDraft,
         publishingPath: undefined,
         isPublished: false,
-        sizeBytes: 0,
+        sizeBytes,
         dataUrl: options.dataUrl,
         expiresAt: expiry(),
       };
-      // The row first: a draft without one would be found by nobody.
-      await store.insert(session);
-      if (hasDraft) {
-        const draft = await driver.openDraft(located.path, id, { create: true, signal });
-        await draft.close();
+      const claim = await holdRoom(operation, id, sizeBytes);
+      try {
+        // The row first: a draft without one would be found by nobody.
+        await store.insert(session);
+        if (hasDraft) {
+          const draft = await driver.openDraft(located.path, id, { create: true, signal });
+          await draft.close();
+        }
+      } catch (error) {
+        await claim.release();
+        throw error;
       }
+      claim.letGo();
       return session;
     },
     async resume(id, signal) {
@@ -180,8 +207,10 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
       return session;
     },
     writeRange: (id, offsetBytes, content, signal) =>
-      use(id, async ({ draft }) => {
-        await draft.write(offsetBytes, content, { signal });
+      use(id, async (open, held) => {
+        const claim = await claimOf(open, held);
+        const bounded = claim.bytes === Number.POSITIVE_INFINITY ? content : withinClaim(content, claim, offsetBytes);
+        await open.draft.write(offsetBytes, bounded, { signal });
       }),
     async writeWhole(id, { sizeBytes, digests }, content, signal) {
       const session = await find(id);
@@ -189,7 +218,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
       const { operation, located } = await locateSession(options, session, signal);
       const driver = await located.mount.driver();
       if (!supports(driver, 'write')) throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
-      await withClaim(operation, sizeBytes, async () => {
+      await heldDuring(operation, session, sizeBytes, async () => {
         for await (const { path, place } of freeNames(operation, session.path, located)) {
           await store.beginPublishing(id, path);
           const expectedHashes: Hashes = Object.fromEntries(
@@ -201,8 +230,13 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
         throw noName();
       });
     },
-    async sync(id) {
-      await use(id, ({ draft }) => draft.sync());
+    async sync(id, keptBytes) {
+      const session = await find(id);
+      if (session.hasDraft) await use(id, ({ draft }) => draft.sync());
+      else {
+        const operation = await options.operationOf(session.userId, AbortSignal.timeout(RELEASE_MS));
+        await heldDuring(operation, session, Math.max(session.sizeBytes, keptBytes), async () => session);
+      }
       await store.touch(id, expiry());
     },
     async commit(id, file, signal) {
@@ -214,12 +248,16 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
         await remove(session, signal).catch(() => undefined);
         return published(session, done.operation, done.path, done.sizeBytes);
       }
-      await use(id, ({ draft }) => verify(draft, file, signal));
+      // Held from before it is read to be verified.
+      await use(id, async (open, held) => {
+        await claimOf(open, held);
+        await verify(open.draft, file, signal);
+      });
       await release(id);
       const { operation, located } = await locateSession(options, session, signal);
       const driver = await located.mount.driver();
       if (!supports(driver, 'openDraft')) throw gone();
-      return withClaim(operation, file.sizeBytes, async () => {
+      return heldDuring(operation, session, file.sizeBytes, async () => {
         for await (const { path, place } of freeNames(operation, session.path, located)) {
           const draft = await driver.openDraft(place.path, id, { create: false, signal });
           await store.beginPublishing(id, path);
@@ -244,6 +282,11 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
         if (!AppError.is(error, 'RECORD_NOT_FOUND')) throw error;
       }
       await store.remove(id);
+      // Of a user who is gone the claim runs out by itself.
+      await options.operationOf(session.userId, AbortSignal.timeout(RELEASE_MS)).then(
+        ({ tree, actor }) => tree.quotas.end(actor, id, 0),
+        () => undefined,
+      );
     },
     async sweep() {
       for (const { id } of await store.findExpired(new Date(clock()))) await this.abort(id).catch(() => undefined);
@@ -262,15 +305,31 @@ function noName(): AppError {
   return new AppError('ENTRY_EXISTS', 'file exists');
 }
 
-/** Gives a file its name within the quota of its user; until then it is in nobody's tree. @throws AppError QUOTA_EXCEEDED */
-async function withClaim(operation: Operation, sizeBytes: number, publish: () => Promise<WriteSession>): Promise<WriteSession> {
-  const claim = await claimRoom(operation, sizeBytes);
+/**
+ * Does what needs the room of a session's file, which is held meanwhile and for a while afterwards; what is published ends the claim.
+ * @throws AppError QUOTA_EXCEEDED
+ */
+async function heldDuring(
+  operation: Operation,
+  session: WriteSession,
+  sizeBytes: number,
+  run: () => Promise<WriteSession>,
+): Promise<WriteSession> {
+  const claim = await holdRoom(operation, session.id, sizeBytes);
   try {
-    const session = await publish();
-    await claim.settle(session.sizeBytes);
-    return session;
+    return await run();
+  } finally {
+    claim.letGo();
+  }
+}
+
+/** The claim of a session that is in use here, over the announced size or what is there, whichever is more. @throws AppError QUOTA_EXCEEDED */
+async function claimOf({ session, operation, draft }: OpenDraft, held: InUse): Promise<HeldClaim> {
+  held.claiming ??= draft.sizeBytes().then((bytes) => holdRoom(operation, session.id, Math.max(session.sizeBytes, bytes)));
+  try {
+    return await held.claiming;
   } catch (error) {
-    await claim.release();
+    held.claiming = undefined;
     throw error;
   }
 }
@@ -282,11 +341,7 @@ async function requireFile(operation: Operation, path: VirtualPath): Promise<Loc
   const located = await checkTarget(operation, parentPath(path));
   tree.rules.requireEntry(actor, path, 'create');
   if (tree.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
-  return locateBeside(operation, path, located);
-}
-
-function locateBeside({ tree }: Operation, path: VirtualPath, beside: Located<Mount>): Located<Mount> {
-  return locate(tree, path, beside);
+  return locate(operation.tree, path, located);
 }
 
 /** The place of a session in the storage that it was opened in, for its user as he is now. @throws AppError as open() */
@@ -297,39 +352,11 @@ async function locateSession(
 ): Promise<{ operation: Operation; located: Located<Mount> }> {
   const operation = await options.operationOf(session.userId, signal);
   await requireFile(operation, session.path);
-  // Storages that share a mount path take turns.
-  for (let turn = 0; turn < MAX_NAMES; turn++) {
+  for (let turn = 0; turn < MAX_TURNS; turn++) {
     const located = locate(operation.tree, session.path);
     if (located.mount.storage._id === session.storageId) return { operation, located };
   }
   throw new AppError('STORAGE_UNAVAILABLE', 'the storage that the file was brought to is gone');
-}
-
-/** The wanted name and those with a number, as far as they are free. */
-async function* freeNames(
-  operation: Operation,
-  wanted: VirtualPath,
-  beside: Located<Mount>,
-): AsyncGenerator<{ path: VirtualPath; place: Located<Mount> }, void> {
-  const name = baseName(wanted);
-  if (name === undefined) return;
-  const directory = parentPath(wanted);
-  for (let number = 0; number < MAX_NAMES; number++) {
-    const path = number === 0 ? wanted : childPath(directory, numberedName(name, number));
-    const place = locateBeside(operation, path, beside);
-    if (!(await findEntry(operation.tree, path, place, operation.signal))) yield { path, place };
-  }
-}
-
-/** `film (1).mkv`; a name that would become too long loses characters before the number. */
-function numberedName(name: EntryName, number: number): EntryName {
-  const dot = name.lastIndexOf('.');
-  const extension = dot > 0 ? name.slice(dot) : '';
-  const suffix = ` (${number})${extension}`;
-  const characters = [...name.slice(0, name.length - extension.length)];
-  while (Buffer.byteLength(characters.join('') + suffix) > MAX_NAME_BYTES && characters.length > 1) characters.pop();
-  const numbered = characters.join('') + suffix;
-  return isEntryName(numbered) ? numbered : name;
 }
 
 /** A session that was ended between its file's getting its name and the note of it. */
@@ -351,7 +378,7 @@ async function publishedAlready(
       if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
     }
   }
-  const entry = await findEntry(operation.tree, path, locateBeside(operation, path, located), signal);
+  const entry = await findEntry(operation.tree, path, locate(operation.tree, path, located), signal);
   return entry && !entry.isDirectory ? { operation, path, sizeBytes: entry.sizeBytes } : undefined;
 }
 
