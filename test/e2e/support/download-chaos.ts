@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Api, at, freePort, login, makeTempDir, programFlags, type RunningProcess, startProcess, waitFor } from '@wharf/harness';
-import { ROOT } from './program.ts';
+import { type Api, at, type RunningProcess, waitFor } from '@wharf/harness';
+import { startDownloadCluster } from './download-cluster.ts';
 import { startSourceServer } from './source-server.ts';
 
 export interface ChaosOptions {
@@ -43,23 +43,12 @@ const ENDED_WITHIN_MS = 600_000;
 
 /** Downloads many files with several downloaders, of which one after the other is killed, and looks at what arrived. */
 export async function runDownloadChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const dir = await makeTempDir('chaos');
   const source = await startSourceServer();
   source.bytesPerSecond = options.bytesPerSecond;
-  const running: RunningProcess<string>[] = [];
-  const start = async (program: string, env: Record<string, string>, args: readonly string[] = []) => {
-    const one = await startProcess({
-      name: program,
-      command: process.execPath,
-      args: [...programFlags(), join(ROOT, program, 'src', 'main.ts'), ...args],
-      cwd: ROOT,
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
-      ready: { line: readyLine },
-      readyWithinMs: 90_000,
-    });
-    running.push(one);
-    return one;
-  };
+  const cluster = await startDownloadCluster().catch(async (error) => {
+    await source.close();
+    throw error;
+  });
   try {
     const files = new Map<string, Buffer>();
     for (let index = 0; index < options.files; index++) {
@@ -69,42 +58,9 @@ export async function runDownloadChaos(options: ChaosOptions): Promise<ChaosRepo
     for (const [name, content] of files) source.files.set(`/${name}`, content);
     const contentBytes = [...files.values()].reduce((sum, { length }) => sum + length, 0);
 
-    const storeArgs = ['--data-dir', join(dir.path, 'store')];
-    let store = await start('packages/embedded-mongo', {}, storeArgs);
-    const natsToken = randomBytes(24).toString('base64url');
-    const natsEnv = { WHARF_EMBEDDED_NATS_TOKEN: natsToken };
-    const natsArgs = ['--port', String(await freePort())];
-    let bus = await start('packages/embedded-nats', natsEnv, natsArgs);
-    const [auth, admin, fs, data, downloader] = [await freePort(), await freePort(), await freePort(), await freePort(), await freePort()];
-    const filesDir = join(dir.path, 'files');
-    await mkdir(filesDir);
-    const adminPassword = randomBytes(12).toString('base64url');
-    const shared = {
-      WHARF_SECRET: randomBytes(32).toString('hex'),
-      WHARF_ADMIN_PASSWORD: adminPassword,
-      WHARF_FILES_DIR: filesDir,
-      WHARF_SCRATCH_DIR: join(dir.path, 'scratch'),
-      WHARF_TOOLS_DIR: join(dir.path, 'downloads'),
-      WHARF_EGRESS_ALLOW: '127.0.0.1',
-      MONGO_URL: store.ready,
-      NATS_URL: bus.ready.replace('nats://', `nats://${natsToken}@`),
-      WHARF_OPS_PORT: '0',
-      WHARF_AUTH_ADDR: `127.0.0.1:${auth}`,
-      WHARF_ADMIN_ADDR: `127.0.0.1:${admin}`,
-      WHARF_FS_ADDR: `127.0.0.1:${fs}`,
-      WHARF_FS_DATA_URL: `http://127.0.0.1:${data}`,
-      WHARF_DOWNLOADER_ADDR: `127.0.0.1:${downloader}`,
-    };
-    await start('services/auth', { ...shared, WHARF_GRPC_PORT: String(auth) });
-    await start('services/admin', { ...shared, WHARF_GRPC_PORT: String(admin) });
-    await start('services/fs', { ...shared, WHARF_GRPC_PORT: String(fs), WHARF_DATA_PORT: String(data) });
-    // The first one takes the calls; the others are workers only.
-    const startDownloader = (index: number) =>
-      start('services/downloader', { ...shared, WHARF_GRPC_PORT: index === 0 ? String(downloader) : '0' });
+    const { caller, filesDir } = cluster;
     const workers: RunningProcess<string>[] = [];
-    for (let index = 0; index < options.replicas; index++) workers.push(await startDownloader(index));
-    const gateway = await start('services/api-gateway', { ...shared, WHARF_HTTP_PORT: '0' });
-    const caller = await login(gateway.ready, 'admin', adminPassword);
+    for (let index = 0; index < options.replicas; index++) workers.push(await cluster.startDownloader(index));
 
     const startedAt = Date.now();
     await caller.call('/api/fs/add_offline_download', {
@@ -121,17 +77,15 @@ export async function runDownloadChaos(options: ChaosOptions): Promise<ChaosRepo
       await workers[index]?.kill();
       kills += 1;
       options.tell(`killed downloader ${index + 1}, ${await undone(caller)} downloads are left`);
-      workers[index] = await startDownloader(index);
+      workers[index] = await cluster.startDownloader(index);
       if (hasRestarted || Date.now() - startedAt < options.killForMs / 2) continue;
       hasRestarted = true;
       if (options.restartsBus) {
-        await bus.kill();
-        bus = await start('packages/embedded-nats', natsEnv, natsArgs);
+        await cluster.restartBus();
         options.tell('the bus was killed and started again');
       }
       if (options.restartsStore) {
-        await store.kill();
-        store = await start('packages/embedded-mongo', {}, storeArgs);
+        await cluster.restartStore();
         options.tell('the store was killed and started again');
       }
     }
@@ -158,9 +112,8 @@ export async function runDownloadChaos(options: ChaosOptions): Promise<ChaosRepo
       seconds,
     };
   } finally {
-    for (const one of running.toReversed()) await one.stop();
+    await cluster.stop();
     await source.close();
-    await dir.remove();
   }
 }
 
@@ -173,11 +126,4 @@ async function tasksOf(caller: Api, list: 'done' | 'undone'): Promise<unknown[]>
 async function undone(caller: Api): Promise<number> {
   const answer = await caller.get('/api/task/offline_download/undone');
   return Array.isArray(answer.data) ? answer.data.length : 1;
-}
-
-function readyLine(line: string): string | undefined {
-  if (line.startsWith('ready ')) return line.slice('ready '.length).trim();
-  if (!line.includes('"msg":"listening"')) return undefined;
-  const { url = '' }: { url?: string } = JSON.parse(line);
-  return url;
 }

@@ -22,8 +22,13 @@ export interface DownloadTool {
   stop(): Promise<void>;
 }
 
+/** One that can be killed, as a crash would, and comes back at the same place. */
+interface RestartableTool extends DownloadTool {
+  restart(): Promise<void>;
+}
+
 /** aria2 with its JSON-RPC interface and a secret. */
-export async function startAria2(): Promise<DownloadTool | Missing> {
+export async function startAria2(): Promise<RestartableTool | Missing> {
   const program = await ensureCommand('aria2c', 'aria2');
   if (isMissing(program)) return program;
   const dir = await makeTempDir('aria2');
@@ -38,19 +43,25 @@ export async function startAria2(): Promise<DownloadTool | Missing> {
     ];
     await writeFile(config, `${lines.join('\n')}\n`, { mode: 0o600 });
     const url = `http://127.0.0.1:${port}`;
-    const running = await startProcess({
-      name: 'aria2c',
-      command: program.path,
-      args: [`--conf-path=${config}`],
-      env: { PATH: process.env['PATH'], HOME: dir.path },
-      // Any answer: it serves.
-      ready: { probe: async () => (await httpRequest(url, { path: '/jsonrpc', method: 'POST', body: '{}' })).status },
-    });
+    const start = () =>
+      startProcess({
+        name: 'aria2c',
+        command: program.path,
+        args: [`--conf-path=${config}`],
+        env: { PATH: process.env['PATH'], HOME: dir.path },
+        // Any answer: it serves.
+        ready: { probe: async () => (await httpRequest(url, { path: '/jsonrpc', method: 'POST', body: '{}' })).status },
+      });
+    let running = await start();
     return {
       url: `${url}/jsonrpc`,
       username: '',
       password: secret,
       downloadDir: join(dir.path, 'downloads'),
+      async restart() {
+        await running.kill();
+        running = await start();
+      },
       async stop() {
         await running.stop();
         await dir.remove();
