@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -128,6 +128,33 @@ describe.each([
     const other = await makePerson(world, { permission: OFFLINE_DOWNLOAD });
     expect(await other.post(`/api/task/offline_download/info?tid=${id}`)).toMatchObject({ code: 404, message: 'task not found' });
     expect((await add(world.admin, `${path}/ok.bin`, [ok])).code).toBe(500);
+  });
+
+  test('a file must hash to what its caller says', async () => {
+    const { path, disk } = await world.folder('hashed');
+    const content = serve('hashed.bin', MIB + 3);
+    const url = `${source.url}/hashed.bin`;
+    const hashOf = (name: string) => createHash(name).update(content).digest('hex');
+    const hashes = { md5: hashOf('md5'), sha1: hashOf('sha1'), sha256: hashOf('sha256').toUpperCase() };
+    const ask = (changes: object) =>
+      world.admin.post('/api/fs/add_offline_download', {
+        urls: [url],
+        path,
+        tool: 'SimpleHttp',
+        delete_policy: 'delete_always',
+        ...changes,
+      });
+    for (const name of ['md5', 'sha1', 'sha256'] as const) {
+      const wrong = { ...hashes, [name]: '0'.repeat(hashes[name].length) };
+      const id = at((await ask({ hashes: wrong })).data, 'tasks', 0, 'id');
+      expect(await ended('offline_download', id), name).toMatchObject({ state: 7 });
+    }
+    expect(await readdir(disk)).toEqual([]);
+    expect(await ended('offline_download', at((await ask({ hashes })).data, 'tasks', 0, 'id'))).toMatchObject({ state: 2 });
+    expect(await readdir(disk)).toEqual(['hashed.bin']);
+    for (const changes of [{ hashes, urls: [url, url] }, { hashes: { md5: 'nonsense' } }])
+      expect(await ask(changes), JSON.stringify(changes)).toMatchObject({ code: 400 });
+    expect((await ask({ hashes, tool: 'aria2' })).code).not.toBe(200);
   });
 
   test('a redirect to an address that is not allowed ends the task with a clear error', async () => {

@@ -4,6 +4,7 @@ import { parseVirtualPath } from '@wharf/paths';
 import type { AddDownloadsRequest, AddDownloadsResponse } from '@wharf/proto/downloader';
 import { type Call, outgoingCall, type RevisionedCache, type ServiceKit, seal, userOf } from '@wharf/service-kit';
 import { wireTask } from '@wharf/task-engine';
+import { parseDigests } from '../fetch/digests.ts';
 import { BUILT_IN_TOOL, deletePolicyOf } from '../tasks/download-input.ts';
 import type { DownloadTasks } from '../tasks/download-tasks.ts';
 import type { Tools } from '../tools/tools.ts';
@@ -38,6 +39,11 @@ export const addDownloadsHandler =
     if (tool !== BUILT_IN_TOOL) await tools.requireReady(tool, call.signal);
     const urls = request.urls.map((url) => url.trim()).filter((url) => url !== '');
     if (urls.length > MAX_URLS) throw new AppError('INVALID_ARGUMENT', `at most ${MAX_URLS} addresses at a time`);
+    const digests = parseDigests(request.hashes);
+    if (Object.keys(digests).length > 0) {
+      if (tool !== BUILT_IN_TOOL) throw new AppError('UNSUPPORTED_OPERATION', `hashes are for ${BUILT_IN_TOOL} only`);
+      if (urls.length !== 1) throw new AppError('INVALID_ARGUMENT', 'hashes are for one address');
+    }
     const directory = parseVirtualPath(target.path);
     const queued: AddDownloadsResponse['tasks'] = [];
     for (const url of urls) {
@@ -52,6 +58,7 @@ export const addDownloadsHandler =
           mountPath: target.mount_path,
           innerPath: target.inner_path,
           deletePolicy: deletePolicyOf(request.delete_policy),
+          digests,
         },
         keys: [`tool:${tool}`, `user:${user.id}`],
       });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { readDigests } from './digests.ts';
+import { parseDigests, readDigests } from './digests.ts';
 
 const hash = (algorithm: string, encoding: 'hex' | 'base64') => createHash(algorithm).update('x').digest(encoding);
 
@@ -23,4 +23,13 @@ it('a digest of the body counts only where the body is the whole file', () => {
 
 it('what cannot be read is passed over', () => {
   expect(readDigests({ digest: 'sha-256=zzz, unixsum=30637', 'repr-digest': 'sha-256=abc', 'content-md5': 'short' }, true)).toEqual({});
+});
+
+it('takes what a caller gives in hexadecimal, and nothing that is no hash', () => {
+  expect(parseDigests({ md5: ` ${'A'.repeat(32)} `, sha1: '', sha256: 'b'.repeat(64) })).toEqual({
+    md5: 'a'.repeat(32),
+    sha256: 'b'.repeat(64),
+  });
+  for (const given of [{ md5: 'a'.repeat(31) }, { sha1: 'g'.repeat(40) }, { crc: '00' }])
+    expect(() => parseDigests(given)).toThrow('this is no hash of');
 });

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { AppError } from '@wharf/errors';
 
 /** Digests by algorithm (`md5`, `sha1`, `sha256`, `sha512`), in lower-case hexadecimal. */
 export type Digests = Readonly<Record<string, string>>;
@@ -10,6 +11,20 @@ const ALGORITHMS: Readonly<Record<string, { readonly name: string; readonly byte
   'sha-256': { name: 'sha256', bytes: 32 },
   'sha-512': { name: 'sha512', bytes: 64 },
 };
+
+/** What somebody gives as digests, by algorithm (`md5`, `sha1`, `sha256`, `sha512`), in hexadecimal; empty ones are passed over. @throws AppError INVALID_ARGUMENT */
+export function parseDigests(given: Readonly<Record<string, string>>): Digests {
+  const digests: Record<string, string> = {};
+  for (const [name, text] of Object.entries(given)) {
+    const value = text.trim().toLowerCase();
+    if (value === '') continue;
+    const known = Object.values(ALGORITHMS).find((algorithm) => algorithm.name === name);
+    if (!known || value.length !== known.bytes * 2 || !/^[0-9a-f]+$/.test(value))
+      throw new AppError('INVALID_ARGUMENT', `this is no hash of ${name.slice(0, 20)}`);
+    digests[name] = value;
+  }
+  return digests;
+}
 
 /**
  * What an answer says the whole file hashes to: Repr-Digest (RFC 9530), Digest (RFC 3230) and, where the body is the whole file, Content-Digest

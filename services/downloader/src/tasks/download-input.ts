@@ -19,6 +19,8 @@ export const downloadInput = z.object({
   mountPath: z.string(),
   innerPath: z.string(),
   deletePolicy: z.enum(DELETE_POLICIES),
+  /** What whoever asked for it says that the file hashes to. */
+  digests: z.record(z.string(), z.string()).default({}),
 });
 export type DownloadInput = z.output<typeof downloadInput>;
 

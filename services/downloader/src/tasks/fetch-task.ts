@@ -87,7 +87,7 @@ export function createFetchTasks(options: FetchTaskOptions): FetchTasks {
           url: unseal(kit.keys.atRest, input.url),
           destination: destinationOf(run),
           saved,
-          digests: {},
+          digests: input.digests,
           connections: options.connections,
           limits: [options.rateLimit, createRateLimit(options.taskBytesPerSecond, kit.clock)],
           stallMs: STALL_MS,

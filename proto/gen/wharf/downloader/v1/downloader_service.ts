@@ -21,6 +21,13 @@ export interface AddDownloadsRequest {
   tool: string;
   /** delete_on_upload_succeed, delete_on_upload_failed, delete_never or delete_always. */
   delete_policy: string;
+  /** What the file of the one address hashes to, by algorithm (md5, sha1, sha256), in hexadecimal; empty ones are passed over. */
+  hashes: { [key: string]: string };
+}
+
+export interface AddDownloadsRequest_HashesEntry {
+  key: string;
+  value: string;
 }
 
 export interface AddDownloadsResponse {
@@ -45,7 +52,7 @@ export interface ProbeToolResponse {
 }
 
 function createBaseAddDownloadsRequest(): AddDownloadsRequest {
-  return { urls: [], path: "", tool: "", delete_policy: "" };
+  return { urls: [], path: "", tool: "", delete_policy: "", hashes: {} };
 }
 
 export const AddDownloadsRequest: MessageFns<AddDownloadsRequest> = {
@@ -62,6 +69,9 @@ export const AddDownloadsRequest: MessageFns<AddDownloadsRequest> = {
     if (message.delete_policy !== "") {
       writer.uint32(34).string(message.delete_policy);
     }
+    globalThis.Object.entries(message.hashes).forEach(([key, value]: [string, string]) => {
+      AddDownloadsRequest_HashesEntry.encode({ key: key as any, value }, writer.uint32(42).fork()).join();
+    });
     return writer;
   },
 
@@ -110,6 +120,17 @@ export const AddDownloadsRequest: MessageFns<AddDownloadsRequest> = {
             message.delete_policy = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            const entry5 = AddDownloadsRequest_HashesEntry.decode(reader, reader.uint32());
+            if (entry5.value !== undefined && entry5.value !== null) {
+              message.hashes[entry5.key] = entry5.value;
+            }
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -131,6 +152,82 @@ export const AddDownloadsRequest: MessageFns<AddDownloadsRequest> = {
     message.path = object.path ?? "";
     message.tool = object.tool ?? "";
     message.delete_policy = object.delete_policy ?? "";
+    message.hashes = (globalThis.Object.entries(object.hashes ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    return message;
+  },
+};
+
+function createBaseAddDownloadsRequest_HashesEntry(): AddDownloadsRequest_HashesEntry {
+  return { key: "", value: "" };
+}
+
+export const AddDownloadsRequest_HashesEntry: MessageFns<AddDownloadsRequest_HashesEntry> = {
+  encode(message: AddDownloadsRequest_HashesEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AddDownloadsRequest_HashesEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAddDownloadsRequest_HashesEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AddDownloadsRequest_HashesEntry>): AddDownloadsRequest_HashesEntry {
+    return AddDownloadsRequest_HashesEntry.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AddDownloadsRequest_HashesEntry>): AddDownloadsRequest_HashesEntry {
+    const message = createBaseAddDownloadsRequest_HashesEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
     return message;
   },
 };
