@@ -1,4 +1,5 @@
 import { type Connection, type Model, Schema, type SchemaDefinition } from 'mongoose';
+import { defineModel, flag, number, required, text } from './define-model.ts';
 import type {
   AppPasswordRecord,
   AuditRecord,
@@ -43,25 +44,14 @@ export interface Models {
   readonly quotaLedgers: Model<QuotaLedgerRecord>;
 }
 
-const text = { type: String, default: '' };
-const number = { type: Number, default: 0 };
-const flag = { type: Boolean, default: false };
-const required = <Type>(type: Type) => ({ type, required: true });
-
 const HALF_A_YEAR_S = 180 * 86_400;
 /** Replicas look for changes every few seconds. */
 const CHANGES_KEPT_S = 600;
 
 /** The models of a connection; a second call answers the same ones. */
 export function modelsOf(connection: Connection): Models {
-  const define = <Record>(name: string, definition: SchemaDefinition, index?: (schema: Schema) => void): Model<Record> => {
-    const known = connection.models[name];
-    if (known) return known as Model<Record>;
-    // Names of our own fields end in no version key and no generated id: records are exactly what records.ts says.
-    const schema = new Schema(definition, { collection: name, versionKey: false, minimize: false, strict: 'throw' });
-    index?.(schema);
-    return connection.model(name, schema) as unknown as Model<Record>;
-  };
+  const define = <Record>(name: string, definition: SchemaDefinition, index?: (schema: Schema) => void): Model<Record> =>
+    defineModel(connection, name, definition, index);
   const counter = { _id: required(String), value: number };
   return {
     users: define<UserRecord>(

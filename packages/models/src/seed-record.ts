@@ -1,4 +1,5 @@
-import { type Connection, type Model, Schema } from 'mongoose';
+import type { Connection, Model } from 'mongoose';
+import { defineModel, required } from './define-model.ts';
 
 /** A torrent that seeds after its files were taken over. Written by the downloader. */
 export interface SeedRecord {
@@ -15,19 +16,18 @@ export interface SeedRecord {
 
 /** The collection of seeding torrents; a second call for a connection answers the same model. */
 export function seedModelOf(connection: Connection): Model<SeedRecord> {
-  const name = 'download_seeds';
-  const known = connection.models[name];
-  if (known) return known as Model<SeedRecord>;
-  const schema = new Schema(
+  return defineModel<SeedRecord>(
+    connection,
+    'download_seeds',
     {
-      _id: { type: String, required: true },
-      tool: { type: String, required: true },
-      tool_id: { type: String, required: true },
+      _id: required(String),
+      tool: required(String),
+      tool_id: required(String),
       remove_at: { type: Date, default: null },
       left_files: [String],
     },
-    { collection: name, versionKey: false, minimize: false, strict: 'throw' },
+    (schema) => {
+      schema.index({ remove_at: 1 });
+    },
   );
-  schema.index({ remove_at: 1 });
-  return connection.model(name, schema) as unknown as Model<SeedRecord>;
 }

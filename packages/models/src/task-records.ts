@@ -1,4 +1,5 @@
-import { type Connection, type Model, Schema, type SchemaDefinition } from 'mongoose';
+import type { Connection, Model } from 'mongoose';
+import { defineModel, flag, number, required, text } from './define-model.ts';
 
 /** Durable background work. Written by the service that owns the collection, through @wharf/task-engine only. */
 export interface TaskRecord {
@@ -91,16 +92,11 @@ const OWNERS = {
 /** A service that has tasks. */
 export type TaskOwner = keyof typeof OWNERS;
 
-const text = { type: String, default: '' };
-const number = { type: Number, default: 0 };
-const flag = { type: Boolean, default: false };
-const required = <Type>(type: Type) => ({ type, required: true });
-
 /** The task collections of an owner; a second call answers the same ones. */
 export function taskModelsOf(connection: Connection, owner: TaskOwner): TaskModels {
   const names = OWNERS[owner];
   return {
-    tasks: define<TaskRecord>(
+    tasks: defineModel<TaskRecord>(
       connection,
       names.tasks,
       {
@@ -150,7 +146,7 @@ export function taskModelsOf(connection: Connection, owner: TaskOwner): TaskMode
         schema.index({ updated_at: 1 });
       },
     ),
-    chunks: define<TaskChunkRecord>(
+    chunks: defineModel<TaskChunkRecord>(
       connection,
       names.chunks,
       { _id: required(String), task: required(String), index: number, fence: number, body: text },
@@ -159,17 +155,4 @@ export function taskModelsOf(connection: Connection, owner: TaskOwner): TaskMode
       },
     ),
   };
-}
-
-function define<Record>(
-  connection: Connection,
-  name: string,
-  definition: SchemaDefinition,
-  index: (schema: Schema) => void,
-): Model<Record> {
-  const known = connection.models[name];
-  if (known) return known as Model<Record>;
-  const schema = new Schema(definition, { collection: name, versionKey: false, minimize: false, strict: 'throw' });
-  index(schema);
-  return connection.model(name, schema) as unknown as Model<Record>;
 }

@@ -1,4 +1,5 @@
-import { type Connection, type Model, Schema } from 'mongoose';
+import type { Connection, Model } from 'mongoose';
+import { defineModel, flag, number, required, text } from './define-model.ts';
 
 /** A file on its way into the tree. Written by fs. */
 export interface WriteSessionRecord {
@@ -24,24 +25,23 @@ export interface WriteSessionRecord {
 
 /** The collection of write sessions; a second call for a connection answers the same model. */
 export function writeSessionModelOf(connection: Connection): Model<WriteSessionRecord> {
-  const name = 'write_sessions';
-  const known = connection.models[name];
-  if (known) return known as Model<WriteSessionRecord>;
-  const schema = new Schema(
+  return defineModel<WriteSessionRecord>(
+    connection,
+    'write_sessions',
     {
-      _id: { type: String, required: true },
-      user_id: { type: Number, required: true },
-      path: { type: String, required: true },
-      storage_id: { type: Number, required: true },
-      has_draft: { type: Boolean, required: true },
-      publishing_path: { type: String, default: '' },
-      is_published: { type: Boolean, default: false },
-      size: { type: Number, default: 0 },
-      data_url: { type: String, default: '' },
-      expires_at: { type: Date, required: true },
+      _id: required(String),
+      user_id: required(Number),
+      path: required(String),
+      storage_id: required(Number),
+      has_draft: required(Boolean),
+      publishing_path: text,
+      is_published: flag,
+      size: number,
+      data_url: text,
+      expires_at: required(Date),
     },
-    { collection: name, versionKey: false, minimize: false, strict: 'throw' },
+    (schema) => {
+      schema.index({ expires_at: 1 });
+    },
   );
-  schema.index({ expires_at: 1 });
-  return connection.model(name, schema) as unknown as Model<WriteSessionRecord>;
 }
