@@ -55,7 +55,7 @@ const direct: Clients = {
 
 describe.each(['direct', 'gRPC'])('calls, %s', (kind) => {
   const servers: GrpcServer[] = [];
-  const opened: GrpcPeer<unknown>[] = [];
+  const opened: GrpcPeer[] = [];
   let clients = direct;
 
   beforeAll(async () => {
@@ -63,9 +63,9 @@ describe.each(['direct', 'gRPC'])('calls, %s', (kind) => {
     const serve = async <Client>(service: RpcService): Promise<Client> => {
       const server = await startGrpcServer({ services: [service], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
       servers.push(server);
-      const peer = createGrpcPeer<Client>(service.definition, `127.0.0.1:${server.port}`);
+      const peer = createGrpcPeer(`127.0.0.1:${server.port}`, [service.definition]);
       opened.push(peer);
-      return peer.client;
+      return peer.client<Client>(service.definition);
     };
     clients = { downloader: await serve(downloader), fs: await serve(fs) };
   });
@@ -154,8 +154,10 @@ describe('gRPC', () => {
     const server = await startGrpcServer({ services: [downloader], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
     const { port } = server;
     await server.stop(100);
-    const peer = createGrpcPeer<DownloaderServiceClient>(DownloaderServiceDefinition, `127.0.0.1:${port}`);
-    await expect(peer.client.listTools({})).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    const peer = createGrpcPeer(`127.0.0.1:${port}`, [DownloaderServiceDefinition]);
+    await expect(peer.client<DownloaderServiceClient>(DownloaderServiceDefinition).listTools({})).rejects.toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+    });
     peer.close();
   });
 });

@@ -53,28 +53,24 @@ export async function startFsProcess(installation: Installation, dataDir?: strin
     },
   });
   const { grpcPort, url } = running.ready;
-  const fs = createGrpcPeer<FsServiceClient>(FsServiceDefinition, `127.0.0.1:${grpcPort}`);
-  const tasks = createGrpcPeer<TaskServiceClient>(TaskServiceDefinition, `127.0.0.1:${grpcPort}`);
-  const closePeers = () => {
-    fs.close();
-    tasks.close();
-  };
+  const peer = createGrpcPeer(`127.0.0.1:${grpcPort}`, [FsServiceDefinition, TaskServiceDefinition]);
+  const tasks = peer.client<TaskServiceClient>(TaskServiceDefinition);
   return {
-    fs: fs.client,
-    tasks: tasks.client,
+    fs: peer.client<FsServiceClient>(FsServiceDefinition),
+    tasks,
     url,
     pid: running.pid,
     async task(list, id) {
-      const { task } = await tasks.client.getTask({ list, id }, as());
+      const { task } = await tasks.getTask({ list, id }, as());
       if (!task) throw new Error('no task was answered');
       return task;
     },
     kill() {
-      closePeers();
+      peer.close();
       return running.kill();
     },
     stop() {
-      closePeers();
+      peer.close();
       return running.stop();
     },
     output: () => running.output(),

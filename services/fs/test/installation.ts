@@ -237,18 +237,16 @@ async function openReplica(storeUrl: string, bus: Bus, drivers: readonly DriverD
     onUnforeseen: onError,
   });
   const listener = await listenHttp(http, '127.0.0.1', 0);
-  const peer = createGrpcPeer<FsServiceClient>(FsServiceDefinition, `127.0.0.1:${server.port}`);
-  const writes = createGrpcPeer<WriteServiceClient>(WriteServiceDefinition, `127.0.0.1:${server.port}`);
+  const peer = createGrpcPeer(`127.0.0.1:${server.port}`, [FsServiceDefinition, WriteServiceDefinition]);
   return {
-    fs: peer.client,
-    writes: writes.client,
+    fs: peer.client<FsServiceClient>(FsServiceDefinition),
+    writes: peer.client<WriteServiceClient>(WriteServiceDefinition),
     url: listener.url,
     kit,
     reports,
     log: () => log,
     async close() {
       peer.close();
-      writes.close();
       await Promise.all([listener.stop(0), server.stop(1_000)]);
       await service.stop();
       await store.close();

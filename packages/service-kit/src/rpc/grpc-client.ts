@@ -11,29 +11,37 @@ const CHANGE_DEADLINE_MS = 3_600_000;
 /** The largest message, in bytes. Listings are streamed in chunks far below it; lists of users or rules come whole. */
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
-export interface GrpcPeer<Client> {
-  readonly client: Client;
+/** A service behind an address. All its contracts are spoken over one connection. */
+export interface GrpcPeer {
+  /** @param definition one of those that the peer was created with */
+  client<Client>(definition: RpcDefinition): Client;
   close(): void;
 }
 
-/** A client of a service behind `host:port`; a name with several addresses is used in turn. Connects when first used. */
-export function createGrpcPeer<Client>(definition: RpcDefinition, address: string): GrpcPeer<Client> {
-  const channel: Channel = createChannel(`dns:///${address}`, undefined, channelOptions(definition));
-  const client = createClientFactory()
-    .use(withDeadlineAndErrors)
+/** Speaks to a service behind `host:port`; a name with several addresses is used in turn. Connects when first used. */
+export function createGrpcPeer(address: string, definitions: readonly RpcDefinition[]): GrpcPeer {
+  const channel: Channel = createChannel(`dns:///${address}`, undefined, channelOptions(definitions));
+  const factory = createClientFactory().use(withDeadlineAndErrors);
+  return {
     // ts-proto's generic definitions are what nice-grpc takes; RpcDefinition names only the parts used here.
-    .create(definition as unknown as CompatServiceDefinition, channel) as unknown as Client;
-  return { client, close: () => channel.close() };
+    client: <Client>(definition: RpcDefinition) =>
+      factory.create(definition as unknown as CompatServiceDefinition, channel) as unknown as Client,
+    close: () => channel.close(),
+  };
 }
 
 /** Round robin over all addresses; a call without side effects is tried again when a replica cannot be reached. */
-function channelOptions(definition: RpcDefinition): ChannelOptions {
-  const safe = Object.values(definition.methods).filter((method) => method.options.idempotencyLevel === 'NO_SIDE_EFFECTS');
+function channelOptions(definitions: readonly RpcDefinition[]): ChannelOptions {
+  const name = definitions.flatMap(({ fullName, methods }) =>
+    Object.values(methods)
+      .filter((method) => method.options.idempotencyLevel === 'NO_SIDE_EFFECTS')
+      .map((method) => ({ service: fullName, method: method.name })),
+  );
   const serviceConfig = {
     loadBalancingConfig: [{ round_robin: {} }],
     methodConfig: [
       {
-        name: safe.map((method) => ({ service: definition.fullName, method: method.name })),
+        name,
         retryPolicy: {
           maxAttempts: 3,
           initialBackoff: '0.1s',

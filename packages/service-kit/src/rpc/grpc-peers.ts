@@ -13,25 +13,22 @@ export function createGrpcPeers(addresses: { authAddress: string; adminAddress: 
   peers: Peers;
   close(): void;
 } {
-  const auth = createGrpcPeer<AuthServiceClient>(AuthServiceDefinition, addresses.authAddress);
-  const admin = createGrpcPeer<AdminServiceClient>(AdminServiceDefinition, addresses.adminAddress);
-  const fs = createGrpcPeer<FsServiceClient>(FsServiceDefinition, addresses.fsAddress);
-  const fsWrites = createGrpcPeer<WriteServiceClient>(WriteServiceDefinition, addresses.fsAddress);
-  const downloader = createGrpcPeer<DownloaderServiceClient>(DownloaderServiceDefinition, addresses.downloaderAddress);
-  const fsTasks = createGrpcPeer<TaskServiceClient>(TaskServiceDefinition, addresses.fsAddress);
-  const downloaderTasks = createGrpcPeer<TaskServiceClient>(TaskServiceDefinition, addresses.downloaderAddress);
+  const auth = createGrpcPeer(addresses.authAddress, [AuthServiceDefinition]);
+  const admin = createGrpcPeer(addresses.adminAddress, [AdminServiceDefinition]);
+  const fs = createGrpcPeer(addresses.fsAddress, [FsServiceDefinition, WriteServiceDefinition, TaskServiceDefinition]);
+  const downloader = createGrpcPeer(addresses.downloaderAddress, [DownloaderServiceDefinition, TaskServiceDefinition]);
   return {
     peers: {
-      auth: auth.client,
-      admin: admin.client,
-      fs: fs.client,
-      fsWrites: fsWrites.client,
-      downloader: downloader.client,
-      fsTasks: fsTasks.client,
-      downloaderTasks: downloaderTasks.client,
+      auth: auth.client<AuthServiceClient>(AuthServiceDefinition),
+      admin: admin.client<AdminServiceClient>(AdminServiceDefinition),
+      fs: fs.client<FsServiceClient>(FsServiceDefinition),
+      fsWrites: fs.client<WriteServiceClient>(WriteServiceDefinition),
+      fsTasks: fs.client<TaskServiceClient>(TaskServiceDefinition),
+      downloader: downloader.client<DownloaderServiceClient>(DownloaderServiceDefinition),
+      downloaderTasks: downloader.client<TaskServiceClient>(TaskServiceDefinition),
     },
     close() {
-      for (const peer of [auth, admin, fs, fsWrites, downloader, fsTasks, downloaderTasks]) peer.close();
+      for (const peer of [auth, admin, fs, downloader]) peer.close();
     },
   };
 }
