@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import { access, constants } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
-import { isMissing, type Missing, makeTempDir, startDocumentDb, startProcess } from '@wharf/harness';
+import { freePort, isMissing, type Missing, makeTempDir, startDocumentDb, startProcess } from '@wharf/harness';
 import { mongo } from 'mongoose';
 
 /** A MongoDB-compatible server that is not ours. */
@@ -65,15 +63,4 @@ async function findOnPath(command: string): Promise<string | undefined> {
     if (folder !== '' && isProgram) return path;
   }
   return undefined;
-}
-
-/** mongod takes no port 0. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
