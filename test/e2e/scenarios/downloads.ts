@@ -138,7 +138,7 @@ export function downloads(world: World): void {
         [`${mac}:`, 'expire missing'],
         [`${mac}:soon`, 'expire invalid'],
         [`${mac}:${now + 60}`, 'sign invalid'],
-        [`x${sign.slice(1)}x`.replace(':0x', ':0'), 'sign invalid'],
+        [`${sign.startsWith('x') ? 'y' : 'x'}${sign.slice(1)}`, 'sign invalid'],
         [`${mac.toLowerCase()}:0`, 'sign invalid'],
         [':0', 'sign invalid'],
         [await computeSign(path, now - 60), 'sign expired'],
