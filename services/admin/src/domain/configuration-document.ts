@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
+import { parseJson } from './parse-json.ts';
 
 /** What a file of ours says of itself. */
 export const FORMAT = 'wharf-configuration';
@@ -166,13 +167,4 @@ function problemOf(error: z.ZodError): string {
   const [issue] = error.issues;
   const place = issue?.path.join('.') ?? '';
   return `${place === '' ? '' : `${place}: `}${issue?.message ?? 'unreadable'}`;
-}
-
-/** Undefined for what is no JSON. */
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

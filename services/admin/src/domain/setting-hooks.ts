@@ -1,4 +1,5 @@
 import type { SettingDefinition } from '@wharf/models';
+import { parseJson } from './parse-json.ts';
 import { findBadPattern } from './pattern-lines.ts';
 import { storedKeyOf } from './setting-items.ts';
 
@@ -59,15 +60,6 @@ function isWebAddress(value: string, base?: string): boolean {
 
 function requireJson(value: string): string | undefined {
   return value.trim() === '' || parseJson(value) !== undefined ? undefined : 'must be JSON';
-}
-
-/** Undefined for what is no JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isTextMap(value: unknown): boolean {

@@ -4,6 +4,7 @@ import { AppError, isErrorCode } from '@wharf/errors';
 import { callHeaders, type ServiceKit } from '@wharf/service-kit';
 import { z } from 'zod';
 import type { Digests } from '../fetch/digests.ts';
+import { parseJson } from '../parse-json.ts';
 
 /** Hands bytes of a write session to the fs that holds it. */
 export interface ByteWriter {
@@ -100,13 +101,4 @@ async function readAnswer(response: http.IncomingMessage): Promise<void> {
   const refusal = refusalShape.safeParse(parseJson(text));
   if (refusal.success && isErrorCode(refusal.data.code)) throw new AppError(refusal.data.code, refusal.data.message);
   throw new AppError('STORAGE_UNAVAILABLE', 'the file service did not take the bytes');
-}
-
-/** Undefined for what is no JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
+import { parseJson } from '../../parse-json.ts';
 import type { AskTool } from '../ask-tool.ts';
 import type { ToolAddress } from '../tool-address.ts';
 
@@ -77,13 +78,4 @@ export function createAria2Client(ask: AskTool, { url, username, password }: Too
 
 function notAria2(): AppError {
   return new AppError('UNSUPPORTED_OPERATION', 'what answers there is not the JSON-RPC interface of aria2');
-}
-
-/** Undefined for what is no JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

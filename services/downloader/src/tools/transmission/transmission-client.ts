@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
+import { parseJson } from '../../parse-json.ts';
 import type { AskTool, ToolRequest } from '../ask-tool.ts';
 import type { ToolAddress } from '../tool-address.ts';
 
@@ -81,13 +82,4 @@ export function createTransmissionClient(ask: AskTool, { url, username, password
 
 function notTransmission(): AppError {
   return new AppError('UNSUPPORTED_OPERATION', 'what answers there is not the RPC interface of Transmission');
-}
-
-/** Undefined for what is no JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
