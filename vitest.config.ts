@@ -1,8 +1,11 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** Where each layer of tests lives (README, "Tests"). A project runs alone with `vitest run --project <name>`. */
 export default defineConfig({
   test: {
+    // By default two cores get one worker; these tests mostly wait for the servers they start.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         test: {
