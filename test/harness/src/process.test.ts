@@ -114,8 +114,11 @@ describe('startProcess', () => {
 
   it.runIf(existsSync('/usr/bin/setpriv'))('the process ends when the one that started it is killed', async () => {
     const module = new URL('./process.ts', import.meta.url);
+    // Not before the inner one runs has setpriv asked for its death.
     const script = `const { startProcess } = await import('${module}');
-      const child = await startProcess({ name: 'inner', command: process.execPath, args: ['-e', '${NEVER_ENDS}'], ready: { probe: async () => true } });
+      const args = ['-e', 'console.log("runs"); ${NEVER_ENDS}'];
+      const ready = { line: (line) => line === 'runs' || undefined };
+      const child = await startProcess({ name: 'inner', command: process.execPath, args, ready });
       console.log('inner=' + child.pid);`;
     const outer = await startProcess({
       name: 'outer',
