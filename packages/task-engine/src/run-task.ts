@@ -1,6 +1,7 @@
 import { AppError, ERROR_CODES } from '@wharf/errors';
 import type { TaskRecord } from '@wharf/models';
 import type { Logger } from '@wharf/service-kit';
+import { postponedMs } from './postponed.ts';
 import { createProgressMeter } from './progress-meter.ts';
 import type { RawRun, TaskKind, TaskOutcome } from './task-kind.ts';
 import type { TaskQueue } from './task-queue.ts';
@@ -35,7 +36,7 @@ export interface RunContext {
   /** Something about the task changed in the store. */
   readonly onChange: (record: TaskRecord) => void;
   /** An attempt is over. */
-  readonly onAttempt: (result: 'succeeded' | 'failed' | 'retried' | StopReason) => void;
+  readonly onAttempt: (result: 'succeeded' | 'failed' | 'retried' | 'postponed' | StopReason) => void;
 }
 
 /** Works on a claimed task until it has ended, waits again or was lost. */
@@ -207,12 +208,15 @@ export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
     }
     await writing;
     if (!failure) return succeed();
-    if (reason === undefined) return fail(failure.error);
+    const delayMs = postponedMs(failure.error);
+    if (reason === undefined && delayMs === undefined) return fail(failure.error);
     if (reason === 'lost') return context.onAttempt('lost');
     if (reason === 'canceled') return finishCanceled();
-    const waits = await queue.handBack(id, fence);
+    const waits = await (reason === undefined
+      ? queue.handBack(id, fence, delayMs, { ...meter.take(), status: AppError.from(failure.error).message, phase: 'waiting' })
+      : queue.handBack(id, fence));
     if (!waits) return finishCanceled();
-    context.onAttempt(reason);
+    context.onAttempt(reason ?? 'postponed');
     context.onChange(waits);
   };
 

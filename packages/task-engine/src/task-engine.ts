@@ -21,6 +21,8 @@ const STOP_LIMIT_MS = 3_000;
 /** Cleanups that run at a time beside the tasks themselves. */
 const MAX_CLEANUPS = 4;
 const DEFAULT_CONCURRENCY = 5;
+/** Postponed tasks that are looked at again when something may have changed for them; the others have their time. */
+const HURRIED_AT_A_TIME = 16;
 /** Tasks of one user that have not ended; a store has room for so many and not for any number. */
 const MAX_OPEN_OF_A_USER = 10_000;
 /** Tasks of one call that are changed at a time. */
@@ -52,6 +54,8 @@ export interface TaskEngine {
   apply(action: TaskAction, ids: readonly string[], list: string, scope: TaskScope): Promise<Map<string, unknown>>;
   clear(list: string, states: readonly number[], scope: TaskScope): Promise<void>;
   retryFailed(list: string, scope: TaskScope): Promise<void>;
+  /** Runs again at once what was postponed: the first few of a kind, so that a long queue is not looked at as a whole. */
+  hurry(kind: { readonly name: string }): Promise<void>;
   /** Makes the indexes and begins to work. */
   start(): Promise<void>;
   /** Claims no more and hands running tasks back, so that another worker goes on at once. Safe twice. */
@@ -259,6 +263,10 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     },
     async retryFailed(list, scope) {
       await control.retryFailed(list, scope);
+      changed([]);
+    },
+    async hurry(kind) {
+      await queue.hurry(kind.name, HURRIED_AT_A_TIME);
       changed([]);
     },
     async start() {

@@ -29,8 +29,10 @@ export interface TaskQueue {
   write(id: string, fence: number, states: readonly number[], patch: Patch): Promise<TaskRecord | undefined>;
   /** Ends a held task in its final state. */
   finish(id: string, fence: number, states: readonly number[], patch: Patch & { state: number }): Promise<TaskRecord | undefined>;
-  /** Gives a running task back so that another worker goes on. */
-  handBack(id: string, fence: number): Promise<TaskRecord | undefined>;
+  /** Gives a running task back so that another worker goes on, not before a while when `delayMs` is given. */
+  handBack(id: string, fence: number, delayMs?: number, patch?: Patch): Promise<TaskRecord | undefined>;
+  /** Makes due the first of those that were given back with a delay. */
+  hurry(kind: string, count: number): Promise<void>;
   /** Lets a failed attempt wait for the next one. */
   waitForRetry(id: string, fence: number, delayMs: number, patch: Patch): Promise<TaskRecord | undefined>;
   /** Lets a failed cleanup wait for the next one. False: it has been tried often enough. */
@@ -139,8 +141,22 @@ export function createTaskQueue({ tasks, chunks }: TaskModels, clock: StoreClock
         end_time: clock.now(),
       }),
 
-    handBack: (id, fence) =>
-      release(held(id, fence, [TASK_STATE.running]), { state: TASK_STATE.pending, run_at: clock.now(), speed: 0, eta: null }),
+    handBack: (id, fence, delayMs = 0, patch = {}) =>
+      release(held(id, fence, [TASK_STATE.running]), {
+        ...patch,
+        state: TASK_STATE.pending,
+        run_at: nowPlus(delayMs),
+        speed: 0,
+        eta: null,
+      }),
+
+    async hurry(kind, count) {
+      const now = clock.now();
+      const postponed = { waiting: true, kind, state: TASK_STATE.pending, run_at: { $gt: now } };
+      const first = await tasks.find(postponed, { _id: 1 }).sort({ priority: -1, run_at: 1 }).limit(count).lean();
+      if (first.length === 0) return;
+      await tasks.updateMany({ ...postponed, _id: { $in: first.map(({ _id }) => _id) } }, { $set: { run_at: now }, ...stamp });
+    },
 
     waitForRetry: (id, fence, delayMs, patch) =>
       release(held(id, fence, [TASK_STATE.running]), {

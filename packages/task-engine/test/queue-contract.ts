@@ -3,7 +3,7 @@ import { waitFor } from '@wharf/harness';
 import { createLocalBus } from '@wharf/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTaskKind, TASK_STATE, type TaskRun } from '../src/index.ts';
+import { defineTaskKind, postponed, TASK_STATE, type TaskRun } from '../src/index.ts';
 import { ANN, BOB, EVERYBODY, gate, type Installation, openInstallation, unlessAborted } from './installation.ts';
 
 const NOTHING = z.object({});
@@ -364,6 +364,56 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
       expect((await place.untilState(id, TASK_STATE.succeeded)).failures).toBe(0);
       expect(seen).toEqual([undefined, 7]);
       await second.stop();
+    });
+
+    it('a run that is postponed waits in the queue with its reason, takes no worker and counts no failure', async () => {
+      const ran: string[] = [];
+      let isFull = true;
+      const kind = defineTaskKind({
+        name: 'roomy',
+        input: z.object({ isBig: z.boolean(), forMs: z.number() }),
+        checkpoint: z.object({ needs: z.number() }),
+        maxRetries: 0,
+        async run(run) {
+          ran.push(`${run.name} ${run.checkpoint?.needs ?? ''}`);
+          if (!run.input.isBig || !isFull) return;
+          await run.saveCheckpoint({ needs: 12 });
+          throw postponed('needs 12, 3 free', run.input.forMs);
+        },
+        onEnd: async () => {},
+      });
+      const first = await place.open([kind], { concurrencyOf: async () => 1 });
+      const task = (taskName: string, isBig: boolean, forMs = 3_600_000) => ({ name: taskName, creator: ANN, input: { isBig, forMs } });
+      const [big, other, small] = await first.addAll(kind, [task('big', true), task('other', true), task('small', false)]);
+      const [bigId = '', otherId = '', smallId = ''] = [big?._id, other?._id, small?._id];
+      await place.untilState(smallId, TASK_STATE.succeeded);
+      const waits = { state: TASK_STATE.pending, waiting: true, worker: '', failures: 0, error: '', status: 'needs 12, 3 free' };
+      expect(await place.read(bigId)).toMatchObject({ ...waits, phase: 'waiting', fence: 1, progress: 0, done: false });
+      await first.stop();
+      const second = await place.open([kind]);
+      await second.apply('cancel', [otherId], 'roomy', EVERYBODY);
+      expect(await place.read(otherId)).toMatchObject({ state: TASK_STATE.canceled, fence: 2 });
+      expect(await place.read(bigId)).toMatchObject(waits);
+      isFull = false;
+      await second.hurry(kind);
+      await place.untilState(bigId, TASK_STATE.succeeded);
+      expect(ran).toEqual(['big ', 'other ', 'small ', 'big 12']);
+    });
+
+    it('a run that is postponed is run again when its time has come', async () => {
+      let runs = 0;
+      const kind = defineTaskKind({
+        name: 'soon',
+        input: NOTHING,
+        maxRetries: 0,
+        async run() {
+          runs += 1;
+          if (runs < 3) throw postponed('not yet', 100);
+        },
+      });
+      const engine = await place.open([kind]);
+      const { _id: id } = await engine.add(kind, { name: 'a', creator: ANN, input: {} });
+      expect(await place.untilState(id, TASK_STATE.succeeded)).toMatchObject({ failures: 0, fence: 3, error: '' });
     });
 
     it('limits hold for each kind and for each key, and the urgent goes first', async () => {

@@ -14,7 +14,7 @@ export const downloadKeys = {
   scratchMaxBytes: configKey(
     'WHARF_SCRATCH_MAX_BYTES',
     bytes,
-    'Bytes that files may take in the scratch folder together; 0 is what the disk has.',
+    'Bytes that files may take in the scratch folder together; 0 is what the disk has. Downloads that find no room wait for it.',
   ),
   downloadConnections: configKey(
     'WHARF_DOWNLOAD_CONNECTIONS',

@@ -104,7 +104,11 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
   const fetches = createFetchTasks({
     kit,
     bytes,
-    scratch: createScratch({ dir: config.scratchDir ?? join(tmpdir(), 'wharf-scratch'), maxBytes: config.scratchMaxBytes }),
+    scratch: createScratch({
+      dir: config.scratchDir ?? join(tmpdir(), 'wharf-scratch'),
+      maxBytes: config.scratchMaxBytes,
+      onFreed: () => tasks.hurry(),
+    }),
     openNetwork,
     connections: config.downloadConnections,
     rateLimit: createRateLimit(config.downloadRate, kit.clock),
@@ -140,6 +144,8 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
       proxy = await startGuardedProxy(policy, config.bind ?? '127.0.0.1', config.egressProxyPort);
       await seeds.init();
       await tasks.engine.start();
+      // There may be room here for what others had none for.
+      tasks.hurry();
       keeper.start();
     },
     async stop() {

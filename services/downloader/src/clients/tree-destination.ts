@@ -118,7 +118,7 @@ function scratchDraft(options: TreeDestinationOptions, session: WriteSession, fi
       options.onStoring();
       await bytes.writeWhole({ id: session.id, dataUrl: session.data_url }, expected, file.read(), signal);
       await fsWrites.commitWrite({ id: session.id, size: expected.sizeBytes, digests: {} }, kit.ownCall());
-      if (options.keepsScratch) await file.close();
+      if (options.keepsScratch) await file.keep();
       else await file.remove();
     },
     async abort() {

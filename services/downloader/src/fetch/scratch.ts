@@ -8,56 +8,105 @@ import type { FileSink } from './transfer.ts';
 
 /** Chunks from a socket are small: so many bytes are written at once. */
 const BATCH_BYTES = 1024 * 1024;
-/** Ids are made here and come back from the store. */
-const ID = /^[0-9a-f]{32}$/;
+/** A file that outgrows what was promised asks for so many bytes more at a time. */
+const GROW_BYTES = 4 * 1024 * 1024;
+/** Ids are made here and come back from the store. Behind the dash are the bytes that the file will have, as far as it was said. */
+const ID = /^[0-9a-f]{32}-(\d{1,16})$/;
+/** A file that nobody touched for so long is nobody's any more, in milliseconds: write sessions end a day sooner. */
+const ABANDONED_MS = 2 * 86_400_000;
 
 /** A file that waits in the scratch folder. */
 export interface ScratchFile {
   readonly id: string;
+  /** Writing throws as {@link Scratch.begin} does when the file becomes bigger than there is room for. */
   readonly sink: FileSink;
   /** @throws AppError CONTENT_CORRUPT */
   verify(file: { readonly sizeBytes: number; readonly digests: Digests }): Promise<void>;
   read(): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
+  /** Closes it, and leaves it to the administrator. It takes room as before. */
+  keep(): Promise<void>;
   /** Safe twice. */
   remove(): Promise<void>;
 }
 
-/** A folder for files whose storage takes only whole ones. */
+/** A folder for files whose storage takes only whole ones. Several processes may share it. */
 export interface Scratch {
-  /** @throws AppError QUOTA_EXCEEDED, telling what is needed and what is free, when the file would not fit beside those that are begun */
+  /** @throws AppError QUOTA_EXCEEDED, telling what is needed and what is free; {@link missingRoom} tells whether it is worth waiting */
+  requireRoom(sizeBytes: number): Promise<void>;
+  /** @throws AppError as requireRoom(), when the file would not fit beside those that are begun */
   begin(sizeBytes: number | undefined): Promise<ScratchFile>;
   /** Undefined when the file is not (or no longer) in this folder. */
   resume(id: string): Promise<ScratchFile | undefined>;
 }
 
-/** @param options.dir made when it is missing. @param options.maxBytes for all files together; 0: what the disk has. */
-export function createScratch(options: { readonly dir: string; readonly maxBytes: number }): Scratch {
-  const { dir, maxBytes } = options;
-  /** Bytes that files of this process will still need. */
-  const promised = new Map<string, number>();
+/** For an error of a scratch folder: the bytes that will have room when other files have gone. Undefined: there will never be room for it. */
+export function missingRoom(error: unknown): number | undefined {
+  const bytes = AppError.is(error, 'QUOTA_EXCEEDED') ? error.details.needsBytes : undefined;
+  return typeof bytes === 'number' ? bytes : undefined;
+}
 
-  const requireRoom = async (sizeBytes: number): Promise<void> => {
-    const taken = [...promised.values()].reduce((sum, bytes) => sum + bytes, 0);
+/**
+ * What is promised to files stands in their names: so it holds for all processes that share the folder, and when they were killed.
+ *
+ * @param options.dir made when it is missing. @param options.maxBytes for all files together; 0: what the disk has.
+ * @param options.onFreed there is more room than a moment ago.
+ */
+export function createScratch(options: { readonly dir: string; readonly maxBytes: number; readonly onFreed: () => void }): Scratch {
+  const { dir, maxBytes } = options;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  /** @param own a file whose promise does not count. */
+  const look = async (own?: string): Promise<Room> => {
+    let takenBytes = 0;
+    let comingBytes = 0;
+    for (const name of await fs.readdir(dir)) {
+      const path = join(dir, name);
+      const stats = await fs.stat(path).catch(() => undefined);
+      if (!stats) continue;
+      const promise = ID.exec(name)?.[1];
+      if (promise !== undefined && Date.now() - stats.mtimeMs > ABANDONED_MS) {
+        await fs.rm(path, { force: true });
+        continue;
+      }
+      const promisedBytes = name === own ? 0 : Number(promise ?? 0);
+      takenBytes += Math.max(promisedBytes, stats.size);
+      comingBytes += Math.max(0, promisedBytes - stats.blocks * STAT_BLOCK_BYTES);
+    }
     const disk = await fs.statfs(dir);
-    const onDisk = disk.bavail * disk.bsize;
-    const free = Math.max(0, (maxBytes > 0 ? Math.min(onDisk, maxBytes) : onDisk) - taken);
-    if (sizeBytes > free)
-      throw new AppError('QUOTA_EXCEEDED', `needs ${showBytes(sizeBytes)}, ${showBytes(free)} free in the scratch folder`);
+    const wholeBytes = Math.min(maxBytes > 0 ? maxBytes : Number.POSITIVE_INFINITY, disk.blocks * disk.bsize);
+    return { wholeBytes, freeBytes: Math.max(0, Math.min(wholeBytes - takenBytes, disk.bavail * disk.bsize - comingBytes)) };
+  };
+  const requireRoom = async (sizeBytes: number, own?: string): Promise<void> => {
+    await fs.mkdir(dir, { recursive: true, mode: 0o700 });
+    const room = await look(own);
+    if (sizeBytes > room.freeBytes) throw noRoom(room, sizeBytes);
   };
   const open = async (id: string, flags: string): Promise<ScratchFile> => {
     const path = join(dir, id);
-    const handle = await fs.open(path, flags, 0o600);
-    return scratchFile(id, path, handle, () => promised.delete(id));
+    return scratchFile({ id, path, handle: await fs.open(path, flags, 0o600), look, onFreed: options.onFreed });
+  };
+  const begin = async (sizeBytes: number): Promise<ScratchFile> => {
+    await requireRoom(sizeBytes);
+    const id = `${randomBytes(16).toString('hex')}-${sizeBytes}`;
+    const file = await open(id, 'wx+');
+    try {
+      // Another process may have begun one at the same time.
+      await requireRoom(sizeBytes, id);
+      return file;
+    } catch (error) {
+      await file.close();
+      await fs.rm(join(dir, id), { force: true });
+      throw error;
+    }
   };
 
   return {
-    async begin(sizeBytes) {
-      await fs.mkdir(dir, { recursive: true, mode: 0o700 });
-      await requireRoom(sizeBytes ?? 0);
-      const id = randomBytes(16).toString('hex');
-      promised.set(id, sizeBytes ?? 0);
-      return open(id, 'wx+');
+    requireRoom: (sizeBytes) => requireRoom(sizeBytes),
+    begin(sizeBytes = 0) {
+      const begun = turn.then(() => begin(sizeBytes));
+      turn = begun.catch(() => {});
+      return begun;
     },
     async resume(id) {
       if (!ID.test(id)) return undefined;
@@ -70,16 +119,74 @@ export function createScratch(options: { readonly dir: string; readonly maxBytes
   };
 }
 
-function scratchFile(id: string, path: string, handle: FileHandle, onGone: () => void): ScratchFile {
+/** What `stat` counts in, whatever the disk does. */
+const STAT_BLOCK_BYTES = 512;
+
+interface Room {
+  /** What the folder could ever hold. */
+  readonly wholeBytes: number;
+  readonly freeBytes: number;
+}
+
+function noRoom({ wholeBytes, freeBytes }: Room, needsBytes: number): AppError {
+  if (needsBytes > wholeBytes)
+    return new AppError('QUOTA_EXCEEDED', `needs ${showBytes(needsBytes)}, the scratch folder holds ${showBytes(wholeBytes)} at most`);
+  return new AppError('QUOTA_EXCEEDED', `needs ${showBytes(needsBytes)}, ${showBytes(freeBytes)} free in the scratch folder`, {
+    details: { needsBytes },
+  });
+}
+
+function scratchFile(file: {
+  readonly id: string;
+  readonly path: string;
+  readonly handle: FileHandle;
+  readonly look: () => Promise<Room>;
+  readonly onFreed: () => void;
+}): ScratchFile {
+  const { id, path, handle, look } = file;
   let isOpen = true;
+  let isGone = false;
+  const promisedBytes = Number(ID.exec(id)?.[1] ?? 0);
+  let grantedBytes = promisedBytes;
   const close = async () => {
     if (!isOpen) return;
     isOpen = false;
     await handle.close();
   };
+  /** The file goes, and begins anew when there is more room: for twice as much as it came to, where nobody said how big it is. */
+  const refuse = ({ wholeBytes, freeBytes }: Room, ownBytes: number, endBytes: number) => {
+    const guess = Math.max(endBytes, Math.min(wholeBytes, 2 * endBytes + GROW_BYTES));
+    return noRoom({ wholeBytes, freeBytes: freeBytes + ownBytes }, endBytes <= promisedBytes ? promisedBytes : guess);
+  };
+  const grow = async (endBytes: number) => {
+    const [room, { size }] = [await look(), await handle.stat()];
+    const spareBytes = room.freeBytes - (endBytes - size);
+    if (spareBytes < 0) throw refuse(room, size, endBytes);
+    grantedBytes = endBytes + Math.min(spareBytes, GROW_BYTES);
+  };
+  const granted = async function* (content: AsyncIterable<Uint8Array>, offsetBytes: number) {
+    let endBytes = offsetBytes;
+    for await (const chunk of content) {
+      endBytes += chunk.byteLength;
+      if (endBytes > grantedBytes) await grow(endBytes);
+      yield chunk;
+    }
+  };
   return {
     id,
-    sink: { write: (offset, content) => writeAt(handle, offset, content), sync: () => handle.datasync() },
+    sink: {
+      async write(offsetBytes, content) {
+        try {
+          await writeAt(handle, offsetBytes, granted(content, offsetBytes));
+        } catch (error) {
+          // Others than us use the disk too.
+          if (!isDiskFull(error)) throw error;
+          const { size } = await handle.stat();
+          throw refuse(await look(), size, size);
+        }
+      },
+      sync: () => handle.datasync(),
+    },
     async verify({ sizeBytes, digests }) {
       if ((await handle.stat()).size !== sizeBytes) throw new AppError('CONTENT_CORRUPT', 'the file does not have the announced size');
       for (const [algorithm, expected] of Object.entries(digests)) {
@@ -91,12 +198,21 @@ function scratchFile(id: string, path: string, handle: FileHandle, onGone: () =>
     },
     read: () => createReadStream(path, { highWaterMark: BATCH_BYTES }),
     close,
+    async keep() {
+      await close();
+      await fs.rename(path, `${path}.kept`);
+    },
     async remove() {
       await close();
       await fs.rm(path, { force: true });
-      onGone();
+      if (!isGone) file.onFreed();
+      isGone = true;
     },
   };
+}
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }
 
 async function writeAt(handle: FileHandle, offsetBytes: number, content: AsyncIterable<Uint8Array>): Promise<void> {

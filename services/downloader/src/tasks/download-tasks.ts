@@ -1,12 +1,19 @@
 import { AppError } from '@wharf/errors';
 import { type Settings, taskModelsOf } from '@wharf/models';
 import type { ServiceKit } from '@wharf/service-kit';
-import { createTaskEngine, defineTaskKind, type NewTask, type TaskCreator, type TaskEngine, type TaskKind } from '@wharf/task-engine';
+import {
+  createTaskEngine,
+  defineTaskKind,
+  type NewTask,
+  postponedMs,
+  type TaskCreator,
+  type TaskEngine,
+  type TaskKind,
+} from '@wharf/task-engine';
 import { Counter } from 'prom-client';
 import { z } from 'zod';
-import type { SavedFetch } from '../fetch/fetch-file.ts';
 import { BUILT_IN_TOOL, type DownloadInput, downloadInput } from './download-input.ts';
-import { type FetchTasks, savedFetch } from './fetch-task.ts';
+import { type FetchState, type FetchTasks, fetchState } from './fetch-task.ts';
 import { type SavedTool, savedTool, type ToolTasks } from './tool-task.ts';
 import { savedTransfer, type TransferInput, type TransferTasks, transferInput } from './transfer-task.ts';
 
@@ -14,6 +21,8 @@ import { savedTransfer, type TransferInput, type TransferTasks, transferInput } 
 export interface DownloadTasks {
   readonly engine: TaskEngine;
   readonly downloadKind: TaskKind<DownloadInput>;
+  /** There may be room now for downloads that wait for it. */
+  hurry(): void;
   /** Queues transfers of one download's results; those that are queued already are left out. */
   queueTransfers(parent: { id: string; creator: TaskCreator | undefined }, transfers: readonly TransferInput[]): Promise<void>;
 }
@@ -36,9 +45,9 @@ export interface DownloadTaskOptions {
 export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOptions): DownloadTasks {
   const { store, bus, logger, metrics } = kit;
   const { fetches, toolDownloads, transfers } = options;
-  const checkpoint = z.union([z.object({ fetch: savedFetch }), z.object({ tool: savedTool })]).nullable();
+  const checkpoint = z.union([fetchState, z.object({ tool: savedTool })]).nullable();
   type Checkpoint = z.output<typeof checkpoint>;
-  const fetchOf = (saved: Checkpoint | undefined): SavedFetch | undefined => (saved && 'fetch' in saved ? saved.fetch : undefined);
+  const fetchOf = (saved: Checkpoint | undefined): FetchState | undefined => (saved && !('tool' in saved) ? saved : undefined);
   const toolOf = (saved: Checkpoint | undefined): SavedTool | undefined => (saved && 'tool' in saved ? saved.tool : undefined);
 
   const failures = new Counter({
@@ -54,11 +63,11 @@ export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOption
     maxRetries: DOWNLOAD_RETRIES,
     async run(run) {
       try {
-        if (run.input.tool === BUILT_IN_TOOL)
-          await fetches.run(run, fetchOf(run.checkpoint), (fetch) => run.saveCheckpoint(fetch ? { fetch } : null));
+        if (run.input.tool === BUILT_IN_TOOL) await fetches.run(run, fetchOf(run.checkpoint), (state) => run.saveCheckpoint(state ?? null));
         else await toolDownloads.run(run, toolOf(run.checkpoint), (tool) => run.saveCheckpoint({ tool }));
       } catch (error) {
-        if (!run.signal.aborted) failures.inc({ tool: run.input.tool, reason: AppError.from(error).code });
+        if (!run.signal.aborted && postponedMs(error) === undefined)
+          failures.inc({ tool: run.input.tool, reason: AppError.from(error).code });
         throw error;
       }
     },
@@ -91,6 +100,9 @@ export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOption
   return {
     engine,
     downloadKind,
+    hurry() {
+      engine.hurry(downloadKind).catch((error) => logger.warn({ err: error }, 'downloads that wait were not told of more room'));
+    },
     async queueTransfers({ id, creator }, wanted) {
       const key = `parent:${id}`;
       const queued = await tasks.find({ keys: key }, { name: 1 }).lean<{ name: string }[]>();

@@ -1,19 +1,18 @@
 import { AppError } from '@wharf/errors';
 import { isEntryName } from '@wharf/paths';
 import { type ServiceKit, unseal } from '@wharf/service-kit';
-import type { TaskRun } from '@wharf/task-engine';
+import { postponed, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { ByteWriter } from '../clients/byte-writer.ts';
 import { createTreeDestination } from '../clients/tree-destination.ts';
 import { dropFetch, fetchFile, type SavedFetch } from '../fetch/fetch-file.ts';
 import type { RateLimit } from '../fetch/rate-limit.ts';
 import { createRateLimit } from '../fetch/rate-limit.ts';
-import { type Scratch, showBytes } from '../fetch/scratch.ts';
+import { missingRoom, type Scratch, showBytes } from '../fetch/scratch.ts';
 import type { FetchNetwork } from '../fetch/source.ts';
 import { type DownloadInput, isDeletedAfter } from './download-input.ts';
 
-/** What a run of SimpleHttp leaves for the next one. */
-export const savedFetch = z.object({
+const savedFetch = z.object({
   name: z.string().refine(isEntryName),
   draftId: z.string(),
   parts: z
@@ -25,14 +24,17 @@ export const savedFetch = z.object({
     })
     .optional(),
 });
+/** What a run of SimpleHttp leaves for the next one: how far it came, or the room that it waits for. */
+export const fetchState = z.union([z.object({ fetch: savedFetch }), z.object({ needsBytes: z.number() })]);
+export type FetchState = z.output<typeof fetchState>;
 
 type FetchRun = Pick<TaskRun<DownloadInput, never, never>, 'input' | 'creator' | 'signal' | 'progress' | 'assertLease'>;
 
 export interface FetchTasks {
-  /** Fetches a file to where its task wants it. @param save keeps what a later run goes on from */
-  run(run: FetchRun, saved: SavedFetch | undefined, save: (state: SavedFetch | undefined) => Promise<void>): Promise<void>;
+  /** Fetches a file to where its task wants it; is postponed while the scratch folder is too full. @param save keeps what a later run goes on from */
+  run(run: FetchRun, state: FetchState | undefined, save: (state: FetchState | undefined) => Promise<void>): Promise<void>;
   /** Takes back what the runs left. */
-  drop(run: FetchRun, saved: SavedFetch | undefined): Promise<void>;
+  drop(run: FetchRun, state: FetchState | undefined): Promise<void>;
 }
 
 export interface FetchTaskOptions {
@@ -55,6 +57,8 @@ export interface FetchTaskOptions {
 const STALL_MS = 30_000;
 /** Parts are noted this often, in milliseconds: a worker that dies loses no more. */
 const SAVE_EVERY_MS = 1_000;
+/** Who waits for room in the scratch folder looks again after so long, when nothing ended before; in milliseconds. */
+const LOOK_AGAIN_MS = 30_000;
 
 export function createFetchTasks(options: FetchTaskOptions): FetchTasks {
   const { kit } = options;
@@ -70,8 +74,9 @@ export function createFetchTasks(options: FetchTaskOptions): FetchTasks {
     });
   };
   return {
-    async run(run, saved, save) {
+    async run(run, state, save) {
       const { input, signal } = run;
+      const saved = fetchOf(state);
       const network = options.openNetwork();
       let totalBytes: number | undefined;
       let doneBytes = saved?.parts ? undefined : 0;
@@ -82,6 +87,8 @@ export function createFetchTasks(options: FetchTaskOptions): FetchTasks {
         run.progress({ doneBytes: bytes, status: `[${input.tool}]: ${detail}`, ...(totalBytes === undefined ? {} : { totalBytes }) });
       };
       try {
+        // Without asking the source again.
+        if (state && 'needsBytes' in state) await options.scratch.requireRoom(state.needsBytes);
         const { sizeBytes } = await fetchFile({
           network,
           url: unseal(kit.keys.atRest, input.url),
@@ -102,13 +109,22 @@ export function createFetchTasks(options: FetchTaskOptions): FetchTasks {
           onVerify: () => run.progress({ phase: 'verifying' }),
           beforeCommit: () => run.assertLease(),
           onProgress: tell,
-          onSave: save,
+          onSave: (fetch) => save(fetch && { fetch }),
         });
         run.progress({ doneBytes: sizeBytes, totalBytes: sizeBytes, status: 'offline download completed, maybe transferring' });
+      } catch (error) {
+        const needsBytes = missingRoom(error);
+        if (needsBytes === undefined || signal.aborted) throw error;
+        await save({ needsBytes });
+        throw postponed(AppError.from(error).message, LOOK_AGAIN_MS);
       } finally {
         network.client.close();
       }
     },
-    drop: (run, saved) => dropFetch(destinationOf(run), saved),
+    drop: (run, state) => dropFetch(destinationOf(run), fetchOf(state)),
   };
+}
+
+function fetchOf(state: FetchState | undefined): SavedFetch | undefined {
+  return state && 'fetch' in state ? state.fetch : undefined;
 }

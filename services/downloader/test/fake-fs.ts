@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { AppError } from '@wharf/errors';
+import { WriteServiceDefinition } from '@wharf/proto/fs-write';
+import { defineRpcService, forAnyone, forServices, type RpcService } from '@wharf/service-kit';
+import type { ByteWriter } from '../src/clients/byte-writer.ts';
+
+/** An fs whose storage takes only whole files, and keeps them in memory. */
+export interface FakeFs {
+  readonly service: RpcService;
+  readonly bytes: ByteWriter;
+  /** What was published, by path. */
+  readonly files: Map<string, Buffer>;
+  /** Sessions that are open. */
+  readonly sessionCount: number;
+  /** The storage is away. */
+  refuses: boolean;
+  /** Bytes that a user may store. */
+  room: number;
+}
+
+export function createFakeFs(): FakeFs {
+  const files = new Map<string, Buffer>();
+  const sessions = new Map<string, { readonly path: string; size: number; published: string }>();
+  const sessionOf = (id: string) => {
+    const session = sessions.get(id);
+    if (!session) throw new AppError('RECORD_NOT_FOUND', 'gone');
+    return session;
+  };
+  const answerOf = (id: string) => {
+    const { size, published } = sessionOf(id);
+    return { session: { id, takes_ranges: false, data_url: '', published_path: published, size } };
+  };
+  const requireRoom = (size: number) => {
+    if (size > fake.room) throw new AppError('QUOTA_EXCEEDED', 'quota exceeded');
+  };
+  const fake: FakeFs = {
+    files,
+    refuses: false,
+    room: Number.POSITIVE_INFINITY,
+    get sessionCount() {
+      return sessions.size;
+    },
+    service: defineRpcService(WriteServiceDefinition, {
+      checkTarget: forAnyone(async ({ path }) => ({ path, mount_path: '/', inner_path: path })),
+      openWrite: forServices(async ({ path, size }) => {
+        requireRoom(size);
+        const id = randomBytes(16).toString('hex');
+        sessions.set(id, { path, size, published: '' });
+        return answerOf(id);
+      }),
+      resumeWrite: forServices(async ({ id }) => answerOf(id)),
+      syncWrite: forServices(async ({ size }) => {
+        requireRoom(size);
+        return {};
+      }),
+      commitWrite: forServices(async ({ id }) => answerOf(id)),
+      abortWrite: forServices(async ({ id }) => {
+        sessions.delete(id);
+        return {};
+      }),
+    }),
+    bytes: {
+      writeRange: () => Promise.reject(new Error('it takes no ranges')),
+      async writeWhole({ id }, _file, content) {
+        if (fake.refuses) throw new AppError('STORAGE_UNAVAILABLE', 'away');
+        const session = sessionOf(id);
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of content) chunks.push(chunk);
+        const stored = Buffer.concat(chunks);
+        files.set(session.path, stored);
+        Object.assign(session, { published: session.path, size: stored.length });
+      },
+      close() {},
+    },
+  };
+  return fake;
+}

@@ -1,0 +1,100 @@
+import { readdir, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '@wharf/errors';
+import { makeTempDir, type TempDir } from '@wharf/harness';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createScratch, missingRoom } from '../src/fetch/scratch.ts';
+
+const MB = 1_000_000;
+let dir: TempDir;
+let freed = 0;
+beforeEach(async () => {
+  dir = await makeTempDir('scratch');
+  freed = 0;
+});
+afterEach(() => dir.remove());
+
+/** As another process would: nothing is shared but the folder. */
+const onFreed = () => {
+  freed += 1;
+};
+const open = (maxBytes = 10 * MB) => createScratch({ dir: dir.path, maxBytes, onFreed });
+const errorOf = (answer: Promise<unknown>) => answer.then(() => Promise.reject(new Error('no error')), AppError.from);
+const never = new AbortController().signal;
+const bytes = async function* (count: number) {
+  yield Buffer.alloc(count);
+};
+
+it('room is promised to files that are begun, before their bytes come', async () => {
+  const scratch = open();
+  const file = await scratch.begin(7 * MB);
+  const error = await errorOf(scratch.begin(4 * MB));
+  expect(error).toMatchObject({ code: 'QUOTA_EXCEEDED', message: 'needs 4 MB, 3 MB free in the scratch folder' });
+  expect(missingRoom(error)).toBe(4 * MB);
+  await scratch.requireRoom(3 * MB);
+  expect(freed).toBe(0);
+  await file.remove();
+  await file.remove();
+  expect(freed).toBe(1);
+  await (await scratch.begin(4 * MB)).remove();
+});
+
+it('what will never fit is told apart from what has to wait', async () => {
+  const error = await errorOf(open().begin(12 * MB));
+  expect(error.message).toBe('needs 12 MB, the scratch folder holds 10 MB at most');
+  expect(missingRoom(error)).toBeUndefined();
+  expect(missingRoom(await errorOf(open(0).begin(Number.MAX_SAFE_INTEGER)))).toBeUndefined();
+});
+
+it('promises hold for every process that shares the folder, and outlive the one that made them', async () => {
+  const id = await open()
+    .begin(8 * MB)
+    .then(async (file) => {
+      await file.close();
+      return file.id;
+    });
+  expect((await errorOf(open().begin(3 * MB))).message).toBe('needs 3 MB, 2 MB free in the scratch folder');
+  const again = await open().resume(id);
+  await again?.sink.write(0, bytes(8 * MB), never);
+  expect((await errorOf(open().begin(3 * MB))).message).toBe('needs 3 MB, 2 MB free in the scratch folder');
+  await again?.remove();
+  expect(await readdir(dir.path)).toEqual([]);
+});
+
+it('of several that begin at once as many are let in as fit', async () => {
+  const scratch = open();
+  const begun = await Promise.allSettled([4, 4, 4, 4].map((size) => scratch.begin(size * MB)));
+  expect(begun.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected']);
+  expect(await readdir(dir.path)).toHaveLength(2);
+  for (const one of begun) if (one.status === 'fulfilled') await one.value.close();
+});
+
+it('a file that nobody said the size of is stopped at the bound, and asks for more than it came to', async () => {
+  const scratch = open();
+  const other = await scratch.begin(6 * MB);
+  const file = await scratch.begin(undefined);
+  await file.sink.write(0, bytes(3 * MB), never);
+  const error = await errorOf(file.sink.write(3 * MB, bytes(2 * MB), never));
+  expect(error.message).toBe('needs 10 MB, 4 MB free in the scratch folder');
+  expect(missingRoom(error)).toBe(10 * MB);
+  await other.remove();
+  await file.sink.write(3 * MB, bytes(2 * MB), never);
+  const tooBig = await errorOf(file.sink.write(5 * MB, bytes(6 * MB), never));
+  expect(tooBig.message).toBe('needs 11 MB, the scratch folder holds 10 MB at most');
+  expect(missingRoom(tooBig)).toBeUndefined();
+  await file.remove();
+});
+
+it('what is kept takes room for ever, what was abandoned only for a while', async () => {
+  const scratch = open();
+  const kept = await scratch.begin(6 * MB);
+  await kept.sink.write(0, bytes(6 * MB), never);
+  await kept.keep();
+  const lost = await scratch.begin(3 * MB);
+  await lost.close();
+  const longAgo = new Date(Date.now() - 3 * 86_400_000);
+  for (const name of await readdir(dir.path)) await utimes(join(dir.path, name), longAgo, longAgo);
+  await scratch.requireRoom(4 * MB);
+  expect((await errorOf(scratch.requireRoom(5 * MB))).message).toBe('needs 5 MB, 4 MB free in the scratch folder');
+  expect(await readdir(dir.path)).toEqual([`${kept.id}.kept`]);
+});
