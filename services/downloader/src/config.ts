@@ -27,7 +27,7 @@ export const downloadKeys = {
   downloadsPerTool: configKey(
     'WHARF_DOWNLOADS_PER_TOOL',
     z.coerce.number('must be a number').int().min(0).default(0),
-    'Downloads of one tool that a replica works on at a time; 0 is no limit of its own.',
+    'Downloads of one tool that a replica works on at a time; 0 is no limit of its own for SimpleHttp, and 64 for each of the others.',
   ),
   egressProxyPort: configKey(
     'WHARF_EGRESS_PROXY_PORT',

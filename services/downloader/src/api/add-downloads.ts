@@ -48,7 +48,7 @@ export const addDownloadsHandler =
     const queued: AddDownloadsResponse['tasks'] = [];
     for (const url of urls) {
       const shown = checkUrl(policy, tool, url);
-      const record = await tasks.engine.add(tasks.downloadKind, {
+      const record = await tasks.engine.add(tasks.kindOf(tool), {
         name: `download ${shown} to (${directory})`,
         creator: { id: user.id, name: user.username, role: user.role },
         input: {

@@ -20,7 +20,8 @@ import { savedTransfer, type TransferInput, type TransferTasks, transferInput } 
 /** The background work of the downloader. */
 export interface DownloadTasks {
   readonly engine: TaskEngine;
-  readonly downloadKind: TaskKind<DownloadInput>;
+  /** The kind of task that has a tool's downloads. */
+  kindOf(tool: string): TaskKind<DownloadInput>;
   /** There may be room now for downloads that wait for it. */
   hurry(): void;
   /** Queues transfers of one download's results; those that are queued already are left out. */
@@ -29,6 +30,8 @@ export interface DownloadTasks {
 
 /** How many tasks of a list run at a time where no setting says otherwise. */
 const DEFAULT_THREADS = 5;
+/** Downloads of one external tool that a replica follows at a time: it asks for news each second, the tool does the work. */
+const FOLLOWED_PER_TOOL = 64;
 const DOWNLOAD_RETRIES = 1;
 const TRANSFER_RETRIES = 2;
 
@@ -56,24 +59,30 @@ export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOption
     labelNames: ['tool', 'reason'],
     registers: [metrics],
   });
-  const downloadKind = defineTaskKind({
-    name: 'offline_download',
-    input: downloadInput,
-    checkpoint,
-    maxRetries: DOWNLOAD_RETRIES,
-    async run(run) {
-      try {
-        if (run.input.tool === BUILT_IN_TOOL) await fetches.run(run, fetchOf(run.checkpoint), (state) => run.saveCheckpoint(state ?? null));
-        else await toolDownloads.run(run, toolOf(run.checkpoint), (tool) => run.saveCheckpoint({ tool }));
-      } catch (error) {
-        if (!run.signal.aborted && postponedMs(error) === undefined)
-          failures.inc({ tool: run.input.tool, reason: AppError.from(error).code });
-        throw error;
-      }
-    },
-    onEnd: (_outcome, run) =>
-      run.input.tool === BUILT_IN_TOOL ? fetches.drop(run, fetchOf(run.checkpoint)) : toolDownloads.drop(run, toolOf(run.checkpoint)),
-  });
+  const downloadsOf = (name: string) =>
+    defineTaskKind({
+      name,
+      list: 'offline_download',
+      input: downloadInput,
+      checkpoint,
+      maxRetries: DOWNLOAD_RETRIES,
+      async run(run) {
+        try {
+          if (run.input.tool === BUILT_IN_TOOL)
+            await fetches.run(run, fetchOf(run.checkpoint), (state) => run.saveCheckpoint(state ?? null));
+          else await toolDownloads.run(run, toolOf(run.checkpoint), (tool) => run.saveCheckpoint({ tool }));
+        } catch (error) {
+          if (!run.signal.aborted && postponedMs(error) === undefined)
+            failures.inc({ tool: run.input.tool, reason: AppError.from(error).code });
+          throw error;
+        }
+      },
+      onEnd: (_outcome, run) =>
+        run.input.tool === BUILT_IN_TOOL ? fetches.drop(run, fetchOf(run.checkpoint)) : toolDownloads.drop(run, toolOf(run.checkpoint)),
+    });
+  // Whoever waits for a torrent without peers must not stand in the way of those who fetch.
+  const fetchKind = downloadsOf('offline_download');
+  const toolKind = downloadsOf('offline_download_tool');
   const transferKind = defineTaskKind({
     name: 'offline_download_transfer',
     input: transferInput,
@@ -82,26 +91,28 @@ export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOption
     run: (run) => transfers.run(run),
     onEnd: (outcome, run) => transfers.end(outcome, run),
   });
-  const limits = new Map([
-    ['user', options.perUser],
-    ['tool', options.perTool],
-  ]);
+  const limitOfKey = (key: string): number | undefined => {
+    if (key.startsWith('user:')) return options.perUser || undefined;
+    if (!key.startsWith('tool:')) return undefined;
+    return options.perTool || (key === `tool:${BUILT_IN_TOOL}` ? undefined : FOLLOWED_PER_TOOL);
+  };
   const engine = createTaskEngine({
     owner: 'downloader',
     store,
     bus,
     logger,
     metrics,
-    kinds: [downloadKind, transferKind],
-    concurrencyOf: async (kind) => (await options.settings()).number(`${kind}_task_threads_num`, DEFAULT_THREADS),
-    limitOfKey: (key) => limits.get(key.slice(0, key.indexOf(':'))) || undefined,
+    kinds: [fetchKind, toolKind, transferKind],
+    concurrencyOf: async (kind) =>
+      kind === toolKind.name ? Number.POSITIVE_INFINITY : (await options.settings()).number(`${kind}_task_threads_num`, DEFAULT_THREADS),
+    limitOfKey,
   });
   const { tasks } = taskModelsOf(store, 'downloader');
   return {
     engine,
-    downloadKind,
+    kindOf: (tool) => (tool === BUILT_IN_TOOL ? fetchKind : toolKind),
     hurry() {
-      engine.hurry(downloadKind).catch((error) => logger.warn({ err: error }, 'downloads that wait were not told of more room'));
+      engine.hurry(fetchKind).catch((error) => logger.warn({ err: error }, 'downloads that wait were not told of more room'));
     },
     async queueTransfers({ id, creator }, wanted) {
       const key = `parent:${id}`;

@@ -1,0 +1,50 @@
+import { isAvailable, startAria2, waitFor } from '@wharf/harness';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AwkwardServer, content, startAwkwardServer } from './awkward-server.ts';
+import { type Installation, openInstallation, type Replica } from './installation.ts';
+
+const aria2 = await startAria2();
+
+describe.runIf(isAvailable('aria2', aria2))('downloads of a tool that take for ever', () => {
+  let place: Installation;
+  let server: AwkwardServer;
+  const waiting: (() => void)[] = [];
+
+  beforeAll(async () => {
+    if (!('url' in aria2)) return;
+    place = await openInstallation({
+      rpcdl_uri: aria2.url,
+      rpcdl_secret: aria2.password,
+      offline_download_task_threads_num: '1',
+    });
+    server = await startAwkwardServer({
+      content: content(1000),
+      async handle(request) {
+        if (request.url === '/quick') return false;
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        return false;
+      },
+    });
+  });
+  afterAll(async () => {
+    for (const go of waiting) go();
+    await place?.close();
+    await server?.close();
+    if ('stop' in aria2) await aria2.stop();
+  });
+
+  const running = async (replica: Replica, ids: readonly string[]) =>
+    (await Promise.all(ids.map((id) => replica.task(id)))).filter(({ state }) => state === 1).length;
+
+  it('do not hold up SimpleHttp, and are limited by themselves', async () => {
+    const replica = await place.open({ downloadsPerTool: 2 });
+    const ids: string[] = [];
+    for (let index = 0; index < 3; index++) ids.push(await replica.add(`${server.url}/slow-${index}`, 'aria2'));
+    await waitFor('two of them to run', async () => (await running(replica, ids)) === 2);
+    await replica.until(await replica.add(`${server.url}/quick`), { state: 2 });
+    expect(await running(replica, ids)).toBe(2);
+    await replica.cancel(ids[0] ?? '');
+    await waitFor('the third to run', async () => (await replica.task(ids[2] ?? '')).state === 1);
+    for (const id of ids) await replica.cancel(id);
+  });
+});
