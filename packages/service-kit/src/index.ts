@@ -33,7 +33,7 @@ export { opsHandler } from './ops/ops-server.ts';
 export type { Readiness } from './ops/readiness.ts';
 export { createRevisionedCache, type RevisionedCache } from './revisioned-cache.ts';
 export { type Call, incomingCall, outgoingCall, type Revisions, userOf } from './rpc/call.ts';
-export { callHeaders, dropCallHeaders, type ForwardedCall, readCallHeaders } from './rpc/call-headers.ts';
+export { type ByteServer, callHeaders, dropCallHeaders, readCallHeaders } from './rpc/call-headers.ts';
 export { createDirectClient } from './rpc/direct-client.ts';
 export type { Peers } from './rpc/peers.ts';
 export {

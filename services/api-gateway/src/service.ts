@@ -1,4 +1,3 @@
-import type { RequestListener } from 'node:http';
 import {
   accountReads,
   accountsChanged,
@@ -9,6 +8,7 @@ import {
   settingsFrom,
 } from '@wharf/models';
 import {
+  type ByteServer,
   createCallers,
   createLoginTokens,
   createPrivacyMask,
@@ -36,7 +36,7 @@ type GatewayOptions = Pick<GatewayConfig, 'siteUrl' | 'trustedProxies' | 'corsOr
  *
  * @param options.bytes the data plane of fs where it is in the same process; else requests for bytes are passed on to `config.fsDataUrl`.
  */
-export function createGatewayService(config: GatewayOptions, kit: ServiceKit, options: { bytes?: RequestListener } = {}): Service {
+export function createGatewayService(config: GatewayOptions, kit: ServiceKit, options: { bytes?: ByteServer } = {}): Service {
   const { clock } = kit;
   const models = modelsOf(kit.store);
   const callers = createCallers({
@@ -69,7 +69,7 @@ export function createGatewayService(config: GatewayOptions, kit: ServiceKit, op
     },
   };
   const remote = config.fsDataUrl === undefined ? undefined : createRemoteDataPlane(parts, config.fsDataUrl);
-  const dataPlane = options.bytes ?? remote?.listener;
+  const dataPlane = options.bytes ?? remote?.serve;
   if (!dataPlane) throw new Error('the gateway needs a data plane: bytes, or fsDataUrl');
 
   const feed = createTaskFeed({

@@ -129,6 +129,28 @@ describe('what the data plane is told', () => {
   });
 });
 
+describe('what a data plane in the same process is told', () => {
+  it('the caller of an upload, the gateway alone of a download, whatever headers came with it', async () => {
+    const told: unknown[] = [];
+    const alone = await openGateway({
+      bytes: (_request, response, call) => {
+        told.push(call);
+        response.end();
+      },
+    });
+    const forged = { 'wharf-identity': 'forged', 'wharf-auth-revision': '99' };
+    await alone.request({ method: 'PUT', path: '/api/fs/put', headers: { ...AS_ADMIN, ...forged, 'File-Path': '/a' }, body: 'x' });
+    await alone.request({ path: '/d/a', headers: { ...AS_ADMIN, ...forged } });
+    await alone.close();
+    const requestId = expect.stringMatching(/^[0-9a-f-]{36}$/);
+    const revisions = { auth: 0, admin: 0 };
+    expect(told).toEqual([
+      { identity: expect.objectContaining({ kind: 'user', username: 'admin' }), requestId, revisions },
+      { identity: { kind: 'service', name: 'api-gateway' }, requestId, revisions },
+    ]);
+  });
+});
+
 describe('refusals of byte routes', () => {
   it('an upload without a right to call is an envelope, and its body is read away', async () => {
     const headers = { 'Content-Length': 8 * 1024 * 1024 };

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { type HttpAnswer, type HttpRequest, httpRequest, makeTempDir, type TempDir } from '@wharf/harness';
 import { type Models, modelsOf } from '@wharf/models';
 import {
+  type ByteServer,
   connectStore,
   createLocalBus,
   createLoginTokens,
@@ -39,7 +39,7 @@ export interface Gateway {
 
 /** A gateway over a real store that was filled with an admin, a guest and a permanent token; the services behind it are stubs. */
 export async function openGateway(
-  options: { bytes?: RequestListener; fsDataUrl?: string; siteUrl?: string; trustedProxies?: string[]; corsOrigins?: string[] } = {},
+  options: { bytes?: ByteServer; fsDataUrl?: string; siteUrl?: string; trustedProxies?: string[]; corsOrigins?: string[] } = {},
 ): Promise<Gateway> {
   const dir: TempDir = await makeTempDir('gateway');
   const embedded: EmbeddedMongo = await startEmbeddedMongo({ dataDir: join(dir.path, 'store') });
@@ -64,7 +64,7 @@ export async function openGateway(
   await models.users.create(userRecord(2, 'guest', ROLE.guest, 0));
 
   const { bytes, siteUrl, trustedProxies = [], corsOrigins = [], ...rest } = options;
-  const dataPlane: RequestListener = (_request, response) => response.end('bytes');
+  const dataPlane: ByteServer = (_request, response) => response.end('bytes');
   const service = createGatewayService(
     { siteUrl, trustedProxies, corsOrigins, ...rest },
     kit,

@@ -4,6 +4,7 @@ import { accountReads, accountsChanged, configurationChanged, entryChanged, mode
 import { parseVirtualPath } from '@wharf/paths';
 import { FsServiceDefinition } from '@wharf/proto/fs';
 import {
+  type ByteServer,
   createCallers,
   createLoginTokens,
   defineRpcService,
@@ -81,9 +82,10 @@ export interface FsOptions {
   readonly isAlone?: boolean | undefined;
 }
 
-/** fs as a part of its process: others there hand it bytes without a socket. */
+/** fs as a part of its process: others there hand it bytes, and requests for them, without a socket. */
 export interface FsService extends Service {
   readonly writes: RangeReceiver;
+  readonly bytes: ByteServer;
 }
 
 const SWEEP_WRITES_MS = 600_000;
@@ -162,6 +164,7 @@ export function createFsService(
 
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
   const callers = createCallers({ tokens: createLoginTokens(kit.keys.jwt, clock), reads, clock });
+  const dataPlane = createDataPlane({ context, writes, tokens: kit.tokens, callers, logger });
 
   return {
     rpc: defineRpcService(FsServiceDefinition, {
@@ -192,7 +195,8 @@ export function createFsService(
     }),
     furtherRpcs: [createTaskRpc(tasks.engine), createWriteRpc(context, writes)],
     writes,
-    http: createDataPlane({ context, writes, tokens: kit.tokens, callers, logger }),
+    bytes: dataPlane.serve,
+    http: dataPlane.listener,
     async start() {
       bus.subscribe(configurationChanged, () => {
         configuration.invalidate();

@@ -89,7 +89,7 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
     writeWhole: ({ id }, ...whole) => fs.writes.writeWhole(id, ...whole),
     close() {},
   });
-  const gateway = createGatewayService(config, kitFor(kit, 'api-gateway'), { bytes: httpOf(fs) });
+  const gateway = createGatewayService(config, kitFor(kit, 'api-gateway'), { bytes: fs.bytes });
   const services = [auth, admin, fs, downloader, gateway];
 
   for (const service of services) await service.start();

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { Metadata } from 'nice-grpc-common';
 import type { InternalTokens } from '../identity/identity.ts';
 import { type Call, incomingCall, outgoingCall } from './call.ts';
@@ -8,8 +8,11 @@ const PREFIX = 'wharf-';
 /** The addresses that an answer hands out start with this. */
 const SITE_URL = 'wharf-site-url';
 
-/** What the data plane of fs is told with a request for bytes. */
-export type ForwardedCall = Omit<Call, 'signal'> & { readonly siteUrl: string };
+/** Answers requests for bytes in the process of the gateway: the call is handed over with the request. */
+export type ByteServer = (...args: [...Parameters<RequestListener>, call: Omit<Call, 'signal'>]) => void;
+
+/** What the data plane of fs is told with a request for bytes that comes from another process. */
+type ForwardedCall = Omit<Call, 'signal'> & { readonly siteUrl: string };
 
 /** The headers that carry a call to the HTTP data plane: the same ones that carry it over gRPC. */
 export function callHeaders(tokens: InternalTokens, call: ForwardedCall): Record<string, string> {

@@ -26,18 +26,52 @@ const AUTH_REVISION = 'wharf-auth-revision';
 const ADMIN_REVISION = 'wharf-admin-revision';
 const CLIENT_ADDRESS = 'wharf-client-address';
 
-/** The call options that carry a call on to another service. Without a signal the call ends with its deadline only. */
-export function outgoingCall(
-  tokens: InternalTokens,
-  call: { identity: Identity | undefined; requestId: string; revisions: Revisions; address?: string; signal?: AbortSignal },
-): CallOptions {
+/** A call before somebody serves it: without a signal it ends with its deadline only. */
+type OutgoingCall = Omit<Call, 'signal'> & { readonly signal?: AbortSignal };
+
+/** Under which call options hold the call itself, for a service of this process. */
+const CALL = Symbol('call');
+
+/** What outgoingCall() answers. */
+interface CarriedCall extends CallOptions {
+  readonly [CALL]: { readonly tokens: InternalTokens; readonly call: OutgoingCall };
+}
+
+/** A signal for calls that nobody cancels. */
+const NEVER_ABORTED = new AbortController().signal;
+
+/** The call options that carry a call on to another service. What goes over the wire is written when somebody asks for it. */
+export function outgoingCall(tokens: InternalTokens, call: OutgoingCall): CallOptions {
+  const options: CarriedCall = {
+    [CALL]: { tokens, call },
+    get metadata() {
+      return metadataOf(tokens, call);
+    },
+  };
+  return call.signal ? Object.assign(options, { signal: call.signal }) : options;
+}
+
+function metadataOf(tokens: InternalTokens, call: OutgoingCall): Metadata {
   const metadata = new Metadata();
   if (call.identity) metadata.set(IDENTITY, tokens.mint(call.identity));
   metadata.set(REQUEST_ID, call.requestId);
   if (call.revisions.auth > 0) metadata.set(AUTH_REVISION, String(call.revisions.auth));
   if (call.revisions.admin > 0) metadata.set(ADMIN_REVISION, String(call.revisions.admin));
   if (call.address) metadata.set(CLIENT_ADDRESS, call.address);
-  return call.signal ? { metadata, signal: call.signal } : { metadata };
+  return metadata;
+}
+
+/**
+ * The call behind the options of a client in this process. Who made them with the very tokens of ours is one of us: nothing is proved to
+ * oneself. All others prove it as over the wire.
+ *
+ * @throws AppError UNAUTHENTICATED as incomingCall()
+ */
+export function directCall(tokens: InternalTokens, options: CallOptions & Partial<CarriedCall>): Call {
+  const signal = options.signal ?? NEVER_ABORTED;
+  const carried = options[CALL];
+  if (carried?.tokens === tokens && carried.call.identity !== undefined) return { ...carried.call, signal };
+  return incomingCall(tokens, { metadata: Metadata(options.metadata), signal });
 }
 
 /**

@@ -1,15 +1,12 @@
 import { AppError } from '@wharf/errors';
-import { type CallOptions, Metadata } from 'nice-grpc-common';
+import type { CallOptions } from 'nice-grpc-common';
 import type { InternalTokens } from '../identity/identity.ts';
-import { incomingCall } from './call.ts';
+import { directCall } from './call.ts';
 import { invoke, type MethodDefinition, type RpcDefinition, type RpcService } from './service.ts';
-
-/** A signal for calls that nobody cancels. */
-const NEVER_ABORTED = new AbortController().signal;
 
 /**
  * A client that calls a service of this process: no socket, no serialisation, the same generated interface. Requests and answers pass
- * through `fromPartial`, so defaults are those of gRPC; identities are checked as on the wire.
+ * through `fromPartial`, so defaults are those of gRPC. Who calls is known without a proof where this process says so.
  *
  * @param service is asked for at each call, because services of one process know each other mutually.
  * @param onUnforeseen is told of every error that is not an AppError; the caller gets INTERNAL.
@@ -26,10 +23,8 @@ export function createDirectClient<Client>(
   };
   const client: Record<string, unknown> = {};
   for (const [name, method] of Object.entries(definition.methods)) {
-    const start = (request: never, options: CallOptions = {}) => {
-      const context = { metadata: Metadata(options.metadata), signal: options.signal ?? NEVER_ABORTED };
-      return invoke(service(), name, method.requestType.fromPartial(request), incomingCall(tokens, context));
-    };
+    const start = (request: never, options: CallOptions = {}) =>
+      invoke(service(), name, method.requestType.fromPartial(request), directCall(tokens, options));
     client[name] = method.responseStream
       ? async function* (request: never, options?: CallOptions) {
           try {

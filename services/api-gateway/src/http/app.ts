@@ -1,7 +1,7 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { settingsFrom } from '@wharf/models';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import { createApiHandler } from './api-handler.ts';
+import { createApiHandler, splitUrl } from './api-handler.ts';
 import type { ByteHandler } from './byte-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { beforeRefusal, sendJson, sendText } from './send-answer.ts';
@@ -10,37 +10,45 @@ import { TASK_EVENTS_PATH, type TaskEvents } from './task-events.ts';
 
 const HOUR_S = 3_600;
 
-/** The gateway's HTTP face, from the first byte of a request to the last of its answer. */
+/**
+ * The gateway's HTTP face, from the first byte of a request to the last of its answer. Express serves pages; routes of the table and bytes
+ * are found without walking its layers.
+ */
 export function createApp(parts: GatewayParts, bytes: ByteHandler, taskEvents: TaskEvents): RequestListener {
+  const api = createApiHandler(parts);
+  const answer = (request: IncomingMessage, response: ServerResponse): Promise<void> | undefined => {
+    const answered = bytes(request, response);
+    if (answered !== undefined) return answered;
+    const { path } = splitUrl(request.url ?? '/');
+    if (path !== '/api' && !path.startsWith('/api/')) return undefined;
+    return path === TASK_EVENTS_PATH && request.method !== 'OPTIONS' ? taskEvents(request, response) : api(request, response);
+  };
+  const fail = (error: unknown, request: IncomingMessage, response: ServerResponse) => {
+    parts.kit.logger.error({ err: error, requestId: parts.scopes.of(request).id }, 'unforeseen error');
+    if (response.headersSent) return void response.destroy();
+    if (request.url?.startsWith('/api')) sendJson(response, JSON.stringify({ code: 500, message: 'internal error', data: null }));
+    else sendText(response, 500, 'internal error\n');
+  };
+  const pages = createPages(parts, fail);
+  return (request, response) => {
+    parts.scopes.open(request, response);
+    const answered = answer(request, response);
+    if (answered === undefined) pages(request, response);
+    else answered.catch((error: unknown) => fail(error, request, response));
+  };
+}
+
+function createPages(parts: GatewayParts, fail: (error: unknown, request: Request, response: Response) => void): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-
-  app.use((request, response, next) => {
-    parts.scopes.open(request, response);
-    next();
-  });
   app.all('/ping', (request, response) => {
     parts.scopes.of(request).route = '/ping';
     sendText(response, 200, 'pong');
   });
-  app.use((request, response, next) => {
-    bytes(request, response).then((isHandled) => isHandled || next(), next);
-  });
-  const api = createApiHandler(parts);
-  app.use((request, response, next) => {
-    if (!/^\/api(?:[/?]|$)/.test(request.url)) return next();
-    if (request.path === TASK_EVENTS_PATH && request.method !== 'OPTIONS') return void taskEvents(request, response).catch(next);
-    api(request, response).catch(next);
-  });
   addSitePages(app, parts);
   // Express tells an error handler from others by its four parameters.
-  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
-    parts.kit.logger.error({ err: error, requestId: parts.scopes.of(request).id }, 'unforeseen error');
-    if (response.headersSent) return void response.destroy();
-    if (request.url.startsWith('/api')) sendJson(response, JSON.stringify({ code: 500, message: 'internal error', data: null }));
-    else sendText(response, 500, 'internal error\n');
-  });
+  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => fail(error, request, response));
   return app;
 }
 

@@ -1,6 +1,7 @@
 import { Agent, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { callHeaders, dropCallHeaders, type Identity } from '@wharf/service-kit';
+import { type ByteServer, callHeaders, dropCallHeaders, type Identity } from '@wharf/service-kit';
+import type { Access } from '../api/route.ts';
 import { BYTE_ROUTES, indexRoutes } from '../api/route-table.ts';
 import { failure, requireAccess, splitUrl } from './api-handler.ts';
 import { preflightDownload } from './cors.ts';
@@ -8,51 +9,48 @@ import type { GatewayParts } from './gateway-parts.ts';
 import { beforeRefusal, sendEnvelope, sendText } from './send-answer.ts';
 import { siteUrlOf } from './site-url.ts';
 
-/** Hands requests for bytes to the data plane of fs; answers false for any other request. */
-export type ByteHandler = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+/** Hands requests for bytes to the data plane of fs; answers undefined for any other request. */
+export type ByteHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | undefined;
 
 /**
  * Uploads are handed over with the identity of their caller, downloads with our own: their signature says who may read. The body is not
  * touched here.
  */
-export function createByteHandler(parts: GatewayParts, dataPlane: RequestListener): ByteHandler {
+export function createByteHandler(parts: GatewayParts, dataPlane: ByteServer): ByteHandler {
   const uploads = indexRoutes(BYTE_ROUTES);
+  const ourselves: Identity = { kind: 'service', name: parts.kit.name };
 
   const handOver = (request: IncomingMessage, response: ServerResponse, identity: Identity) => {
-    const { id: requestId } = parts.scopes.of(request);
-    const siteUrl = siteUrlOf(request, parts.siteUrl, parts.proxies);
-    dropCallHeaders(request.headers);
-    // The headers below say who calls; the token has done its work.
-    delete request.headers.authorization;
-    Object.assign(request.headers, callHeaders(parts.kit.tokens, { identity, requestId, revisions: parts.revisions.current(), siteUrl }));
-    dataPlane(request as Parameters<RequestListener>[0], response as Parameters<RequestListener>[1]);
+    const call = { identity, requestId: parts.scopes.of(request).id, revisions: parts.revisions.current() };
+    dataPlane(request as Parameters<RequestListener>[0], response as Parameters<RequestListener>[1], call);
   };
-
-  return async (request, response) => {
-    const { path } = splitUrl(request.url ?? '/');
-    const download = /^\/[dp]\//.exec(path)?.[0];
-    if (download !== undefined) {
-      parts.scopes.of(request).route = `${download}*`;
-      if (request.method === 'OPTIONS') preflightDownload(response);
-      else if (request.method === 'GET' || request.method === 'HEAD')
-        handOver(request, response, { kind: 'service', name: parts.kit.name });
-      else if (await beforeRefusal(request, response)) sendText(response, 405, 'this address is only read\n');
-      return true;
-    }
-    const upload = uploads.get(path);
-    if (!upload || upload.method !== request.method) return false;
-    const scope = parts.scopes.of(request);
-    scope.route = upload.path;
+  const answerDownload = async (request: IncomingMessage, response: ServerResponse) => {
+    if (request.method === 'OPTIONS') preflightDownload(response);
+    else if (request.method === 'GET' || request.method === 'HEAD') handOver(request, response, ourselves);
+    else if (await beforeRefusal(request, response)) sendText(response, 405, 'this address is only read\n');
+  };
+  const takeUpload = async (request: IncomingMessage, response: ServerResponse, { access }: { access: Access }) => {
     parts.cors.allow(request, response);
     try {
       const caller = await parts.callers.establish(request.headers.authorization);
-      scope.userId = caller.identity.id;
-      requireAccess(upload.access, caller);
+      parts.scopes.of(request).userId = caller.identity.id;
+      requireAccess(access, caller);
       handOver(request, response, caller.identity);
     } catch (thrown) {
       await refuseUpload(parts, request, response, thrown);
     }
-    return true;
+  };
+
+  return (request, response) => {
+    const { path } = splitUrl(request.url ?? '/');
+    if (path.startsWith('/d/') || path.startsWith('/p/')) {
+      parts.scopes.of(request).route = `${path.slice(0, 3)}*`;
+      return answerDownload(request, response);
+    }
+    const upload = uploads.get(path);
+    if (!upload || upload.method !== request.method) return undefined;
+    parts.scopes.of(request).route = upload.path;
+    return takeUpload(request, response, upload);
   };
 }
 
@@ -66,7 +64,7 @@ async function refuseUpload(parts: GatewayParts, request: IncomingMessage, respo
 
 /** A data plane in another process. */
 export interface RemoteDataPlane {
-  readonly listener: RequestListener;
+  readonly serve: ByteServer;
   /** Closes the connections that are kept for later. */
   close(): void;
 }
@@ -106,5 +104,15 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string): RemoteD
       ],
     }),
   );
-  return { listener: (request, response) => void proxy.then((pass) => pass(request, response)), close: () => agent.destroy() };
+  return {
+    serve(request, response, call) {
+      const siteUrl = siteUrlOf(request, parts.siteUrl, parts.proxies);
+      dropCallHeaders(request.headers);
+      // The headers below say who calls; the token has done its work.
+      delete request.headers.authorization;
+      Object.assign(request.headers, callHeaders(parts.kit.tokens, { ...call, siteUrl }));
+      void proxy.then((pass) => pass(request, response));
+    },
+    close: () => agent.destroy(),
+  };
 }

@@ -30,8 +30,11 @@ const SANE_ID = /^[\w.:-]{8,128}$/;
 /** Upper bounds in seconds: quick answers from memory to long transfers. */
 const DURATION_BUCKETS_S = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600];
 
+/** Where a request carries its scope. */
+const SCOPE = Symbol('scope');
+type Opened = IncomingMessage & { [SCOPE]?: RequestScope };
+
 export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics'>, proxies: TrustedProxies): RequestScopes {
-  const scopes = new WeakMap<IncomingMessage, RequestScope>();
   const requests = new Counter({
     name: 'http_requests_total',
     help: 'Answered requests by route and code.',
@@ -49,7 +52,7 @@ export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics'>,
     open(request, response) {
       const scope: RequestScope = { id: idOf(request, proxies), route: 'unknown', code: undefined, userId: undefined, error: undefined };
       const startedAt = performance.now();
-      scopes.set(request, scope);
+      (request as Opened)[SCOPE] = scope;
       response.setHeader('X-Request-Id', scope.id);
       response.once('close', () => {
         const ms = Math.round((performance.now() - startedAt) * 1000) / 1000;
@@ -63,7 +66,7 @@ export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics'>,
       return scope;
     },
     of(request) {
-      const scope = scopes.get(request);
+      const scope = (request as Opened)[SCOPE];
       if (!scope) throw new Error('the request was never opened');
       return scope;
     },

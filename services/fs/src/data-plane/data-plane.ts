@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { type Call, type Callers, type EnvelopeCodes, type InternalTokens, type Logger, readCallHeaders } from '@wharf/service-kit';
+import {
+  type ByteServer,
+  type Call,
+  type Callers,
+  type EnvelopeCodes,
+  type InternalTokens,
+  type Logger,
+  readCallHeaders,
+} from '@wharf/service-kit';
 import type { FsContext } from '../api/fs-context.ts';
 import { serveDownload } from './download.ts';
 import { endWhenIdle } from './end-when-idle.ts';
@@ -22,22 +30,40 @@ export interface DataPlaneOptions {
 /** What clients of the form route expect where a storage takes no uploads. */
 const FORM_CODES: EnvelopeCodes = { UNSUPPORTED_OPERATION: 405 };
 
+/** Both faces of the data plane. */
+export interface DataPlane {
+  /** For a gateway in this process. */
+  readonly serve: ByteServer;
+  /** For whoever reaches us over HTTP. */
+  readonly listener: RequestListener;
+}
+
+/** A call as far as it is known before its request is looked at. */
+type HandedOver = Parameters<ByteServer>[2];
+
 /**
  * The HTTP routes that carry bytes: `PUT /api/fs/put` and `/api/fs/form`, and downloads below `/d` and `/p`. The gateway hands requests
  * over with the caller's identity; one that comes directly is authenticated here, from its `Authorization` header.
  */
-export function createDataPlane(options: DataPlaneOptions): RequestListener {
-  return (request, response) => {
+export function createDataPlane(options: DataPlaneOptions): DataPlane {
+  const begin = (request: IncomingMessage, response: ServerResponse, told: HandedOver | undefined) => {
     const gone = new AbortController();
     response.once('close', () => {
       if (!response.writableFinished) gone.abort();
     });
-    void serve(options, request, response, gone.signal);
+    void serve(options, request, response, { told, gone });
   };
+  return { serve: begin, listener: (request, response) => begin(request, response, undefined) };
 }
 
-async function serve(options: DataPlaneOptions, request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
+async function serve(
+  options: DataPlaneOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { told, gone }: { told: HandedOver | undefined; gone: AbortController },
+): Promise<void> {
   const { context } = options;
+  const { signal } = gone;
   const url = request.url ?? '/';
   const mark = url.indexOf('?');
   const path = mark === -1 ? url : url.slice(0, mark);
@@ -45,7 +71,7 @@ async function serve(options: DataPlaneOptions, request: IncomingMessage, respon
   const writeSession = writeSessionOf(request, path);
   endWhenIdle(request, isUpload || writeSession !== undefined);
   try {
-    const call = callOf(options, request, signal);
+    const call = told ? { ...told, signal } : callOf(options, request, signal);
     if (isUpload && request.method === 'PUT') {
       const isKnown = call.identity?.kind === 'user';
       const identity = isKnown ? call.identity : (await options.callers.establish(request.headers.authorization)).identity;
@@ -67,6 +93,8 @@ async function serve(options: DataPlaneOptions, request: IncomingMessage, respon
   } catch (error) {
     const refusal = AppError.from(error);
     if (refusal.code === 'CANCELLED' || signal.aborted) return void response.destroy();
+    // Whatever the request still holds, such as a file that was opened and not read.
+    gone.abort();
     if (refusal.code === 'INTERNAL') options.logger.error({ err: error, route: isUpload ? path : path.slice(0, 2) }, 'unforeseen error');
     if (isUpload) await refuseUpload(context, request, response, refusal, path === '/api/fs/form' ? FORM_CODES : {});
     else refuseDownload(request, response, refusal);

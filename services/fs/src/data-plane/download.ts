@@ -95,7 +95,7 @@ function isPlain({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers.range === undefined && !CONDITIONS.some((header) => headers[header] !== undefined);
 }
 
-/** Opening the file tells all that is needed of it. */
+/** Opening the file tells all that is needed of it. After an error the caller aborts: a content that nobody iterates still holds its file. */
 async function sendWhole(
   driver: StorageDriver,
   path: MountPath,
@@ -103,17 +103,16 @@ async function sendWhole(
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  const reading = followerOf(signal);
   try {
-    const content = await driver.read(path, undefined, { signal: reading.signal, reusesChunks: true });
+    const content = await driver.read(path, undefined, { signal, reusesChunks: true });
     const { entry, whole } = content;
-    response.writeHead(200, { ...fileHeaders(entry, name, etagOf(entry)), 'Content-Length': entry.sizeBytes });
+    const headers = fileHeaders(entry, name, etagOf(entry));
+    headers['Content-Length'] = String(entry.sizeBytes);
+    response.writeHead(200, headers);
     if (whole?.byteLength === entry.sizeBytes) return void response.end(whole);
     await sendContent(response, content, entry.sizeBytes);
     response.end();
   } catch (error) {
-    // A content that nobody iterates still holds its file.
-    reading.abort();
     if (AppError.is(error, 'IS_A_DIRECTORY')) throw new AppError('IS_A_DIRECTORY', 'not a file', { cause: error });
     throw error;
   }
