@@ -229,7 +229,6 @@ export function modelsOf(connection: Connection): Models {
       'search_entries',
       { _id: required(String), folder: required(String), name: required(String), is_dir: flag, size: number, grams: [String] },
       (schema) => {
-        schema.index({ folder: 1 });
         schema.index({ grams: 1 });
       },
     ),

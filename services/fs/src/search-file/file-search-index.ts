@@ -108,6 +108,7 @@ export async function openFileSearchIndex(directory: string): Promise<SearchInde
     remove: (directory, names) => run('remove', directory, names),
     move: (from, to) => run('move', from, to),
     clear: () => run('clear'),
+    makeFast: async () => {},
     openFolder: (path, depth, generation) => run('openFolder', path, depth, generation),
     requeue: (path, generation, isDeep) => run('requeue', path, generation, isDeep),
     queued: (generation, limit) => run('queued', generation, limit),

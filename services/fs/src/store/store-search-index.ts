@@ -17,10 +17,13 @@ type Folder = Pick<IndexFolderRecord, '_id' | 'path' | 'depth'>;
 /**
  * The index that all replicas share, in the store. Entries refer to their folder by its id, so that a folder moves without them. No change
  * needs a transaction: an entry whose folder is gone is not found, and every change may be done again.
+ *
+ * Entries have an index over their grams, and it is not there while an emptied index fills: made of what is there it costs a tenth of what
+ * it costs entry by entry. Folders need none: the ids of their entries begin with theirs.
  */
 export async function createStoreSearchIndex(models: Models): Promise<SearchIndex> {
   const { indexFolders: folders, indexEntries: entries, indexState: states } = models;
-  await Promise.all([folders.createIndexes(), entries.createIndexes()]);
+  await folders.createIndexes();
   const search = createStoreSearch(models);
 
   const folderAt = async (path: VirtualPath): Promise<Folder | undefined> => (await folders.findOne({ path }).lean<Folder>()) ?? undefined;
@@ -40,7 +43,10 @@ export async function createStoreSearchIndex(models: Models): Promise<SearchInde
       );
   };
   const dropFolders = async (ids: readonly string[]) => {
-    await entries.deleteMany({ folder: { $in: [...ids] } });
+    await entries.bulkWrite(
+      ids.map((id) => ({ deleteMany: { filter: { _id: within(id) } } })),
+      { ordered: false },
+    );
     await folders.deleteMany({ _id: { $in: [...ids] } });
   };
   const dropTrees = async (paths: readonly VirtualPath[]) => {
@@ -95,7 +101,7 @@ export async function createStoreSearchIndex(models: Models): Promise<SearchInde
     },
     async children(directory) {
       const folder = await folderAt(directory);
-      const found = folder ? await entries.find({ folder: folder._id }, { name: 1, is_dir: 1 }).lean<IndexEntryRecord[]>() : [];
+      const found = folder ? await entries.find({ _id: within(folder._id) }, { name: 1, is_dir: 1 }).lean<IndexEntryRecord[]>() : [];
       return new Map(found.map(({ name, is_dir }) => [name as EntryName, is_dir]));
     },
     async put(directory, wanted, generation) {
@@ -133,9 +139,11 @@ export async function createStoreSearchIndex(models: Models): Promise<SearchInde
       return true;
     },
     async clear() {
+      await entries.collection.dropIndexes();
       await entries.deleteMany({});
       await folders.deleteMany({});
     },
+    makeFast: () => entries.createIndexes(),
     async openFolder(path, depth, generation) {
       const queued = depth === 0 ? null : generation;
       await addFolders([{ path, depth, queued }]);
@@ -200,9 +208,19 @@ function idOf(folder: string, name: EntryName): string {
   return `${folder}/${name}`;
 }
 
-/** Conditions that together match a folder and all below it. "0" follows "/" in the order of bytes. */
-function subtree(path: VirtualPath): Array<{ path: string | { $gte: string; $lt: string } }> {
-  return path === '/' ? [{ path: { $gte: '/', $lt: '0' } }] : [{ path }, { path: { $gte: `${path}/`, $lt: `${path}0` } }];
+/** Conditions that together match a folder and all below it. */
+function subtree(path: VirtualPath): Array<{ path: string | Range }> {
+  return path === '/' ? [{ path: within('') }] : [{ path }, { path: within(path) }];
+}
+
+interface Range {
+  readonly $gte: string;
+  readonly $lt: string;
+}
+
+/** All that begins with a text and a slash. "0" follows "/" in the order of bytes. */
+function within(start: string): Range {
+  return { $gte: `${start}/`, $lt: `${start}0` };
 }
 
 function* batches<Item>(items: readonly Item[], size = BATCH): Generator<Item[]> {
@@ -239,6 +257,7 @@ function guarded(index: SearchIndex): SearchIndex {
     remove: guard(index.remove),
     move: guard(index.move),
     clear: guard(index.clear),
+    makeFast: guard(index.makeFast),
     openFolder: guard(index.openFolder),
     requeue: guard(index.requeue),
     queued: guard(index.queued),

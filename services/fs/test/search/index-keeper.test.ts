@@ -106,6 +106,58 @@ describe('a build', () => {
   });
 });
 
+describe('the end of a job', () => {
+  it('comes when searches are fast, which whoever closes before leaves to the next', async () => {
+    let called = 0;
+    const makeFast = () => {
+      called += 1;
+      return new Promise<void>(() => {});
+    };
+    const first = await openKeeperWorld({ around: (index) => ({ ...index, makeFast }) });
+    await first.memory.put('/file');
+    await first.keeper.build(first.memory.tree);
+    await waitFor('the last step', () => called > 0);
+    expect(await first.found()).toEqual(['/file']);
+    expect(await first.keeper.progress(first.memory.tree)).toMatchObject({ is_done: false, isRunning: true });
+    await first.keeper.close();
+    const second = await openKeeperWorld({ memory: first.memory, dir: first.dir });
+    second.keeper.wake();
+    expect(await second.done()).toMatchObject({ is_done: true, error: '', obj_count: 1 });
+    await second.close();
+    await first.dir.remove();
+  });
+
+  it('has its own count of entries; else one that took long is told again for a while', async () => {
+    let now = 1_000_000;
+    let counts = 0;
+    const world = await open({
+      clock: () => now,
+      around: (index) => ({
+        ...index,
+        count() {
+          counts += 1;
+          now += 100;
+          return index.count();
+        },
+      }),
+    });
+    await world.memory.put('/file');
+    await world.build();
+    const { tree } = world.memory;
+    expect(await world.keeper.progress(tree)).toMatchObject({ obj_count: 1 });
+    const before = counts;
+    await upload(world, '/other');
+    await world.finds('other', ['/other']);
+    expect(await world.keeper.progress(tree)).toMatchObject({ obj_count: 1 });
+    expect(counts).toBe(before);
+    now += 2_000;
+    expect(await world.keeper.progress(tree)).toMatchObject({ obj_count: 2 });
+    await world.memory.put('/third');
+    await world.build();
+    expect(await world.keeper.progress(tree)).toMatchObject({ obj_count: 3 });
+  });
+});
+
 describe('orders', () => {
   it('are refused while no index mode is chosen', async () => {
     const world = await open({ tree: { settings: { search_index: 'none' } } });

@@ -35,7 +35,8 @@ export interface KeeperWorldOptions {
   readonly tree?: Parameters<typeof openTree>[0];
   /** Of an earlier world, to go on with. */
   readonly dir?: TempDir;
-  readonly openIndex?: () => Promise<SearchIndex>;
+  /** The index with something else in its place. */
+  readonly around?: (index: SearchIndex) => SearchIndex;
   readonly memory?: MemoryTree;
   readonly owner?: string;
   readonly clock?: () => number;
@@ -49,12 +50,13 @@ export const treeWith = (options: Parameters<typeof openTree>[0] = {}) =>
 export async function openKeeperWorld(options: KeeperWorldOptions = {}): Promise<KeeperWorld & { readonly dir: TempDir }> {
   const dir = options.dir ?? (await makeTempDir('keeper'));
   const memory = options.memory ?? (await treeWith(options.tree));
+  const around = options.around ?? ((index) => index);
   const reports: IndexProgress[] = [];
   const errors: unknown[] = [];
   const keeper: IndexKeeper = createIndexKeeper({
     tree: async () => world.memory.tree,
     reader: (): FolderReader => reader,
-    openIndex: options.openIndex ?? (() => openFileSearchIndex(dir.path)),
+    openIndex: async () => around(await openFileSearchIndex(dir.path)),
     owner: options.owner ?? 'this one',
     clock: options.clock ?? Date.now,
     report: async (progress) => void reports.push(progress),

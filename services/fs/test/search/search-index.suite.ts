@@ -222,6 +222,22 @@ export function describeSearchIndex(name: string, open: () => Promise<SearchInde
       expect(await index.readState()).toMatchObject({ generation: 7 });
     });
 
+    it('finds what came before it was made fast and what came after, and again from the start', async () => {
+      for (const round of [1, 2]) {
+        await index.put(path('/'), [file(`before ${round}`), file('removed')], GENERATION);
+        expect(await found('before')).toEqual([`/before ${round}`]);
+        await index.makeFast();
+        await index.makeFast();
+        await index.put(path('/'), [file(`after ${round}`)], GENERATION);
+        await index.remove(path('/'), [path('removed')] as never);
+        for (const each of ['before', 'after']) expect(await found(each)).toEqual([`/${each} ${round}`]);
+        expect(await found('removed')).toEqual([]);
+        await index.clear();
+        expect(await found('')).toEqual([]);
+        await index.openFolder(path('/'), NO_DEPTH_LIMIT, GENERATION);
+      }
+    });
+
     it('a search whose caller goes away ends', async () => {
       const abort = new AbortController();
       abort.abort();
@@ -248,6 +264,7 @@ export function describeSearchIndex(name: string, open: () => Promise<SearchInde
         ruleRecord({ path: folders[9] ?? '/', read_users: [7], read_users_sub: random() < 0.5 }),
       ];
       for (let run = 0; run < 300; run += 1) {
+        if (run === 100) await index.makeFast();
         const keywords = names.keywords(all);
         const asked = query({
           scope: names.pick(['all', 'folders', 'files'] as const),

@@ -59,6 +59,8 @@ const PARTIAL_MODES = ['database', 'database_non_full_text', 'meilisearch'];
 /** What another replica left lying is found within this time. */
 const POLL_MS = 5_000;
 const REPORT_MS = 2_000;
+/** From one count of the entries to the next passes that many times what it took. */
+const COUNT_PAUSE = 20;
 /** More changed paths than this at once count as changes of their folders. */
 const MAX_CHANGES = 20_000;
 const MAX_LISTINGS = 1_000;
@@ -88,15 +90,25 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     if (isOff(current)) throw new AppError('UNSUPPORTED_OPERATION', 'search not available');
     return open();
   };
+  let counted: { readonly count: number; readonly revision: number; readonly until: number } | undefined;
+  /** Entries in the index, which every job changes: as they were counted for this revision a moment ago. */
+  const countOf = async (index: SearchIndex, revision: number): Promise<number> => {
+    if (counted?.revision === revision && clock() < counted.until) return counted.count;
+    const startedAt = clock();
+    const count = await index.count();
+    const tookMs = clock() - startedAt;
+    counted = { count, revision, until: startedAt + tookMs * COUNT_PAUSE };
+    return count;
+  };
   const progressOf = async (index: SearchIndex) => {
-    const [state, count] = [await index.readState(), await index.count()];
-    const { isDone, lastDoneAt, error, job } = state;
+    const { revision, isDone, lastDoneAt, error, job } = await index.readState();
     const last_done_time = lastDoneAt === undefined ? null : new Date(lastDoneAt).toISOString();
-    return { obj_count: count, is_done: isDone, last_done_time, error, isRunning: job !== undefined };
+    return { obj_count: await countOf(index, revision), is_done: isDone, last_done_time, error, isRunning: job !== undefined };
   };
   const report = async (index: SearchIndex, isFinal: boolean) => {
     if (!isFinal && clock() - reportedAt < REPORT_MS) return;
     reportedAt = clock();
+    if (isFinal) counted = undefined;
     const { isRunning, ...progress } = await progressOf(index);
     await options.report(progress).catch(onError);
   };

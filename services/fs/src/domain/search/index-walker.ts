@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import type { FolderReader } from '../folder-reader.ts';
@@ -62,7 +63,9 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
       } else if (state.mounts) state = await followMounts(index, scope, state);
       const queued = await index.queued(state.generation, PORTION);
       if (queued.length === 0) {
-        if (!state.job) return;
+        // Whoever claims the queue next goes on with it.
+        await unlessAborted(() => index.makeFast(), signal);
+        if (!state.job || signal.aborted) return;
         const failed = error;
         await editState(index, (now) => (now.job && now.generation === state.generation ? ended(now, options.clock(), failed) : undefined));
         await options.onProgress(index);
@@ -207,6 +210,17 @@ export async function nearestFolder(index: SearchIndex, path: VirtualPath): Prom
 
 function levels(depth: number): number {
   return depth < 0 ? NO_DEPTH_LIMIT : depth;
+}
+
+/** Waits for an action, or until nobody wants it any more; it may go on then. */
+async function unlessAborted(action: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const listening = new AbortController();
+  try {
+    await Promise.race([action(), once(signal, 'abort', { signal: listening.signal })]);
+  } finally {
+    listening.abort();
+  }
 }
 
 async function inParallel<Item>(items: readonly Item[], width: number, work: (item: Item) => Promise<void>): Promise<void> {

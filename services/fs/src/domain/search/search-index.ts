@@ -103,7 +103,7 @@ export const FIRST_STATE: IndexState = {
 export interface SearchIndex {
   /** @throws AppError CANCELLED when the signal is aborted */
   search(query: SearchQuery, signal?: AbortSignal): Promise<SearchAnswer>;
-  /** Entries in the index; after changes by others a moment late. */
+  /** Entries in the index. May take an engine a look at all of them. */
   count(): Promise<number>;
 
   findFolder(path: VirtualPath): Promise<IndexedFolder | undefined>;
@@ -121,8 +121,10 @@ export interface SearchIndex {
    * @returns false when the index has no folder at `from`, or something at `to`; nothing is changed then
    */
   move(from: VirtualPath, to: VirtualPath): Promise<boolean>;
-  /** Forgets all entries, all folders and the queue; the state stays. */
+  /** Forgets all entries, all folders and the queue; the state stays. Searches may look at every name until `makeFast` has ended. */
   clear(): Promise<void>;
+  /** Makes searches of what is in the index fast, and those of what comes after; of no cost when they are. */
+  makeFast(): Promise<void>;
 
   /** Puts a folder into the index and, unless `depth` is 0, into the queue. One that is there gets the depth. */
   openFolder(path: VirtualPath, depth: number, generation: number): Promise<void>;
