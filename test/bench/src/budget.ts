@@ -22,11 +22,6 @@ export function atMostTimes({ cpuMs, p50Ms }: { cpuMs: number; p50Ms: number }):
   };
 }
 
-/** The middle of all answers. */
-export function p50AtMost(ms: number): Budget {
-  return { text: `p50 < ${ms} ms`, isKept: (own) => own.p50Ms < ms };
-}
-
 /** Bytes per second of CPU time, as a part of the peer's. */
 export function shareOfPeer(share: number): Budget {
   return {
@@ -35,6 +30,7 @@ export function shareOfPeer(share: number): Budget {
   };
 }
 
+/** The middle of all answers. */
 export function p50Below(p50Ms: number): Budget {
   return { text: `p50 < ${p50Ms} ms`, isKept: (own) => own.p50Ms < p50Ms };
 }
