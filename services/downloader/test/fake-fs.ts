@@ -10,6 +10,8 @@ export interface FakeFs {
   readonly bytes: ByteWriter;
   /** What was published, by path. */
   readonly files: Map<string, Buffer>;
+  /** Those that were asked for. */
+  readonly folders: Set<string>;
   /** Sessions that are open. */
   readonly sessionCount: number;
   /** The storage is away. */
@@ -20,6 +22,7 @@ export interface FakeFs {
 
 export function createFakeFs(): FakeFs {
   const files = new Map<string, Buffer>();
+  const folders = new Set<string>();
   const sessions = new Map<string, { readonly path: string; size: number; published: string }>();
   const sessionOf = (id: string) => {
     const session = sessions.get(id);
@@ -35,6 +38,7 @@ export function createFakeFs(): FakeFs {
   };
   const fake: FakeFs = {
     files,
+    folders,
     refuses: false,
     room: Number.POSITIVE_INFINITY,
     get sessionCount() {
@@ -56,6 +60,10 @@ export function createFakeFs(): FakeFs {
       commitWrite: forServices(async ({ id }) => answerOf(id)),
       abortWrite: forServices(async ({ id }) => {
         sessions.delete(id);
+        return {};
+      }),
+      makeFolder: forServices(async ({ path }) => {
+        folders.add(path);
         return {};
       }),
     }),

@@ -29,18 +29,32 @@ it('results are what is in the folder: no control files, no links', async () => 
   await symlink(dir.path, join(folder, 'show', 'folder-link'));
   await symlink(join(dir.path, 'secret'), join(folder, 'top-link'));
   expect(await listResults(folder)).toEqual(['show']);
-  expect((await walkResult(folder, 'show')).map(({ names, sizeBytes }) => [names.join('/'), sizeBytes])).toEqual([
+  expect((await walkResult(folder, 'show')).files.map(({ names, sizeBytes }) => [names.join('/'), sizeBytes])).toEqual([
     ['show/a.bin', 1],
     ['show/season/b.bin', 2],
   ]);
-  expect(await walkResult(folder, 'top-link')).toEqual([]);
+  expect(await walkResult(folder, 'top-link')).toEqual({ files: [], emptyFolders: [] });
+});
+
+it('folders with nothing in them that could be kept are results too', async () => {
+  await mkdir(join(folder, 'show', 'empty', 'deep'), { recursive: true });
+  await mkdir(join(folder, 'show', 'links'));
+  await symlink(dir.path, join(folder, 'show', 'links', 'out'));
+  await mkdir(join(folder, 'show', 'full'));
+  await writeFile(join(folder, 'show', 'full', 'a'), 'a');
+  await mkdir(join(folder, 'alone'));
+  expect((await walkResult(folder, 'show')).emptyFolders).toEqual([
+    ['show', 'empty', 'deep'],
+    ['show', 'links'],
+  ]);
+  expect(await walkResult(folder, 'alone')).toEqual({ files: [], emptyFolders: [['alone']] });
 });
 
 it('names on the disk are made safe', async () => {
   await mkdir(join(folder, 'back\\slash'));
   await writeFile(join(folder, 'back\\slash', 'a\nb'), '');
   await writeFile(join(folder, 'back\\slash', 'CON'), '');
-  expect((await walkResult(folder, 'back\\slash')).map(({ names }) => names)).toEqual([
+  expect((await walkResult(folder, 'back\\slash')).files.map(({ names }) => names)).toEqual([
     ['slash', '_CON'],
     ['slash', 'ab'],
   ]);

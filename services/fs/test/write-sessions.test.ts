@@ -62,6 +62,18 @@ describe('a write session', () => {
     expect((await replica.writes.resumeWrite({ id }, asService())).session).toMatchObject({ published_path: '/l/new/folder/file.txt' });
   });
 
+  it('a folder without files is made with the rights of its user; one that is there stays', async () => {
+    const make = (path: string, user_id = 7) => replica.writes.makeFolder({ user_id, path }, asService());
+    await make('/l/new/empty');
+    await writeFile(`${folder}/new/empty/file`, 'x');
+    await make('/l/new/empty');
+    expect(await readdir(`${folder}/new/empty`)).toEqual(['file']);
+    await make('/p/knows-none');
+    await expect(make('/l/other', 6)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(make('/l/outside', 5)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    expect(await readdir(folder)).toEqual(['new']);
+  });
+
   it('C17: counts against the quota of its user', async () => {
     const bring = async (name: string, text: string) => {
       const id = await open(`/l/limited/${name}`, 8);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { AppError } from '@wharf/errors';
-import { childPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
+import { childPath, type EntryName, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import type { WriteSession } from '@wharf/proto/fs-write';
 import type { ServiceKit } from '@wharf/service-kit';
 import type { TaskOutcome, TaskRun } from '@wharf/task-engine';
@@ -80,7 +80,8 @@ export function createTransferTasks(options: {
       const { input, creator } = run;
       if (!creator) throw new AppError('PERMISSION_DENIED', 'permission denied');
       run.progress({ status: 'getting src object', phase: 'storing' });
-      const files = await walkResult(folderOf(input), input.name);
+      const { files, emptyFolders } = await walkResult(folderOf(input), input.name);
+      const pathOf = (names: readonly EntryName[]) => names.reduce<VirtualPath>(childPath, input.directory);
       const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
       let { index, sessionId } = run.checkpoint ?? { index: 0, sessionId: '' };
       let doneBytes = files.slice(0, index).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
@@ -91,8 +92,10 @@ export function createTransferTasks(options: {
           doneBytes += file.sizeBytes;
         } else {
           if (sessionId !== '') await fsWrites.abortWrite({ id: sessionId }, kit.ownCall());
-          const path = file.names.reduce<VirtualPath>(childPath, input.directory);
-          const { session } = await fsWrites.openWrite({ user_id: creator.id, path, size: file.sizeBytes }, kit.ownCall());
+          const { session } = await fsWrites.openWrite(
+            { user_id: creator.id, path: pathOf(file.names), size: file.sizeBytes },
+            kit.ownCall(),
+          );
           if (!session) throw new AppError('INTERNAL', 'internal error');
           await run.saveCheckpoint({ index, sessionId: session.id });
           const before = doneBytes;
@@ -104,6 +107,10 @@ export function createTransferTasks(options: {
         }
         sessionId = '';
         await run.saveCheckpoint({ index: index + 1, sessionId: '' });
+      }
+      for (const names of emptyFolders) {
+        run.signal.throwIfAborted();
+        await fsWrites.makeFolder({ user_id: creator.id, path: pathOf(names) }, kit.ownCall());
       }
       await cleanUp(input, 'succeeded');
     },

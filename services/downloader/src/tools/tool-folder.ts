@@ -34,26 +34,34 @@ export async function listResults(folder: string): Promise<string[]> {
     .sort(compareNames);
 }
 
-/** All files of one result in a fixed order. Links and what is no file are left out, so nothing outside the folder is ever read. */
-export async function walkResult(folder: string, name: string): Promise<ToolFile[]> {
+/** One result of a tool. */
+export interface ToolResult {
+  /** In a fixed order. */
+  readonly files: readonly ToolFile[];
+  /** Folders with nothing in them that could be kept. */
+  readonly emptyFolders: readonly (readonly EntryName[])[];
+}
+
+/** What one result is made of. Links and what is no file are left out, so nothing outside the folder is ever read. */
+export async function walkResult(folder: string, name: string): Promise<ToolResult> {
   if (name.includes(sep) || name === '.' || name === '..') throw new AppError('UNSAFE_PATH', 'using relative path is not allowed');
   const files: ToolFile[] = [];
+  const emptyFolders: (readonly EntryName[])[] = [];
   const walk = async (path: string, names: readonly EntryName[]): Promise<void> => {
     if (names.length > MAX_DEPTH) throw new AppError('INVALID_ARGUMENT', 'the folders are too deep');
     const stats = await fs.lstat(path);
-    if (stats.isFile()) {
-      files.push({ path, names, sizeBytes: stats.size });
-      return;
-    }
+    if (stats.isFile()) files.push({ path, names, sizeBytes: stats.size });
     if (!stats.isDirectory()) return;
+    const before = files.length + emptyFolders.length;
     for (const inner of (await fs.readdir(path)).sort(compareNames)) {
       const safe = safeName(inner);
       if (safe !== undefined && !CONTROL_FILE.test(inner)) await walk(join(path, inner), [...names, safe]);
     }
+    if (files.length + emptyFolders.length === before) emptyFolders.push(names);
   };
   const safe = safeName(name);
   if (safe !== undefined) await walk(join(folder, name), [safe]);
-  return files;
+  return { files, emptyFolders };
 }
 
 /** Removes one result, and the task's folder with it when nothing else is in there. Nothing there is success. */

@@ -30,6 +30,10 @@ export function createWriteRpc(context: FsContext, sessions: WriteSessions): Rpc
       await sessions.abort(id);
       return {};
     }),
+    makeFolder: forServices(async ({ user_id, path }, call) => {
+      await sessions.makeFolder(user_id, path, call.signal);
+      return {};
+    }),
   });
 }
 

@@ -90,6 +90,14 @@ export interface AbortWriteRequest {
 export interface AbortWriteResponse {
 }
 
+export interface MakeFolderRequest {
+  user_id: number;
+  path: string;
+}
+
+export interface MakeFolderResponse {
+}
+
 function createBaseCheckTargetRequest(): CheckTargetRequest {
   return { path: "" };
 }
@@ -997,6 +1005,116 @@ export const AbortWriteResponse: MessageFns<AbortWriteResponse> = {
   },
 };
 
+function createBaseMakeFolderRequest(): MakeFolderRequest {
+  return { user_id: 0, path: "" };
+}
+
+export const MakeFolderRequest: MessageFns<MakeFolderRequest> = {
+  encode(message: MakeFolderRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.user_id !== 0) {
+      writer.uint32(8).int64(message.user_id);
+    }
+    if (message.path !== "") {
+      writer.uint32(18).string(message.path);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MakeFolderRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMakeFolderRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.user_id = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.path = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MakeFolderRequest>): MakeFolderRequest {
+    return MakeFolderRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MakeFolderRequest>): MakeFolderRequest {
+    const message = createBaseMakeFolderRequest();
+    message.user_id = object.user_id ?? 0;
+    message.path = object.path ?? "";
+    return message;
+  },
+};
+
+function createBaseMakeFolderResponse(): MakeFolderResponse {
+  return {};
+}
+
+export const MakeFolderResponse: MessageFns<MakeFolderResponse> = {
+  encode(_: MakeFolderResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MakeFolderResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMakeFolderResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MakeFolderResponse>): MakeFolderResponse {
+    return MakeFolderResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<MakeFolderResponse>): MakeFolderResponse {
+    const message = createBaseMakeFolderResponse();
+    return message;
+  },
+};
+
 /**
  * A write session is a file on its way to its place. It survives the process that opened it, and goes after a day without use. Paths are of
  * the whole tree. Common errors: RECORD_NOT_FOUND: there is no such session, MOUNT_NOT_FOUND, PERMISSION_DENIED, STORAGE_UNAVAILABLE.
@@ -1060,6 +1178,18 @@ export const WriteServiceDefinition = {
       responseStream: false,
       options: {},
     },
+    /**
+     * Makes a folder for a user, with the rights that he has now, and what is missing above it. One that is there is success, and so is a storage
+     * that knows no empty folders.
+     */
+    makeFolder: {
+      name: "MakeFolder",
+      requestType: MakeFolderRequest as typeof MakeFolderRequest,
+      requestStream: false,
+      responseType: MakeFolderResponse as typeof MakeFolderResponse,
+      responseStream: false,
+      options: {},
+    },
   },
 } as const;
 
@@ -1088,6 +1218,14 @@ export interface WriteServiceImplementation<CallContextExt = {}> {
     request: AbortWriteRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<AbortWriteResponse>>;
+  /**
+   * Makes a folder for a user, with the rights that he has now, and what is missing above it. One that is there is success, and so is a storage
+   * that knows no empty folders.
+   */
+  makeFolder(
+    request: MakeFolderRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<MakeFolderResponse>>;
 }
 
 export interface WriteServiceClient<CallOptionsExt = {}> {
@@ -1115,6 +1253,14 @@ export interface WriteServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<AbortWriteRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<AbortWriteResponse>;
+  /**
+   * Makes a folder for a user, with the rights that he has now, and what is missing above it. One that is there is success, and so is a storage
+   * that knows no empty folders.
+   */
+  makeFolder(
+    request: DeepPartial<MakeFolderRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<MakeFolderResponse>;
 }
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;

@@ -58,6 +58,8 @@ export interface WriteSessions {
   /** @throws AppError CONTENT_CORRUPT (another size or digest; the session stays) */
   commit(id: string, file: { sizeBytes: number; digests: Digests }, signal: AbortSignal): Promise<WriteSession>;
   abort(id: string): Promise<void>;
+  /** Makes a folder that has no file. One that is there is success, and so is a storage that knows none. @throws AppError as open() */
+  makeFolder(userId: number, path: string, signal: AbortSignal): Promise<void>;
   /** Takes away what nobody used for a day. */
   sweep(): Promise<void>;
   /** Lets go of every draft; they stay. */
@@ -159,7 +161,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
     async open(userId, { path, sizeBytes }, signal) {
       const operation = await options.operationOf(userId, signal);
       const wanted = parseVirtualPath(path);
-      const located = await requireFile(operation, wanted);
+      const located = await requireEntry(operation, wanted);
       const driver = await located.mount.driver();
       const id = randomBytes(16).toString('hex');
       const hasDraft = supports(driver, 'openDraft');
@@ -288,6 +290,15 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
         () => undefined,
       );
     },
+    async makeFolder(userId, path, signal) {
+      const operation = await options.operationOf(userId, signal);
+      const wanted = parseVirtualPath(path);
+      const located = await requireEntry(operation, wanted);
+      const driver = await located.mount.driver();
+      if (!supports(driver, 'makeDirectory')) return;
+      await driver.makeDirectory(located.path, { signal });
+      operation.changes.entryChanged(wanted);
+    },
     async sweep() {
       for (const { id } of await store.findExpired(new Date(clock()))) await this.abort(id).catch(() => undefined);
     },
@@ -334,8 +345,8 @@ async function claimOf({ session, operation, draft }: OpenDraft, held: InUse): P
   }
 }
 
-/** What must hold for a file that is brought to `path`. */
-async function requireFile(operation: Operation, path: VirtualPath): Promise<Located<Mount>> {
+/** What must hold for a file or a folder that is brought to `path`. */
+async function requireEntry(operation: Operation, path: VirtualPath): Promise<Located<Mount>> {
   const { tree, actor } = operation;
   if (!isWithin(actor.basePath, path) || path === actor.basePath) throw new AppError('PERMISSION_DENIED', 'permission denied');
   const located = await checkTarget(operation, parentPath(path));
@@ -351,7 +362,7 @@ async function locateSession(
   signal: AbortSignal,
 ): Promise<{ operation: Operation; located: Located<Mount> }> {
   const operation = await options.operationOf(session.userId, signal);
-  await requireFile(operation, session.path);
+  await requireEntry(operation, session.path);
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     const located = locate(operation.tree, session.path);
     if (located.mount.storage._id === session.storageId) return { operation, located };

@@ -1,3 +1,5 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { isAvailable, startAria2, waitFor } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AwkwardServer, content, startAwkwardServer } from './awkward-server.ts';
@@ -5,7 +7,7 @@ import { type Installation, openInstallation, type Replica } from './installatio
 
 const aria2 = await startAria2();
 
-describe.runIf(isAvailable('aria2', aria2))('downloads of a tool that take for ever', () => {
+describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
   let place: Installation;
   let server: AwkwardServer;
   const waiting: (() => void)[] = [];
@@ -36,7 +38,7 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool that take for e
   const running = async (replica: Replica, ids: readonly string[]) =>
     (await Promise.all(ids.map((id) => replica.task(id)))).filter(({ state }) => state === 1).length;
 
-  it('do not hold up SimpleHttp, and are limited by themselves', async () => {
+  it('that take for ever do not hold up SimpleHttp, and are limited by themselves', async () => {
     const replica = await place.open({ downloadsPerTool: 2 });
     const ids: string[] = [];
     for (let index = 0; index < 3; index++) ids.push(await replica.add(`${server.url}/slow-${index}`, 'aria2'));
@@ -46,5 +48,20 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool that take for e
     await replica.cancel(ids[0] ?? '');
     await waitFor('the third to run', async () => (await replica.task(ids[2] ?? '')).state === 1);
     for (const id of ids) await replica.cancel(id);
+    await replica.close();
+  });
+
+  it('bring what the tool made, its empty folders too', async () => {
+    const replica = await place.open();
+    const id = await replica.add(`${server.url}/later`, 'aria2');
+    const folder = join(place.dir, 'tools', 'aria2', id);
+    await waitFor('its folder', () => readdir(folder).catch(() => undefined));
+    await mkdir(join(folder, 'show', 'empty'), { recursive: true });
+    await waitFor('its request', () => server.requests.some(({ path }) => path === '/later'));
+    for (const go of waiting.splice(0)) go();
+    await replica.until(id, { state: 2 });
+    await waitFor('nothing to be left', async () => (await readdir(join(place.dir, 'tools', 'aria2'))).length === 0);
+    expect([...place.fs.folders]).toEqual(['/in/show/empty']);
+    expect(place.fs.files.get('/in/later')?.length).toBe(1000);
   });
 });
