@@ -5,6 +5,8 @@ export const MAX_CACHE_AGE_MS = 5_000;
 export interface RevisionedCache<Value> {
   /** The data, at least as new as `minRevision` and never older than MAX_CACHE_AGE_MS. @throws whatever loading throws */
   get(minRevision?: number): Promise<Value>;
+  /** The same where nothing has to be waited for, else undefined. */
+  peek(minRevision?: number): Value | undefined;
   /** Makes the next get() look again. */
   invalidate(): void;
 }
@@ -46,13 +48,18 @@ export function createRevisionedCache<Value>(options: {
     return loading;
   };
 
+  const findFresh = (minRevision: number): Held<Value> | undefined => {
+    const age = held ? options.clock() - held.checkedAt : Number.POSITIVE_INFINITY;
+    if (!held || held.revision < minRevision || age >= MAX_CACHE_AGE_MS) return undefined;
+    if (age > MAX_CACHE_AGE_MS / 2) refreshOnce().catch(() => {});
+    return held;
+  };
+
   return {
+    peek: (minRevision = 0) => findFresh(minRevision)?.value,
     async get(minRevision = 0) {
-      const age = held ? options.clock() - held.checkedAt : Number.POSITIVE_INFINITY;
-      if (held && held.revision >= minRevision && age < MAX_CACHE_AGE_MS) {
-        if (age > MAX_CACHE_AGE_MS / 2) refreshOnce().catch(() => {});
-        return held.value;
-      }
+      const fresh = findFresh(minRevision);
+      if (fresh) return fresh.value;
       const first = await refreshOnce();
       // A load that was under way already may have begun before the wanted revision was written.
       return first.revision >= minRevision ? first.value : (await refreshOnce()).value;

@@ -55,7 +55,8 @@ export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mou
   let last: Tree | undefined;
   return {
     async tree(revisions) {
-      const [{ table, rules, settings }, links] = await Promise.all([parts.get(revisions.admin), ofAccounts.get(revisions.auth)]);
+      const { table, rules, settings } = parts.peek(revisions.admin) ?? (await parts.get(revisions.admin));
+      const links = ofAccounts.peek(revisions.auth) ?? (await ofAccounts.get(revisions.auth));
       // The same configuration is the same tree: what was made under it may be kept with it.
       if (last?.table !== table || last.signer !== links.signer) last = { table, rules, settings, ...links };
       return last;

@@ -50,6 +50,18 @@ describe('a signature', () => {
     expect(refusal(() => signer.verify('/x', sign))).toEqual(['UNAUTHENTICATED', message]);
   });
 
+  it('of one path does not become one of another by what stands between them', () => {
+    const path = '/a /b';
+    const sign = signer.sign(path, 0);
+    signer.verify(path, sign);
+    for (const [other, given] of [
+      ['/b', `${sign} /a`],
+      ['/a ', `/b${sign}`],
+      ['/a /b', ` ${sign}`],
+    ] as const)
+      expect(refusal(() => signer.verify(other, given))[0]).toBe('UNAUTHENTICATED');
+  });
+
   it('is bound to its path, its time and the token', () => {
     const sign = signer.sign('/x', 0);
     const timed = signer.sign('/x', 1);

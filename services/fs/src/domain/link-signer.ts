@@ -3,6 +3,7 @@ import { AppError } from '@wharf/errors';
 import { LRUCache } from 'lru-cache';
 
 const REMEMBERED_SIGNS = 50_000;
+const VERIFIED_SIGNS = 10_000;
 const MS_PER_HOUR = 3_600_000;
 
 /** Signs the paths of download links as the family does (semantics 3.6), so that tools that compute links themselves keep working. */
@@ -16,6 +17,8 @@ export interface LinkSigner {
 /** @param token the permanent token, which is the key: another token makes every link invalid. @param clock milliseconds */
 export function createLinkSigner(token: string, clock: () => number): LinkSigner {
   const permanent = new LRUCache<string, string>({ max: REMEMBERED_SIGNS });
+  /** Signs without an end that were right, with their paths. Looking one up by its hash tells nothing of how far a guess is right. */
+  const verified = new LRUCache<string, true>({ max: VERIFIED_SIGNS });
   const signUntil = (path: string, expiry: string) => {
     const mac = createHmac('sha256', token).update(`${path}:${expiry}`).digest('base64');
     return `${mac.replaceAll('+', '-').replaceAll('/', '_')}:${expiry}`;
@@ -30,6 +33,8 @@ export function createLinkSigner(token: string, clock: () => number): LinkSigner
       return made;
     },
     verify(path, given) {
+      const key = `${path.length} ${path}${given}`;
+      if (verified.has(key)) return;
       const sign = given.replace(/\/$/, '');
       const colon = sign.lastIndexOf(':');
       if (colon === -1) throw refusal('expire missing');
@@ -38,10 +43,9 @@ export function createLinkSigner(token: string, clock: () => number): LinkSigner
       if (!/^\d{1,15}$/.test(expiry)) throw refusal('expire invalid');
       if (expiry !== '0' && Number(expiry) * 1000 < clock()) throw refusal('sign expired');
       const known = expiry === '0' ? permanent.get(path) : undefined;
-      const expected = known ?? signUntil(path, expiry);
-      if (!equal(withoutPadding(sign), withoutPadding(expected))) throw refusal('sign invalid');
+      if (!equal(withoutPadding(sign), withoutPadding(known ?? signUntil(path, expiry)))) throw refusal('sign invalid');
       // Only what was right is remembered: guesses push nothing out.
-      if (expiry === '0' && known === undefined) permanent.set(path, expected);
+      if (expiry === '0') verified.set(key, true);
     },
   };
 }

@@ -36,12 +36,12 @@ export class Watchdog {
   }
 
   /** The result of a step, or the reason of the abort, whichever comes first. One at a time. */
-  async guard<Result>(step: Promise<Result>): Promise<Result> {
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    this.#stopWaiting = reject;
-    step.then(resolve, reject);
-    if (this.signal.aborted) reject(abortError(this.signal));
-    return promise;
+  guard<Result>(step: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#stopWaiting = reject;
+      step.then(resolve, reject);
+      if (this.signal.aborted) reject(abortError(this.signal));
+    });
   }
 
   /** Lets go of the caller's signal. The own signal stays as it is. */

@@ -6,7 +6,7 @@ import { carriedText, leadsOut } from './carried-links.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFile, openChildFolder } from './confined-root.ts';
 import { createFile, type DiskWrites } from './disk-writes.ts';
 import { errnoOf } from './errors.ts';
-import { NUMBERS_PER_ENTRY, packEntry } from './packed-entries.ts';
+import { type PackedEntry, packOne } from './packed-entries.ts';
 import { placeFolderExclusively } from './place-entry.ts';
 import { syncFolder, syncHandle } from './sync-folder.ts';
 import type { TempArea } from './temp-area.ts';
@@ -28,7 +28,7 @@ export class DiskCopies {
     this.#writes = writes;
   }
 
-  async copy(from: MountPath, to: MountPath, overwrite: boolean, signal: AbortSignal): Promise<Float64Array> {
+  async copy(from: MountPath, to: MountPath, overwrite: boolean, signal: AbortSignal): Promise<PackedEntry> {
     const { stats } = this.#root.stat(from);
     if (from === to) throw storageError('ENTRY_EXISTS');
     if (isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
@@ -36,7 +36,7 @@ export class DiskCopies {
     return stats.isDirectory() ? this.#copyFolder(from, to, signal) : this.#copyFile(from, to, overwrite, signal);
   }
 
-  async #copyFile(from: MountPath, to: MountPath, overwrite: boolean, signal: AbortSignal): Promise<Float64Array> {
+  async #copyFile(from: MountPath, to: MountPath, overwrite: boolean, signal: AbortSignal): Promise<PackedEntry> {
     const source = this.#root.openFile(from);
     try {
       let isShared = false;
@@ -62,7 +62,7 @@ export class DiskCopies {
     }
   }
 
-  async #copyFolder(from: MountPath, to: MountPath, signal: AbortSignal): Promise<Float64Array> {
+  async #copyFolder(from: MountPath, to: MountPath, signal: AbortSignal): Promise<PackedEntry> {
     const source = this.#root.holdFolder(from);
     const { folder, name } = this.#root.holdParent(to);
     try {
@@ -71,9 +71,7 @@ export class DiskCopies {
       if (`${folder.realPath}/`.startsWith(`${source.realPath}/`)) throw storageError('INVALID_ARGUMENT');
       await this.#assemble(source, folder, to, signal);
       await syncFolder(folder);
-      const packed = new Float64Array(NUMBERS_PER_ENTRY);
-      packEntry(packed, 0, fs.lstatSync(place), false);
-      return packed;
+      return packOne(fs.lstatSync(place), false);
     } finally {
       source.close();
       folder.close();

@@ -37,6 +37,8 @@ interface Call {
   readonly reject: (error: AppError) => void;
   /** Set when the caller has gone: the result is given up by this. */
   giveUp: ((result: unknown) => void) | undefined;
+  /** Lets go of the caller's signal. */
+  readonly unwatch: () => void;
 }
 
 interface Lane {
@@ -97,34 +99,37 @@ export class DiskPool {
    * @param giveUp takes back a result that comes after the caller has gone, for results that hold something
    * @throws AppError; CANCELLED at once when the signal aborts, though a change that has begun may still happen
    */
-  async call<Op extends keyof DiskOperations>(
+  call<Op extends keyof DiskOperations>(
     operation: Op,
     values: Values<Op>,
     signal?: AbortSignal,
     giveUp: (result: Result<Op>) => void = () => undefined,
   ): Promise<Result<Op>> {
-    throwIfAborted(signal);
-    if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
-    const lane = this.#pickLane();
-    const id = this.#nextId++;
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const call: Call = { operation, startedAt: performance.now(), resolve, reject, giveUp: undefined };
-    if (lane.calls.size === 0) lane.worker.ref();
-    lane.calls.set(id, call);
-    enqueue(lane, id, operation, values);
-    const onAbort = () => {
-      if (signal === undefined) return;
-      reject(abortError(signal));
-      if (withdraw(lane, id)) return;
-      call.giveUp = (result) => giveUp(result as Result<Op>);
-      lane.worker.postMessage({ cancel: id } satisfies DiskRequest);
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
-    try {
-      return (await promise) as Result<Op>;
-    } finally {
-      signal?.removeEventListener('abort', onAbort);
-    }
+    return new Promise<Result<Op>>((resolve, reject) => {
+      throwIfAborted(signal);
+      if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
+      const lane = this.#pickLane();
+      const id = this.#nextId++;
+      const onAbort = () => {
+        if (signal === undefined) return;
+        reject(abortError(signal));
+        if (withdraw(lane, id)) return;
+        call.giveUp = (result) => giveUp(result as Result<Op>);
+        lane.worker.postMessage({ cancel: id } satisfies DiskRequest);
+      };
+      const call: Call = {
+        operation,
+        startedAt: performance.now(),
+        resolve: (result) => resolve(result as Result<Op>),
+        reject,
+        giveUp: undefined,
+        unwatch: () => signal?.removeEventListener('abort', onAbort),
+      };
+      if (lane.calls.size === 0) lane.worker.ref();
+      lane.calls.set(id, call);
+      enqueue(lane, id, operation, values);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
   }
 
   /** Ends all threads; calls that still run fail. Safe to call twice. */
@@ -171,7 +176,10 @@ export class DiskPool {
   #fail(lane: Lane, cause: unknown): void {
     const index = this.#lanes.indexOf(lane);
     if (index !== -1) this.#lanes.splice(index, 1);
-    for (const call of lane.calls.values()) call.reject(storageError('STORAGE_UNAVAILABLE', cause));
+    for (const call of lane.calls.values()) {
+      call.unwatch();
+      call.reject(storageError('STORAGE_UNAVAILABLE', cause));
+    }
     lane.calls.clear();
     lane.waiting.clear();
   }
@@ -220,6 +228,7 @@ function settle(lane: Lane, { answers, isBatchDone }: DiskReport): void {
     for (const id of ids) {
       const call = lane.calls.get(id);
       lane.calls.delete(id);
+      call?.unwatch();
       if (error !== undefined) call?.reject(new AppError(error.code, error.message, { cause: error.cause }));
       else if (call?.giveUp !== undefined) call.giveUp(result);
       else call?.resolve(result);

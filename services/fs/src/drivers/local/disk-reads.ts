@@ -6,7 +6,7 @@ import type { ByteRange, Space } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFolder } from './confined-root.ts';
 import { errnoOf } from './errors.ts';
-import { NUMBERS_PER_ENTRY, packEntry, packGone } from './packed-entries.ts';
+import { NUMBERS_PER_ENTRY, type PackedEntry, packEntry, packGone, packOne } from './packed-entries.ts';
 import { isBesideName, type TempArea } from './temp-area.ts';
 import { isReservedName } from './temp-names.ts';
 
@@ -26,7 +26,7 @@ export interface ListedNames {
 }
 
 export interface OpenedFile {
-  readonly stats: Float64Array;
+  readonly stats: PackedEntry;
   readonly start: number;
   readonly end: number;
   /** The wanted bytes, or the handle to read them from, which the receiver closes. */
@@ -46,11 +46,9 @@ export class DiskReads {
     this.#showsHidden = showsHidden;
   }
 
-  stat(path: MountPath): Float64Array {
-    const packed = new Float64Array(NUMBERS_PER_ENTRY);
+  stat(path: MountPath): PackedEntry {
     const { stats, isLink } = this.#root.stat(path);
-    packEntry(packed, 0, stats, isLink);
-    return packed;
+    return packOne(stats, isLink);
   }
 
   /** The names of a folder in byte order, and what is known of the first `statCount` of them. */
@@ -93,8 +91,7 @@ export class DiskReads {
     const { fd, stats } = this.#root.openFile(path);
     let isHandedOver = false;
     try {
-      const packed = new Float64Array(NUMBERS_PER_ENTRY);
-      packEntry(packed, 0, stats, false);
+      const packed = packOne(stats, false);
       const { start, end } = resolveRange(range, stats.size);
       if (end - start > INLINE_BYTES) {
         isHandedOver = true;

@@ -4,7 +4,7 @@ import { storageError } from '../../driver-contract/storage-error.ts';
 import { carriedText, hasLinkOut } from './carried-links.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { errnoOf, toAppError } from './errors.ts';
-import { NUMBERS_PER_ENTRY, packEntry } from './packed-entries.ts';
+import { type PackedEntry, packOne } from './packed-entries.ts';
 import { placeExclusively, placeFolderExclusively } from './place-entry.ts';
 import type { RecycleBin } from './recycle-bin.ts';
 import { removeTree } from './remove-tree.ts';
@@ -68,13 +68,12 @@ export class DiskWrites {
   }
 
   /** Gives a finished temporary file its name, durably. Closes `fd` in any case. */
-  async publish(temp: TempRef, fd: number, path: MountPath, overwrite: boolean): Promise<Float64Array> {
+  async publish(temp: TempRef, fd: number, path: MountPath, overwrite: boolean): Promise<PackedEntry> {
     try {
       return await this.#withTarget(path, overwrite, async (target) => {
         if (target.existing !== undefined) keepOwnership(fd, target.existing);
         await syncHandle(fd);
-        const packed = new Float64Array(NUMBERS_PER_ENTRY);
-        packEntry(packed, 0, fs.fstatSync(fd), false);
+        const packed = packOne(fs.fstatSync(fd), false);
         await this.#temp.at(temp, async (place) => {
           if (overwrite) fs.renameSync(place, target.place);
           else placeExclusively(place, target.place);
@@ -87,17 +86,15 @@ export class DiskWrites {
     }
   }
 
-  async makeDirectory(path: MountPath): Promise<Float64Array> {
+  async makeDirectory(path: MountPath): Promise<PackedEntry> {
     try {
       await this.#makeFolders(path);
     } catch (error) {
       if (toAppError(error).code === 'NOT_A_DIRECTORY' && this.#isThere(path)) throw storageError('ENTRY_EXISTS', error);
       throw error;
     }
-    const packed = new Float64Array(NUMBERS_PER_ENTRY);
     const { stats, isLink } = this.#root.stat(path);
-    packEntry(packed, 0, stats, isLink);
-    return packed;
+    return packOne(stats, isLink);
   }
 
   async remove(path: MountPath, recursive: boolean, signal: AbortSignal): Promise<void> {
@@ -118,7 +115,7 @@ export class DiskWrites {
     }
   }
 
-  async rename(from: MountPath, to: MountPath, overwrite: boolean, signal?: AbortSignal): Promise<Float64Array> {
+  async rename(from: MountPath, to: MountPath, overwrite: boolean, signal?: AbortSignal): Promise<PackedEntry> {
     const source = this.#root.holdParent(from);
     try {
       const sourcePlace = source.folder.prefix + source.name;
@@ -138,11 +135,9 @@ export class DiskWrites {
         source.folder.recheck();
         await syncFolder(target.folder);
         if (hasOtherParent) await syncFolder(source.folder);
-        const packed = new Float64Array(NUMBERS_PER_ENTRY);
         const placed = fs.lstatSync(place);
         const isLink = placed.isSymbolicLink();
-        packEntry(packed, 0, isLink ? (this.#root.statTarget(place) ?? placed) : placed, isLink);
-        return packed;
+        return packOne(isLink ? (this.#root.statTarget(place) ?? placed) : placed, isLink);
       } finally {
         target.folder.close();
       }

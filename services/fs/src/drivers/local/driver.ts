@@ -25,7 +25,7 @@ import { toAppError } from './errors.ts';
 import { fileContent, inlineContent } from './file-content.ts';
 import { KnownPages } from './known-pages.ts';
 import { LocalDraft } from './local-draft.ts';
-import { NUMBERS_PER_ENTRY, unpackEntry } from './packed-entries.ts';
+import { NUMBERS_PER_ENTRY, type PackedEntry, unpackEntry } from './packed-entries.ts';
 import { pumpContent } from './pump-content.ts';
 import type { TempRef } from './temp-area.ts';
 import { isReservedName, isReservedPath } from './temp-names.ts';
@@ -188,7 +188,7 @@ export class LocalDriver implements StorageDriver {
     await this.#disk.close();
   }
 
-  async #finish(path: MountPath, packed: Float64Array, signal: AbortSignal | undefined): Promise<Entry> {
+  async #finish(path: MountPath, packed: PackedEntry, signal: AbortSignal | undefined): Promise<Entry> {
     const entry = unpackOne(path, packed);
     return this.#addsUpFolders ? this.#withSize(entry, path, signal) : entry;
   }
@@ -223,7 +223,7 @@ function splitNames(names: string): EntryName[] {
   return names === '' ? [] : (names.split('/') as EntryName[]);
 }
 
-function unpackOne(path: MountPath, packed: Float64Array): Entry {
+function unpackOne(path: MountPath, packed: PackedEntry): Entry {
   const entry = unpackEntry(baseName(path) ?? ROOT_NAME, packed, 0);
   if (entry === undefined) throw storageError('ENTRY_NOT_FOUND');
   return entry;

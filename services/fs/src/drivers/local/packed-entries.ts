@@ -2,14 +2,20 @@ import type { Stats } from 'node:fs';
 import type { EntryName } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 
-/** Entries cross threads as numbers, five each: kind, is a link, size in bytes, modified and created in milliseconds (0 = unknown). */
+/**
+ * Entries cross threads as numbers, five each: kind, is a link, size in bytes, modified and created in milliseconds (0 = unknown). Many do as
+ * bytes, which are copied as they are; for one a plain array costs less.
+ */
 export const NUMBERS_PER_ENTRY = 5;
+
+/** One entry by itself. */
+export type PackedEntry = readonly number[];
 
 const GONE = 0;
 const FILE = 1;
 const FOLDER = 2;
 
-export function packEntry(packed: Float64Array, at: number, stats: Stats, isLink: boolean): void {
+export function packEntry(packed: Float64Array | number[], at: number, stats: Stats, isLink: boolean): void {
   packed[at] = stats.isDirectory() ? FOLDER : FILE;
   packed[at + 1] = isLink ? 1 : 0;
   // A link without a target shows its own size, everything that is neither file nor link shows none.
@@ -18,12 +24,18 @@ export function packEntry(packed: Float64Array, at: number, stats: Stats, isLink
   packed[at + 4] = stats.birthtimeMs;
 }
 
+export function packOne(stats: Stats, isLink: boolean): PackedEntry {
+  const packed: number[] = [];
+  packEntry(packed, 0, stats, isLink);
+  return packed;
+}
+
 export function packGone(packed: Float64Array, at: number): void {
   packed[at] = GONE;
 }
 
 /** The entry at this place; undefined for one that is gone. */
-export function unpackEntry(name: EntryName, packed: Float64Array, at: number): Entry | undefined {
+export function unpackEntry(name: EntryName, packed: ArrayLike<number>, at: number): Entry | undefined {
   const kind = packed[at];
   if (kind === undefined || kind === GONE) return undefined;
   const createdMs = packed[at + 4] ?? 0;
