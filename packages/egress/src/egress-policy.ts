@@ -115,6 +115,11 @@ export function createEgressPolicy(options: EgressOptions): EgressPolicy {
   };
 }
 
+/** The host of a URL as sockets want it: an IPv6 address without its brackets. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
 /** The port that a URL means. */
 export function portOf(url: URL): number {
   return url.port === '' ? (DEFAULT_PORTS[url.protocol] ?? 0) : Number(url.port);

@@ -2,7 +2,9 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
 import { AppError } from '@wharf/errors';
-import { type EgressPolicy, portOf } from './egress-policy.ts';
+import type { Answer, AskedRequest } from './asked-request.ts';
+import { createBulkConnections } from './bulk-connections.ts';
+import { type EgressPolicy, hostOf, portOf } from './egress-policy.ts';
 
 /** One request. Redirects are the caller's: each hop goes through `EgressPolicy.parseUrl` again. */
 export interface GuardedRequest {
@@ -15,6 +17,8 @@ export interface GuardedRequest {
   readonly connectTimeoutMs?: number;
   /** Milliseconds from the sent request to the head of the answer. Default 30,000. */
   readonly headersTimeoutMs?: number;
+  /** A GET whose answer is big: where the server says how long, its body comes for a fraction of the processor time, in pieces that are lent. */
+  readonly isBulk?: boolean;
 }
 
 /** An HTTP client whose connections all pass the policy. Certificates are verified. */
@@ -23,7 +27,7 @@ export interface GuardedClient {
    * Answers the head; the body is read from the message, or destroyed.
    * @throws AppError PERMISSION_DENIED (the policy) | STORAGE_UNAVAILABLE | DEADLINE_EXCEEDED | CANCELLED
    */
-  request(request: GuardedRequest): Promise<IncomingMessage>;
+  request(request: GuardedRequest): Promise<Answer>;
   /** Ends every connection. */
   close(): void;
 }
@@ -36,7 +40,7 @@ const IDLE_MS = 4_000;
 /** Bytes of a body that wait for the receiver, on each connection. */
 const BUFFERED_BYTES = 256 * 1024;
 
-/** @param maxConnections to one host at a time. */
+/** @param maxConnections to one host at a time; bulk requests open one each, as many as there are at a time. */
 export function createGuardedClient(policy: EgressPolicy, maxConnections: number): GuardedClient {
   // What comes while the receiver is busy is handed on in one piece: each piece costs a turn of everything behind.
   const settings = {
@@ -47,78 +51,87 @@ export function createGuardedClient(policy: EgressPolicy, maxConnections: number
     timeout: IDLE_MS,
   };
   const agents = { 'http:': new http.Agent(settings), 'https:': new https.Agent(settings) };
+  const bulk = createBulkConnections((url) => policy.lookupFor(portOf(url)), IDLE_MS);
   return {
-    request: (request) => send(policy, agents, request),
+    request: (request) =>
+      guard(policy, request, async (asked) => {
+        const answer = request.isBulk ? await bulk.ask(asked) : undefined;
+        return answer ?? send(policy, agents, asked);
+      }),
     close() {
       agents['http:'].destroy();
       agents['https:'].destroy();
+      bulk.close();
     },
   };
+}
+
+/** Checks the address, and gives a request its limits of time and the words of its errors. */
+async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked: AskedRequest) => Promise<Answer>): Promise<Answer> {
+  const { url, signal } = options;
+  if (signal?.aborted) throw cancelled(signal);
+  const stop = new AbortController();
+  const late = (what: string) => () => stop.abort(new AppError('DEADLINE_EXCEEDED', `${url.host} ${what} in time`));
+  const onAbort = () => stop.abort(cancelled(signal));
+  signal?.addEventListener('abort', onAbort, { once: true });
+  let timer = setTimeout(late('could not be connected to'), options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
+  try {
+    // A literal address is connected to without a lookup, so it is looked at here.
+    if (isIP(hostOf(url)) !== 0) await policy.resolve(url.hostname, portOf(url));
+    return await ask({
+      url,
+      method: options.method ?? 'GET',
+      headers: { ...authorizationOf(url), ...options.headers, Host: url.host },
+      body: options.body,
+      signal: stop.signal,
+      onConnected() {
+        clearTimeout(timer);
+        timer = setTimeout(late('did not answer'), options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS);
+      },
+    });
+  } catch (error) {
+    if (stop.signal.aborted) throw stop.signal.reason;
+    throw AppError.is(error) ? error : new AppError('STORAGE_UNAVAILABLE', describe(error, url), { cause: error });
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
+  }
 }
 
 function send(
   policy: EgressPolicy,
   agents: { 'http:': http.Agent; 'https:': https.Agent },
-  options: GuardedRequest,
+  { url, method, headers, body, signal, onConnected }: AskedRequest,
 ): Promise<IncomingMessage> {
-  const { url, signal } = options;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  if (signal?.aborted) return Promise.reject(cancelled(signal));
   const isTls = url.protocol === 'https:';
   const request = (isTls ? https : http).request({
     protocol: url.protocol,
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    host: hostOf(url),
     port: portOf(url),
     path: `${url.pathname}${url.search}`,
-    ...(url.username === '' ? {} : { auth: `${decoded(url.username)}:${decoded(url.password)}` }),
-    method: options.method ?? 'GET',
-    headers: { ...options.headers, Host: url.host },
+    method,
+    headers,
     agent: isTls ? agents['https:'] : agents['http:'],
     lookup: policy.lookupFor(portOf(url)),
   });
-  const fail = (error: unknown) => {
-    reject(AppError.is(error) ? error : new AppError('STORAGE_UNAVAILABLE', describe(error, url), { cause: error }));
-    request.destroy();
-  };
-  let timer = setTimeout(
-    () => fail(new AppError('DEADLINE_EXCEEDED', `${url.host} could not be connected to in time`)),
-    options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
-  );
-  const onAbort = () => fail(cancelled(signal));
-  signal?.addEventListener('abort', onAbort, { once: true });
-  const waitForHead = () => {
-    clearTimeout(timer);
-    timer = setTimeout(
-      () => fail(new AppError('DEADLINE_EXCEEDED', `${url.host} did not answer in time`)),
-      options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
-    );
-  };
-  // A literal address is connected to without a lookup, so it is looked at here.
-  const checked = isLiteral(url) ? policy.resolve(url.hostname, portOf(url)) : Promise.resolve([]);
-  checked.then(
-    () => {
-      request.once('socket', (socket) => {
-        if (!socket.connecting) waitForHead();
-        else socket.once(isTls ? 'secureConnect' : 'connect', waitForHead);
-      });
-      request.once('response', (response) => {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', onAbort);
-        resolve(response);
-      });
-      request.end(options.body);
-    },
-    (error) => fail(error),
-  );
-  request.on('error', fail);
-  return promise.finally(() => {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', onAbort);
+  const stop = () => void request.destroy(new Error('stopped'));
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  request.once('socket', (socket) => {
+    if (!socket.connecting) onConnected();
+    else socket.once(isTls ? 'secureConnect' : 'connect', onConnected);
   });
+  request.once('response', resolve);
+  request.on('error', reject);
+  request.end(body);
+  return promise.finally(() => signal.removeEventListener('abort', stop));
 }
 
-function isLiteral(url: URL): boolean {
-  return isIP(url.hostname.replace(/^\[(.*)\]$/, '$1')) !== 0;
+/** The user and password of an address, as Basic authentication. */
+function authorizationOf(url: URL): { Authorization?: string } {
+  if (url.username === '') return {};
+  return { Authorization: `Basic ${Buffer.from(`${decoded(url.username)}:${decoded(url.password)}`).toString('base64')}` };
 }
 
 function decoded(text: string): string {

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEgressPolicy, createGuardedClient, endpointsOf, type GuardedProxy, startGuardedProxy } from '@wharf/egress';
+import { createEgressPolicy, createGuardedClient, endpointsOf } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { configurationChanged, modelsOf, readAdminRevision, readSettings } from '@wharf/models';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
@@ -29,7 +29,10 @@ import { createFetchTasks } from './tasks/fetch-task.ts';
 import { createToolTasks } from './tasks/tool-task.ts';
 import { createTransferTasks } from './tasks/transfer-task.ts';
 import { createAskTool } from './tools/ask-tool.ts';
+import { type ProbeContext, probeTool } from './tools/probe-tool.ts';
 import { createSeedKeeper } from './tools/seed-keeper.ts';
+import { startToolProxy, type ToolProxy } from './tools/tool-proxy.ts';
+import { createToolSight } from './tools/tool-sight.ts';
 import { createTools } from './tools/tools.ts';
 
 /** Ports that connection strings may leave out. */
@@ -88,17 +91,25 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     registers: [kit.metrics],
   });
   const openNetwork = () => ({ policy, client: createGuardedClient(policy, config.downloadConnections) });
-  let proxy: GuardedProxy | undefined;
+  let proxy: Awaited<ReturnType<typeof startToolProxy>> | undefined;
+  const toolProxy = (): ToolProxy => {
+    if (!proxy) throw new AppError('STORAGE_UNAVAILABLE', 'the downloader is starting');
+    return proxy;
+  };
   const tools = createTools({
     ask,
     settings: () => settings.get(),
     clock: kit.clock,
-    proxy() {
-      if (!proxy) throw new AppError('STORAGE_UNAVAILABLE', 'the downloader is starting');
-      return { ...proxy, url: config.egressProxyUrl ?? `http://127.0.0.1:${proxy.port}` };
-    },
+    proxy: toolProxy,
   });
   const toolsDir = config.toolsDir ?? join(tmpdir(), 'wharf-downloads');
+  const probing: ProbeContext = { ask, toolsDir, proxy: toolProxy };
+  const sight = createToolSight({
+    settingsOf: tools.settingsOf,
+    probe: (toolSettings, signal) => probeTool(probing, toolSettings, signal),
+    clock: kit.clock,
+    logger: kit.logger,
+  });
   const seeds = createSeedStore(kit.store);
   const keeper = createSeedKeeper({ seeds, tools, toolsDir, clock: kit.clock, logger: kit.logger });
   const fetches = createFetchTasks({
@@ -121,14 +132,16 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     toolDownloads: createToolTasks({
       kit,
       tools,
+      sight,
       seeds,
       toolsDir,
       openNetwork,
       queueTransfers: (parent, transfers) => tasks.queueTransfers(parent, transfers),
       onBytes: (tool, count) => fetchedBytes.inc({ tool }, count),
     }),
-    transfers: createTransferTasks({ kit, bytes, seeds, toolsDir }),
+    transfers: createTransferTasks({ kit, bytes, seeds, sight, toolsDir }),
     settings: () => settings.get(),
+    blindFor: sight.blindFor,
     perUser: config.downloadsPerUser,
     perTool: config.downloadsPerTool,
   });
@@ -136,12 +149,17 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     rpc: defineRpcService(DownloaderServiceDefinition, {
       addDownloads: forUsers(addDownloadsHandler({ kit, policy, settings, tools, tasks })),
       listTools: forAnyone(listToolsHandler(settings, tools)),
-      probeTool: forServices(probeToolHandler({ ask, toolsDir })),
+      probeTool: forServices(probeToolHandler(probing)),
     }),
     furtherRpcs: [createTaskRpc(tasks.engine)],
     async start() {
       kit.bus.subscribe(configurationChanged, () => settings.invalidate());
-      proxy = await startGuardedProxy(policy, config.bind ?? '127.0.0.1', config.egressProxyPort);
+      proxy = await startToolProxy({
+        policy,
+        bind: config.bind ?? '127.0.0.1',
+        port: config.egressProxyPort,
+        url: config.egressProxyUrl,
+      });
       await seeds.init();
       await tasks.engine.start();
       // There may be room here for what others had none for.

@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { readdir, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { AppError } from '@wharf/errors';
-import { makeTempDir, type TempDir } from '@wharf/harness';
+import { lendPieces, makeTempDir, type TempDir } from '@wharf/harness';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createScratch, missingRoom } from '../src/fetch/scratch.ts';
 
@@ -59,6 +61,16 @@ it('promises hold for every process that shares the folder, and outlive the one 
   expect((await errorOf(open().begin(3 * MB))).message).toBe('needs 3 MB, 2 MB free in the scratch folder');
   await again?.remove();
   expect(await readdir(dir.path)).toEqual([]);
+});
+
+it('pieces that are lent are in the file as they were', async () => {
+  const content = randomBytes(3_000_000);
+  const file = await open().begin(content.byteLength);
+  const sizes = [10, 200_000, 65_536];
+  await file.sink.write(1_000_000, lendPieces(content.subarray(1_000_000), sizes), never);
+  await file.sink.write(0, lendPieces(content.subarray(0, 1_000_000), sizes), never);
+  expect((await buffer(file.read())).equals(content)).toBe(true);
+  await file.remove();
 });
 
 it('of several that begin at once as many are let in as fit', async () => {

@@ -17,3 +17,15 @@ export function describeContent(seed: string, sizeBytes: number): Transfer {
   for (const chunk of generateContent(seed, sizeBytes)) hash.update(chunk);
   return { sizeBytes, sha256: hash.digest('hex') };
 }
+
+/** Content in pieces of these sizes, over and over, in one buffer: whoever keeps a piece until the next one finds something else in it. */
+export async function* lendPieces(content: Uint8Array, sizes: readonly number[]): AsyncGenerator<Uint8Array, void> {
+  const buffer = Buffer.alloc(Math.max(...sizes));
+  for (let at = 0, turn = 0; at < content.byteLength; turn++) {
+    const piece = content.subarray(at, at + (sizes[turn % sizes.length] ?? 1));
+    buffer.set(piece);
+    yield buffer.subarray(0, piece.byteLength);
+    buffer.fill(0xee);
+    at += piece.byteLength;
+  }
+}

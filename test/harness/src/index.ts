@@ -1,5 +1,5 @@
 export { type Api, api, at, type Envelope, login } from './api.ts';
-export { describeContent, generateContent } from './content.ts';
+export { describeContent, generateContent, lendPieces } from './content.ts';
 export { ensureCommand } from './debian-package.ts';
 export { type DocumentDb, startDocumentDb } from './document-db.ts';
 export { type DownloadTool, startAria2, startQbittorrent, startTransmission } from './download-tools.ts';

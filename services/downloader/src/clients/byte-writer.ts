@@ -30,7 +30,7 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
 const MAX_SOCKETS = 64;
 
 /** Over the data plane of fs, with the internal token. @param dataUrl where sessions go that name no replica */
-export function createHttpByteWriter(kit: ServiceKit, dataUrl: string): ByteWriter {
+export function createHttpByteWriter(kit: Pick<ServiceKit, 'name' | 'tokens'>, dataUrl: string): ByteWriter {
   const settings = { keepAlive: true, maxSockets: MAX_SOCKETS };
   const agents = { http: new http.Agent(settings), https: new https.Agent(settings) };
   const put = async (session: WriteTarget, query: URLSearchParams, content: AsyncIterable<Uint8Array>, signal: AbortSignal) => {
@@ -58,7 +58,10 @@ export function createHttpByteWriter(kit: ServiceKit, dataUrl: string): ByteWrit
   };
 }
 
-/** Sends a body as fast as it is taken, and stops at once when the other side answers before it has all. */
+/**
+ * Sends a body as fast as it is taken, and stops at once when the other side answers before it has all. A piece has gone to the system before the
+ * next one is asked for, for it is only lent.
+ */
 async function send(request: http.ClientRequest, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
   const answer = Promise.withResolvers<http.IncomingMessage>();
   let isOver = false;
@@ -75,14 +78,13 @@ async function send(request: http.ClientRequest, content: AsyncIterable<Uint8Arr
     end();
     answer.reject(new AppError('STORAGE_UNAVAILABLE', 'the file service cannot be reached', { cause: error }));
   });
-  request.on('drain', () => wake());
   answer.promise.catch(() => undefined);
   try {
     for await (const chunk of content) {
       if (isOver) break;
-      if (request.write(chunk)) continue;
       await new Promise<void>((resolve) => {
         wake = resolve;
+        request.write(chunk, () => resolve());
       });
     }
     if (!isOver) request.end();

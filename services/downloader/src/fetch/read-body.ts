@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import type { Answer } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import type { RateLimit } from './rate-limit.ts';
 
@@ -15,13 +15,13 @@ export interface BodyOptions {
 }
 
 /**
- * The bytes of an answer, until `expectedBytes` have come or its end. Ending early, failing or aborting destroys the answer.
+ * The bytes of an answer (lent, as its pieces are), until `expectedBytes` have come or its end. Ending early, failing or aborting destroys the answer.
  *
  * @param expectedBytes undefined: until the server ends the body in the way it announced.
  * @throws AppError STORAGE_UNAVAILABLE (broken off, or too short) | DEADLINE_EXCEEDED (stalled) | the signal's reason
  */
 export async function* readBody(
-  response: IncomingMessage,
+  response: Answer,
   expectedBytes: number | undefined,
   { signal, stallMs, limits }: BodyOptions,
 ): AsyncGenerator<Uint8Array, void> {
@@ -40,7 +40,7 @@ export async function* readBody(
   try {
     if (signal.aborted) abort();
     if (expectedBytes === 0) return;
-    for await (const chunk of response.iterator({ destroyOnReturn: true })) {
+    for await (const chunk of response) {
       const bytes: Uint8Array = chunk;
       const wanted = expectedBytes === undefined ? bytes : bytes.subarray(0, expectedBytes - received);
       received += wanted.byteLength;

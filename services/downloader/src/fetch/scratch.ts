@@ -6,8 +6,8 @@ import { AppError } from '@wharf/errors';
 import type { Digests } from './digests.ts';
 import type { FileSink } from './transfer.ts';
 
-/** Chunks from a socket are small: so many bytes are written at once. */
-const BATCH_BYTES = 1024 * 1024;
+/** Bytes that are read at once. */
+const READ_BYTES = 1024 * 1024;
 /** A file that outgrows what was promised asks for so many bytes more at a time. */
 const GROW_BYTES = 4 * 1024 * 1024;
 /** Ids are made here and come back from the store. Behind the dash are the bytes that the file will have, as far as it was said. */
@@ -196,7 +196,7 @@ function scratchFile(file: {
           throw new AppError('CONTENT_CORRUPT', `the file does not have the announced ${algorithm} digest`);
       }
     },
-    read: () => createReadStream(path, { highWaterMark: BATCH_BYTES }),
+    read: () => createReadStream(path, { highWaterMark: READ_BYTES }),
     close,
     async keep() {
       await close();
@@ -217,24 +217,13 @@ function isDiskFull(error: unknown): boolean {
 
 async function writeAt(handle: FileHandle, offsetBytes: number, content: AsyncIterable<Uint8Array>): Promise<void> {
   let position = offsetBytes;
-  let batch: Uint8Array[] = [];
-  let batchBytes = 0;
-  const flush = async () => {
-    const bytes = Buffer.concat(batch);
-    batch = [];
-    batchBytes = 0;
-    for (let at = 0; at < bytes.length; ) {
-      const { bytesWritten } = await handle.write(bytes, at, bytes.length - at, position);
+  for await (const piece of content) {
+    for (let at = 0; at < piece.byteLength; ) {
+      const { bytesWritten } = await handle.write(piece, at, piece.byteLength - at, position);
       at += bytesWritten;
       position += bytesWritten;
     }
-  };
-  for await (const chunk of content) {
-    batch.push(chunk);
-    batchBytes += chunk.byteLength;
-    if (batchBytes >= BATCH_BYTES) await flush();
   }
-  await flush();
 }
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];

@@ -1,5 +1,4 @@
-import type { IncomingMessage } from 'node:http';
-import type { EgressPolicy, GuardedClient } from '@wharf/egress';
+import type { Answer, EgressPolicy, GuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { type Digests, readDigests } from './digests.ts';
 
@@ -23,7 +22,7 @@ export interface Source {
   /** `gzip` and the like, where the server encodes although it was asked not to. */
   readonly encoding: string;
   /** The body from its first byte. Whoever does not read it destroys it. */
-  readonly response: IncomingMessage;
+  readonly response: Answer;
 }
 
 export interface FetchNetwork {
@@ -98,10 +97,11 @@ export async function openRange(
   start: number,
   end: number,
   signal: AbortSignal,
-): Promise<IncomingMessage> {
+): Promise<Answer> {
   const { etag } = source.validator;
   const ifRange: Record<string, string> = etag !== '' && !etag.startsWith('W/') ? { 'If-Range': etag } : {};
-  const { response, url } = await request(network, source.url, { Range: `bytes=${start}-${end}`, ...ifRange }, signal, new Set([416]));
+  const headers = { Range: `bytes=${start}-${end}`, ...ifRange };
+  const { response, url } = await request(network, source.url, headers, signal, new Set([416]), true);
   const changed = () => new AppError('STALE_VERSION', SOURCE_CHANGED);
   try {
     const status = response.statusCode ?? 0;
@@ -134,7 +134,8 @@ async function request(
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
   passing: ReadonlySet<number>,
-): Promise<{ response: IncomingMessage; url: URL }> {
+  isBulk = false,
+): Promise<{ response: Answer; url: URL }> {
   let url = first;
   let own: Readonly<Record<string, string>> = network.headers ?? {};
   const { connectTimeoutMs, headersTimeoutMs } = network;
@@ -144,6 +145,7 @@ async function request(
       // Another encoding would hide lengths and ranges.
       headers: { 'User-Agent': 'Wharf', Accept: '*/*', 'Accept-Encoding': 'identity', ...own, ...headers },
       signal,
+      isBulk,
       ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
       ...(headersTimeoutMs === undefined ? {} : { headersTimeoutMs }),
     });
@@ -178,13 +180,13 @@ function refusedStatus(status: number, url: URL): AppError {
   return new AppError(mayPass ? 'STORAGE_UNAVAILABLE' : 'FAILED_PRECONDITION', `${url.host} answers ${status}`, { details: { status } });
 }
 
-function readContentRange(response: IncomingMessage): { start: number; end: number; total: number | undefined } | undefined {
+function readContentRange(response: Answer): { start: number; end: number; total: number | undefined } | undefined {
   const match = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(response.headers['content-range']?.trim() ?? '');
   if (!match) return undefined;
   return { start: Number(match[1]), end: Number(match[2]), total: match[3] === '*' ? undefined : Number(match[3]) };
 }
 
-function validatorOf(response: IncomingMessage): Validator {
+function validatorOf(response: Answer): Validator {
   return { etag: response.headers.etag ?? '', lastModified: response.headers['last-modified'] ?? '' };
 }
 
@@ -199,7 +201,7 @@ function plainTag(etag: string): string {
 }
 
 /** @throws AppError FAILED_PRECONDITION for an encoding that we cannot undo */
-function encodingOf(response: IncomingMessage): string {
+function encodingOf(response: Answer): string {
   const encoding = (response.headers['content-encoding'] ?? '').trim().toLowerCase();
   if (encoding === '' || encoding === 'identity') return '';
   if (COMPRESSED_TYPES.test(response.headers['content-type'] ?? '')) return '';

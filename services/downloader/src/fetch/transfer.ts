@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Answer } from '@wharf/egress';
 import { AppError, ERROR_CODES } from '@wharf/errors';
 import { PartMap, type SavedParts } from './part-map.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -8,7 +8,7 @@ import { type FetchNetwork, openRange, type Source } from './source.ts';
 
 /** Where the bytes of one file go. Calls for different ranges may run in parallel. */
 export interface FileSink {
-  /** Stores content from this offset on. After a failure what was there is undefined. */
+  /** Stores content from this offset on. A piece is lent until the next one is asked for. After a failure what was there is undefined. */
   write(offsetBytes: number, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>;
   /** Makes durable what was written. */
   sync(): Promise<void>;
@@ -88,7 +88,7 @@ async function transferParts(options: TransferOptions, map: PartMap, sizeBytes: 
   const signal = AbortSignal.any([options.signal, failed.signal]);
   const queue = map.missing();
   const where = { url: source.url };
-  let opened: IncomingMessage | undefined = source.response;
+  let opened: Answer | undefined = source.response;
   if (queue[0] !== 0) {
     opened.destroy();
     opened = undefined;
@@ -157,7 +157,7 @@ interface RangeRequest {
   readonly start: number;
   readonly end: number;
   /** An answer that is open at `start` already. */
-  readonly first: IncomingMessage | undefined;
+  readonly first: Answer | undefined;
   readonly isCrowded: () => boolean;
 }
 

@@ -40,6 +40,8 @@ export interface DownloadTaskOptions {
   readonly toolDownloads: ToolTasks;
   readonly transfers: TransferTasks;
   readonly settings: () => Promise<Settings>;
+  /** Tools whose tasks are left to other replicas. */
+  readonly blindFor: () => readonly string[];
   /** Downloads of one user, and of one tool, that a replica works on at a time; 0: no limit. */
   readonly perUser: number;
   readonly perTool: number;
@@ -106,6 +108,7 @@ export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOption
     concurrencyOf: async (kind) =>
       kind === toolKind.name ? Number.POSITIVE_INFINITY : (await options.settings()).number(`${kind}_task_threads_num`, DEFAULT_THREADS),
     limitOfKey,
+    avoidedKeys: () => options.blindFor().flatMap((tool) => [`tool:${tool}`, resultsOf(tool)]),
   });
   const { tasks } = taskModelsOf(store, 'downloader');
   return {
@@ -118,7 +121,9 @@ export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOption
       const key = `parent:${id}`;
       const queued = await tasks.find({ keys: key }, { name: 1 }).lean<{ name: string }[]>();
       const names = new Set(queued.map(({ name }) => name));
-      const missing = wanted.map((input): NewTask<TransferInput> => ({ name: transferName(input), creator, input, keys: [key] }));
+      const missing = wanted.map(
+        (input): NewTask<TransferInput> => ({ name: transferName(input), creator, input, keys: [key, resultsOf(input.tool)] }),
+      );
       await engine.addAll(
         transferKind,
         missing.filter(({ name }) => !names.has(name)),
@@ -126,6 +131,9 @@ export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOption
     },
   };
 }
+
+/** The key of tasks that read what a tool made. */
+const resultsOf = (tool: string) => `results:${tool}`;
 
 /** Clients parse it. The source is a place of ours, so its bracket is empty and its path begins at the task. */
 function transferName({ name, mountPath, innerPath }: TransferInput): string {

@@ -9,6 +9,7 @@ import { isPassing } from '../fetch/transfer.ts';
 import type { SeedStore } from '../store/seed-store.ts';
 import type { ExternalTool } from '../tools/external-tool.ts';
 import { listResults, removeToolFolder, toolFolder } from '../tools/tool-folder.ts';
+import type { ToolSight } from '../tools/tool-sight.ts';
 import type { Tools } from '../tools/tools.ts';
 import { vetSource } from '../tools/vet-source.ts';
 import type { DownloadInput } from './download-input.ts';
@@ -35,6 +36,7 @@ export interface ToolTasks {
 export interface ToolTaskOptions {
   readonly kit: ServiceKit;
   readonly tools: Tools;
+  readonly sight: ToolSight;
   readonly seeds: SeedStore;
   /** Tools and we see it under the same path. */
   readonly toolsDir: string;
@@ -50,7 +52,7 @@ const MAX_FAILURES = 5;
 const MINUTE_MS = 60_000;
 
 export function createToolTasks(options: ToolTaskOptions): ToolTasks {
-  const { kit, tools, seeds, toolsDir } = options;
+  const { kit, tools, sight, seeds, toolsDir } = options;
 
   const begin = async (run: ToolRun, tool: ExternalTool, folder: string): Promise<string> => {
     const network = options.openNetwork();
@@ -120,6 +122,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
   return {
     async run(run, saved, save) {
       const tool = await tools.get(run.input.tool);
+      await sight.require(tool.name, run.signal);
       const folder = toolFolder(toolsDir, tool.name, run.id);
       let toolId = saved?.toolId ?? '';
       if (!saved?.isHandedOver) {

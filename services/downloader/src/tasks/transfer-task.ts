@@ -9,6 +9,7 @@ import { z } from 'zod';
 import type { ByteWriter } from '../clients/byte-writer.ts';
 import type { SeedStore } from '../store/seed-store.ts';
 import { removeResult, type ToolFile, toolFolder, walkResult } from '../tools/tool-folder.ts';
+import type { ToolSight } from '../tools/tool-sight.ts';
 import { DELETE_POLICIES, isDeletedAfter } from './download-input.ts';
 
 /** A task of the list `offline_download_transfer`: one result of a tool goes into the tree. */
@@ -45,9 +46,10 @@ export function createTransferTasks(options: {
   readonly kit: ServiceKit;
   readonly bytes: ByteWriter;
   readonly seeds: SeedStore;
+  readonly sight: ToolSight;
   readonly toolsDir: string;
 }): TransferTasks {
-  const { kit, bytes, seeds, toolsDir } = options;
+  const { kit, bytes, seeds, sight, toolsDir } = options;
   const { fsWrites } = kit.peers;
   const folderOf = ({ tool, parent }: TransferInput) => toolFolder(toolsDir, tool, parent);
 
@@ -79,6 +81,7 @@ export function createTransferTasks(options: {
     async run(run) {
       const { input, creator } = run;
       if (!creator) throw new AppError('PERMISSION_DENIED', 'permission denied');
+      await sight.require(input.tool, run.signal);
       run.progress({ status: 'getting src object', phase: 'storing' });
       const { files, emptyFolders } = await walkResult(folderOf(input), input.name);
       const pathOf = (names: readonly EntryName[]) => names.reduce<VirtualPath>(childPath, input.directory);

@@ -1,5 +1,5 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { GuardedClient } from '@wharf/egress';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Answer, GuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 
 export interface ToolRequest {
@@ -50,7 +50,7 @@ export function createAskTool(client: GuardedClient): AskTool {
   };
 }
 
-async function readAnswer(message: IncomingMessage, signal: AbortSignal): Promise<ToolAnswer> {
+async function readAnswer(message: Answer, signal: AbortSignal): Promise<ToolAnswer> {
   const stop = () => message.destroy();
   signal.addEventListener('abort', stop, { once: true });
   try {

@@ -36,18 +36,17 @@ export async function probeFolder(toolsDir: string, tool: string, view: ViewFold
     await fs.writeFile(join(folder, torrent.name, torrent.fileName), torrent.fileContent);
   } catch (cause) {
     await removeToolFolder(folder).catch(() => undefined);
-    throw new AppError('FAILED_PRECONDITION', `the downloader cannot write to ${toolsDir} (WHARF_TOOLS_DIR)`, { cause });
+    throw wrongSetup(`the downloader cannot write to ${toolsDir} (WHARF_TOOLS_DIR)`, cause);
   }
   try {
     const signal = AbortSignal.any([caller, AbortSignal.timeout(PROBE_MS)]);
     const found = await view({ folder, torrent, signal }).catch((error: unknown) => {
-      if (AppError.is(error, 'FAILED_PRECONDITION') && error.details.reason === 'unreadable') throw error;
+      if (isWrongSetup(error)) throw error;
       return 'unknown' as const;
     });
     caller.throwIfAborted();
     if (found === 'apart')
-      throw new AppError(
-        'FAILED_PRECONDITION',
+      throw wrongSetup(
         `${tool} and the downloader do not share ${toolsDir}: both must see WHARF_TOOLS_DIR under this path, and ${tool} must be allowed to write there`,
       );
   } finally {
@@ -62,9 +61,15 @@ export async function canRead(path: string): Promise<boolean> {
     return true;
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return false;
-    throw new AppError('FAILED_PRECONDITION', 'the downloader may not read what the tool writes', {
-      cause,
-      details: { reason: 'unreadable' },
-    });
+    throw wrongSetup('the downloader may not read what the tool writes', cause);
   }
+}
+
+/** Tool and downloader cannot work together as they are set up. */
+export function wrongSetup(message: string, cause?: unknown): AppError {
+  return new AppError('FAILED_PRECONDITION', message, { cause, details: { isWrongSetup: true } });
+}
+
+export function isWrongSetup(error: unknown): error is AppError {
+  return AppError.is(error, 'FAILED_PRECONDITION') && error.details.isWrongSetup === true;
 }

@@ -1,11 +1,13 @@
 import { AppError } from '@wharf/errors';
 import { createAria2Client } from './aria2/aria2-client.ts';
+import { requireProxyReached } from './aria2/reach-proxy.ts';
 import { viewFolderOfAria2 } from './aria2/view-folder.ts';
 import type { AskTool } from './ask-tool.ts';
-import { probeFolder } from './probe-folder.ts';
+import { probeFolder, type ViewFolder } from './probe-folder.ts';
 import { createQbittorrentClient } from './qbittorrent/qbittorrent-client.ts';
 import { viewFolderOfQbittorrent } from './qbittorrent/view-folder.ts';
 import { parseToolAddress } from './tool-address.ts';
+import type { ToolProxy } from './tool-proxy.ts';
 import { createTransmissionClient } from './transmission/transmission-client.ts';
 import { viewFolderOfTransmission } from './transmission/view-folder.ts';
 
@@ -18,26 +20,40 @@ export interface ToolSettings {
   readonly secret: string;
 }
 
+export interface ProbeContext {
+  readonly ask: AskTool;
+  readonly toolsDir: string;
+  /** What aria2 fetches through. */
+  readonly proxy: () => ToolProxy;
+}
+
 /**
- * Connects to a tool and looks whether it sees the folder of downloads as we do. @returns its version
- * @throws AppError RECORD_NOT_FOUND: no such tool | FAILED_PRECONDITION: as {@link probeFolder} | what the client of the tool throws
+ * Connects to a tool and looks whether it sees the folder of downloads as we do, and reaches what it has to. @returns its version
+ * @throws AppError RECORD_NOT_FOUND: no such tool | FAILED_PRECONDITION: {@link isWrongSetup} | what the client of the tool throws
  */
-export async function probeTool(
-  { ask, toolsDir }: { readonly ask: AskTool; readonly toolsDir: string },
-  { tool, url, secret }: ToolSettings,
-  signal: AbortSignal,
-): Promise<string> {
-  const { version, view } = openTool(ask, { tool, url, secret });
+export async function probeTool(context: ProbeContext, { tool, url, secret }: ToolSettings, signal: AbortSignal): Promise<string> {
+  const { version, view, furtherProbe } = openTool(context, { tool, url, secret });
   const answer = await version({ signal });
-  await probeFolder(toolsDir, tool, view, signal);
+  await probeFolder(context.toolsDir, tool, view, signal);
+  await furtherProbe?.(signal);
   return answer;
 }
 
-function openTool(ask: AskTool, { tool, url, secret }: ToolSettings) {
+interface OpenedTool {
+  version(options: { readonly signal: AbortSignal }): Promise<string>;
+  readonly view: ViewFolder;
+  readonly furtherProbe?: (signal: AbortSignal) => Promise<void>;
+}
+
+function openTool({ ask, proxy }: ProbeContext, { tool, url, secret }: ToolSettings): OpenedTool {
   switch (tool) {
     case 'aria2': {
       const client = createAria2Client(ask, parseToolAddress(url), secret);
-      return { version: client.version, view: viewFolderOfAria2(client) };
+      return {
+        version: client.version,
+        view: viewFolderOfAria2(client),
+        furtherProbe: (signal) => requireProxyReached(client, proxy(), signal),
+      };
     }
     case 'qBittorrent': {
       const client = createQbittorrentClient(ask, parseToolAddress(url));

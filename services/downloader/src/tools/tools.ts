@@ -1,13 +1,14 @@
-import type { GuardedProxy } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import type { Settings } from '@wharf/models';
 import { createAria2Client } from './aria2/aria2-client.ts';
 import { createAria2Tool } from './aria2/aria2-tool.ts';
 import type { AskTool } from './ask-tool.ts';
 import type { ExternalTool } from './external-tool.ts';
+import type { ToolSettings } from './probe-tool.ts';
 import { createQbittorrentClient } from './qbittorrent/qbittorrent-client.ts';
 import { createQbittorrentTool } from './qbittorrent/qbittorrent-tool.ts';
 import { parseToolAddress } from './tool-address.ts';
+import type { ToolProxy } from './tool-proxy.ts';
 import { createTransmissionClient } from './transmission/transmission-client.ts';
 import { createTransmissionTool } from './transmission/transmission-tool.ts';
 
@@ -15,6 +16,8 @@ import { createTransmissionTool } from './transmission/transmission-tool.ts';
 export interface Tools {
   /** @throws AppError RECORD_NOT_FOUND: no such tool | INVALID_ARGUMENT: its settings cannot be used */
   get(name: string): Promise<ExternalTool>;
+  /** @throws AppError RECORD_NOT_FOUND: no such tool */
+  settingsOf(name: string): Promise<ToolSettings>;
   /** Asks a tool whether it is there. @throws AppError FAILED_PRECONDITION telling why not */
   requireReady(name: string, signal: AbortSignal): Promise<void>;
   /** Those that answered lately, sorted. */
@@ -35,28 +38,31 @@ const SETTINGS = {
 } as const;
 type ToolName = keyof typeof SETTINGS;
 
-/** @param options.proxyUrl the guarded proxy as tools reach it. */
+/** @param options.proxy what aria2 fetches through. */
 export function createTools(options: {
   readonly ask: AskTool;
   readonly settings: () => Promise<Settings>;
   readonly clock: () => number;
-  readonly proxy: () => Pick<GuardedProxy, 'username' | 'password'> & { readonly url: string };
+  readonly proxy: () => ToolProxy;
 }): Tools {
   /** A client keeps its login, as long as its settings stay. */
   const known = new Map<ToolName, { readonly key: string; readonly tool: ExternalTool }>();
   const answers = new Map<ToolName, { readonly key: string; readonly at: number; readonly error: AppError | undefined }>();
 
-  const open = async (name: ToolName): Promise<{ key: string; tool: ExternalTool }> => {
+  const settingsOf = async (tool: ToolName): Promise<ToolSettings> => {
     const settings = await options.settings();
-    const { address, secret } = SETTINGS[name];
-    const values = [settings.text(address), secret === undefined ? '' : settings.text(secret)] as const;
-    const key = JSON.stringify(values);
+    const { address, secret } = SETTINGS[tool];
+    return { tool, url: settings.text(address), secret: secret === undefined ? '' : settings.text(secret) };
+  };
+  const open = async (name: ToolName): Promise<{ key: string; tool: ExternalTool }> => {
+    const settings = await settingsOf(name);
+    const key = JSON.stringify(settings);
     const before = known.get(name);
     if (before?.key === key) return before;
-    const place = parseToolAddress(values[0]);
+    const place = parseToolAddress(settings.url);
     const { ask } = options;
     const create = {
-      aria2: () => createAria2Tool(createAria2Client(ask, place, values[1]), options.proxy()),
+      aria2: () => createAria2Tool(createAria2Client(ask, place, settings.secret), options.proxy()),
       qBittorrent: () => createQbittorrentTool(createQbittorrentClient(ask, place)),
       Transmission: () => createTransmissionTool(createTransmissionClient(ask, place)),
     };
@@ -82,10 +88,8 @@ export function createTools(options: {
   };
 
   return {
-    async get(name) {
-      if (!isToolName(name)) throw new AppError('RECORD_NOT_FOUND', `tool ${name.slice(0, 100)} not found`);
-      return (await open(name)).tool;
-    },
+    get: async (name) => (await open(toolNameOf(name))).tool,
+    settingsOf: async (name) => settingsOf(toolNameOf(name)),
     async requireReady(name, signal) {
       if (!isToolName(name))
         throw new AppError('RECORD_NOT_FOUND', `failed get offline download tool: tool ${name.slice(0, 100)} not found`);
@@ -104,6 +108,11 @@ export function createTools(options: {
       return key === undefined ? 0 : (await options.settings()).number(key, 0);
     },
   };
+}
+
+function toolNameOf(name: string): ToolName {
+  if (!isToolName(name)) throw new AppError('RECORD_NOT_FOUND', `tool ${name.slice(0, 100)} not found`);
+  return name;
 }
 
 function isToolName(name: string): name is ToolName {

@@ -35,9 +35,10 @@ export async function receiveRange(
     if (call.signal.aborted) return void response.destroy();
     const { code, message } = AppError.from(error);
     if (code === 'INTERNAL') throw error;
-    // Whatever is still on its way is not read: the connection ends with the answer.
     const body = JSON.stringify({ code, message });
-    response.writeHead(ERROR_CODES[code].http, { 'Content-Type': 'application/json', Connection: 'close' }).end(body);
+    response.writeHead(ERROR_CODES[code].http, { 'Content-Type': 'application/json' }).end(body);
+    // Closing now could take the answer from a sender that has not read it yet; he ends when he has.
+    request.resume();
   }
 }
 

@@ -17,7 +17,10 @@ export interface PublishOptions extends PlaceOptions {
  * that nobody wrote to for two days may go.
  */
 export interface Draft {
-  /** Writes content from an offset on, also in parallel for other ranges. @returns the bytes written; after a failure the range is undefined */
+  /**
+   * Writes content from an offset on, also in parallel for other ranges. A piece of it is only lent until the next one is asked for.
+   * @returns the bytes written; after a failure the range is undefined
+   */
   write(offsetBytes: number, content: AsyncIterable<Uint8Array>, options?: CallOptions): Promise<number>;
   /** Makes durable what was written. */
   sync(): Promise<void>;

@@ -34,6 +34,14 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (folder !== undefined) return void response.end(`entries: ${lookAtAll(join(filesDir, folder))}`);
   const path = join(filesDir, name);
   const { size } = await stat(path);
-  response.writeHead(200, { 'Content-Type': 'application/octet-stream', 'Content-Length': size });
-  await pipeline(createReadStream(path, { highWaterMark: CHUNK_BYTES }), response);
+  const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
+  const start = Number(range?.[1] ?? 0);
+  const end = Math.min(Number(range?.[2] || size), size - 1);
+  response.writeHead(range ? 206 : 200, {
+    'Accept-Ranges': 'bytes',
+    'Content-Type': 'application/octet-stream',
+    'Content-Length': end - start + 1,
+    ...(range ? { 'Content-Range': `bytes ${start}-${end}/${size}` } : {}),
+  });
+  await pipeline(createReadStream(path, { start, end, highWaterMark: CHUNK_BYTES }), response);
 }

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import type { ExternalTool, ToolStatus } from '../external-tool.ts';
+import type { ToolProxy } from '../tool-proxy.ts';
 import type { Aria2Client } from './aria2-client.ts';
 
 const statusShape = z.object({
@@ -18,15 +19,24 @@ const FIELDS = Object.keys(statusShape.shape);
 /** What aria2 says of a download it does not know. */
 const UNKNOWN = /not found|No such download/i;
 
-/** @param proxy the guarded proxy as aria2 reaches it: every HTTP connection that it makes for us goes through there. */
-export function createAria2Tool(client: Aria2Client, proxy: { url: string; username: string; password: string }): ExternalTool {
-  const options = (dir: string) => ({
-    dir,
-    'all-proxy': proxy.url,
-    'all-proxy-user': proxy.username,
-    'all-proxy-passwd': proxy.password,
+type Proxy = Pick<ToolProxy, 'url' | 'username' | 'password'>;
+
+/** Options of a download that make every HTTP connection of it go through our proxy. */
+export function throughProxy({ url, username, password }: Proxy) {
+  return {
+    'all-proxy': url,
+    'all-proxy-user': username,
+    'all-proxy-passwd': password,
     'proxy-method': 'tunnel',
     'no-proxy': '',
+  };
+}
+
+/** @param proxy what every HTTP connection that aria2 makes for us goes through. */
+export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool {
+  const options = (dir: string) => ({
+    dir,
+    ...throughProxy(proxy),
     // What a torrent or a metalink names is vetted before; one that comes unasked is a file like any other.
     'follow-torrent': 'false',
     'follow-metalink': 'false',

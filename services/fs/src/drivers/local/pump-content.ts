@@ -2,71 +2,75 @@ import fs from 'node:fs';
 import { promisify } from 'node:util';
 import type { IoSlots } from './io-slots.ts';
 
-/** Chunks from a socket are small: so many bytes are written at once. At most twice as many wait here. */
-const BATCH_BYTES = 1024 * 1024;
+/** Small pieces, as sockets hand them on, are gathered: so many bytes are written at once. */
+const BATCH_BYTES = 512 * 1024;
+/** Pieces of that size are written as they are. */
+const BIG_BYTES = 128 * 1024;
+/** Batches that are kept for the next who writes. */
+const MAX_SPARE = 8;
+const spare: Buffer[] = [];
 
-const writeBatch = promisify(fs.writev);
+const write = promisify(fs.write);
 
 /**
- * Writes content to an open file, from an offset on. While one batch is on its way to the disk, the next is taken in.
+ * Writes content to an open file, from an offset on. While one batch is on its way to the disk, the next is gathered. A piece is not looked at any
+ * more when the next one is asked for.
  *
  * @returns the bytes written
  */
 export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>, slots: IoSlots, offsetBytes = 0): Promise<number> {
   let position = offsetBytes;
-  let batch: Uint8Array[] = [];
-  let batchBytes = 0;
+  let batch: Buffer | undefined;
+  let filledBytes = 0;
   let onItsWay: Promise<void> | undefined;
 
-  const send = async () => {
+  const send = async (bytes: Uint8Array) => {
     await onItsWay;
-    onItsWay = writeAll(fd, batch, position, slots);
+    onItsWay = writeAll(fd, bytes, position, slots);
     // Its failure is met at the next turn.
     onItsWay.catch(() => undefined);
-    position += batchBytes;
-    batch = [];
-    batchBytes = 0;
+    position += bytes.byteLength;
+  };
+  const flush = async () => {
+    const full = batch;
+    if (full === undefined) return;
+    const bytes = full.subarray(0, filledBytes);
+    batch = undefined;
+    filledBytes = 0;
+    await send(bytes);
+    onItsWay?.finally(() => spare.length < MAX_SPARE && spare.push(full)).catch(() => undefined);
   };
 
   try {
-    for await (const chunk of content) {
-      batch.push(chunk);
-      batchBytes += chunk.byteLength;
-      if (batchBytes >= BATCH_BYTES) await send();
+    for await (const piece of content) {
+      if (piece.byteLength >= BIG_BYTES && filledBytes === 0) {
+        await send(piece);
+        await onItsWay;
+        continue;
+      }
+      for (let rest = piece; rest.byteLength > 0; ) {
+        batch ??= spare.pop() ?? Buffer.allocUnsafeSlow(BATCH_BYTES);
+        const fitting = rest.subarray(0, BATCH_BYTES - filledBytes);
+        batch.set(fitting, filledBytes);
+        filledBytes += fitting.byteLength;
+        rest = rest.subarray(fitting.byteLength);
+        if (filledBytes === BATCH_BYTES) await flush();
+      }
     }
-    if (batchBytes > 0) await send();
+    await flush();
     await onItsWay;
     return position - offsetBytes;
   } finally {
     // The caller closes the handle next.
     await onItsWay?.catch(() => undefined);
+    if (batch) spare.push(batch);
   }
 }
 
-async function writeAll(fd: number, batch: Uint8Array[], position: number, slots: IoSlots): Promise<void> {
-  let rest = batch;
-  let at = position;
-  while (rest.length > 0) {
-    const [pending, offset] = [rest, at];
-    const writtenBytes = await slots.run(() => writeOnce(fd, pending, offset));
-    at += writtenBytes;
-    rest = without(rest, writtenBytes);
+async function writeAll(fd: number, bytes: Uint8Array, position: number, slots: IoSlots): Promise<void> {
+  for (let done = 0; done < bytes.byteLength; ) {
+    const from = done;
+    const { bytesWritten } = await slots.run(() => write(fd, bytes, from, bytes.byteLength - from, position + from));
+    done += bytesWritten;
   }
-}
-
-async function writeOnce(fd: number, batch: Uint8Array[], position: number): Promise<number> {
-  const { bytesWritten } = await writeBatch(fd, batch, position);
-  return bytesWritten;
-}
-
-/** What is left of a batch after its first bytes were written. */
-function without(batch: Uint8Array[], writtenBytes: number): Uint8Array[] {
-  let skip = writtenBytes;
-  const first = batch.findIndex((chunk) => {
-    if (skip < chunk.byteLength) return true;
-    skip -= chunk.byteLength;
-    return false;
-  });
-  const [head, ...tail] = first === -1 ? [] : batch.slice(first);
-  return head === undefined ? [] : [head.subarray(skip), ...tail];
 }

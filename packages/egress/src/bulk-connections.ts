@@ -1,0 +1,312 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import net, { type LookupFunction } from 'node:net';
+import tls from 'node:tls';
+import { AppError } from '@wharf/errors';
+import type { Answer, AskedRequest } from './asked-request.ts';
+import { hostOf, portOf } from './egress-policy.ts';
+import { parseResponseHead, type ResponseHead } from './response-head.ts';
+
+/** Bytes that wait for the receiver on each connection. */
+const PIECE_BYTES = 256 * 1024;
+/** With less room than that left, the next piece begins. */
+const LEAST_ROOM_BYTES = 64 * 1024;
+const MAX_HEAD_BYTES = 32 * 1024;
+const END_OF_HEAD = Buffer.from('\r\n\r\n');
+
+/**
+ * Connections for big bodies. Node's own client makes a buffer for each 64 KiB, and most of its time goes into collecting them again; these read
+ * into a few buffers, which are used again and again. Bodies whose length the server does not say are left to that client.
+ */
+export interface BulkConnections {
+  /** @returns undefined when the answer has no plain length: it has to be asked for in another way. @throws what sockets throw */
+  ask(request: AskedRequest): Promise<Answer | undefined>;
+  /** Ends every connection. */
+  close(): void;
+}
+
+/** @param idleMs how long a connection that nobody uses is kept, in milliseconds */
+export function createBulkConnections(lookupOf: (url: URL) => LookupFunction, idleMs: number): BulkConnections {
+  const open = new Set<BulkConnection>();
+  const idle = new Map<string, BulkConnection[]>();
+  /** Servers whose answers have no plain length. */
+  const unsuited = new Set<string>();
+  const keep = (origin: string) => (connection: BulkConnection) => {
+    const waiting = idle.get(origin) ?? [];
+    idle.set(origin, [...waiting.filter(({ isUsable }) => isUsable), connection]);
+  };
+  const connect = (url: URL): BulkConnection => {
+    const connection = new BulkConnection(url, lookupOf(url), idleMs, keep(url.origin));
+    open.add(connection);
+    connection.onceClosed(() => open.delete(connection));
+    return connection;
+  };
+  return {
+    async ask(request) {
+      const { origin } = request.url;
+      if (request.method !== 'GET' || unsuited.has(origin)) return undefined;
+      const text = requestText(request);
+      const kept = idle.get(origin)?.findLast(({ isUsable }) => isUsable);
+      if (kept) idle.set(origin, idle.get(origin)?.filter((each) => each !== kept) ?? []);
+      // A server may hang up an idle connection at the very moment it is asked again.
+      const again = (error: unknown) => {
+        if (!kept || kept.hasHeard || request.signal.aborted) throw error;
+        return connect(request.url).ask(request, text);
+      };
+      const answer = await (kept ?? connect(request.url)).ask(request, text).catch(again);
+      if (answer === undefined) unsuited.add(origin);
+      return answer;
+    },
+    close() {
+      for (const connection of open) connection.end();
+    },
+  };
+}
+
+/** What a connection is waited for. */
+interface Asking {
+  readonly resolve: (answer: Answer | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Bytes [start, end) of a buffer. */
+interface Piece {
+  readonly buffer: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** An answer whose pieces are in buffers of its connection. */
+class BulkAnswer implements Answer {
+  readonly statusCode: number;
+  readonly headers: Record<string, string>;
+  readonly #connection: BulkConnection;
+  complete = false;
+
+  constructor({ statusCode, headers }: ResponseHead, connection: BulkConnection) {
+    this.statusCode = statusCode;
+    this.headers = { ...headers };
+    this.#connection = connection;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, undefined> {
+    try {
+      for (let piece = await this.#connection.next(this); piece; piece = await this.#connection.next(this)) yield piece;
+    } finally {
+      this.destroy();
+    }
+  }
+
+  destroy(error?: Error): void {
+    this.#connection.leave(this, error);
+  }
+}
+
+/** One socket that is asked for one body after the other. */
+class BulkConnection {
+  readonly #socket: net.Socket;
+  readonly #keep: (connection: BulkConnection) => void;
+  readonly #idleMs: number;
+  /** Where the socket writes; bytes [start, end) of it wait. */
+  #buffer: Buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  #start = 0;
+  #end = 0;
+  /** What waits of earlier buffers, before that. */
+  #pieces: Piece[] = [];
+  /** The buffer of the piece that the receiver has. */
+  #lent: Buffer | undefined;
+  #free: Buffer[] = [];
+  #asking: Asking | undefined;
+  #isKept = false;
+  #answer: BulkAnswer | undefined;
+  /** Bytes of the body that have not come, and that were not handed on. */
+  #missing = 0;
+  #owed = 0;
+  /** Wakes the receiver that waits for a piece, or for its failure. */
+  #wake: (() => void) | undefined;
+  #failure: Error | undefined;
+  /** Whether a byte came since it was asked last. */
+  hasHeard = false;
+
+  constructor(url: URL, lookup: LookupFunction, idleMs: number, keep: (connection: BulkConnection) => void) {
+    this.#keep = keep;
+    this.#idleMs = idleMs;
+    const host = hostOf(url);
+    const onread = { buffer: () => this.#room(), callback: (bytes: number) => this.#receive(bytes) };
+    const settings = { host, port: portOf(url), lookup, onread };
+    this.#socket =
+      url.protocol === 'https:'
+        ? tls.connect({ ...settings, ...(net.isIP(host) === 0 ? { servername: host } : {}), ALPNProtocols: ['http/1.1'] })
+        : net.connect(settings);
+    this.#socket.on('error', (error) => {
+      this.#failure ??= error;
+    });
+    this.#socket.on('timeout', () => this.#socket.destroy());
+    this.#socket.on('close', () => {
+      this.#asking?.reject(this.#brokenOff());
+      this.#asking = undefined;
+      this.#wake?.();
+    });
+  }
+
+  get isUsable(): boolean {
+    return !this.#socket.destroyed;
+  }
+
+  onceClosed(run: () => void): void {
+    this.#socket.once('close', run);
+  }
+
+  end(): void {
+    this.#socket.destroy();
+  }
+
+  ask({ signal, onConnected }: AskedRequest, text: string): Promise<Answer | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer | undefined>();
+    const socket = this.#socket;
+    const stop = () => void socket.destroy(new Error('stopped'));
+    this.#asking = { resolve, reject };
+    this.hasHeard = false;
+    socket.setTimeout(0);
+    signal.addEventListener('abort', stop, { once: true });
+    if (socket.connecting) socket.once(socket instanceof tls.TLSSocket ? 'secureConnect' : 'connect', onConnected);
+    else onConnected();
+    socket.write(text, 'latin1');
+    socket.resume();
+    if (signal.aborted) stop();
+    return promise.finally(() => signal.removeEventListener('abort', stop));
+  }
+
+  /** Takes back what the receiver had, and gives him the next piece when it is there; undefined: the body has ended. */
+  async next(answer: BulkAnswer): Promise<Buffer | undefined> {
+    for (;;) {
+      this.#takeBack();
+      if (this.#answer !== answer) throw this.#brokenOff();
+      if (this.#owed === 0) return undefined;
+      const piece = this.#takePiece();
+      if (piece) {
+        this.#owed -= piece.byteLength;
+        if (this.#hasRoom()) this.#socket.resume();
+        return piece;
+      }
+      if (this.#socket.destroyed) throw this.#brokenOff();
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  /** Whoever leaves an answer before its end leaves its connection. */
+  leave(answer: BulkAnswer, error?: Error): void {
+    if (this.#answer !== answer) return;
+    this.#takeBack();
+    this.#answer = undefined;
+    if (this.#owed === 0 && this.#isKept && this.isUsable) {
+      this.#socket.setTimeout(this.#idleMs);
+      this.#socket.resume();
+      this.#keep(this);
+    } else {
+      this.#failure ??= error;
+      this.#socket.destroy();
+    }
+    this.#wake?.();
+  }
+
+  /** Where the socket puts what comes next. */
+  #room(): Buffer {
+    if (PIECE_BYTES - this.#end < LEAST_ROOM_BYTES) {
+      const full = { buffer: this.#buffer, start: this.#start, end: this.#end };
+      const waiting = full.buffer.subarray(full.start, full.end);
+      const isFree = this.#lent !== full.buffer && (waiting.byteLength === 0 || this.#asking !== undefined);
+      if (!isFree) this.#buffer = this.#free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
+      this.#start = 0;
+      // A head is looked for in one buffer.
+      this.#end = this.#asking ? waiting.copy(this.#buffer) : 0;
+      if (!this.#asking && waiting.byteLength > 0) this.#pieces.push(full);
+    }
+    return this.#buffer.subarray(this.#end);
+  }
+
+  /** @returns whether the socket shall go on reading */
+  #receive(bytes: number): boolean {
+    this.#end += bytes;
+    this.hasHeard = true;
+    if (this.#asking) this.#readHead();
+    else this.#count(bytes);
+    return this.#hasRoom();
+  }
+
+  /** What waits is bounded. */
+  #hasRoom(): boolean {
+    return this.#pieces.reduce((sum, { start, end }) => sum + end - start, this.#end - this.#start) < PIECE_BYTES;
+  }
+
+  #readHead(): void {
+    for (;;) {
+      const waiting = this.#buffer.subarray(this.#start, this.#end);
+      const length = waiting.indexOf(END_OF_HEAD);
+      if (length < 0 && waiting.byteLength <= MAX_HEAD_BYTES) return;
+      this.#start += length + END_OF_HEAD.byteLength;
+      const head = length < 0 || length > MAX_HEAD_BYTES ? undefined : parseResponseHead(waiting.toString('latin1', 0, length));
+      if (head && head.statusCode < 200 && head.statusCode !== 101) continue;
+      if (head && head.statusCode >= 200) this.#begin(head);
+      else this.#socket.destroy(new AppError('STORAGE_UNAVAILABLE', `${this.#socket.remoteAddress} answers with what is no HTTP`));
+      return;
+    }
+  }
+
+  #begin(head: ResponseHead): void {
+    const asking = this.#asking;
+    this.#asking = undefined;
+    if (head.bodyBytes === undefined) this.#socket.destroy();
+    else {
+      this.#isKept = head.isKept;
+      this.#missing = head.bodyBytes;
+      this.#owed = head.bodyBytes;
+      this.#answer = new BulkAnswer(head, this);
+      this.#count(this.#end - this.#start);
+    }
+    asking?.resolve(this.#answer);
+  }
+
+  /** Counts bytes of the body that came. */
+  #count(bytes: number): void {
+    const excess = bytes - this.#missing;
+    this.#missing = Math.max(0, -excess);
+    if (this.#answer && this.#missing === 0) this.#answer.complete = true;
+    if (excess > 0) {
+      // More than was announced or asked for: what comes after it cannot be relied on.
+      this.#end -= excess;
+      this.#socket.destroy();
+    }
+    this.#wake?.();
+  }
+
+  #takePiece(): Buffer | undefined {
+    const piece = this.#pieces.shift() ?? { buffer: this.#buffer, start: this.#start, end: this.#end };
+    if (piece.buffer === this.#buffer) this.#start = this.#end;
+    if (piece.end === piece.start) return undefined;
+    this.#lent = piece.buffer;
+    return piece.buffer.subarray(piece.start, piece.end);
+  }
+
+  #takeBack(): void {
+    const buffer = this.#lent;
+    this.#lent = undefined;
+    if (buffer && buffer !== this.#buffer && this.#pieces[0]?.buffer !== buffer) this.#free.push(buffer);
+  }
+
+  #brokenOff(): Error {
+    return this.#failure ?? Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' });
+  }
+}
+
+/** @throws TypeError for a header that would break the head */
+function requestText({ url, headers }: AskedRequest): string {
+  let text = `GET ${url.pathname}${url.search} HTTP/1.1\r\n`;
+  for (const [name, value] of Object.entries(headers)) {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    text += `${name}: ${value}\r\n`;
+  }
+  return `${text}Connection: keep-alive\r\n\r\n`;
+}

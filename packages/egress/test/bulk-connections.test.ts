@@ -1,0 +1,226 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import https from 'node:https';
+import net, { type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+import tls from 'node:tls';
+import { promisify } from 'node:util';
+import { ensureCommand, isMissing, makeTempDir, waitFor } from '@wharf/harness';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Answer, createEgressPolicy, createGuardedClient } from '../src/index.ts';
+
+const closing: Array<() => void> = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+/** A server that says to each request, counted from 1, whatever `answer` writes. */
+async function serve(answer: (socket: Socket, count: number) => void) {
+  const sockets: Socket[] = [];
+  let requests = 0;
+  const server = net.createServer((socket) => {
+    sockets.push(socket);
+    let text = '';
+    socket.on('error', () => undefined);
+    socket.on('data', (bytes) => {
+      text += bytes.toString('latin1');
+      for (let end = text.indexOf('\r\n\r\n'); end >= 0; end = text.indexOf('\r\n\r\n')) {
+        text = text.slice(end + 4);
+        requests += 1;
+        answer(socket, requests);
+      }
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/file?a=1`), sockets, requests: () => requests };
+}
+
+function clientOf(allow: readonly string[] = ['127.0.0.1']) {
+  const client = createGuardedClient(createEgressPolicy({ allow, forbidden: [], audience: 'user' }), 4);
+  closing.push(() => client.close());
+  const ask = (url: URL, options: { headersTimeoutMs?: number; signal?: AbortSignal; headers?: Record<string, string> } = {}) =>
+    client.request({ url, isBulk: true, ...options });
+  return { ask };
+}
+
+const headOf = (bytes: number, ...fields: string[]) =>
+  ['HTTP/1.1 206 Partial Content', `Content-Length: ${bytes}`, ...fields, '', ''].join('\r\n');
+
+/** Pieces are lent: each is copied before the next is asked for. */
+async function buffer(answer: Answer): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of answer) pieces.push(Buffer.from(piece));
+  return Buffer.concat(pieces);
+}
+
+describe('big bodies', () => {
+  it('arrive as they were sent, one after the other over one connection', async () => {
+    const bodies = [randomBytes(3_000_001), Buffer.alloc(0), randomBytes(1), randomBytes(700_000)];
+    const { url, sockets } = await serve((socket, count) => {
+      const body = bodies[count - 1] ?? Buffer.alloc(0);
+      socket.write(headOf(body.byteLength, 'ETag: "x"'));
+      socket.write(body);
+    });
+    const { ask } = clientOf();
+    for (const body of bodies) {
+      const answer = await ask(url);
+      expect([answer.statusCode, answer.headers.etag]).toEqual([206, '"x"']);
+      expect((await buffer(answer)).equals(body)).toBe(true);
+      expect(answer.complete).toBe(true);
+    }
+    expect(sockets).toHaveLength(1);
+  });
+
+  it('a head may come byte by byte, be long, and follow others that only announce it', async () => {
+    const long = `X-Long: ${'a'.repeat(20_000)}`;
+    const { url } = await serve(async (socket) => {
+      const text = `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${headOf(5, long)}hello`;
+      for (const letter of text.slice(0, 200)) await new Promise((resolve) => socket.write(letter, resolve));
+      socket.write(text.slice(200));
+    });
+    const { ask } = clientOf();
+    // Later heads begin somewhere within a buffer.
+    for (let time = 0; time < 20; time++) expect((await buffer(await ask(url))).toString()).toBe('hello');
+  });
+
+  it('what is no HTTP, or has a head without end, is an error', async () => {
+    for (const text of ['SSH-2.0-x\r\n\r\n', 'HTTP/1.1 101 Switching\r\n\r\n', `HTTP/1.1 200 OK\r\nA: ${'a'.repeat(100_000)}`]) {
+      const { url } = await serve((socket) => socket.write(text));
+      await expect(clientOf().ask(url)).rejects.toThrowError(/no HTTP/);
+    }
+  });
+
+  it('a body whose length is not announced is asked for again in the ordinary way, once for a server', async () => {
+    const { url, requests } = await serve((socket) =>
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n'),
+    );
+    const { ask } = clientOf();
+    for (let time = 0; time < 3; time++) expect((await buffer(await ask(url))).toString()).toBe('abc');
+    expect(requests()).toBe(4);
+  });
+
+  it('one that breaks off gives what came, and an error', async () => {
+    const { url } = await serve((socket) => {
+      socket.write(headOf(1_000_000));
+      socket.end(Buffer.alloc(600_000, 1));
+    });
+    const answer = await clientOf().ask(url);
+    let received = 0;
+    const read = async () => {
+      for await (const piece of answer) received += piece.length;
+    };
+    await expect(read()).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(received).toBe(600_000);
+    expect(answer.complete).toBe(false);
+  });
+
+  it('more than was announced is not part of it, and nothing is asked for on that connection again', async () => {
+    const { url, sockets } = await serve((socket) => {
+      socket.write(`${headOf(5)}hello and more`);
+    });
+    const { ask } = clientOf();
+    for (let time = 0; time < 2; time++) expect((await buffer(await ask(url))).toString()).toBe('hello');
+    expect(sockets).toHaveLength(2);
+  });
+
+  it('a kept connection that the server closes is replaced', async () => {
+    const { url, sockets } = await serve((socket, count) => {
+      if (count === 2) socket.destroy();
+      else socket.write(`${headOf(2)}ok`);
+    });
+    const { ask } = clientOf();
+    for (let time = 0; time < 2; time++) expect((await buffer(await ask(url))).toString()).toBe('ok');
+    expect(sockets).toHaveLength(2);
+  });
+
+  it('who leaves early, or asks a server that wants it, ends the connection', async () => {
+    const { url, sockets } = await serve((socket, count) => {
+      socket.write(count === 1 ? headOf(10) : `${headOf(2, 'Connection: close')}ok`);
+    });
+    const { ask } = clientOf();
+    (await ask(url)).destroy();
+    expect((await buffer(await ask(url))).toString()).toBe('ok');
+    await waitFor('both ends', async () => sockets.length === 2 && sockets.every(({ readyState }) => readyState !== 'open'));
+  });
+
+  it('only so much waits for a receiver that does not read', async () => {
+    const size = 256 * 1024 * 1024;
+    let written = 0;
+    const { url } = await serve((socket) => {
+      socket.write(headOf(size));
+      const piece = Buffer.alloc(1024 * 1024);
+      const more = () => {
+        while (written < size) {
+          written += piece.length;
+          if (!socket.write(piece)) return void socket.once('drain', more);
+        }
+      };
+      more();
+    });
+    const answer = await clientOf().ask(url);
+    const before = process.memoryUsage().arrayBuffers;
+    const stood: number[] = [];
+    // Until the server cannot go on: what it wrote is in its own buffers and the system's.
+    await waitFor('the server to stall', async () => stood.push(written) > 1 && stood.at(-1) === stood.at(-2), { everyMs: 200 });
+    expect(written).toBeLessThan(64 * 1024 * 1024);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024);
+    let received = 0;
+    for await (const piece of answer) received += piece.length;
+    expect(received).toBe(size);
+  });
+
+  it('the limits of time, the policy and the rules for headers hold', async () => {
+    const { url, requests } = await serve(() => undefined);
+    const { ask } = clientOf();
+    await expect(ask(url, { headersTimeoutMs: 50 })).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    const gone = new AbortController();
+    const waiting = ask(url, { signal: gone.signal });
+    await waitFor('the request', async () => requests() === 2);
+    gone.abort();
+    await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' });
+    await expect(ask(url, { headers: { Cookie: 'a\r\nHost: other' } })).rejects.toThrowError();
+    const { ask: strict } = clientOf([]);
+    for (const host of ['127.0.0.1', '[::ffff:127.0.0.1]', 'localhost'])
+      await expect(strict(new URL(`http://${host}:${url.port}/`))).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    expect(requests()).toBe(2);
+  });
+
+  it('over TLS certificates are verified', async (context) => {
+    const openssl = await ensureCommand('openssl', 'openssl');
+    if (isMissing(openssl)) return context.skip(openssl.missing);
+    const dir = await makeTempDir('bulk-tls');
+    closing.push(() => void dir.remove());
+    const [keyFile, certFile] = [join(dir.path, 'key.pem'), join(dir.path, 'cert.pem')];
+    const args = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=tested -addext subjectAltName=DNS:files.example`;
+    await promisify(execFile)(openssl.path, [...args.split(' '), '-keyout', keyFile, '-out', certFile]);
+    const cert = await readFile(certFile, 'utf8');
+    const body = randomBytes(2_000_000);
+    const server = https.createServer({ key: await readFile(keyFile), cert }, (_request, response) => {
+      response.setHeader('Content-Length', body.byteLength).end(body);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing.push(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const policy = createEgressPolicy({ allow: ['127.0.0.1'], forbidden: [], audience: 'user', resolve: async () => ['127.0.0.1'] });
+    const client = createGuardedClient(policy, 4);
+    closing.push(() => client.close());
+    const ask = (host: string) => client.request({ url: new URL(`https://${host}:${port}/`), isBulk: true });
+    await expect(ask('files.example')).rejects.toThrowError(/certificate/);
+    const trusted = tls.getCACertificates('default');
+    tls.setDefaultCACertificates([...trusted, cert]);
+    closing.push(() => tls.setDefaultCACertificates(trusted));
+    for (let time = 0; time < 2; time++) expect((await buffer(await ask('files.example'))).equals(body)).toBe(true);
+    await expect(ask('other.example')).rejects.toThrowError(/certificate/);
+  });
+});

@@ -1,0 +1,80 @@
+import type { AppError } from '@wharf/errors';
+import type { Logger } from '@wharf/service-kit';
+import { postponed } from '@wharf/task-engine';
+import { isWrongSetup } from './probe-folder.ts';
+import type { ToolSettings } from './probe-tool.ts';
+
+/** What this replica knows of whether it reads what tools write. */
+export interface ToolSight {
+  /**
+   * Asks the tool, when it was not asked lately with these settings. One that cannot be asked is taken at its word.
+   * @throws what {@link postponed} makes: another replica may see what this one does not
+   */
+  require(tool: string, signal: AbortSignal): Promise<void>;
+  /** Tools that lately wrote where this replica does not read. */
+  blindFor(): string[];
+}
+
+/** What was found holds for so long, in milliseconds. */
+const SEEING_MS = 600_000;
+const BLIND_MS = 30_000;
+/** A look takes no longer than this, in milliseconds. */
+const LOOK_LIMIT_MS = 20_000;
+/** Long enough for this replica to leave the task to others. */
+const HAND_OVER_MS = 1_000;
+
+interface Look {
+  readonly key: string;
+  readonly at: number;
+  /** Undefined: nothing is wrong. */
+  readonly error: Promise<AppError | undefined>;
+}
+
+export function createToolSight(options: {
+  readonly settingsOf: (tool: string) => Promise<ToolSettings>;
+  /** @throws AppError as probeTool() */
+  readonly probe: (settings: ToolSettings, signal: AbortSignal) => Promise<unknown>;
+  readonly clock: () => number;
+  readonly logger: Logger;
+}): ToolSight {
+  const { settingsOf, probe, clock, logger } = options;
+  const looks = new Map<string, Look>();
+  /** By tool: when it was found. */
+  const blind = new Map<string, number>();
+  const isBlind = (tool: string) => clock() - (blind.get(tool) ?? Number.NEGATIVE_INFINITY) < BLIND_MS;
+
+  const look = async (settings: ToolSettings): Promise<AppError | undefined> => {
+    const { tool } = settings;
+    try {
+      // Whoever asked may go away: others wait for the same answer.
+      await probe(settings, AbortSignal.timeout(LOOK_LIMIT_MS));
+      blind.delete(tool);
+      return undefined;
+    } catch (error) {
+      if (!isWrongSetup(error)) {
+        looks.delete(tool);
+        return undefined;
+      }
+      logger.warn({ err: error, tool }, 'a download tool and this downloader do not work together');
+      blind.set(tool, clock());
+      return error;
+    }
+  };
+
+  return {
+    async require(tool, signal) {
+      const settings = await settingsOf(tool);
+      const key = JSON.stringify(settings);
+      let last = looks.get(tool);
+      const maxAgeMs = blind.has(tool) ? BLIND_MS : SEEING_MS;
+      if (!last || last.key !== key || clock() - last.at >= maxAgeMs) {
+        last = { key, at: clock(), error: look(settings) };
+        looks.set(tool, last);
+      }
+      const error = await last.error;
+      signal.throwIfAborted();
+      if (error) throw postponed(`waits for a downloader that works with ${tool}: ${error.message}`, HAND_OVER_MS);
+    },
+    blindFor: () => [...blind.keys()].filter(isBlind),
+  };
+}

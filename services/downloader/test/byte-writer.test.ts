@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { setImmediate as turn } from 'node:timers/promises';
+import { lendPieces } from '@wharf/harness';
+import { createInternalTokens } from '@wharf/service-kit';
+import { afterEach, expect, it } from 'vitest';
+import { type ByteWriter, createHttpByteWriter } from '../src/clients/byte-writer.ts';
+
+const closing: Array<() => void> = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+/** A writer in front of a data plane that answers as told. */
+async function open(answer: http.RequestListener): Promise<ByteWriter> {
+  const server = http.createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const tokens = createInternalTokens(Buffer.alloc(32, 1), Date.now);
+  const writer = createHttpByteWriter({ name: 'downloader', tokens }, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  closing.push(() => {
+    writer.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return writer;
+}
+
+const SESSION = { id: 'a'.repeat(32), dataUrl: '' };
+const never = new AbortController().signal;
+
+it('pieces that are lent arrive as they were, at a receiver that takes its time', async () => {
+  const content = randomBytes(8_000_000);
+  const received = Promise.withResolvers<Buffer>();
+  const writer = await open(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) {
+      chunks.push(chunk);
+      for (let pause = 0; pause < 20; pause++) await turn();
+    }
+    received.resolve(Buffer.concat(chunks));
+    response.writeHead(204).end();
+  });
+  await writer.writeRange(SESSION, 5, lendPieces(content, [10, 262_144, 65_536]), never);
+  expect((await received.promise).equals(content)).toBe(true);
+});
+
+it('a refusal before all has been sent ends the sending, and is told', async () => {
+  let asked = 0;
+  const endless = async function* () {
+    for (;;) {
+      asked += 1;
+      yield Buffer.alloc(100_000);
+      await turn();
+    }
+  };
+  const writer = await open((request, response) => {
+    request.resume();
+    response.writeHead(507).end('{"code":"QUOTA_EXCEEDED","message":"no room"}');
+  });
+  await expect(writer.writeRange(SESSION, 0, endless(), never)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED', message: 'no room' });
+  expect(asked).toBeGreaterThan(0);
+  const silent = await open(async (request) => void (await buffer(request).catch(() => undefined)));
+  const gone = new AbortController();
+  const sending = silent.writeRange(SESSION, 0, endless(), gone.signal);
+  gone.abort();
+  await expect(sending).rejects.toThrowError();
+});
