@@ -73,6 +73,8 @@ export interface TaskEngineOptions {
   readonly concurrencyOf?: (kind: string) => Promise<number>;
   /** How many tasks with this key this replica works on at a time; undefined: no limit. */
   readonly limitOfKey?: (key: string) => number | undefined;
+  /** Tasks with one of these keys are left to other replicas for now. */
+  readonly avoidedKeys?: () => readonly string[];
 }
 
 /** A durable queue over the store, and a worker on it. The bus only makes it quicker. */
@@ -130,12 +132,13 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     return Math.max(1, wanted) - used;
   };
 
-  const fullKeys = (): string[] => {
-    const { limitOfKey } = options;
-    if (!limitOfKey) return [];
+  /** Of tasks that are not to be taken. */
+  const closedKeys = (): string[] => {
+    const { limitOfKey, avoidedKeys } = options;
     const used = new Map<string, number>();
     for (const run of runs.values()) if (isWorking(run)) for (const key of run.record.keys) used.set(key, (used.get(key) ?? 0) + 1);
-    return [...used].filter(([key, count]) => count >= (limitOfKey(key) ?? Number.POSITIVE_INFINITY)).map(([key]) => key);
+    const full = [...used].filter(([key, count]) => count >= (limitOfKey?.(key) ?? Number.POSITIVE_INFINITY)).map(([key]) => key);
+    return [...full, ...(avoidedKeys?.() ?? [])];
   };
 
   const claimRound = async (): Promise<void> => {
@@ -151,7 +154,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     if (!(await queue.hasWork(open))) return;
     for (const kind of open)
       for (let free = await freeSlots(kind); free > 0 && !isStopped; free -= 1) {
-        const record = await queue.claim(kind, fullKeys(), worker);
+        const record = await queue.claim(kind, closedKeys(), worker);
         if (!record) break;
         if (isStopped) {
           await queue.handBack(record._id, record.fence);

@@ -19,8 +19,8 @@ export interface TaskQueue {
   insert(records: readonly TaskRecord[]): Promise<void>;
   /** True when a task waits that may be taken; `kinds` are those that may. */
   hasWork(kinds: readonly string[]): Promise<boolean>;
-  /** Takes the first of the waiting tasks of a kind, with a fence of its own. @param fullKeys tasks with one of these are left alone */
-  claim(kind: string, fullKeys: readonly string[], worker: string): Promise<TaskRecord | undefined>;
+  /** Takes the first of the waiting tasks of a kind, with a fence of its own. @param closedKeys tasks with one of these are left alone */
+  claim(kind: string, closedKeys: readonly string[], worker: string): Promise<TaskRecord | undefined>;
   /** Takes a task of one of the kinds that was cancelled or failed and is not yet put away. */
   claimCleanup(kinds: readonly string[], worker: string): Promise<TaskRecord | undefined>;
   /** Returns tasks whose worker gave no sign of life to the queue. True when there were tasks with an expired lease. */
@@ -77,9 +77,14 @@ export function createTaskQueue({ tasks, chunks }: TaskModels, clock: StoreClock
       return (await tasks.findOne(filter, { _id: 1 }).lean()) !== null;
     },
 
-    async claim(kind, fullKeys, worker) {
+    async claim(kind, closedKeys, worker) {
       const now = clock.now();
-      const filter = { waiting: true, kind, run_at: { $lte: now }, ...(fullKeys.length === 0 ? {} : { keys: { $nin: [...fullKeys] } }) };
+      const filter = {
+        waiting: true,
+        kind,
+        run_at: { $lte: now },
+        ...(closedKeys.length === 0 ? {} : { keys: { $nin: [...closedKeys] } }),
+      };
       // A pipeline, because the first claim alone sets the start.
       const claimed = {
         state: TASK_STATE.running,

@@ -457,6 +457,23 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
       expect(working.get('slow')).toBe(0);
     });
 
+    it('a replica leaves tasks to others whose keys it avoids', async () => {
+      const done: string[] = [];
+      const kind = defineTaskKind({
+        name: 'placed',
+        input: NOTHING,
+        maxRetries: 0,
+        run: async (run) => void done.push(run.name),
+      });
+      const first = await place.open([kind], { avoidedKeys: () => ['elsewhere'] });
+      const task = (taskName: string, keys: string[]) => ({ name: taskName, creator: ANN, input: {}, keys });
+      await first.addAll(kind, [task('there', ['user:3', 'elsewhere']), task('here', ['user:3'])]);
+      await waitFor('what is here', () => done.length === 1);
+      expect(done).toEqual(['here']);
+      await place.open([kind]);
+      await waitFor('what is there', () => done.length === 2);
+    });
+
     it('people see their own tasks, the newest first, and the administrator all', async () => {
       const kind = defineTaskKind({ name: 'idle', list: 'shown', input: NOTHING, maxRetries: 0, run: async () => {} });
       const engine = await place.open([kind], { concurrencyOf: async () => 1 });

@@ -5,6 +5,7 @@ import { createEgressPolicy, createGuardedClient, type GuardedClient } from '@wh
 import { AppError } from '@wharf/errors';
 import {
   type DownloadTool,
+  freePort,
   isAvailable,
   type Missing,
   makeTempDir,
@@ -18,6 +19,7 @@ import { type AskTool, createAskTool } from '../src/tools/ask-tool.ts';
 import { probeTool } from '../src/tools/probe-tool.ts';
 import { createQbittorrentClient } from '../src/tools/qbittorrent/qbittorrent-client.ts';
 import { parseToolAddress } from '../src/tools/tool-address.ts';
+import { startToolProxy } from '../src/tools/tool-proxy.ts';
 
 const START = { aria2: startAria2, qBittorrent: startQbittorrent, Transmission: startTransmission } as const;
 type ToolName = keyof typeof START;
@@ -26,16 +28,23 @@ const NAMES = ['aria2', 'qBittorrent', 'Transmission'] as const;
 let client: GuardedClient;
 let ask: AskTool;
 let toolsDir: TempDir;
+let guarded: Awaited<ReturnType<typeof startToolProxy>>;
+const proxy = () => guarded;
 
 beforeAll(async () => {
   toolsDir = await makeTempDir('tools');
   client = createGuardedClient(createEgressPolicy({ audience: 'admin', allow: [], forbidden: [] }), 4);
   ask = createAskTool(client);
+  guarded = await openProxy();
 });
 afterAll(async () => {
+  await guarded.close();
   client.close();
   await toolsDir.remove();
 });
+
+const openProxy = (url?: string) =>
+  startToolProxy({ policy: createEgressPolicy({ audience: 'user', allow: [], forbidden: [] }), bind: '127.0.0.1', port: 0, url });
 
 /** Asks as if the tool ran where our folder is another one: what a container with other mounts does. */
 function askElsewhere(ours: string, theirs: string): AskTool {
@@ -67,7 +76,8 @@ describe.each(NAMES)('the folder of downloads, with %s', async (name) => {
   const { signal } = new AbortController();
 
   it.runIf(isAvailable(name, found))('is the same: the probe succeeds, again and again, and leaves nothing', async () => {
-    for (let round = 0; round < 2; round++) expect(await probeTool({ ask, toolsDir: toolsDir.path }, settings(), signal)).toMatch(/\d/);
+    for (let round = 0; round < 2; round++)
+      expect(await probeTool({ ask, toolsDir: toolsDir.path, proxy }, settings(), signal)).toMatch(/\d/);
     expect(await readdir(join(toolsDir.path, name.toLowerCase()))).toEqual([]);
     if (name === 'qBittorrent')
       expect(await createQbittorrentClient(ask, parseToolAddress(settings().url)).get('torrents/info')).toBe('[]');
@@ -75,7 +85,7 @@ describe.each(NAMES)('the folder of downloads, with %s', async (name) => {
 
   it.runIf(isAvailable(name, found))('is another one: the probe says so, and leaves nothing', async () => {
     const elsewhere = await makeTempDir('elsewhere');
-    const context = { ask: askElsewhere(toolsDir.path, elsewhere.path), toolsDir: toolsDir.path };
+    const context = { ask: askElsewhere(toolsDir.path, elsewhere.path), toolsDir: toolsDir.path, proxy };
     const error = await probeTool(context, settings(), signal).catch(AppError.from);
     expect(error).toMatchObject({
       code: 'FAILED_PRECONDITION',
@@ -83,6 +93,35 @@ describe.each(NAMES)('the folder of downloads, with %s', async (name) => {
     });
     expect(await readdir(join(toolsDir.path, name.toLowerCase()))).toEqual([]);
     await elsewhere.remove();
+  });
+});
+
+describe('the proxy that aria2 is to fetch through', async () => {
+  const found = await startAria2();
+  afterAll(async () => {
+    if ('stop' in found) await found.stop();
+  });
+  const probe = (to: typeof guarded) => {
+    if (!('url' in found)) throw new Error('it is missing');
+    const settings = { tool: 'aria2', url: found.url, secret: found.password };
+    return probeTool({ ask, toolsDir: toolsDir.path, proxy: () => to }, settings, new AbortController().signal).catch(AppError.from);
+  };
+
+  it.runIf(isAvailable('aria2', found))('is reached, or the probe says that it is not', async () => {
+    expect(await probe(guarded)).toMatch(/^1\./);
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const lost = await openProxy(url);
+    expect(await probe(lost)).toMatchObject({
+      code: 'FAILED_PRECONDITION',
+      message: expect.stringContaining(`aria2 does not reach the proxy of the downloader at ${url} (WHARF_EGRESS_PROXY_URL)`),
+    });
+    await lost.close();
+  });
+
+  it.runIf(isAvailable('aria2', found))('is that of this replica: that of another one does not know its password', async () => {
+    const other = await openProxy(guarded.url);
+    expect(await probe(other)).toMatchObject({ message: expect.stringContaining('does not reach the proxy') });
+    await other.close();
   });
 });
 
@@ -102,7 +141,7 @@ describe('a tool that tells its version and nothing of folders', () => {
     await new Promise((resolve) => server.once('listening', resolve));
     const bound = server.address();
     const url = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}/`;
-    expect(await probeTool({ ask, toolsDir: toolsDir.path }, { tool, url, secret: '' }, new AbortController().signal)).toMatch(/\d/);
+    expect(await probeTool({ ask, toolsDir: toolsDir.path, proxy }, { tool, url, secret: '' }, new AbortController().signal)).toMatch(/\d/);
     server.closeAllConnections();
     server.close();
   });
@@ -116,7 +155,7 @@ it('a folder that the downloader cannot write to is an error', async () => {
   const url = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}/`;
   const file = join(toolsDir.path, 'file');
   await writeFile(file, '');
-  const context = { ask, toolsDir: file };
+  const context = { ask, toolsDir: file, proxy };
   expect(await probeTool(context, { tool: 'aria2', url, secret: '' }, new AbortController().signal).catch(AppError.from)).toMatchObject({
     message: `the downloader cannot write to ${file} (WHARF_TOOLS_DIR)`,
   });

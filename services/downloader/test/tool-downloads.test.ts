@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAvailable, startAria2, waitFor } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -49,6 +49,20 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
     await waitFor('the third to run', async () => (await replica.task(ids[2] ?? '')).state === 1);
     for (const id of ids) await replica.cancel(id);
     await replica.close();
+  });
+
+  it('are left to a replica that sees what the tool makes, and say what is wrong', async () => {
+    await writeFile(join(place.dir, 'a-file'), '');
+    const blind = await place.open({ toolsDir: join(place.dir, 'a-file', 'tools') });
+    const id = await blind.add(`${server.url}/quick`, 'aria2');
+    const message = `waits for a downloader that works with aria2: the downloader cannot write to ${join(place.dir, 'a-file', 'tools')} (WHARF_TOOLS_DIR)`;
+    await blind.until(id, { state: 0, phase: 'waiting', status: message, error: '' });
+    expect(blind.log()).toContain('a download tool and this downloader do not work together');
+    const seeing = await place.open();
+    await blind.until(id, { state: 2 }, 15_000);
+    await waitFor('the file', () => place.fs.files.has('/in/quick'));
+    expect(seeing.log()).not.toContain('do not work together');
+    for (const replica of [blind, seeing]) await replica.close();
   });
 
   it('bring what the tool made, its empty folders too', async () => {

@@ -21,6 +21,7 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AskTool, createAskTool } from '../src/tools/ask-tool.ts';
 import { probeTool } from '../src/tools/probe-tool.ts';
+import { startToolProxy } from '../src/tools/tool-proxy.ts';
 
 const TOOLS = {
   aria2: { start: startAria2, version: /^1\.\d+/, notIt: 'what answers there is not the JSON-RPC interface of aria2' },
@@ -36,23 +37,27 @@ type ToolName = keyof typeof TOOLS;
 let client: GuardedClient;
 let ask: AskTool;
 let toolsDir: TempDir;
+let proxy: Awaited<ReturnType<typeof startToolProxy>>;
 const closing: (() => void)[] = [];
 
 beforeAll(async () => {
   toolsDir = await makeTempDir('tools');
   client = createGuardedClient(createEgressPolicy({ audience: 'admin', allow: [], forbidden: [] }), 4);
   ask = createAskTool(client);
+  const policy = createEgressPolicy({ audience: 'user', allow: [], forbidden: [] });
+  proxy = await startToolProxy({ policy, bind: '127.0.0.1', port: 0, url: undefined });
 });
 afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 afterAll(async () => {
   client.close();
+  await proxy.close();
   await toolsDir.remove();
 });
 
 const probe = (tool: string, url: string, secret = '', signal = new AbortController().signal) =>
-  probeTool({ ask, toolsDir: toolsDir.path }, { tool, url, secret }, signal);
+  probeTool({ ask, toolsDir: toolsDir.path, proxy: () => proxy }, { tool, url, secret }, signal);
 const errorOf = (answer: Promise<unknown>) =>
   answer.then((value) => Promise.reject(new Error(`no error but ${String(value)}`)), AppError.from);
 const withLogin = (url: string, username: string, password: string) => Object.assign(new URL(url), { username, password }).href;

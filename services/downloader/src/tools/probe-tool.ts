@@ -3,7 +3,7 @@ import { createAria2Client } from './aria2/aria2-client.ts';
 import { requireProxyReached } from './aria2/reach-proxy.ts';
 import { viewFolderOfAria2 } from './aria2/view-folder.ts';
 import type { AskTool } from './ask-tool.ts';
-import { probeFolder, type ViewFolder } from './probe-folder.ts';
+import { isWrongSetup, probeFolder, type ViewFolder } from './probe-folder.ts';
 import { createQbittorrentClient } from './qbittorrent/qbittorrent-client.ts';
 import { viewFolderOfQbittorrent } from './qbittorrent/view-folder.ts';
 import { parseToolAddress } from './tool-address.ts';
@@ -20,6 +20,9 @@ export interface ToolSettings {
   readonly secret: string;
 }
 
+/** What was not found out by then is no error, in milliseconds. */
+const FURTHER_PROBE_MS = 8_000;
+
 export interface ProbeContext {
   readonly ask: AskTool;
   readonly toolsDir: string;
@@ -35,7 +38,10 @@ export async function probeTool(context: ProbeContext, { tool, url, secret }: To
   const { version, view, furtherProbe } = openTool(context, { tool, url, secret });
   const answer = await version({ signal });
   await probeFolder(context.toolsDir, tool, view, signal);
-  await furtherProbe?.(signal);
+  await furtherProbe?.(AbortSignal.any([signal, AbortSignal.timeout(FURTHER_PROBE_MS)])).catch((error: unknown) => {
+    if (isWrongSetup(error)) throw error;
+  });
+  signal.throwIfAborted();
   return answer;
 }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { AppError } from '@wharf/errors';
 import type { Logger } from '@wharf/service-kit';
 import { postponed } from '@wharf/task-engine';
@@ -71,7 +72,7 @@ export function createToolSight(options: {
         last = { key, at: clock(), error: look(settings) };
         looks.set(tool, last);
       }
-      const error = await last.error;
+      const error = await Promise.race([last.error, once(signal, 'abort').then(() => undefined)]);
       signal.throwIfAborted();
       if (error) throw postponed(`waits for a downloader that works with ${tool}: ${error.message}`, HAND_OVER_MS);
     },

@@ -12,7 +12,7 @@ const CONNECT_SECONDS = 5;
 /**
  * Has aria2 ask our proxy for a host that is nowhere. One that is busy with other downloads is not waited for.
  *
- * @throws AppError FAILED_PRECONDITION: aria2 tried, and did not come | the signal's reason
+ * @throws AppError FAILED_PRECONDITION: aria2 tried, and did not come | anything else: it could not be found out
  */
 export async function requireProxyReached(client: Aria2Client, proxy: ToolProxy, signal: AbortSignal): Promise<void> {
   const visit = proxy.expectVisit();
