@@ -94,7 +94,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'proto/gen/', may: ['proto/gen/'], npm: ['@bufbuild/protobuf', 'nice-grpc-common'] },
   { files: 'test/harness/', may: ['test/harness/'], npm: [] },
   { files: 'test/e2e/', may: ['test/e2e/', '@wharf/harness'], npm: ['playwright-core'] },
-  { files: 'test/bench/', may: ['test/bench/', '@wharf/harness'], npm: ['express'] },
+  { files: 'test/bench/', may: ['test/bench/', 'test/e2e/support/', '@wharf/harness'], npm: ['express'] },
   { files: 'tools/', may: ['tools/', '@wharf/service-kit', '@wharf/errors', 'services/*/src/config.ts'], npm: [] },
 ];
 

@@ -35,6 +35,14 @@ export function p50Below(p50Ms: number): Budget {
   return { text: `p50 < ${p50Ms} ms`, isKept: (own) => own.p50Ms < p50Ms };
 }
 
+/** Faster than the peer, with so much more memory than before at most. */
+export function fasterWithin(grownBytes: number): Budget {
+  return {
+    text: `faster, <= ${grownBytes / 1e6} MB more`,
+    isKept: (own, peer) => peer !== undefined && own.bytesPerS > peer.bytesPerS && own.grownBytes <= grownBytes,
+  };
+}
+
 export function bytesPerCpuSecond(bytes: number): Budget {
   return { text: `>= ${bytes / 1e6} MB/CPU s`, isKept: (own) => own.bytesPerCpuS >= bytes };
 }

@@ -4,6 +4,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { type Api, api, at, ensureCommand, isMissing, makeTempDir, waitFor } from '@wharf/harness';
+import { fasterWithin } from './budget.ts';
 import type { Fixture } from './fixture.ts';
 import type { LoadResult } from './load.ts';
 import type { Server } from './servers.ts';
@@ -11,6 +12,7 @@ import type { WharfServer } from './wharf-server.ts';
 import type { Contender, Work, WorkName } from './works.ts';
 
 const LIMIT_MS = 900_000;
+const ARIA2 = 'aria2c -x8';
 
 /** One big file from the source, bare Node on this machine, into a folder: by an offline download, by aria2c and by curl. */
 export async function prepareFetchWorks(options: {
@@ -41,7 +43,7 @@ export async function prepareFetchWorks(options: {
       console.error(`without ${name}: ${program.missing}`);
       continue;
     }
-    const shell = startShell(name === 'aria2c' ? 'aria2c -x8' : name, dir.path);
+    const shell = startShell(name === 'aria2c' ? ARIA2 : name, dir.path);
     keep(() => shell.server.stop());
     contenders.push({ server: shell.server, request, drive: () => shell.run(`${program.path} ${args}`, bytes) });
   }
@@ -52,7 +54,8 @@ export async function prepareFetchWorks(options: {
       amount: { connections: 1, requests: 1, limitMs: LIMIT_MS },
       warmUpRequests: 0,
       contenders,
-      peer: 'aria2c -x8',
+      peer: ARIA2,
+      budget: fasterWithin(100e6),
       isTransfer: true,
     },
   ];
@@ -91,7 +94,7 @@ function startShell(name: string, cwd: string): { server: Server; run: (command:
     server: {
       name,
       base: 'http://127.0.0.1',
-      pid: child.pid ?? 0,
+      pids: () => [child.pid ?? 0],
       async stop() {
         if (child.exitCode !== null) return;
         child.stdin.end();

@@ -15,6 +15,8 @@ export interface Figures {
   readonly bytesPerCpuS: number;
   /** The most that was resident in the round, all processes together. */
   readonly peakBytes: number;
+  /** How much more than before the round, when the server had nothing to do. */
+  readonly grownBytes: number;
 }
 
 /** Well below the second after which the names of a folder may be kept. */
@@ -25,23 +27,25 @@ export class WrongAnswer extends Error {}
 
 /** Warms the server up and measures one round. @throws WrongAnswer */
 export async function measure(generator: LoadGenerator, contender: Contender, work: Work, isFirst: boolean): Promise<Figures> {
-  const { server, request, beside, unsettled, drive } = contender;
+  const { server, request, beside, unsettled, prepare, drive } = contender;
   const run = async (amount: LoadAmount, asked = request, by = generator): Promise<LoadResult> => {
     const job: LoadJob = { base: server.base, ...asked, ...amount };
     const result = drive ? await drive() : await by.run(job);
     if (result.failure !== undefined) throw new WrongAnswer(`${work.title} by ${server.name}: ${result.failure}`);
     return result;
   };
+  await prepare?.();
+  const pids = server.pids();
   // The code is warm after the first round; a connection and a cache still need a few.
   const warmUp = isFirst ? work.warmUpRequests : Math.ceil(work.warmUpRequests / 10);
   if (warmUp > 0) await run({ ...work.amount, requests: warmUp });
-  resetPeaks(server.pid);
-  const before = readUsage(server.pid);
+  resetPeaks(pids);
+  const before = readUsage(pids);
   const others = beside && startLoadGenerator();
   const otherRun = others && run(beside, beside, others).finally(() => others.stop());
   const touching = unsettled === undefined ? undefined : keepUnsettled(unsettled);
   const [result] = await Promise.all([run(work.amount), otherRun]).finally(() => clearInterval(touching));
-  const after = readUsage(server.pid);
+  const after = readUsage(pids);
   const cpuMs = after.cpuMs - before.cpuMs;
   return {
     requestsPerS: (result.requests * 1000) / result.elapsedMs,
@@ -51,6 +55,7 @@ export async function measure(generator: LoadGenerator, contender: Contender, wo
     cpuMsPerRequest: cpuMs / result.requests,
     bytesPerCpuS: (result.bodyBytes * 1000) / cpuMs,
     peakBytes: after.peakBytes,
+    grownBytes: after.peakBytes - before.residentBytes,
   };
 }
 
@@ -75,5 +80,6 @@ export function medianOf(rounds: readonly Figures[]): Figures {
     cpuMsPerRequest: of('cpuMsPerRequest'),
     bytesPerCpuS: of('bytesPerCpuS'),
     peakBytes: of('peakBytes'),
+    grownBytes: of('grownBytes'),
   };
 }

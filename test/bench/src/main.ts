@@ -5,6 +5,7 @@ import { makeFixture } from './fixture.ts';
 import { type LoadGenerator, startLoadGenerator } from './load.ts';
 import { type BenchOptions, parseOptions } from './options.ts';
 import { readUsage } from './process-usage.ts';
+import { prepareReplicaWorks } from './replica-works.ts';
 import { formatHops, formatProcesses, formatTable, type ProcessFigures, type Result, writeJson } from './report.ts';
 import { prepareSearchWorks } from './search-works.ts';
 import { type Server, startBareNode, startExpress, startNginx, startRclone } from './servers.ts';
@@ -65,6 +66,7 @@ async function bench(options: BenchOptions): Promise<void> {
     ...(await prepareWorks(field, fixture, isQuick)),
     ...(await prepareTransferWorks({ wharfs, fixture, isQuick, isWanted, keep: keepStop })),
     ...(await prepareFetchWorks({ wharfs, source: field.node, fixture, isWanted, keep: keepStop })),
+    ...(await prepareReplicaWorks({ isQuick, isWanted, keep: keepStop })),
     ...(await prepareSearchWorks({
       wharfs,
       fixture,
@@ -81,8 +83,8 @@ async function bench(options: BenchOptions): Promise<void> {
     results.push(...(await inTurn(generator, work, options.rounds)));
     if (isInterrupted) return;
   }
-  const processes = wharfs.map(({ name, pid, firstStartMs, secondStartMs }): ProcessFigures => {
-    const { residentBytes, processes: count } = readUsage(pid);
+  const processes = wharfs.map(({ name, pids, firstStartMs, secondStartMs }): ProcessFigures => {
+    const { residentBytes, processes: count } = readUsage(pids());
     return { shape: name, firstStartMs, secondStartMs, residentBytes, processes: count };
   });
   const tables = [formatTable(results), formatHops(results), formatProcesses(processes)];

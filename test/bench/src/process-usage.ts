@@ -5,7 +5,7 @@ const TICKS_PER_S = 100;
 /** Written to clear_refs it sets the peak (VmHWM) back to what is resident now (proc_pid_clear_refs(5)). */
 const RESET_PEAK = '5';
 
-/** What a process and all that descend from it have used. */
+/** What processes and all that descend from them have used. */
 export interface Usage {
   /** User and system time of all threads, and of children that ended; in steps of 10 ms. */
   readonly cpuMs: number;
@@ -16,8 +16,8 @@ export interface Usage {
 }
 
 /** Reads it from /proc (Linux). Processes that ended since are left out. */
-export function readUsage(rootPid: number): Usage {
-  const pids = processTree(rootPid);
+export function readUsage(rootPids: readonly number[]): Usage {
+  const pids = processTrees(rootPids);
   let cpuMs = 0;
   let peakBytes = 0;
   let residentBytes = 0;
@@ -34,8 +34,8 @@ export function readUsage(rootPid: number): Usage {
 }
 
 /** Has peaks count from now on. Where that is not allowed they go on counting from the start of each process. */
-export function resetPeaks(rootPid: number): void {
-  for (const pid of processTree(rootPid))
+export function resetPeaks(rootPids: readonly number[]): void {
+  for (const pid of processTrees(rootPids))
     try {
       writeFileSync(`/proc/${pid}/clear_refs`, RESET_PEAK);
     } catch {
@@ -43,14 +43,14 @@ export function resetPeaks(rootPid: number): void {
     }
 }
 
-function processTree(rootPid: number): number[] {
+function processTrees(rootPids: readonly number[]): number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     const parent = Number(statFields(Number(name))?.[1]);
     children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
   }
-  const tree = [rootPid];
+  const tree = [...rootPids];
   for (const pid of tree) tree.push(...(children.get(pid) ?? []));
   return tree;
 }

@@ -29,7 +29,7 @@ const APART = 'services';
 
 /** The table as text: one line for each work and server. */
 export function formatTable(results: readonly Result[]): string {
-  const head = ['work', 'server', 'rate', 'p50 ms', 'p99 ms', 'CPU', 'peak MiB', 'to peer', 'budget'];
+  const head = ['work', 'server', 'rate', 'p50 ms', 'p99 ms', 'CPU', 'peak MiB', 'grown MiB', 'to peer', 'budget'];
   const rows = results.map((result, index) => {
     const { work, server, median } = result;
     return [
@@ -40,6 +40,7 @@ export function formatTable(results: readonly Result[]): string {
       rounded(median.p99Ms),
       work.isTransfer ? `${megabytes(median.bytesPerCpuS)}/CPU s` : cpuTime(median.cpuMsPerRequest),
       rounded(median.peakBytes / 1024 ** 2),
+      rounded(median.grownBytes / 1024 ** 2),
       ratioText(result, results),
       verdict(result, results),
     ];

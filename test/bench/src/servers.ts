@@ -10,7 +10,8 @@ export interface Server {
   readonly name: string;
   /** Origin. */
   readonly base: string;
-  readonly pid: number;
+  /** Where each process tree begins that is its own. */
+  pids(): readonly number[];
   stop(): Promise<void>;
 }
 
@@ -84,7 +85,7 @@ function serverOf(name: string, base: string, running: RunningProcess<unknown>, 
   return {
     name,
     base,
-    pid: running.pid,
+    pids: () => [running.pid],
     async stop() {
       await running.stop();
       await afterwards?.();

@@ -56,7 +56,7 @@ export async function startWharf(
   return {
     name: shape,
     base: wharf.base,
-    pid: wharf.pid,
+    pids: () => [wharf.pid],
     adminPassword,
     token: admin.token ?? '',
     firstStartMs: first.startMs,

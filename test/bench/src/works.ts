@@ -13,6 +13,8 @@ export interface Contender {
   readonly request: LoadRequest;
   /** A folder that changes all the time meanwhile, so that nothing of it can be kept. */
   readonly unsettled?: string;
+  /** What has to be so before a round; it is not measured. */
+  readonly prepare?: () => Promise<void>;
   /** Work that is more than requests: does a round by itself. */
   readonly drive?: () => Promise<LoadResult>;
   /** What others ask of it meanwhile. */
@@ -57,6 +59,7 @@ export const WORKS = [
   'copy-many',
   'tasks',
   'fetch',
+  'fetch-replicas',
 ] as const;
 export type WorkName = (typeof WORKS)[number];
 

@@ -45,6 +45,12 @@ export interface RunningProcess<T> {
   kill(signal?: NodeJS.Signals): Promise<ExitStatus>;
 }
 
+/** What is to be done when this process exits. */
+const atExit = new Set<() => void>();
+process.on('exit', () => {
+  for (const run of atExit) run();
+});
+
 const SETPRIV = '/usr/bin/setpriv';
 
 /**
@@ -82,16 +88,16 @@ export async function startProcess<T>(options: ProcessOptions<T>): Promise<Runni
     }
   };
   const killRest = () => killGroup('SIGKILL');
-  process.on('exit', killRest);
+  atExit.add(killRest);
   child.once('exit', () => {
     killRest();
-    process.off('exit', killRest);
+    atExit.delete(killRest);
   });
   const ended = Promise.withResolvers<ExitStatus>();
   child.once('close', (code, signal) => ended.resolve({ code, signal }));
   child.once('error', (error) => {
     if (child.pid !== undefined) return;
-    process.off('exit', killRest);
+    atExit.delete(killRest);
     output += `${error.message}\n`;
     ended.resolve({ code: 127, signal: null });
   });
