@@ -105,7 +105,9 @@ describe('a download that runs', () => {
     expect(await readdir(join(cluster.filesDir, 'in'))).not.toContain('cancelled.bin');
   });
 
-  test('with aria2: ends when it is cancelled; goes on when aria2 was killed', { timeout: 300_000 }, async (context) => {
+  test('with aria2: ends when it is cancelled; goes on when aria2 was killed, and when its downloader was', {
+    timeout: 300_000,
+  }, async (context) => {
     const tool = await startAria2();
     if (!isAvailable('aria2', tool)) return context.skip();
     await start(0);
@@ -133,6 +135,22 @@ describe('a download that runs', () => {
       const file = join(cluster.filesDir, 'in', 'aria2-killed.bin');
       const arrived = await waitFor('the file', () => readFile(file).catch(() => undefined), WITHIN);
       expect(arrived.equals(content)).toBe(true);
+      await waitFor('nothing left', async () => (await leftovers()).length === 0, WITHIN);
+
+      // Its proxy goes with the downloader.
+      source.bytesPerSecond = 2 * MIB;
+      const other = randomBytes(48 * MIB);
+      const before = source.sentBytes();
+      const handedOver = await queue('aria2-handed-over.bin', other, 'aria2');
+      await progressAbove(handedOver, 40);
+      await downloaders.pop()?.kill();
+      await start(0);
+      source.bytesPerSecond = 0;
+      await stateIs(handedOver, 2);
+      const copy = join(cluster.filesDir, 'in', 'aria2-handed-over.bin');
+      expect((await waitFor('the file', () => readFile(copy).catch(() => undefined), WITHIN)).equals(other)).toBe(true);
+      const again = source.sentBytes() - before - other.length;
+      console.info(`fetched again by aria2 after SIGKILL of its downloader: ${(again / MIB).toFixed(1)} MiB of ${other.length / MIB}`);
       await waitFor('nothing left', async () => (await leftovers()).length === 0, WITHIN);
     } finally {
       await tool.stop();

@@ -2,10 +2,12 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAvailable, startAria2, waitFor } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeProbeTorrent } from '../src/tools/probe-torrent.ts';
 import { type AwkwardServer, content, startAwkwardServer } from './awkward-server.ts';
 import { type Installation, openInstallation, type Replica } from './installation.ts';
 
 const aria2 = await startAria2();
+const torrent = makeProbeTorrent('show', content(1000));
 
 describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
   let place: Installation;
@@ -21,8 +23,13 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
     });
     server = await startAwkwardServer({
       content: content(1000),
-      async handle(request) {
+      async handle(request, response) {
         if (request.url === '/quick') return false;
+        if (request.url === '/show.torrent') {
+          const seeds = `${server.url}/seeds/`;
+          response.end(Buffer.concat([torrent.content.subarray(0, -1), Buffer.from(`8:url-list${seeds.length}:${seeds}e`)]));
+          return true;
+        }
         await new Promise<void>((resolve) => waiting.push(resolve));
         return false;
       },
@@ -63,6 +70,26 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
     await waitFor('the file', () => place.fs.files.has('/in/quick'));
     expect(seeing.log()).not.toContain('do not work together');
     for (const replica of [blind, seeing]) await replica.close();
+  });
+
+  it.each([
+    ['a file', '/held', '/held'],
+    // aria2 does not fail when it cannot reach a web seed.
+    ['a torrent with a web seed', '/show.torrent', `/seeds/${torrent.name}/${torrent.fileName}`],
+  ])('go on through the proxy of the replica that takes them over: %s', async (_what, path, fetched) => {
+    const first = await place.open();
+    const id = await first.add(`${server.url}${path}`, 'aria2');
+    const asked = () => server.requests.filter((request) => request.path === fetched).length;
+    await waitFor('its request', () => asked() > 0);
+    await first.close();
+    const before = asked();
+    const second = await place.open();
+    await waitFor('another request', () => asked() > before, { withinMs: 20_000 });
+    for (const go of waiting.splice(0)) go();
+    await second.until(id, { state: 2 });
+    const arrived = fetched.replace('/seeds', '');
+    await waitFor('the file', () => place.fs.files.get(`/in${arrived}`)?.equals(content(1000)));
+    await second.close();
   });
 
   it('bring what the tool made, its empty folders too', async () => {

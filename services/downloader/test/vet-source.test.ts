@@ -41,6 +41,7 @@ const nothing = () => Promise.reject(new Error('a tool is not asked'));
 const toolOf = (...kinds: Array<'url' | 'magnet' | 'torrent' | 'metalink'>): ExternalTool => ({
   name: 'tool',
   kinds: new Set(kinds),
+  needsReplica: false,
   ...{ add: nothing, find: nothing, pause: nothing, resume: nothing, remove: nothing, version: nothing },
 });
 const all = toolOf('url', 'magnet', 'torrent', 'metalink');

@@ -68,12 +68,14 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
   /** Follows the download until the tool has all of it. @returns the id by which the tool knows it at the end */
   const follow = async (run: ToolRun, tool: ExternalTool, folder: string, known: string, save: (toolId: string) => Promise<void>) => {
     let toolId = known;
+    let isInherited = known !== '';
     let doneBytes: number | undefined;
     for (let failures = 0; ; ) {
       run.signal.throwIfAborted();
       try {
         if (toolId === '') {
           toolId = await begin(run, tool, folder);
+          isInherited = false;
           await save(toolId);
         }
         const status = await tool.find(toolId, run.signal);
@@ -86,6 +88,11 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
         if (status.followedBy !== undefined) {
           toolId = status.followedBy;
           await save(toolId);
+          continue;
+        }
+        if (isInherited && status.state !== 'complete' && (tool.needsReplica || status.state === 'failed')) {
+          await tool.remove(toolId);
+          toolId = '';
           continue;
         }
         if (doneBytes !== undefined && status.doneBytes > doneBytes) options.onBytes(tool.name, status.doneBytes - doneBytes);

@@ -24,6 +24,8 @@ export interface ExternalTool {
   /** As clients know it. */
   readonly name: string;
   readonly kinds: ReadonlySet<ToolSource['kind']>;
+  /** Its downloads go by way of the replica that had them begin, and end with it; begun again in the same folder, they go on. */
+  readonly needsReplica: boolean;
   /** Begins a download into a folder of its own, or finds the one that was begun there. @returns the id by which it is found again */
   add(source: ToolSource, directory: string, signal: AbortSignal): Promise<string>;
   /** Undefined when the tool does not know it (any more). */

@@ -58,6 +58,7 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
   return {
     name: 'aria2',
     kinds: new Set(['url', 'magnet', 'torrent', 'metalink'] as const),
+    needsReplica: true,
     async add(source, directory, signal) {
       const given = options(directory);
       const answer = await (source.kind === 'torrent'

@@ -44,6 +44,7 @@ export function createQbittorrentTool(client: QbittorrentClient): ExternalTool {
   return {
     name: 'qBittorrent',
     kinds: new Set(['magnet', 'torrent'] as const),
+    needsReplica: false,
     async add(source, directory, signal) {
       if (source.kind !== 'magnet' && source.kind !== 'torrent')
         throw new AppError('UNSUPPORTED_OPERATION', 'qBittorrent takes torrents only');

@@ -40,6 +40,7 @@ export function createTransmissionTool(client: TransmissionClient): ExternalTool
   return {
     name: 'Transmission',
     kinds: new Set(['magnet', 'torrent'] as const),
+    needsReplica: false,
     async add(source, directory, signal) {
       if (source.kind !== 'magnet' && source.kind !== 'torrent')
         throw new AppError('UNSUPPORTED_OPERATION', 'Transmission takes torrents only');
