@@ -250,14 +250,39 @@ describe('a fetch that was ended goes on', () => {
     await expect(fetchFile(first)).rejects.toMatchObject({ code: 'CANCELLED' });
     if (!saved?.parts) throw new Error('nothing was saved');
     // 20 MiB had come over two connections: of forty parts at most two were on their way.
-    const missing = new PartMap(saved.parts).missing();
+    const map = new PartMap(saved.parts);
+    const missing = map.missing();
     expect(missing.length).toBeLessThanOrEqual(22);
     const before = server.requests.length;
     const second = optionsFor(`${server.url}/file.bin`, { destination: files, saved, onSave: async () => {} });
     await expectArrived(second, bytes);
     const asked = server.requests.slice(before).map(({ headers }) => headers.range);
-    const ranges = missing.filter((part) => part > 0).map((part) => `bytes=${part * MIB}-${(part + 1) * MIB - 1}`);
-    expect(asked.sort()).toEqual(['bytes=0-', ...ranges].sort());
+    const ranges = missing.map((part) => map.range(part)).filter(({ start }) => start > 0);
+    expect(asked.sort()).toEqual(['bytes=0-', ...ranges.map(({ start, end }) => `bytes=${start}-${end}`)].sort());
+  });
+
+  it('in the middle of a part that comes slowly', async () => {
+    const bytes = content(2 * MIB);
+    const server = await serve({ content: bytes, etag: '"one"' });
+    const files = destination();
+    let saved: SavedFetch | undefined;
+    const stop = new AbortController();
+    const stopped = {
+      destination: files,
+      connections: 1,
+      signal: stop.signal,
+      limits: [createRateLimit(MIB, Date.now)],
+      onSave: async (state: SavedFetch | undefined) => {
+        saved = state;
+        if (state?.parts?.begun.some((each) => each.bytes > 300_000)) stop.abort();
+      },
+    };
+    await expect(fetchFile(optionsFor(`${server.url}/file.bin`, stopped))).rejects.toMatchObject({ code: 'CANCELLED' });
+    const [begun] = saved?.parts?.begun ?? [];
+    expect(begun).toMatchObject({ part: 0 });
+    const before = server.requests.length;
+    await expectArrived(optionsFor(`${server.url}/file.bin`, { destination: files, saved, connections: 1 }), bytes);
+    expect(server.requests.slice(before).map(({ headers }) => headers.range)).toContain(`bytes=${begun?.bytes}-${MIB - 1}`);
   });
 
   it('from the start when the source is another one by now', async () => {

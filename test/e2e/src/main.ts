@@ -26,6 +26,6 @@ const report = await runDownloadChaos({
 console.log(JSON.stringify(report, undefined, 2));
 console.log(
   `${report.arrived} of ${report.files} files arrived byte by byte, ${report.surplus.length} twice, ${report.kills} kills in ${Math.round(report.seconds)} s, ` +
-    `${((report.fetchedBytes / report.contentBytes - 1) * 100).toFixed(1)} % fetched again`,
+    `${((report.fetchedBytes - report.contentBytes) / 1024 ** 2 / Math.max(1, report.kills)).toFixed(1)} MiB fetched again for each kill`,
 );
 if (report.arrived < report.files || report.surplus.length + report.debris.length + report.failed.length > 0) process.exitCode = 1;

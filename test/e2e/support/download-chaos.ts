@@ -59,8 +59,9 @@ export async function runDownloadChaos(options: ChaosOptions): Promise<ChaosRepo
     const contentBytes = [...files.values()].reduce((sum, { length }) => sum + length, 0);
 
     const { caller, filesDir } = cluster;
-    const workers: RunningProcess<string>[] = [];
-    for (let index = 0; index < options.replicas; index++) workers.push(await cluster.startDownloader(index));
+    const workers: Promise<RunningProcess<string>>[] = [];
+    for (let index = 0; index < options.replicas; index++) workers.push(cluster.startDownloader(index));
+    await Promise.all(workers);
 
     const startedAt = Date.now();
     await caller.call('/api/fs/add_offline_download', {
@@ -72,12 +73,14 @@ export async function runDownloadChaos(options: ChaosOptions): Promise<ChaosRepo
     let kills = 0;
     let hasRestarted = false;
     while (Date.now() - startedAt < options.killForMs && (await undone(caller)) > 0) {
-      await delay(options.killEveryMs);
+      await delay(Math.max(0, startedAt + (kills + 1) * options.killEveryMs - Date.now()));
       const index = kills % options.replicas;
-      await workers[index]?.kill();
+      await (await workers[index])?.kill();
       kills += 1;
+      // The next one is killed when its time has come, whether this one is back or not.
+      workers[index] = cluster.startDownloader(index);
+      workers[index].catch(() => undefined);
       options.tell(`killed downloader ${index + 1}, ${await undone(caller)} downloads are left`);
-      workers[index] = await cluster.startDownloader(index);
       if (hasRestarted || Date.now() - startedAt < options.killForMs / 2) continue;
       hasRestarted = true;
       if (options.restartsBus) {
@@ -91,6 +94,7 @@ export async function runDownloadChaos(options: ChaosOptions): Promise<ChaosRepo
     }
     await waitFor('all downloads to end', async () => (await undone(caller)) === 0, { withinMs: ENDED_WITHIN_MS, everyMs: 500 });
     const seconds = (Date.now() - startedAt) / 1000;
+    await Promise.all(workers);
 
     const arrived = await readdir(join(filesDir, 'arrived'));
     const damaged: string[] = [];

@@ -7,6 +7,8 @@ export interface SavedParts {
   readonly validator: Validator;
   /** One bit for each part, the lowest first, as base64. */
   readonly done: string;
+  /** What is there of others, from their start. */
+  readonly begun: ReadonlyArray<{ readonly part: number; readonly bytes: number }>;
 }
 
 const MIB = 1024 * 1024;
@@ -23,6 +25,7 @@ export class PartMap {
   readonly partBytes: number;
   readonly #validator: Validator;
   readonly #done: Uint8Array;
+  readonly #begun: Map<number, number>;
 
   constructor(saved: SavedParts) {
     this.sizeBytes = saved.sizeBytes;
@@ -30,28 +33,34 @@ export class PartMap {
     this.#validator = saved.validator;
     this.#done = new Uint8Array(Math.ceil(this.count / 8));
     this.#done.set(Buffer.from(saved.done, 'base64').subarray(0, this.#done.length));
+    this.#begun = new Map(saved.begun.map(({ part, bytes }) => [part, bytes]));
   }
 
   static begin(sizeBytes: number, validator: Validator): PartMap {
     const [, partBytes = MIB] = PART_SIZES.find(([fileBytes]) => sizeBytes >= fileBytes) ?? [];
-    return new PartMap({ sizeBytes, partBytes, validator, done: '' });
+    return new PartMap({ sizeBytes, partBytes, validator, done: '', begun: [] });
   }
 
   get count(): number {
     return Math.ceil(this.sizeBytes / this.partBytes);
   }
 
-  /** Bytes [start, end] of a part. */
+  /** Bytes [start, end] that are missing of a part that is not done. */
   range(part: number): { start: number; end: number } {
-    const start = part * this.partBytes;
-    return { start, end: Math.min(start + this.partBytes, this.sizeBytes) - 1 };
+    const end = Math.min((part + 1) * this.partBytes, this.sizeBytes) - 1;
+    return { start: part * this.partBytes + (this.#begun.get(part) ?? 0), end };
   }
 
   isDone(part: number): boolean {
     return ((this.#done[part >> 3] ?? 0) & (1 << (part & 7))) !== 0;
   }
 
-  finish(part: number): void {
+  /** So many bytes more of a part are there. */
+  advance(part: number, bytes: number): void {
+    this.#begun.set(part, (this.#begun.get(part) ?? 0) + bytes);
+    const { start, end } = this.range(part);
+    if (start <= end) return;
+    this.#begun.delete(part);
     this.#done[part >> 3] = (this.#done[part >> 3] ?? 0) | (1 << (part & 7));
   }
 
@@ -61,12 +70,10 @@ export class PartMap {
   }
 
   doneBytes(): number {
-    let bytes = 0;
-    for (let part = 0; part < this.count; part++) {
+    return this.missing().reduce((bytes, part) => {
       const { start, end } = this.range(part);
-      if (this.isDone(part)) bytes += end - start + 1;
-    }
-    return bytes;
+      return bytes - (end - start + 1);
+    }, this.sizeBytes);
   }
 
   save(): SavedParts {
@@ -75,6 +82,7 @@ export class PartMap {
       partBytes: this.partBytes,
       validator: this.#validator,
       done: Buffer.from(this.#done).toString('base64'),
+      begun: [...this.#begun].map(([part, bytes]) => ({ part, bytes })),
     };
   }
 }

@@ -89,7 +89,7 @@ async function transferParts(options: TransferOptions, map: PartMap, sizeBytes: 
   const queue = map.missing();
   const where = { url: source.url };
   let opened: Answer | undefined = source.response;
-  if (queue[0] !== 0) {
+  if (queue[0] !== 0 || map.range(0).start !== 0) {
     opened.destroy();
     opened = undefined;
   }
@@ -98,24 +98,38 @@ async function transferParts(options: TransferOptions, map: PartMap, sizeBytes: 
 
   const fetchPart = async (part: number): Promise<void> => {
     const { start, end } = map.range(part);
-    let received = 0;
-    const first = part === 0 ? opened : undefined;
+    const first = start === 0 ? opened : undefined;
     const isCrowded = () => workers > 1;
     const range = rangeContent({ ...options, signal }, { where, sizeBytes, start, end, first, isCrowded });
-    const counted = async function* () {
-      for await (const chunk of range) {
-        received += chunk.byteLength;
-        options.onBytes(chunk.byteLength);
-        yield chunk;
+    try {
+      while (!map.isDone(part)) await fetchStretch(part, range);
+      // Its end frees the connection.
+      await range.next();
+    } finally {
+      await range.return();
+    }
+  };
+  /** What comes of a part until it is time to remember that it is there: a slow part must not begin anew each time. */
+  const fetchStretch = async (part: number, range: AsyncGenerator<Uint8Array, void>): Promise<void> => {
+    const { start, end } = map.range(part);
+    const until = performance.now() + options.saveEveryMs;
+    let received = 0;
+    const stretch = async function* () {
+      while (received < end - start + 1 && (received === 0 || performance.now() < until)) {
+        const { value } = await range.next();
+        if (!value) return;
+        received += value.byteLength;
+        options.onBytes(value.byteLength);
+        yield value;
       }
     };
     try {
-      await sink.write(start, counted(), signal);
+      await sink.write(start, stretch(), signal);
     } catch (error) {
       options.onBytes(-received);
       throw error;
     }
-    map.finish(part);
+    map.advance(part, received);
     save.later();
   };
   const work = async (): Promise<void> => {
@@ -162,7 +176,7 @@ interface RangeRequest {
 }
 
 /** The bytes [start, end], continued where a connection broke. */
-async function* rangeContent(options: TransferOptions, range: RangeRequest): AsyncGenerator<Uint8Array, void> {
+async function* rangeContent(options: TransferOptions, range: RangeRequest): AsyncGenerator<Uint8Array, void, void> {
   const { network, source, origin, signal, stallMs, limits } = options;
   const { where, sizeBytes, start, end } = range;
   let at = start;
