@@ -9,35 +9,21 @@ import {
   type Missing,
   makeTempDir,
   startAria2,
-  startQbittorrent,
   startServices,
   startStandalone,
-  startTransmission,
   type TempDir,
   waitFor,
 } from '@wharf/harness';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { dataOf, makePerson } from './support/people.ts';
 import { type SourceServer, startSourceServer } from './support/source-server.ts';
+import { TOOL_CASES } from './support/tool-cases.ts';
 import { makeTorrent } from './support/torrent.ts';
 import { openWorld, type World } from './support/world.ts';
 
 const MIB = 1024 * 1024;
 const OFFLINE_DOWNLOAD = 4;
 const WITHIN = { withinMs: 90_000 };
-
-interface ToolCase {
-  readonly name: string;
-  readonly start: () => Promise<DownloadTool | Missing>;
-  readonly settings: (tool: DownloadTool) => readonly [route: string, body: Record<string, string>];
-}
-
-const withLogin = ({ url, username, password }: DownloadTool) => Object.assign(new URL(url), { username, password }).href;
-const TOOLS: readonly ToolCase[] = [
-  { name: 'aria2', start: startAria2, settings: ({ url, password }) => ['set_aria2', { uri: url, secret: password }] },
-  { name: 'qBittorrent', start: startQbittorrent, settings: (tool) => ['set_qbit', { url: withLogin(tool), seedtime: '0' }] },
-  { name: 'Transmission', start: startTransmission, settings: (tool) => ['set_transmission', { uri: withLogin(tool), seedtime: '0' }] },
-];
 
 describe.each([
   ['standalone', startStandalone],
@@ -181,7 +167,7 @@ describe.each([
     expect(await readdir(join(disk, '..', '.wharf-tmp')).catch(() => [])).toEqual([]);
   });
 
-  describe.each(TOOLS)('with $name', ({ name, start: startTool, settings }) => {
+  describe.each(TOOL_CASES)('with $name', ({ name, start: startTool, settings }) => {
     let tool: DownloadTool | Missing;
     beforeAll(async () => {
       tool = await startTool();

@@ -37,7 +37,7 @@ export const downloadKeys = {
   egressProxyUrl: configKey(
     'WHARF_EGRESS_PROXY_URL',
     schemas.optionalUrl,
-    'Address of that proxy as aria2 reaches it. Empty: aria2 runs on this machine.',
+    'Address of that proxy as aria2 reaches it; each replica has its own. Empty: aria2 runs on this machine.',
   ),
   toolsDir: configKey(
     'WHARF_TOOLS_DIR',

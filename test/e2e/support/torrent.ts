@@ -18,8 +18,27 @@ function isList(value: Value): value is readonly Value[] {
 
 const PIECE_BYTES = 64 * 1024;
 
-/** A torrent of a folder, whose content a web seed has. @param extra further keys, for example `announce` */
-export function makeTorrent(name: string, files: ReadonlyMap<string, Buffer>, extra: Record<string, Value>): Buffer {
+/** What is in a torrent, by path in its folder; a single one under the empty path is the torrent itself, without a folder. */
+export type TorrentFiles = ReadonlyMap<string, Buffer>;
+
+/** @param extra further keys, for example `announce` */
+export function makeTorrent(name: string, files: TorrentFiles, extra: Record<string, Value> = {}): Buffer {
+  return encode({ ...extra, info: infoOf(name, files) });
+}
+
+/** A link to the same torrent, which says nothing but its hash. */
+export function makeMagnet(name: string, files: TorrentFiles): string {
+  return `magnet:?xt=urn:btih:${torrentHash(name, files)}`;
+}
+
+/** In hexadecimal. */
+export function torrentHash(name: string, files: TorrentFiles): string {
+  return createHash('sha1')
+    .update(encode(infoOf(name, files)))
+    .digest('hex');
+}
+
+function infoOf(name: string, files: TorrentFiles): { readonly [key: string]: Value } {
   const all = Buffer.concat([...files.values()]);
   const pieces: Buffer[] = [];
   for (let at = 0; at < all.length; at += PIECE_BYTES)
@@ -28,11 +47,13 @@ export function makeTorrent(name: string, files: ReadonlyMap<string, Buffer>, ex
         .update(all.subarray(at, at + PIECE_BYTES))
         .digest(),
     );
-  const info = {
+  const alone = files.get('');
+  return {
     name,
     'piece length': PIECE_BYTES,
     pieces: Buffer.concat(pieces),
-    files: [...files].map(([path, content]) => ({ length: content.length, path: path.split('/') })),
+    ...(alone
+      ? { length: alone.length }
+      : { files: [...files].map(([path, content]) => ({ length: content.length, path: path.split('/') })) }),
   };
-  return encode({ ...extra, info });
 }

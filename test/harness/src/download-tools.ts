@@ -18,6 +18,8 @@ export interface DownloadTool {
   readonly password: string;
   /** Where it puts what it fetched. */
   readonly downloadDir: string;
+  /** Where other peers reach it, on loopback. */
+  readonly peerPort: number;
   /** Ends it; safe to call twice. */
   stop(): Promise<void>;
 }
@@ -26,6 +28,9 @@ export interface DownloadTool {
 interface RestartableTool extends DownloadTool {
   restart(): Promise<void>;
 }
+
+/** Without it they would write names in ASCII. */
+const UNICODE_NAMES = { LANG: 'C.UTF-8' } as const;
 
 /** aria2 with its JSON-RPC interface and a secret. */
 export async function startAria2(): Promise<RestartableTool | Missing> {
@@ -36,10 +41,11 @@ export async function startAria2(): Promise<RestartableTool | Missing> {
   const config = join(dir.path, 'aria2.conf');
   await mkdir(join(dir.path, 'downloads'));
   return onFreePort(async (port) => {
+    const peerPort = await freePort();
     const lines = [
       ...['enable-rpc=true', 'rpc-listen-all=false', `rpc-listen-port=${port}`, `rpc-secret=${secret}`],
       ...[`dir=${dir.path}/downloads`, 'enable-dht=false', 'enable-dht6=false', 'bt-enable-lpd=false', 'enable-peer-exchange=false'],
-      ...['no-conf=false', 'quiet=true', 'file-allocation=none'],
+      ...['no-conf=false', 'quiet=true', 'file-allocation=none', `listen-port=${peerPort}`],
     ];
     await writeFile(config, `${lines.join('\n')}\n`, { mode: 0o600 });
     const url = `http://127.0.0.1:${port}`;
@@ -48,7 +54,7 @@ export async function startAria2(): Promise<RestartableTool | Missing> {
         name: 'aria2c',
         command: program.path,
         args: [`--conf-path=${config}`],
-        env: { PATH: process.env['PATH'], HOME: dir.path },
+        env: { PATH: process.env['PATH'], HOME: dir.path, ...UNICODE_NAMES },
         // Any answer: it serves.
         ready: { probe: async () => (await httpRequest(url, { path: '/jsonrpc', method: 'POST', body: '{}' })).status },
       });
@@ -58,6 +64,7 @@ export async function startAria2(): Promise<RestartableTool | Missing> {
       username: '',
       password: secret,
       downloadDir: join(dir.path, 'downloads'),
+      peerPort,
       async restart() {
         await running.kill();
         running = await start();
@@ -85,13 +92,14 @@ export async function startQbittorrent(): Promise<DownloadTool | Missing> {
   await mkdir(join(dir.path, 'qBittorrent', 'config'), { recursive: true });
   await mkdir(join(dir.path, 'downloads'));
   return onFreePort(async (port) => {
+    const peerPort = await freePort();
     const preferences = [
       ...['General\\Locale=en', 'Connection\\UPnP=false', 'WebUI\\Enabled=true', 'WebUI\\Address=127.0.0.1', `WebUI\\Port=${port}`],
       ...['WebUI\\UseUPnP=false', `WebUI\\Username=${username}`, 'WebUI\\LocalHostAuth=true', 'WebUI\\MaxAuthenticationFailCount=1000'],
       `WebUI\\Password_PBKDF2="@ByteArray(${salt.toString('base64')}:${key.toString('base64')})"`,
     ];
     const session = [
-      ...[`Session\\Port=${await freePort()}`, 'Session\\DHTEnabled=false', 'Session\\PeXEnabled=false', 'Session\\LSDEnabled=false'],
+      ...[`Session\\Port=${peerPort}`, 'Session\\DHTEnabled=false', 'Session\\PeXEnabled=false', 'Session\\LSDEnabled=false'],
       ...['Session\\Interface=lo', 'Session\\InterfaceName=lo', 'Session\\InterfaceAddress=127.0.0.1'],
       ...[`Session\\DefaultSavePath=${dir.path}/downloads`, 'Session\\TempPathEnabled=false', 'Session\\MultiConnectionsPerIp=true'],
     ];
@@ -102,7 +110,7 @@ export async function startQbittorrent(): Promise<DownloadTool | Missing> {
       name: 'qbittorrent-nox',
       command: program.path,
       args: [`--profile=${dir.path}`],
-      env: { PATH: process.env['PATH'], HOME: dir.path },
+      env: { PATH: process.env['PATH'], HOME: dir.path, ...UNICODE_NAMES },
       ready: { probe: async () => (await httpRequest(url, { path: '/api/v2/app/version' })).status },
     });
     return {
@@ -110,6 +118,7 @@ export async function startQbittorrent(): Promise<DownloadTool | Missing> {
       username,
       password,
       downloadDir: join(dir.path, 'downloads'),
+      peerPort,
       async stop() {
         await running.stop();
         await dir.remove();
@@ -127,6 +136,7 @@ export async function startTransmission(): Promise<DownloadTool | Missing> {
   const password = randomBytes(12).toString('hex');
   await mkdir(join(dir.path, 'downloads'));
   return onFreePort(async (port) => {
+    const peerPort = await freePort();
     const settings = {
       'rpc-enabled': true,
       'rpc-bind-address': '127.0.0.1',
@@ -136,7 +146,7 @@ export async function startTransmission(): Promise<DownloadTool | Missing> {
       'rpc-password': password,
       'rpc-whitelist-enabled': false,
       'bind-address-ipv4': '127.0.0.1',
-      'peer-port': await freePort(),
+      'peer-port': peerPort,
       'download-dir': join(dir.path, 'downloads'),
       'dht-enabled': false,
       'pex-enabled': false,
@@ -151,7 +161,7 @@ export async function startTransmission(): Promise<DownloadTool | Missing> {
       name: 'transmission-daemon',
       command: program.path,
       args: ['--foreground', '--config-dir', dir.path],
-      env: { PATH: process.env['PATH'], HOME: dir.path },
+      env: { PATH: process.env['PATH'], HOME: dir.path, ...UNICODE_NAMES },
       ready: { probe: async () => (await httpRequest(url, { path: '/transmission/rpc' })).status },
     });
     return {
@@ -159,6 +169,7 @@ export async function startTransmission(): Promise<DownloadTool | Missing> {
       username,
       password,
       downloadDir: join(dir.path, 'downloads'),
+      peerPort,
       async stop() {
         await running.stop();
         await dir.remove();
