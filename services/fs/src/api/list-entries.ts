@@ -29,7 +29,7 @@ export function listEntriesHandler(context: FsContext) {
     const reader = { actor, password: request.password, siteUrl: request.site_url };
     const mount = located?.mount;
     if (request.as_json) {
-      const texts = pages.write(entries, { tree, reader, identity: call.identity, mount, directory: path });
+      const texts = pages.write(entries, { tree, reader, mount, directory: path });
       for (const [index, entries_json] of texts.entries()) yield index === 0 ? { listing, entries_json } : { entries_json };
       return;
     }

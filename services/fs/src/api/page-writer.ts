@@ -1,6 +1,6 @@
 import type { VirtualPath } from '@wharf/paths';
-import type { Identity } from '@wharf/service-kit';
 import type { Mount } from '../domain/mounts.ts';
+import type { Actor } from '../domain/permissions.ts';
 import type { Tree } from '../domain/tree.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import { type Reader, toWireEntry } from './wire-entry.ts';
@@ -12,8 +12,6 @@ const CHUNK_ENTRIES = 1_000;
 export interface PageFrame {
   readonly tree: Tree;
   readonly reader: Reader;
-  /** Of the same reader it is the same object, most of the time. */
-  readonly identity: Identity | undefined;
   readonly mount: Mount | undefined;
   readonly directory: VirtualPath;
 }
@@ -47,12 +45,16 @@ export function createPageWriter(): PageWriter {
 function isSame(left: PageFrame, right: PageFrame): boolean {
   return (
     left.tree === right.tree &&
-    left.identity === right.identity &&
     left.mount === right.mount &&
     left.directory === right.directory &&
     left.reader.password === right.reader.password &&
-    left.reader.siteUrl === right.reader.siteUrl
+    left.reader.siteUrl === right.reader.siteUrl &&
+    isSameActor(left.reader.actor, right.reader.actor)
   );
+}
+
+function isSameActor(left: Actor, right: Actor): boolean {
+  return left.id === right.id && left.role === right.role && left.permission === right.permission && left.basePath === right.basePath;
 }
 
 /** At least one chunk, which may be empty. */
