@@ -10,7 +10,8 @@ import { parseResponseHead, type ResponseHead } from './response-head.ts';
 const PIECE_BYTES = 256 * 1024;
 /** With less room than that left, the next piece begins. */
 const LEAST_ROOM_BYTES = 64 * 1024;
-const MAX_HEAD_BYTES = 32 * 1024;
+/** As of Node's own client. */
+const MAX_HEAD_BYTES = 16 * 1024;
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 /**
@@ -92,6 +93,7 @@ class BulkAnswer implements Answer {
     try {
       for (let piece = await this.#connection.next(this); piece; piece = await this.#connection.next(this)) yield piece;
     } finally {
+      this.#connection.takeBack(this);
       this.destroy();
     }
   }
@@ -179,7 +181,7 @@ class BulkConnection {
   /** Takes back what the receiver had, and gives him the next piece when it is there; undefined: the body has ended. */
   async next(answer: BulkAnswer): Promise<Buffer | undefined> {
     for (;;) {
-      this.#takeBack();
+      this.takeBack(answer);
       if (this.#answer !== answer) throw this.#brokenOff();
       if (this.#owed === 0) return undefined;
       const piece = this.#takePiece();
@@ -198,9 +200,9 @@ class BulkConnection {
   /** Whoever leaves an answer before its end leaves its connection. */
   leave(answer: BulkAnswer, error?: Error): void {
     if (this.#answer !== answer) return;
-    this.#takeBack();
     this.#answer = undefined;
-    if (this.#owed === 0 && this.#isKept && this.isUsable) {
+    // What the receiver still has must not be written over by another answer.
+    if (this.#owed === 0 && this.#lent === undefined && this.#isKept && this.isUsable) {
       this.#socket.setTimeout(this.#idleMs);
       this.#socket.resume();
       this.#keep(this);
@@ -289,7 +291,9 @@ class BulkConnection {
     return piece.buffer.subarray(piece.start, piece.end);
   }
 
-  #takeBack(): void {
+  /** The receiver is done with what he has. */
+  takeBack(answer: BulkAnswer): void {
+    if (this.#answer !== answer) return;
     const buffer = this.#lent;
     this.#lent = undefined;
     if (buffer && buffer !== this.#buffer && this.#pieces[0]?.buffer !== buffer) this.#free.push(buffer);

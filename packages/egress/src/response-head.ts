@@ -29,8 +29,8 @@ export function parseResponseHead(text: string): ResponseHead | undefined {
   for (const line of lines) {
     const colon = line.indexOf(':');
     const name = line.slice(0, colon).toLowerCase();
-    const value = line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, '');
-    if (colon < 1 || !FIELD_NAME.test(name) || /[\r\n\0]/.test(value)) return undefined;
+    const value = line.slice(colon + 1).trim();
+    if (colon < 1 || !FIELD_NAME.test(name) || /[\r\n\0]/.test(line)) return undefined;
     if (name === 'content-length' && (!/^\d{1,15}$/.test(value) || (headers[name] ?? value) !== value)) return undefined;
     headers[name] ??= value;
   }

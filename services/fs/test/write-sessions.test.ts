@@ -20,6 +20,7 @@ beforeAll(async () => {
   await mkdir(folder);
   await installation.writeStorage({ _id: 1, mount_path: '/l', addition: JSON.stringify({ root_folder_path: folder }) });
   await installation.writeStorage({ _id: 2, mount_path: '/p', driver: 'Plain' });
+  await installation.writeStorage({ _id: 3, mount_path: '/l/mounted', driver: 'Plain' });
   await installation.login({ id: 5, permission: OFFLINE, base_path: '/l/home' });
   await installation.login({ id: 6, permission: 0 });
   await installation.login({ id: 7, permission: OFFLINE });
@@ -69,6 +70,7 @@ describe('a write session', () => {
     await make('/l/new/empty');
     expect(await readdir(`${folder}/new/empty`)).toEqual(['file']);
     await make('/p/knows-none');
+    await make('/l/mounted');
     await expect(make('/l/other', 6)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
     await expect(make('/l/outside', 5)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
     expect(await readdir(folder)).toEqual(['new']);

@@ -22,6 +22,10 @@ it('a digest of the body counts only where the body is the whole file', () => {
 });
 
 it('what cannot be read is passed over', () => {
+  expect(readDigests({ 'repr-digest': `unknown=:YQ==:;q=1, sha-256=:${hash('sha256', 'base64')}:;q=2` }, false)).toEqual({
+    sha256: hash('sha256', 'hex'),
+  });
+  expect(readDigests({ 'repr-digest': 'a'.repeat(1_000_000) }, false)).toEqual({});
   expect(readDigests({ digest: 'sha-256=zzz, unixsum=30637', 'repr-digest': 'sha-256=abc', 'content-md5': 'short' }, true)).toEqual({});
 });
 

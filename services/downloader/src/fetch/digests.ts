@@ -38,8 +38,10 @@ export function readDigests(headers: IncomingHttpHeaders, isWhole: boolean): Dig
     if (known && bytes.length === known.bytes) digests[known.name] = bytes.toString('hex');
   };
   const structured = [headers['repr-digest'], isWhole ? headers['content-digest'] : undefined];
-  for (const header of structured)
-    for (const [, algorithm = '', value = ''] of String(header ?? '').matchAll(/([\w-]+)=:([A-Za-z0-9+/=]*):/g)) add(algorithm, value);
+  for (const part of structured.flatMap((header) => String(header ?? '').split(','))) {
+    const [algorithm = '', value, end] = part.split(':', 3);
+    if (value !== undefined && end !== undefined && algorithm.endsWith('=')) add(algorithm.slice(0, -1), value);
+  }
   for (const part of String(headers.digest ?? '').split(',')) {
     const at = part.indexOf('=');
     if (at > 0) add(part.slice(0, at), part.slice(at + 1).trim());

@@ -9,6 +9,9 @@ export type RangeReceiver = Pick<WriteSessions, 'writeRange' | 'writeWhole'>;
 /** `PUT /internal/writes/<id>?offset=<bytes>`, or `?size=<bytes>` with digests as `&sha256=<hex>` for a file in whole. */
 const ROUTE = /^\/internal\/writes\/([0-9a-f]{32})$/;
 
+/** How long a sender whose bytes were refused may take to notice, in milliseconds. */
+const LINGER_MS = 10_000;
+
 /** The session that a request is for; undefined for any other request. */
 export function writeSessionOf({ method }: IncomingMessage, path: string): string | undefined {
   return method === 'PUT' ? ROUTE.exec(path)?.[1] : undefined;
@@ -39,6 +42,7 @@ export async function receiveRange(
     response.writeHead(ERROR_CODES[code].http, { 'Content-Type': 'application/json' }).end(body);
     // Closing now could take the answer from a sender that has not read it yet; he ends when he has.
     request.resume();
+    if (!request.complete) setTimeout(() => request.destroy(), LINGER_MS).unref();
   }
 }
 

@@ -50,6 +50,14 @@ describe('a signature', () => {
     expect(refusal(() => signer.verify('/x', sign))).toEqual(['UNAUTHENTICATED', message]);
   });
 
+  it.each([
+    ['much padding', `${'='.repeat(30_000)}x:0`],
+    ['more padding than there is', signer.sign('/x', 0).replace('=', '==')],
+    ['much behind it', `${signer.sign('/x', 0)}${'/'.repeat(30_000)}`],
+  ])('with %s is none, and takes no time', (_title, sign) => {
+    for (let time = 0; time < 100; time++) expect(refusal(() => signer.verify('/x', sign))[0]).toBe('UNAUTHENTICATED');
+  });
+
   it('of one path does not become one of another by what stands between them', () => {
     const path = '/a /b';
     const sign = signer.sign(path, 0);

@@ -26,7 +26,7 @@ export async function* verifiedContent(content: AsyncIterable<Uint8Array>, optio
 }
 
 /** Passes chunks on until the signal aborts, also while the source has stalled: then the source is told to end, but not waited for. */
-async function* abortable(content: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
+export async function* abortable(content: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
   throwIfAborted(signal);
   if (signal === undefined) return yield* content;
   const source = content[Symbol.asyncIterator]();

@@ -161,7 +161,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
     async open(userId, { path, sizeBytes }, signal) {
       const operation = await options.operationOf(userId, signal);
       const wanted = parseVirtualPath(path);
-      const located = await requireEntry(operation, wanted);
+      const located = await requireFile(operation, wanted);
       const driver = await located.mount.driver();
       const id = randomBytes(16).toString('hex');
       const hasDraft = supports(driver, 'openDraft');
@@ -294,6 +294,8 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
       const operation = await options.operationOf(userId, signal);
       const wanted = parseVirtualPath(path);
       const located = await requireEntry(operation, wanted);
+      // A mount, or what leads to one.
+      if (operation.tree.table.isProtected(wanted)) return;
       const driver = await located.mount.driver();
       if (!supports(driver, 'makeDirectory')) return;
       await driver.makeDirectory(located.path, { signal });
@@ -351,8 +353,13 @@ async function requireEntry(operation: Operation, path: VirtualPath): Promise<Lo
   if (!isWithin(actor.basePath, path) || path === actor.basePath) throw new AppError('PERMISSION_DENIED', 'permission denied');
   const located = await checkTarget(operation, parentPath(path));
   tree.rules.requireEntry(actor, path, 'create');
-  if (tree.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
   return locate(operation.tree, path, located);
+}
+
+async function requireFile(operation: Operation, path: VirtualPath): Promise<Located<Mount>> {
+  const located = await requireEntry(operation, path);
+  if (operation.tree.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
+  return located;
 }
 
 /** The place of a session in the storage that it was opened in, for its user as he is now. @throws AppError as open() */
@@ -362,7 +369,7 @@ async function locateSession(
   signal: AbortSignal,
 ): Promise<{ operation: Operation; located: Located<Mount> }> {
   const operation = await options.operationOf(session.userId, signal);
-  await requireEntry(operation, session.path);
+  await requireFile(operation, session.path);
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     const located = locate(operation.tree, session.path);
     if (located.mount.storage._id === session.storageId) return { operation, located };

@@ -4,6 +4,7 @@ import { baseName, type MountPath, ROOT_NAME } from '@wharf/paths';
 import type { Draft, DraftOptions, PublishOptions } from '../../driver-contract/draft.ts';
 import type { CallOptions, Entry } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { abortable } from '../../driver-contract/verified-content.ts';
 import type { DiskPool } from './disk-pool.ts';
 import { toAppError } from './errors.ts';
 import { unpackEntry } from './packed-entries.ts';
@@ -22,6 +23,9 @@ export class LocalDraft implements Draft {
   readonly #file: MountPath;
   readonly #temp: TempRef;
   #fd: number | undefined;
+  /** What uses the handle now. Closing it under a write would let that write go on into whatever file gets its number next. */
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #closing = new AbortController();
 
   private constructor(disk: DiskPool, file: MountPath, temp: TempRef, fd: number) {
     this.#disk = disk;
@@ -37,9 +41,10 @@ export class LocalDraft implements Draft {
   }
 
   write(offsetBytes: number, content: AsyncIterable<Uint8Array>, { signal }: CallOptions = {}): Promise<number> {
+    const until = AbortSignal.any([this.#closing.signal, ...(signal ? [signal] : [])]);
     return this.#use(async (fd) => {
-      const writtenBytes = await pumpContent(fd, content, this.#disk.slots, offsetBytes);
-      throwIfAborted(signal);
+      const writtenBytes = await pumpContent(fd, abortable(content, until), this.#disk.slots, offsetBytes);
+      throwIfAborted(until);
       return writtenBytes;
     });
   }
@@ -64,10 +69,10 @@ export class LocalDraft implements Draft {
   }
 
   async publish({ overwrite, modifiedAt }: PublishOptions): Promise<Entry> {
-    const fd = this.#handle();
     if (modifiedAt !== undefined) await this.#use((open) => setTimes(open, new Date(), modifiedAt));
+    const fd = await this.#letGo();
+    if (fd === undefined) throw storageError('STORAGE_UNAVAILABLE');
     // The worker closes the handle, whatever comes.
-    this.#fd = undefined;
     const packed = await this.#disk.call('publish', [this.#temp, fd, this.#file, overwrite]);
     const entry = unpackEntry(baseName(this.#file) ?? ROOT_NAME, packed, 0);
     if (entry === undefined) throw storageError('ENTRY_NOT_FOUND');
@@ -80,9 +85,17 @@ export class LocalDraft implements Draft {
   }
 
   async close(): Promise<void> {
+    const fd = await this.#letGo();
+    if (fd !== undefined) await closeHandle(fd);
+  }
+
+  /** Ends what is being written. @returns the handle, which nobody uses any more; undefined when it was let go of before */
+  async #letGo(): Promise<number | undefined> {
     const fd = this.#fd;
     this.#fd = undefined;
-    if (fd !== undefined) await closeHandle(fd);
+    this.#closing.abort(storageError('STORAGE_UNAVAILABLE'));
+    await Promise.allSettled(this.#running);
+    return fd;
   }
 
   #handle(): number {
@@ -91,11 +104,15 @@ export class LocalDraft implements Draft {
   }
 
   async #use<Result>(run: (fd: number) => Promise<Result>): Promise<Result> {
+    const running = run(this.#handle());
+    this.#running.add(running);
     try {
-      return await run(this.#handle());
+      return await running;
     } catch (error) {
       // What the content throws is its own.
       throw error instanceof Error && 'syscall' in error && 'errno' in error ? toAppError(error) : error;
+    } finally {
+      this.#running.delete(running);
     }
   }
 }

@@ -38,7 +38,7 @@ export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>
     batch = undefined;
     filledBytes = 0;
     await send(bytes);
-    onItsWay?.finally(() => spare.length < MAX_SPARE && spare.push(full)).catch(() => undefined);
+    onItsWay?.finally(() => giveBack(full)).catch(() => undefined);
   };
 
   try {
@@ -63,8 +63,12 @@ export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>
   } finally {
     // The caller closes the handle next.
     await onItsWay?.catch(() => undefined);
-    if (batch) spare.push(batch);
+    if (batch) giveBack(batch);
   }
+}
+
+function giveBack(batch: Buffer): void {
+  if (spare.length < MAX_SPARE) spare.push(batch);
 }
 
 async function writeAll(fd: number, bytes: Uint8Array, position: number, slots: IoSlots): Promise<void> {
