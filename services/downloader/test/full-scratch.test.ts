@@ -49,7 +49,7 @@ it('a download that finds no room in the scratch folder waits in the queue: no w
   await replica.until(second, waiting('needs 6 MB, 3 MB free in the scratch folder'));
   await replica.until(third, waiting('needs 5 MB, 3 MB free in the scratch folder'));
   const never = await replica.add(`${server.url}/11-never`);
-  expect((await replica.until(never, { state: 7 })).error).toBe('needs 11 MB, the scratch folder holds 10 MB at most');
+  expect((await replica.until(never, { state: 7 })).error).toBe('needs 11 MB, the scratch folder has room for 10 MB at most');
   // One worker has the first, the other one is free.
   await replica.until(await replica.add(`${server.url}/2-small`), { state: 2 });
   expect(place.fs.files.get('/in/2-small')?.equals(content(2 * MB))).toBe(true);
@@ -96,5 +96,5 @@ it('a file that did not say how big it is makes room for others when it meets th
   await replica.until(second, { state: 2 }, 15_000);
   expect(place.fs.files.get('/in/unknown-7-second')?.equals(content(7 * MB))).toBe(true);
   const never = await replica.add(`${server.url}/unknown-12-never`);
-  expect((await replica.until(never, { state: 7 })).error).toMatch(/the scratch folder holds 10 MB at most$/);
+  expect((await replica.until(never, { state: 7 })).error).toMatch(/the scratch folder has room for 10 MB at most$/);
 });

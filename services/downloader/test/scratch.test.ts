@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, utimes } from 'node:fs/promises';
+import { readdir, statfs, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { AppError } from '@wharf/errors';
 import { lendPieces, makeTempDir, type TempDir } from '@wharf/harness';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createScratch, missingRoom } from '../src/fetch/scratch.ts';
 
 const MB = 1_000_000;
@@ -43,7 +43,7 @@ it('room is promised to files that are begun, before their bytes come', async ()
 
 it('what will never fit is told apart from what has to wait', async () => {
   const error = await errorOf(open().begin(12 * MB));
-  expect(error.message).toBe('needs 12 MB, the scratch folder holds 10 MB at most');
+  expect(error.message).toBe('needs 12 MB, the scratch folder has room for 10 MB at most');
   expect(missingRoom(error)).toBeUndefined();
   expect(missingRoom(await errorOf(open(0).begin(Number.MAX_SAFE_INTEGER)))).toBeUndefined();
 });
@@ -92,7 +92,7 @@ it('a file that nobody said the size of is stopped at the bound, and asks for mo
   await other.remove();
   await file.sink.write(3 * MB, bytes(2 * MB), never);
   const tooBig = await errorOf(file.sink.write(5 * MB, bytes(6 * MB), never));
-  expect(tooBig.message).toBe('needs 11 MB, the scratch folder holds 10 MB at most');
+  expect(tooBig.message).toBe('needs 11 MB, the scratch folder has room for 10 MB at most');
   expect(missingRoom(tooBig)).toBeUndefined();
   await file.remove();
 });
@@ -107,6 +107,47 @@ it('what is kept takes room for ever, what was abandoned only for a while', asyn
   const longAgo = new Date(Date.now() - 3 * 86_400_000);
   for (const name of await readdir(dir.path)) await utimes(join(dir.path, name), longAgo, longAgo);
   await scratch.requireRoom(4 * MB);
-  expect((await errorOf(scratch.requireRoom(5 * MB))).message).toBe('needs 5 MB, 4 MB free in the scratch folder');
+  const error = await errorOf(scratch.begin(5 * MB));
+  expect(error.message).toBe('needs 5 MB, the scratch folder has room for 4 MB at most');
+  expect(missingRoom(error)).toBeUndefined();
   expect(await readdir(dir.path)).toEqual([`${kept.id}.kept`]);
+});
+
+describe('beside what is kept', () => {
+  const keep = async (megabytes: number) => {
+    const kept = await open().begin(megabytes * MB);
+    await kept.sink.write(0, bytes(megabytes * MB), never);
+    await kept.keep();
+  };
+
+  it('a file that nobody said the size of waits for what can become free, and is begun when it is', async () => {
+    const scratch = open();
+    await keep(3);
+    const other = await scratch.begin(2 * MB);
+    const file = await scratch.begin(undefined);
+    await file.sink.write(0, bytes(4 * MB), never);
+    const error = await errorOf(file.sink.write(4 * MB, bytes(1.5 * MB), never));
+    expect(error.message).toBe('needs 7 MB, 5 MB free in the scratch folder');
+    await file.remove();
+    await expect(scratch.requireRoom(missingRoom(error) ?? 0)).rejects.toThrowError('needs 7 MB, 5 MB free in the scratch folder');
+    await other.remove();
+    await scratch.requireRoom(missingRoom(error) ?? 0);
+    const again = await scratch.begin(undefined);
+    await again.sink.write(0, bytes(5.5 * MB), never);
+    await again.remove();
+  });
+
+  it('a guess from when less was kept is not held against a file', async () => {
+    const scratch = open();
+    const other = await scratch.begin(1 * MB);
+    await keep(3);
+    expect(missingRoom(await errorOf(scratch.requireRoom(9 * MB)))).toBe(9 * MB);
+    await other.remove();
+    await scratch.requireRoom(9 * MB);
+  });
+});
+
+it('what others have on the disk is not waited for', async () => {
+  const { blocks, bsize } = await statfs(dir.path);
+  expect(missingRoom(await errorOf(open(0).begin(blocks * bsize)))).toBeUndefined();
 });

@@ -114,7 +114,9 @@ describe('a storage that takes only whole files', () => {
 
   it('takes nothing that the scratch folder has no room for', async () => {
     const { fs, open } = wholeFileStorage();
-    await expect(open().begin({ ...file, sizeBytes: 5_000 })).rejects.toThrowError('needs 5 KB, the scratch folder holds 1 KB at most');
+    await expect(open().begin({ ...file, sizeBytes: 5_000 })).rejects.toThrowError(
+      'needs 5 KB, the scratch folder has room for 1 KB at most',
+    );
     expect(fs.sessionCount).toBe(0);
   });
 });

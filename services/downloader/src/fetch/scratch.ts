@@ -32,9 +32,12 @@ export interface ScratchFile {
 
 /** A folder for files whose storage takes only whole ones. Several processes may share it. */
 export interface Scratch {
-  /** @throws AppError QUOTA_EXCEEDED, telling what is needed and what is free; {@link missingRoom} tells whether it is worth waiting */
+  /**
+   * For a file that waits. The bytes may have been a guess: more than could ever be free is not waited for.
+   * @throws AppError QUOTA_EXCEEDED that is worth waiting ({@link missingRoom}), telling what is needed and what is free
+   */
   requireRoom(sizeBytes: number): Promise<void>;
-  /** @throws AppError as requireRoom(), when the file would not fit beside those that are begun */
+  /** @throws AppError QUOTA_EXCEEDED: it does not fit beside what is there; {@link missingRoom} tells whether it is worth waiting */
   begin(sizeBytes: number | undefined): Promise<ScratchFile>;
   /** Undefined when the file is not (or no longer) in this folder. */
   resume(id: string): Promise<ScratchFile | undefined>;
@@ -60,6 +63,9 @@ export function createScratch(options: { readonly dir: string; readonly maxBytes
   const look = async (own?: string): Promise<Room> => {
     let takenBytes = 0;
     let comingBytes = 0;
+    let stayingBytes = 0;
+    let passingDiskBytes = 0;
+    await fs.mkdir(dir, { recursive: true, mode: 0o700 });
     for (const name of await fs.readdir(dir)) {
       const path = join(dir, name);
       const stats = await fs.stat(path).catch(() => undefined);
@@ -70,15 +76,21 @@ export function createScratch(options: { readonly dir: string; readonly maxBytes
         continue;
       }
       const promisedBytes = name === own ? 0 : Number(promise ?? 0);
+      const diskBytes = stats.blocks * STAT_BLOCK_BYTES;
       takenBytes += Math.max(promisedBytes, stats.size);
-      comingBytes += Math.max(0, promisedBytes - stats.blocks * STAT_BLOCK_BYTES);
+      comingBytes += Math.max(0, promisedBytes - diskBytes);
+      if (promise === undefined) stayingBytes += stats.size;
+      else passingDiskBytes += diskBytes;
     }
     const disk = await fs.statfs(dir);
-    const wholeBytes = Math.min(maxBytes > 0 ? maxBytes : Number.POSITIVE_INFINITY, disk.blocks * disk.bsize);
-    return { wholeBytes, freeBytes: Math.max(0, Math.min(wholeBytes - takenBytes, disk.bavail * disk.bsize - comingBytes)) };
+    const availableBytes = disk.bavail * disk.bsize;
+    const limitBytes = maxBytes > 0 ? maxBytes : Number.POSITIVE_INFINITY;
+    return {
+      everBytes: Math.max(0, Math.min(limitBytes - stayingBytes, availableBytes + passingDiskBytes)),
+      freeBytes: Math.max(0, Math.min(limitBytes - takenBytes, availableBytes - comingBytes)),
+    };
   };
   const requireRoom = async (sizeBytes: number, own?: string): Promise<void> => {
-    await fs.mkdir(dir, { recursive: true, mode: 0o700 });
     const room = await look(own);
     if (sizeBytes > room.freeBytes) throw noRoom(room, sizeBytes);
   };
@@ -102,7 +114,10 @@ export function createScratch(options: { readonly dir: string; readonly maxBytes
   };
 
   return {
-    requireRoom: (sizeBytes) => requireRoom(sizeBytes),
+    async requireRoom(sizeBytes) {
+      const room = await look();
+      if (Math.min(sizeBytes, room.everBytes) > room.freeBytes) throw noRoomYet(room, sizeBytes);
+    },
     begin(sizeBytes = 0) {
       const begun = turn.then(() => begin(sizeBytes));
       turn = begun.catch(() => {});
@@ -123,14 +138,18 @@ export function createScratch(options: { readonly dir: string; readonly maxBytes
 const STAT_BLOCK_BYTES = 512;
 
 interface Room {
-  /** What the folder could ever hold. */
-  readonly wholeBytes: number;
+  /** What is free when all files have gone that were promised room: others were kept, or are not ours. */
+  readonly everBytes: number;
   readonly freeBytes: number;
 }
 
-function noRoom({ wholeBytes, freeBytes }: Room, needsBytes: number): AppError {
-  if (needsBytes > wholeBytes)
-    return new AppError('QUOTA_EXCEEDED', `needs ${showBytes(needsBytes)}, the scratch folder holds ${showBytes(wholeBytes)} at most`);
+function noRoom(room: Room, needsBytes: number): AppError {
+  if (needsBytes <= room.everBytes) return noRoomYet(room, needsBytes);
+  const most = showBytes(room.everBytes);
+  return new AppError('QUOTA_EXCEEDED', `needs ${showBytes(needsBytes)}, the scratch folder has room for ${most} at most`);
+}
+
+function noRoomYet({ freeBytes }: Room, needsBytes: number): AppError {
   return new AppError('QUOTA_EXCEEDED', `needs ${showBytes(needsBytes)}, ${showBytes(freeBytes)} free in the scratch folder`, {
     details: { needsBytes },
   });
@@ -154,9 +173,9 @@ function scratchFile(file: {
     await handle.close();
   };
   /** The file goes, and begins anew when there is more room: for twice as much as it came to, where nobody said how big it is. */
-  const refuse = ({ wholeBytes, freeBytes }: Room, ownBytes: number, endBytes: number) => {
-    const guess = Math.max(endBytes, Math.min(wholeBytes, 2 * endBytes + GROW_BYTES));
-    return noRoom({ wholeBytes, freeBytes: freeBytes + ownBytes }, endBytes <= promisedBytes ? promisedBytes : guess);
+  const refuse = ({ everBytes, freeBytes }: Room, ownBytes: number, endBytes: number) => {
+    const guess = Math.max(endBytes, Math.min(everBytes, 2 * endBytes + GROW_BYTES));
+    return noRoom({ everBytes, freeBytes: freeBytes + ownBytes }, endBytes <= promisedBytes ? promisedBytes : guess);
   };
   const grow = async (endBytes: number) => {
     const [room, { size }] = [await look(), await handle.stat()];
