@@ -170,8 +170,7 @@ function run(nodeBinary, [command, ...args]) {
 
 /**
  * Flags that every process of ours runs with. A small young generation: what passes through (chunks of files) is freed soon, instead of
- * piling up to a hundred megabytes before the collector looks. The old one is looked at when it has grown by two fifths, not when it is several
- * times what is alive: 50 MB less after some thousand listings, at no cost that can be measured.
+ * piling up to a hundred megabytes before the collector looks.
  */
 function nodeFlags() {
   return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).config.nodeFlags.split(' ');
