@@ -139,7 +139,7 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
       queueTransfers: (parent, transfers) => tasks.queueTransfers(parent, transfers),
       onBytes: (tool, count) => fetchedBytes.inc({ tool }, count),
     }),
-    transfers: createTransferTasks({ kit, bytes, seeds, sight, toolsDir }),
+    transfers: createTransferTasks({ kit, bytes, seeds, toolsDir }),
     settings: () => settings.get(),
     blindFor: sight.blindFor,
     perUser: config.downloadsPerUser,

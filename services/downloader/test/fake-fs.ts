@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { AppError } from '@wharf/errors';
 import { WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { defineRpcService, forAnyone, forServices, type RpcService } from '@wharf/service-kit';
@@ -16,6 +17,8 @@ export interface FakeFs {
   readonly sessionCount: number;
   /** The storage is away. */
   refuses: boolean;
+  /** The storage does not end. */
+  hangs: boolean;
   /** Bytes that a user may store. */
   room: number;
 }
@@ -40,6 +43,7 @@ export function createFakeFs(): FakeFs {
     files,
     folders,
     refuses: false,
+    hangs: false,
     room: Number.POSITIVE_INFINITY,
     get sessionCount() {
       return sessions.size;
@@ -69,7 +73,9 @@ export function createFakeFs(): FakeFs {
     }),
     bytes: {
       writeRange: () => Promise.reject(new Error('it takes no ranges')),
-      async writeWhole({ id }, _file, content) {
+      async writeWhole({ id }, _file, content, signal) {
+        if (fake.hangs && !signal.aborted) await once(signal, 'abort');
+        signal.throwIfAborted();
         if (fake.refuses) throw new AppError('STORAGE_UNAVAILABLE', 'away');
         const session = sessionOf(id);
         const chunks: Uint8Array[] = [];

@@ -31,6 +31,8 @@ export interface Replica {
   add(url: string, tool?: string): Promise<string>;
   cancel(id: string): Promise<void>;
   task(id: string, list?: string): Promise<WireTask>;
+  /** Of results of tools, those that have not ended. */
+  transfers(): Promise<WireTask[]>;
   /** Waits until a task shows this. */
   until(id: string, wanted: Partial<WireTask>, withinMs?: number): Promise<WireTask>;
   probe(tool: { tool: string; url: string; secret: string }): Promise<string>;
@@ -110,6 +112,12 @@ export async function openInstallation(settings: Readonly<Record<string, string>
       },
       async task(id, list = 'offline_download') {
         return (await tasks.getTask({ list, id }, as(ADMIN))).task as WireTask;
+      },
+      async transfers() {
+        const found: WireTask[] = [];
+        const request = { list: 'offline_download_transfer', done: false, page: 1, per_page: 0 };
+        for await (const page of tasks.listTasks(request, as(ADMIN))) found.push(...(page.tasks as WireTask[]));
+        return found;
       },
       until: (id, wanted, withinMs = 40_000) =>
         waitFor(

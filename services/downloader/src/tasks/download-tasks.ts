@@ -108,7 +108,7 @@ export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOption
     concurrencyOf: async (kind) =>
       kind === toolKind.name ? Number.POSITIVE_INFINITY : (await options.settings()).number(`${kind}_task_threads_num`, DEFAULT_THREADS),
     limitOfKey,
-    avoidedKeys: () => options.blindFor().flatMap((tool) => [`tool:${tool}`, resultsOf(tool)]),
+    avoidedKeys: () => [...options.blindFor().map((tool) => `tool:${tool}`), ...transfers.unreadable().map(partsOf)],
   });
   const { tasks } = taskModelsOf(store, 'downloader');
   return {
@@ -118,12 +118,10 @@ export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOption
       engine.hurry(fetchKind).catch((error) => logger.warn({ err: error }, 'downloads that wait were not told of more room'));
     },
     async queueTransfers({ id, creator }, wanted) {
-      const key = `parent:${id}`;
+      const key = partsOf(id);
       const queued = await tasks.find({ keys: key }, { name: 1 }).lean<{ name: string }[]>();
       const names = new Set(queued.map(({ name }) => name));
-      const missing = wanted.map(
-        (input): NewTask<TransferInput> => ({ name: transferName(input), creator, input, keys: [key, resultsOf(input.tool)] }),
-      );
+      const missing = wanted.map((input): NewTask<TransferInput> => ({ name: transferName(input), creator, input, keys: [key] }));
       await engine.addAll(
         transferKind,
         missing.filter(({ name }) => !names.has(name)),
@@ -132,8 +130,8 @@ export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOption
   };
 }
 
-/** The key of tasks that read what a tool made. */
-const resultsOf = (tool: string) => `results:${tool}`;
+/** The key of the transfers of one download. */
+const partsOf = (parent: string) => `parent:${parent}`;
 
 /** Clients parse it. The source is a place of ours, so its bracket is empty and its path begins at the task. */
 function transferName({ name, mountPath, innerPath }: TransferInput): string {

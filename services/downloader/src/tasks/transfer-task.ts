@@ -3,13 +3,13 @@ import { createReadStream } from 'node:fs';
 import { AppError } from '@wharf/errors';
 import { childPath, type EntryName, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import type { WriteSession } from '@wharf/proto/fs-write';
-import type { ServiceKit } from '@wharf/service-kit';
-import type { TaskOutcome, TaskRun } from '@wharf/task-engine';
+import type { Peers, ServiceKit } from '@wharf/service-kit';
+import { postponed, type TaskOutcome, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { ByteWriter } from '../clients/byte-writer.ts';
 import type { SeedStore } from '../store/seed-store.ts';
-import { removeResult, type ToolFile, toolFolder, walkResult } from '../tools/tool-folder.ts';
-import type { ToolSight } from '../tools/tool-sight.ts';
+import { removeResult, type ToolFile, type ToolResult, toolFolder, walkResult } from '../tools/tool-folder.ts';
+import { BLIND_MS, HAND_OVER_MS } from '../tools/tool-sight.ts';
 import { DELETE_POLICIES, isDeletedAfter } from './download-input.ts';
 
 /** A task of the list `offline_download_transfer`: one result of a tool goes into the tree. */
@@ -26,32 +26,67 @@ export const transferInput = z.object({
 });
 export type TransferInput = z.output<typeof transferInput>;
 
-/** Files come in a fixed order: all before `index` are in the tree. */
-export const savedTransfer = z.object({ index: z.number(), sessionId: z.string() });
+export const savedTransfer = z.object({
+  /** Files come in a fixed order: all before this one are in the tree. */
+  index: z.number(),
+  sessionId: z.string(),
+  /** No downloader could read the result since then, in milliseconds; left out: it was read last time. */
+  missingSince: z.number().optional(),
+});
 type SavedTransfer = z.output<typeof savedTransfer>;
+const BEGINNING: SavedTransfer = { index: 0, sessionId: '' };
 
 type TransferRun = Pick<
   TaskRun<TransferInput, SavedTransfer, null>,
-  'input' | 'creator' | 'signal' | 'progress' | 'checkpoint' | 'saveCheckpoint' | 'assertLease'
+  'input' | 'creator' | 'signal' | 'logger' | 'progress' | 'checkpoint' | 'saveCheckpoint' | 'assertLease'
 >;
 
 export interface TransferTasks {
   run(run: TransferRun): Promise<void>;
   end(outcome: TaskOutcome, run: TransferRun): Promise<void>;
+  /** Downloads with results that this replica lately could not read. */
+  unreadable(): string[];
 }
 
 const READ_CHUNK_BYTES = 1024 * 1024;
+/** A result that no downloader could read for so long is given up, in milliseconds: the only one that can may be away for a while. */
+const MISSING_LIMIT_MS = 3_600_000;
 
 export function createTransferTasks(options: {
-  readonly kit: ServiceKit;
+  readonly kit: { readonly peers: Pick<Peers, 'fsWrites'> } & Pick<ServiceKit, 'ownCall' | 'clock'>;
   readonly bytes: ByteWriter;
-  readonly seeds: SeedStore;
-  readonly sight: ToolSight;
+  readonly seeds: Pick<SeedStore, 'leaveFile'>;
   readonly toolsDir: string;
 }): TransferTasks {
-  const { kit, bytes, seeds, sight, toolsDir } = options;
+  const { kit, bytes, seeds, toolsDir } = options;
   const { fsWrites } = kit.peers;
   const folderOf = ({ tool, parent }: TransferInput) => toolFolder(toolsDir, tool, parent);
+  /** By download: when that was found. */
+  const unreadable = new Map<string, number>();
+
+  /** The tool need not be there any more. @throws what {@link postponed} makes: another replica may read what this one does not */
+  const requireResult = async (run: TransferRun): Promise<ToolResult> => {
+    const { input } = run;
+    const { missingSince, ...done } = run.checkpoint ?? BEGINNING;
+    const found = await walkResult(folderOf(input), input.name).catch((error: unknown) => {
+      if (AppError.is(error)) throw error;
+      run.logger.warn({ err: error, tool: input.tool }, 'what a download tool made cannot be read here');
+    });
+    const now = kit.clock();
+    if (found) {
+      unreadable.delete(input.parent);
+      if (missingSince !== undefined) await run.saveCheckpoint(done);
+      return found;
+    }
+    unreadable.set(input.parent, now);
+    if (missingSince !== undefined && now - missingSince >= MISSING_LIMIT_MS) {
+      // Who retries it waits anew.
+      await run.saveCheckpoint(done);
+      throw new AppError('FAILED_PRECONDITION', `no downloader could read what ${input.tool} made`);
+    }
+    await run.saveCheckpoint({ ...done, missingSince: missingSince ?? now });
+    throw postponed(`waits for a downloader that can read what ${input.tool} made`, HAND_OVER_MS);
+  };
 
   const store = async (run: TransferRun, file: ToolFile, session: WriteSession, onBytes: (bytes: number) => void): Promise<void> => {
     const hash = createHash('sha256');
@@ -81,12 +116,11 @@ export function createTransferTasks(options: {
     async run(run) {
       const { input, creator } = run;
       if (!creator) throw new AppError('PERMISSION_DENIED', 'permission denied');
-      await sight.require(input.tool, run.signal);
+      const { files, emptyFolders } = await requireResult(run);
       run.progress({ status: 'getting src object', phase: 'storing' });
-      const { files, emptyFolders } = await walkResult(folderOf(input), input.name);
       const pathOf = (names: readonly EntryName[]) => names.reduce<VirtualPath>(childPath, input.directory);
       const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-      let { index, sessionId } = run.checkpoint ?? { index: 0, sessionId: '' };
+      let { index, sessionId } = run.checkpoint ?? BEGINNING;
       let doneBytes = files.slice(0, index).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
       for (; index < files.length; index++) {
         const file = files[index];
@@ -122,6 +156,11 @@ export function createTransferTasks(options: {
       if (checkpoint && checkpoint.sessionId !== '') await fsWrites.abortWrite({ id: checkpoint.sessionId }, kit.ownCall());
       if (outcome === 'failed') await cleanUp(input, 'failed');
       else await removeOrLeave(input);
+    },
+    unreadable() {
+      const now = kit.clock();
+      for (const [parent, at] of unreadable) if (now - at >= BLIND_MS) unreadable.delete(parent);
+      return [...unreadable.keys()];
     },
   };
 

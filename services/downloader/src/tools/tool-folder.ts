@@ -42,7 +42,10 @@ export interface ToolResult {
   readonly emptyFolders: readonly (readonly EntryName[])[];
 }
 
-/** What one result is made of. Links and what is no file are left out, so nothing outside the folder is ever read. */
+/**
+ * What one result is made of. Links and what is no file are left out, so nothing outside the folder is ever read.
+ * @throws AppError: nobody may have it | what the disk says: some of it is not there, or may not be read
+ */
 export async function walkResult(folder: string, name: string): Promise<ToolResult> {
   if (name.includes(sep) || name === '.' || name === '..') throw new AppError('UNSAFE_PATH', 'using relative path is not allowed');
   const files: ToolFile[] = [];
@@ -50,7 +53,10 @@ export async function walkResult(folder: string, name: string): Promise<ToolResu
   const walk = async (path: string, names: readonly EntryName[]): Promise<void> => {
     if (names.length > MAX_DEPTH) throw new AppError('INVALID_ARGUMENT', 'the folders are too deep');
     const stats = await fs.lstat(path);
-    if (stats.isFile()) files.push({ path, names, sizeBytes: stats.size });
+    if (stats.isFile()) {
+      await fs.access(path, fs.constants.R_OK);
+      files.push({ path, names, sizeBytes: stats.size });
+    }
     if (!stats.isDirectory()) return;
     const before = files.length + emptyFolders.length;
     for (const inner of (await fs.readdir(path)).sort(compareNames)) {

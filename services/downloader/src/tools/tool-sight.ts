@@ -5,24 +5,24 @@ import { postponed } from '@wharf/task-engine';
 import { isWrongSetup } from './probe-folder.ts';
 import type { ToolSettings } from './probe-tool.ts';
 
-/** What this replica knows of whether it reads what tools write. */
+/** What this replica knows of the tools that it can work with: it reads what they write, and is reached by those that have to. */
 export interface ToolSight {
   /**
    * Asks the tool, when it was not asked lately with these settings. One that cannot be asked is taken at its word.
    * @throws what {@link postponed} makes: another replica may see what this one does not
    */
   require(tool: string, signal: AbortSignal): Promise<void>;
-  /** Tools that lately wrote where this replica does not read. */
+  /** Tools that lately did not work with this replica. */
   blindFor(): string[];
 }
 
 /** What was found holds for so long, in milliseconds. */
 const SEEING_MS = 600_000;
-const BLIND_MS = 30_000;
+export const BLIND_MS = 30_000;
 /** A look takes no longer than this, in milliseconds. */
 const LOOK_LIMIT_MS = 20_000;
 /** Long enough for this replica to leave the task to others. */
-const HAND_OVER_MS = 1_000;
+export const HAND_OVER_MS = 1_000;
 
 interface Look {
   readonly key: string;
@@ -74,7 +74,7 @@ export function createToolSight(options: {
       }
       const error = await Promise.race([last.error, once(signal, 'abort').then(() => undefined)]);
       signal.throwIfAborted();
-      if (error) throw postponed(`waits for a downloader that works with ${tool}: ${error.message}`, HAND_OVER_MS);
+      if (error) throw postponed(`waits for a downloader that works with ${tool}`, HAND_OVER_MS);
     },
     blindFor: () => [...blind.keys()].filter(isBlind),
   };

@@ -1,0 +1,99 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '@wharf/errors';
+import { makeTempDir, type TempDir } from '@wharf/harness';
+import { type WriteServiceClient, WriteServiceDefinition } from '@wharf/proto/fs-write';
+import { createDirectClient, createInternalTokens, outgoingCall, ROLE } from '@wharf/service-kit';
+import { postponedMs } from '@wharf/task-engine';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { z } from 'zod';
+import { createTransferTasks, type savedTransfer, transferInput } from '../src/tasks/transfer-task.ts';
+import { createFakeFs } from './fake-fs.ts';
+
+const MINUTE_MS = 60_000;
+let dir: TempDir;
+let now = 0;
+beforeEach(async () => {
+  dir = await makeTempDir('transfer-task');
+  now = 1_000_000;
+});
+afterEach(() => dir.remove());
+
+/** A transfer whose checkpoint goes from one replica to the next. */
+function openTransfer() {
+  const fs = createFakeFs();
+  const tokens = createInternalTokens(Buffer.alloc(32), Date.now);
+  const ownCall = () =>
+    outgoingCall(tokens, { identity: { kind: 'service', name: 'downloader' }, requestId: 'test', revisions: { auth: 0, admin: 0 } });
+  const fsWrites = createDirectClient<WriteServiceClient>(
+    WriteServiceDefinition,
+    () => fs.service,
+    tokens,
+    () => {},
+  );
+  const kit = { peers: { fsWrites }, ownCall, clock: () => now };
+  const seeds = { leaveFile: async () => false };
+  const run = {
+    input: transferInput.parse({
+      ...{ parent: 'task-1', tool: 'aria2', name: 'film' },
+      ...{ directory: '/in', mountPath: '/', innerPath: '/in', deletePolicy: 'delete_never' },
+    }),
+    creator: { id: 1, name: 'admin', role: ROLE.admin },
+    signal: new AbortController().signal,
+    logger: pino({ enabled: false }),
+    checkpoint: undefined as z.output<typeof savedTransfer> | undefined,
+    progress() {},
+    async saveCheckpoint(saved: z.output<typeof savedTransfer>) {
+      run.checkpoint = saved;
+    },
+    async assertLease() {},
+  };
+  const open = (toolsDir: string) => createTransferTasks({ kit, bytes: fs.bytes, seeds, toolsDir });
+  return { fs, run, open };
+}
+
+it('what cannot be read here is left to other replicas for a while, the rest of the tool is not', async () => {
+  const { fs, run, open } = openTransfer();
+  await mkdir(join(dir.path, 'aria2', 'task-1'), { recursive: true });
+  await writeFile(join(dir.path, 'aria2', 'task-1', 'film'), 'a film');
+  const blind = open(join(dir.path, 'elsewhere'));
+  const error = await blind.run(run).catch(AppError.from);
+  expect(error).toMatchObject({ message: 'waits for a downloader that can read what aria2 made' });
+  expect(postponedMs(error)).toBe(1_000);
+  expect(blind.unreadable()).toEqual(['task-1']);
+  now += MINUTE_MS;
+  expect(blind.unreadable()).toEqual([]);
+  const seeing = open(dir.path);
+  await seeing.run(run);
+  expect(fs.files).toEqual(new Map([['/in/film', Buffer.from('a film')]]));
+  expect(seeing.unreadable()).toEqual([]);
+});
+
+it('what no replica can read for an hour fails, and waits anew when it is retried', async () => {
+  const { run, open } = openTransfer();
+  const [first, second] = [open(dir.path), open(dir.path)];
+  const waits = async (replica: typeof first) => postponedMs(await replica.run(run).catch((error: unknown) => error)) !== undefined;
+  expect(await waits(first)).toBe(true);
+  now += 59 * MINUTE_MS;
+  expect(await waits(second)).toBe(true);
+  now += MINUTE_MS;
+  const failure = { code: 'FAILED_PRECONDITION', message: 'no downloader could read what aria2 made' };
+  await expect(first.run(run)).rejects.toMatchObject(failure);
+  expect(await waits(first)).toBe(true);
+  now += 60 * MINUTE_MS;
+  await expect(second.run(run)).rejects.toMatchObject(failure);
+});
+
+it('the hour begins anew when what was missing was read in between', async () => {
+  const { run, fs, open } = openTransfer();
+  const replica = open(dir.path);
+  await expect(replica.run(run)).rejects.toThrowError('waits for');
+  const folder = join(dir.path, 'aria2', 'task-1');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'film'), 'a film');
+  fs.room = 0;
+  await expect(replica.run(run)).rejects.toThrowError('quota exceeded');
+  now += 61 * MINUTE_MS;
+  await expect(open(join(dir.path, 'elsewhere')).run(run)).rejects.toThrowError('waits for');
+});
