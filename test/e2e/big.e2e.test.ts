@@ -10,7 +10,8 @@ import { openWorld, type World } from './support/world.ts';
 const MIB = 1024 * 1024;
 /** Size of the big file in MiB; smaller only in haste. */
 const BIG_MIB = Number(process.env['WHARF_E2E_BIG_MIB'] ?? 2048);
-const MAX_PEAK_MIB = 300;
+/** Far from what is carried, and far enough from what it takes on a machine so busy that the collector comes late. */
+const MAX_PEAK_MIB = 400;
 
 /** 50,000 files: one wide folder, and many small ones. */
 const WIDE = 20_000;
