@@ -3,6 +3,7 @@ import { createLocalBus } from './bus/local-bus.ts';
 import { createNatsBus } from './bus/nats-bus.ts';
 import { ConfigError } from './config/config.ts';
 import type { Secret } from './config/secret.ts';
+import { collectWhenIdle } from './ops/collect-when-idle.ts';
 import { listenHttp } from './ops/http-listener.ts';
 import { createLogger, type Logger } from './ops/logger.ts';
 import { opsHandler } from './ops/ops-server.ts';
@@ -136,6 +137,7 @@ export async function runProcess<Config extends { readonly logLevel: string }>(
     const config = readConfig();
     logger = createLogger(name, config.logLevel);
     stop = await start(config, logger);
+    collectWhenIdle();
   } catch (error) {
     if (error instanceof ConfigError) {
       console.error(`${name}: ${error.message}`);

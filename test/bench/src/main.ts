@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { prepareFetchWorks } from './fetch-works.ts';
 import { type Figures, measure, medianOf, WrongAnswer } from './figures.ts';
@@ -14,6 +15,9 @@ import { startWharf, type WharfServer } from './wharf-server.ts';
 import { type Contender, prepareWorks, WORKS, type Work, type WorkName } from './works.ts';
 
 const RESULTS_DIR = fileURLToPath(new URL('../../../bench-results/', import.meta.url));
+
+/** Until a server that has nothing to do has put things away. */
+const AT_REST_MS = 20_000;
 
 const stopping: Array<() => Promise<void>> = [];
 let failures = 0;
@@ -83,6 +87,8 @@ async function bench(options: BenchOptions): Promise<void> {
     results.push(...(await inTurn(generator, work, options.rounds)));
     if (isInterrupted) return;
   }
+  console.error('at rest');
+  await delay(AT_REST_MS);
   const processes = wharfs.map(({ name, pids, firstStartMs, secondStartMs }): ProcessFigures => {
     const { residentBytes, processes: count } = readUsage(pids());
     return { shape: name, firstStartMs, secondStartMs, residentBytes, processes: count };

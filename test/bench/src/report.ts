@@ -18,7 +18,7 @@ export interface ProcessFigures {
   readonly firstStartMs: number;
   readonly secondStartMs: number;
   readonly processes: number;
-  /** Resident after the run, all processes together. */
+  /** Resident after the run, when nothing was to do for a while, all processes together. */
   readonly residentBytes: number;
 }
 
@@ -66,7 +66,7 @@ export function formatProcesses(processes: readonly ProcessFigures[]): string {
     const judged = `<= ${MEMORY_BUDGET_MIB} MiB: ${mebibytes <= MEMORY_BUDGET_MIB ? 'ok' : 'over'}`;
     return [shape, String(count), rounded(firstStartMs), rounded(secondStartMs), rounded(mebibytes), shape === JUDGED ? judged : ''];
   });
-  return alignColumns([['shape', 'processes', 'first start ms', 'second start ms', 'MiB after the run', 'budget'], ...rows]);
+  return alignColumns([['shape', 'processes', 'first start ms', 'second start ms', 'MiB at rest after the run', 'budget'], ...rows]);
 }
 
 /** Writes `<folder>/<time>.json` and answers its path. */
