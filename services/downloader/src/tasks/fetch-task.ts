@@ -21,7 +21,10 @@ const savedFetch = z.object({
       partBytes: z.number(),
       validator: z.object({ etag: z.string(), lastModified: z.string() }),
       done: z.string(),
-      begun: z.array(z.object({ part: z.number(), bytes: z.number() })).readonly().default([]),
+      begun: z
+        .array(z.object({ part: z.number(), bytes: z.number() }))
+        .readonly()
+        .default([]),
     })
     .optional(),
 });
