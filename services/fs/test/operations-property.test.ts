@@ -241,6 +241,15 @@ const isPlain = (step: Step) =>
   !('name' in step) ||
   ([step.name, 'other' in step ? step.other : 'x'].every((name) => name !== '' && name !== '.' && !/[/\\]/.test(name)) as boolean);
 
+/** A folder is not renamed over one that has something in it, overwrite or not. */
+const FULL_FOLDERS: Step[] = [
+  { kind: 'put', folder: 'one', name: 'file', overwrite: false },
+  { kind: 'put', folder: 'two', name: 'file', overwrite: false },
+  { kind: 'rename', folder: '', name: 'one', other: 'two', overwrite: true },
+  { kind: 'mkdir', folder: '', name: 'empty', overwrite: false },
+  { kind: 'rename', folder: '', name: 'one', other: 'empty', overwrite: true },
+];
+
 it('whatever is done, in whatever order, a local folder, one in memory and a model are the same tree', async () => {
   const workload = pool.chain((names) => stepsOver(names).map((steps) => steps.filter(isPlain)));
   await fc.assert(
@@ -267,7 +276,7 @@ it('whatever is done, in whatever order, a local folder, one in memory and a mod
       }
       await trees.close();
     }),
-    { numRuns: 40 },
+    { numRuns: 40, examples: [[FULL_FOLDERS]] },
   );
 }, 600_000);
 

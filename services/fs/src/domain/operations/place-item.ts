@@ -12,20 +12,27 @@ import type { Conflict, Item } from './plan-placement.ts';
  * @returns false when no storage can do it in one step: it is to be copied, and removed, piece by piece
  * @throws AppError ENTRY_EXISTS | QUOTA_EXCEEDED | what the storage throws
  */
-export async function placeInOneStep(operation: Operation, item: Item, verb: 'move' | 'copy'): Promise<boolean> {
+export async function placeInOneStep(operation: Operation, item: Item, verb: 'rename' | 'move' | 'copy'): Promise<boolean> {
   const { source, entry, from, to } = item;
   if (from.mount.storage._id !== to.mount.storage._id) return false;
-  if (verb === 'move') return step(operation, item, 'rename');
+  if (verb !== 'copy') return step(operation, item, 'rename', verb === 'move');
   const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : entry.sizeBytes);
-  return withRoom(operation, bytes, () => step(operation, item, 'copy'));
+  return withRoom(operation, bytes, () => step(operation, item, 'copy', true));
 }
 
-/** Gives an entry another name, in a storage that cannot rename by copying and removing. Tells of both names. */
+/**
+ * Gives an entry another name, in a storage that cannot rename by copying and removing. Tells of both names. A folder takes the place of an empty
+ * one at most: what is in a folder is not replaced by a new name.
+ *
+ * @throws AppError DIRECTORY_NOT_EMPTY | ENTRY_EXISTS | what the storage throws
+ */
 export async function renameItem(operation: Operation, item: Item): Promise<void> {
-  if (await placeInOneStep(operation, item, 'move')) return;
+  if (await placeInOneStep(operation, item, 'rename')) return;
   const { source, target, entry, from, to, conflict } = item;
   try {
-    await moveTree(await open(from), entry, await open(to), conflict, operation.signal);
+    const there = await open(to);
+    if (entry.isDirectory && (await isFull(there, operation.signal))) throw new AppError('DIRECTORY_NOT_EMPTY', 'directory not empty');
+    await moveTree(await open(from), entry, there, conflict, operation.signal);
   } catch (error) {
     throw named(error, baseName(target));
   } finally {
@@ -33,7 +40,18 @@ export async function renameItem(operation: Operation, item: Item): Promise<void
   }
 }
 
-async function step({ changes, signal }: Operation, item: Item, call: 'rename' | 'copy'): Promise<boolean> {
+async function isFull({ driver, path }: Place, signal: AbortSignal): Promise<boolean> {
+  try {
+    for await (const _ of driver.list(path, { signal })) return true;
+  } catch (error) {
+    // A file is replaced, or refused, as any other.
+    if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+  }
+  return false;
+}
+
+/** @param merges a folder over a folder: what is in both is put together, piece by piece. */
+async function step({ changes, signal }: Operation, item: Item, call: 'rename' | 'copy', merges: boolean): Promise<boolean> {
   const { source, target, from, to, conflict } = item;
   const [here, there] = [await open(from), await open(to)];
   if (!supports(here.driver, call)) return false;
@@ -47,7 +65,7 @@ async function step({ changes, signal }: Operation, item: Item, call: 'rename' |
   } catch (error) {
     // Of what failed a part may be there, or gone.
     changes.entryChanged(...changed);
-    if (needsCopying(error, conflict)) return false;
+    if (needsCopying(error, merges ? conflict : 'refuse')) return false;
     throw named(error, baseName(target));
   }
 }
