@@ -7,8 +7,6 @@ const VERIFIED_SIGNS = 10_000;
 const MS_PER_HOUR = 3_600_000;
 /** Longer than any sign: 44 letters, a colon and up to 15 digits, with a slash. */
 const MAX_SIGN_LENGTH = 64;
-/** A digest of 32 bytes has one. */
-const PADDING = '=';
 
 /** Signs the paths of download links as the family does (semantics 3.6), so that tools that compute links themselves keep working. */
 export interface LinkSigner {
@@ -55,9 +53,9 @@ export function createLinkSigner(token: string, clock: () => number): LinkSigner
   };
 }
 
-/** One published SDK leaves the padding out. */
+/** One published SDK leaves the padding out: of a digest of 32 bytes it is one letter. */
 function withoutPadding(sign: string): string {
-  return sign.replace(`${PADDING}:`, ':');
+  return sign.replace('=:', ':');
 }
 
 function equal(left: string, right: string): boolean {

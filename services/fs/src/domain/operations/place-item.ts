@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { baseName, type EntryName, parentPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
 import { moveTree } from '../transfer.ts';
 import { bytesBelow, withRoom } from './claim-room.ts';
 import { nameTaken, type Operation, open, type Place } from './operation.ts';
@@ -31,7 +32,7 @@ export async function renameItem(operation: Operation, item: Item): Promise<void
   const { source, target, entry, from, to, conflict } = item;
   try {
     const there = await open(to);
-    if (entry.isDirectory && (await isFull(there, operation.signal))) throw new AppError('DIRECTORY_NOT_EMPTY', 'directory not empty');
+    if (entry.isDirectory && (await isFull(there, operation.signal))) throw storageError('DIRECTORY_NOT_EMPTY');
     await moveTree(await open(from), entry, there, conflict, operation.signal);
   } catch (error) {
     throw named(error, baseName(target));

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
-import { baseName, childPath, type EntryName, type MountPath, ROOT_NAME } from '@wharf/paths';
+import { childPath, type EntryName, type MountPath } from '@wharf/paths';
 import { type Draft, type DraftOptions, isDraftId } from '../../driver-contract/draft.ts';
 import type {
   ByteRange,
@@ -25,7 +25,7 @@ import { toAppError } from './errors.ts';
 import { fileContent, inlineContent } from './file-content.ts';
 import { KnownPages } from './known-pages.ts';
 import { LocalDraft } from './local-draft.ts';
-import { NUMBERS_PER_ENTRY, type PackedEntry, unpackEntry } from './packed-entries.ts';
+import { NUMBERS_PER_ENTRY, type PackedEntry, unpackEntry, unpackOne } from './packed-entries.ts';
 import { pumpContent } from './pump-content.ts';
 import type { TempRef } from './temp-area.ts';
 import { isReservedName, isReservedPath } from './temp-names.ts';
@@ -221,12 +221,6 @@ function checkUnreserved(path: MountPath): void {
 function splitNames(names: string): EntryName[] {
   // The worker lists only what is an EntryName.
   return names === '' ? [] : (names.split('/') as EntryName[]);
-}
-
-function unpackOne(path: MountPath, packed: PackedEntry): Entry {
-  const entry = unpackEntry(baseName(path) ?? ROOT_NAME, packed, 0);
-  if (entry === undefined) throw storageError('ENTRY_NOT_FOUND');
-  return entry;
 }
 
 function unpackAll(names: readonly EntryName[], packed: Float64Array): Entry[] {

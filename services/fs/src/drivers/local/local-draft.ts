@@ -1,13 +1,13 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
-import { baseName, type MountPath, ROOT_NAME } from '@wharf/paths';
+import type { MountPath } from '@wharf/paths';
 import type { Draft, DraftOptions, PublishOptions } from '../../driver-contract/draft.ts';
 import type { CallOptions, Entry } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { abortable } from '../../driver-contract/verified-content.ts';
 import type { DiskPool } from './disk-pool.ts';
 import { toAppError } from './errors.ts';
-import { unpackEntry } from './packed-entries.ts';
+import { unpackOne } from './packed-entries.ts';
 import { pumpContent } from './pump-content.ts';
 import type { TempRef } from './temp-area.ts';
 
@@ -73,10 +73,7 @@ export class LocalDraft implements Draft {
     const fd = await this.#letGo();
     if (fd === undefined) throw storageError('STORAGE_UNAVAILABLE');
     // The worker closes the handle, whatever comes.
-    const packed = await this.#disk.call('publish', [this.#temp, fd, this.#file, overwrite]);
-    const entry = unpackEntry(baseName(this.#file) ?? ROOT_NAME, packed, 0);
-    if (entry === undefined) throw storageError('ENTRY_NOT_FOUND');
-    return entry;
+    return unpackOne(this.#file, await this.#disk.call('publish', [this.#temp, fd, this.#file, overwrite]));
   }
 
   async discard(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
-import type { EntryName } from '@wharf/paths';
+import { baseName, type EntryName, type MountPath, ROOT_NAME } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
 
 /**
  * Entries cross threads as numbers, five each: kind, is a link, size in bytes, modified and created in milliseconds (0 = unknown). Many do as
@@ -47,4 +48,11 @@ export function unpackEntry(name: EntryName, packed: ArrayLike<number>, at: numb
     ...(createdMs > 0 ? { createdAt: new Date(Math.round(createdMs)) } : {}),
     ...(packed[at + 1] === 1 ? { isLink: true } : {}),
   };
+}
+
+/** The entry of a path that was looked at by itself. @throws AppError ENTRY_NOT_FOUND */
+export function unpackOne(path: MountPath, packed: PackedEntry): Entry {
+  const entry = unpackEntry(baseName(path) ?? ROOT_NAME, packed, 0);
+  if (entry === undefined) throw storageError('ENTRY_NOT_FOUND');
+  return entry;
 }
