@@ -155,13 +155,15 @@ function run(nodeBinary, [command, ...args]) {
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   // npm runs us in a shell and passes signals to that shell alone, which ends without a word: then whoever asked npm to end meant us.
-  const shell = process.ppid;
-  const watch = setInterval(() => {
-    if (process.env.npm_lifecycle_event === undefined || process.ppid === shell) return;
-    clearInterval(watch);
-    child.kill('SIGTERM');
-  }, ORPHANED_LOOK_MS);
-  watch.unref();
+  if (process.env.npm_lifecycle_event !== undefined) {
+    const shell = process.ppid;
+    const watch = setInterval(() => {
+      if (process.ppid === shell) return;
+      clearInterval(watch);
+      child.kill('SIGTERM');
+    }, ORPHANED_LOOK_MS);
+    watch.unref();
+  }
   return new Promise((resolve) => {
     child.once('error', (error) => fail(`cannot run ${words[0]}: ${error.message}`));
     child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGTERM' || signal === 'SIGINT' ? 0 : 1)));

@@ -7,7 +7,7 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
-import { ensureCommand, isMissing, makeTempDir, waitFor } from '@wharf/harness';
+import { ensureCommand, isAvailable, makeTempDir, waitFor } from '@wharf/harness';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Answer, createEgressPolicy, createGuardedClient } from '../src/index.ts';
 
@@ -210,7 +210,7 @@ describe('big bodies', () => {
 
   it('over TLS certificates are verified', async (context) => {
     const openssl = await ensureCommand('openssl', 'openssl');
-    if (isMissing(openssl)) return context.skip(openssl.missing);
+    if (!isAvailable('openssl', openssl)) return context.skip();
     const dir = await makeTempDir('bulk-tls');
     closing.push(() => void dir.remove());
     const [keyFile, certFile] = [join(dir.path, 'key.pem'), join(dir.path, 'cert.pem')];

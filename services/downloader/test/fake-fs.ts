@@ -1,8 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { AppError } from '@wharf/errors';
-import { WriteServiceDefinition } from '@wharf/proto/fs-write';
-import { defineRpcService, forAnyone, forServices, type RpcService } from '@wharf/service-kit';
+import { type WriteServiceClient, WriteServiceDefinition } from '@wharf/proto/fs-write';
+import {
+  createDirectClient,
+  createInternalTokens,
+  defineRpcService,
+  forAnyone,
+  forServices,
+  outgoingCall,
+  type RpcService,
+} from '@wharf/service-kit';
 import type { ByteWriter } from '../src/clients/byte-writer.ts';
 
 /** An fs whose storage takes only whole files, and keeps them in memory. */
@@ -88,4 +96,18 @@ export function createFakeFs(): FakeFs {
     },
   };
   return fake;
+}
+
+/** What of a kit leads to an fs, for parts of the downloader by themselves. */
+export function kitOf({ service }: FakeFs) {
+  const tokens = createInternalTokens(Buffer.alloc(32), Date.now);
+  const ownCall = () =>
+    outgoingCall(tokens, { identity: { kind: 'service', name: 'downloader' }, requestId: 'test', revisions: { auth: 0, admin: 0 } });
+  const fsWrites = createDirectClient<WriteServiceClient>(
+    WriteServiceDefinition,
+    () => service,
+    tokens,
+    () => {},
+  );
+  return { peers: { fsWrites }, ownCall };
 }

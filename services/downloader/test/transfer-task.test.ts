@@ -2,14 +2,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
-import { type WriteServiceClient, WriteServiceDefinition } from '@wharf/proto/fs-write';
-import { createDirectClient, createInternalTokens, outgoingCall, ROLE } from '@wharf/service-kit';
+import { ROLE } from '@wharf/service-kit';
 import { postponedMs } from '@wharf/task-engine';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { createTransferTasks, type savedTransfer, transferInput } from '../src/tasks/transfer-task.ts';
-import { createFakeFs } from './fake-fs.ts';
+import { createFakeFs, kitOf } from './fake-fs.ts';
 
 const MINUTE_MS = 60_000;
 let dir: TempDir;
@@ -23,16 +22,7 @@ afterEach(() => dir.remove());
 /** A transfer whose checkpoint goes from one replica to the next. */
 function openTransfer() {
   const fs = createFakeFs();
-  const tokens = createInternalTokens(Buffer.alloc(32), Date.now);
-  const ownCall = () =>
-    outgoingCall(tokens, { identity: { kind: 'service', name: 'downloader' }, requestId: 'test', revisions: { auth: 0, admin: 0 } });
-  const fsWrites = createDirectClient<WriteServiceClient>(
-    WriteServiceDefinition,
-    () => fs.service,
-    tokens,
-    () => {},
-  );
-  const kit = { peers: { fsWrites }, ownCall, clock: () => now };
+  const kit = { ...kitOf(fs), clock: () => now };
   const seeds = { leaveFile: async () => false };
   const run = {
     input: transferInput.parse({

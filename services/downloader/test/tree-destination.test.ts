@@ -2,12 +2,10 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { parseEntryName, parseVirtualPath } from '@wharf/paths';
-import { type WriteServiceClient, WriteServiceDefinition } from '@wharf/proto/fs-write';
-import { createDirectClient, createInternalTokens, outgoingCall } from '@wharf/service-kit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTreeDestination } from '../src/clients/tree-destination.ts';
 import { createScratch } from '../src/fetch/scratch.ts';
-import { createFakeFs } from './fake-fs.ts';
+import { createFakeFs, kitOf } from './fake-fs.ts';
 
 let dir: TempDir;
 beforeEach(async () => {
@@ -17,19 +15,10 @@ afterEach(() => dir.remove());
 
 function wholeFileStorage(keepsScratch = false) {
   const fs = createFakeFs();
-  const tokens = createInternalTokens(Buffer.alloc(32), Date.now);
-  const ownCall = () =>
-    outgoingCall(tokens, { identity: { kind: 'service', name: 'downloader' }, requestId: 'test', revisions: { auth: 0, admin: 0 } });
-  const fsWrites = createDirectClient<WriteServiceClient>(
-    WriteServiceDefinition,
-    () => fs.service,
-    tokens,
-    () => {},
-  );
   const phases: string[] = [];
   const open = () =>
     createTreeDestination({
-      kit: { peers: { fsWrites }, ownCall },
+      kit: kitOf(fs),
       bytes: fs.bytes,
       scratch: createScratch({ dir: join(dir.path, 'scratch'), maxBytes: 1_000, onFreed: () => {} }),
       userId: 1,

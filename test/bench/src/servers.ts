@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureCommand, httpRequest, isMissing, makeTempDir, type RunningProcess, startProcess } from '@wharf/harness';
+import { ensureCommand, freePort, httpRequest, isMissing, makeTempDir, type RunningProcess, startProcess } from '@wharf/harness';
 import type { Fixture } from './fixture.ts';
 
 /** A process, or several under one, that is measured. */
@@ -100,16 +99,4 @@ function without(name: string, reason: string): undefined {
 async function answers(base: string, path: string): Promise<true | undefined> {
   const { status } = await httpRequest(base, { path, idleTimeoutMs: 1000 });
   return status === 200 || undefined;
-}
-
-/** For programs that cannot choose a port themselves. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => (typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port'))));
-    });
-  });
 }

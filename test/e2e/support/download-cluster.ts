@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Api, freePort, login, makeTempDir, programFlags, type RunningProcess, startProcess } from '@wharf/harness';
-import { ROOT } from './program.ts';
+import { type Api, freePort, login, makeTempDir, type RunningProcess } from '@wharf/harness';
+import { startProgram } from './program.ts';
 
 type Program = RunningProcess<string>;
 
@@ -26,15 +26,7 @@ export async function startDownloadCluster(env: Readonly<Record<string, string>>
   const dir = await makeTempDir('downloads');
   const running: Program[] = [];
   const start = async (program: string, own: Record<string, string>, args: readonly string[] = []) => {
-    const one = await startProcess({
-      name: program,
-      command: process.execPath,
-      args: [...programFlags(), join(ROOT, program, 'src', 'main.ts'), ...args],
-      cwd: ROOT,
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...own },
-      ready: { line: readyLine },
-      readyWithinMs: 90_000,
-    });
+    const one = await startProgram(program, own, args);
     running.push(one);
     return one;
   };
@@ -91,11 +83,4 @@ export async function startDownloadCluster(env: Readonly<Record<string, string>>
     await stop();
     throw error;
   }
-}
-
-function readyLine(line: string): string | undefined {
-  if (line.startsWith('ready ')) return line.slice('ready '.length).trim();
-  if (!line.includes('"msg":"listening"')) return undefined;
-  const { url = '' }: { url?: string } = JSON.parse(line);
-  return url;
 }

@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { programFlags, runCommand } from '@wharf/harness';
+import { programFlags, type RunningProcess, runCommand, startProcess } from '@wharf/harness';
 
 /** The project's folder. */
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -15,4 +16,32 @@ export async function runProgram(
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
     withinMs: 30_000,
   });
+}
+
+/**
+ * Starts a service or an engine by its folder, such as `services/fs`, with nothing in its environment but what is given.
+ *
+ * @returns `ready`: the address it says it listens on; empty when it says none
+ */
+export function startProgram(
+  folder: string,
+  env: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): Promise<RunningProcess<string>> {
+  return startProcess({
+    name: folder,
+    command: process.execPath,
+    args: [...programFlags(), join(ROOT, folder, 'src', 'main.ts'), ...args],
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+    ready: { line: readyAddress },
+    readyWithinMs: 90_000,
+  });
+}
+
+function readyAddress(line: string): string | undefined {
+  if (line.startsWith('ready ')) return line.slice('ready '.length).trim();
+  if (!line.includes('"msg":"listening"')) return undefined;
+  const { url = '' }: { url?: string } = JSON.parse(line);
+  return url;
 }

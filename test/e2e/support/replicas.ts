@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { freePort, makeTempDir, programFlags, type RunningProcess, startProcess } from '@wharf/harness';
-import { ROOT } from './program.ts';
+import { freePort, makeTempDir, type RunningProcess } from '@wharf/harness';
+import { startProgram } from './program.ts';
 
 /** Two of each of admin, fs and the gateway over one store and one bus; the first gateway speaks to the first replicas, the second to the second. */
 export interface Replicas {
@@ -20,21 +20,7 @@ export async function startReplicas(): Promise<Replicas> {
   const adminPassword = randomBytes(12).toString('base64url');
   const running: RunningProcess<string>[] = [];
   const start = async (program: string, env: Record<string, string>, args: string[] = []) => {
-    const ready = (line: string) => {
-      if (line.startsWith('ready ')) return line.slice('ready '.length).trim();
-      if (!line.includes('"msg":"listening"')) return undefined;
-      const { url = '' }: { url?: string } = JSON.parse(line);
-      return url;
-    };
-    const one = await startProcess({
-      name: program,
-      command: process.execPath,
-      args: [...programFlags(), join(ROOT, program, 'src', 'main.ts'), ...args],
-      cwd: ROOT,
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
-      ready: { line: ready },
-      readyWithinMs: 90_000,
-    });
+    const one = await startProgram(program, env, args);
     running.push(one);
     return one;
   };
