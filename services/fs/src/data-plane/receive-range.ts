@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, ERROR_CODES } from '@wharf/errors';
 import type { Call } from '@wharf/service-kit';
 import type { WriteSessions } from '../domain/writes/write-sessions.ts';
+import { bodyOf } from './body-of.ts';
 
 /** What the data plane lets others do with write sessions. */
 export type RangeReceiver = Pick<WriteSessions, 'writeRange' | 'writeWhole'>;
@@ -26,7 +27,7 @@ export async function receiveRange(
 ): Promise<void> {
   try {
     if (call.identity?.kind !== 'service') throw new AppError('PERMISSION_DENIED', 'this call is for services');
-    const content = request.iterator({ destroyOnReturn: false });
+    const content = bodyOf(request);
     const size = query.get('size');
     if (size === null) await writes.writeRange(id, bytesOf(query.get('offset')), content, call.signal);
     else {

@@ -139,7 +139,8 @@ export interface StorageDriver {
 
   /**
    * Stores a file whole or not at all: whatever fails or is cancelled, the old file stays and nothing else is left. Missing parent folders
-   * are made. Pulls from `content` only as fast as the storage takes it. After a failure `content` is ended, or was never begun.
+   * are made. Pulls from `content` only as fast as the storage takes it; a piece of it is only lent until the next one is asked for. After a
+   * failure `content` is ended, or was never begun.
    * @throws ENTRY_EXISTS | IS_A_DIRECTORY | NOT_A_DIRECTORY (a parent is a file) | INVALID_ARGUMENT | CONTENT_CORRUPT; what `content` throws
    */
   write?(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry>;

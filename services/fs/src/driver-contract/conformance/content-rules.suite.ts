@@ -26,6 +26,24 @@ export function contentRules(rule: Rule): void {
     }
     expect(hash.digest('hex')).toBe(digest(content.subarray(100)));
   });
+  rule('a piece is only lent until the next one is asked for', ['write'], async (driver) => {
+    const content = pattern(3_000_001);
+    const lent = async function* () {
+      for (const [start, end] of [
+        [0, 1],
+        [1, 65_537],
+        [65_537, 270_000],
+        [270_000, 1_400_000],
+        [1_400_000, 3_000_001],
+      ]) {
+        const piece = Buffer.from(content.subarray(start, end));
+        yield piece;
+        piece.fill(0);
+      }
+    };
+    await driver.write(at('/file'), lent(), { overwrite: false });
+    expect(digest(await collect(await driver.read(at('/file'))))).toBe(digest(content));
+  });
   rule('a range gives exactly its bytes', ['write'], async (driver) => {
     const content = pattern(2_500_000);
     await put(driver, '/file', content);

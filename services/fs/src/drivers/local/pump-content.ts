@@ -1,14 +1,10 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
+import { BATCH_BYTES, giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
 import type { IoSlots } from './io-slots.ts';
 
-/** Small pieces, as sockets hand them on, are gathered: so many bytes are written at once. */
-const BATCH_BYTES = 512 * 1024;
-/** Pieces of that size are written as they are. */
+/** Pieces of that size are written as they are; smaller ones are gathered. */
 const BIG_BYTES = 128 * 1024;
-/** Batches that are kept for the next who writes. */
-const MAX_SPARE = 8;
-const spare: Buffer[] = [];
 
 const write = promisify(fs.write);
 
@@ -38,7 +34,7 @@ export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>
     batch = undefined;
     filledBytes = 0;
     await send(bytes);
-    onItsWay?.finally(() => giveBack(full)).catch(() => undefined);
+    onItsWay?.finally(() => giveBackBatch(full)).catch(() => undefined);
   };
 
   try {
@@ -49,7 +45,7 @@ export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>
         continue;
       }
       for (let rest = piece; rest.byteLength > 0; ) {
-        batch ??= spare.pop() ?? Buffer.allocUnsafeSlow(BATCH_BYTES);
+        batch ??= takeBatch();
         const fitting = rest.subarray(0, BATCH_BYTES - filledBytes);
         batch.set(fitting, filledBytes);
         filledBytes += fitting.byteLength;
@@ -63,12 +59,8 @@ export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>
   } finally {
     // The caller closes the handle next.
     await onItsWay?.catch(() => undefined);
-    if (batch) giveBack(batch);
+    if (batch) giveBackBatch(batch);
   }
-}
-
-function giveBack(batch: Buffer): void {
-  if (spare.length < MAX_SPARE) spare.push(batch);
 }
 
 async function writeAll(fd: number, bytes: Uint8Array, position: number, slots: IoSlots): Promise<void> {

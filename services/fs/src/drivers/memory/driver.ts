@@ -83,7 +83,7 @@ export class MemoryDriver implements StorageDriver {
     this.#checkWritable(path, options);
     const folder = this.#makeFolders(parentPath(path));
     const chunks: Uint8Array[] = [];
-    for await (const chunk of verifiedContent(content, options)) chunks.push(chunk.slice());
+    for await (const chunk of verifiedContent(content, options)) chunks.push(Uint8Array.from(chunk));
     this.#begin(options);
     const replaced = this.#checkWritable(path, options);
     const now = new Date();
