@@ -28,6 +28,7 @@ export {
 } from './identity/identity.ts';
 export { createLoginTokens, type LoginClaims, type LoginTokens } from './identity/login-tokens.ts';
 export { type HttpListener, listenHttp } from './ops/http-listener.ts';
+export { identify } from './ops/identified-response.ts';
 export type { Logger } from './ops/logger.ts';
 export { opsHandler } from './ops/ops-server.ts';
 export type { Readiness } from './ops/readiness.ts';

@@ -87,7 +87,7 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
     limitMs: ROUND_LIMIT_MS,
   });
   // V8 goes on compiling what is hot for so many small requests, which a server in use has long behind it.
-  const settledCode = isQuick ? 1_000 : 20_000;
+  const settledCode = isQuick ? 1_000 : 15_000;
   const one = (limitMs: number): LoadAmount => ({ connections: 1, requests: 1, limitMs });
   const wharfs = (make: (wharf: WharfServer) => LoadRequest): Contender[] =>
     field.wharfs.map((server) => ({ server, request: make(server) }));
@@ -116,7 +116,7 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
     {
       name: 'me',
       title: 'GET /api/me',
-      amount: amount(20_000),
+      amount: amount(10_000),
       warmUpRequests: settledCode,
       contenders: [...wharfs((wharf) => getting('/api/me', { prefix: RIGHT }, { authorization: wharf.token })), ...ping],
       peer: 'express',
@@ -179,7 +179,7 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
     {
       name: 'get',
       title: 'get of a file beside 29',
-      amount: amount(20_000),
+      amount: amount(10_000),
       warmUpRequests: settledCode,
       contenders: [
         ...wharfs((wharf) => posting(wharf, '/api/fs/get', { path: '/local/small/holiday picture 000007.jpg', password: '' })),
@@ -191,7 +191,7 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
     {
       name: 'link',
       title: '4 KiB file by its link',
-      amount: amount(20_000),
+      amount: amount(10_000),
       warmUpRequests: settledCode,
       contenders: [...linked(smallLinks, sizeBytes.small), ...ping, ...overHttp([node, nginx, rclone], 'small.bin', sizeBytes.small)],
       peer: 'express',
@@ -210,7 +210,7 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
     {
       name: 'upload',
       title: `upload of ${sizeBytes.big / 1024 ** 2} MiB`,
-      amount: { connections: 1, requests: 4, limitMs: TRANSFER_LIMIT_MS },
+      amount: { connections: 1, requests: 3, limitMs: TRANSFER_LIMIT_MS },
       warmUpRequests: 2,
       contenders: [
         ...wharfs((wharf) => putting('/api/fs/put', wharf, sizeBytes.big)),

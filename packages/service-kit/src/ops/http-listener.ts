@@ -1,5 +1,6 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { IdentifiedResponse } from './identified-response.ts';
 import { refuseMalformed } from './refuse-malformed.ts';
 
 /** Time for a client to send its request's headers, in milliseconds; bodies may take as long as they keep coming. */
@@ -18,7 +19,10 @@ export interface HttpListener {
 
 /** Listens on one port. @throws the system's error when the port is taken */
 export async function listenHttp(handler: http.RequestListener, host: string, port: number): Promise<HttpListener> {
-  const server = http.createServer({ maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 }, handler);
+  const server = http.createServer(
+    { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, ServerResponse: IdentifiedResponse },
+    handler,
+  );
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', refuseMalformed);
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ServiceKit } from '@wharf/service-kit';
+import { identify, type ServiceKit } from '@wharf/service-kit';
 import { Counter, Histogram } from 'prom-client';
 import type { TrustedProxies } from './client-address.ts';
 
@@ -53,7 +53,7 @@ export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics'>,
       const scope: RequestScope = { id: idOf(request, proxies), route: 'unknown', code: undefined, userId: undefined, error: undefined };
       const startedAt = performance.now();
       (request as Opened)[SCOPE] = scope;
-      response.setHeader('X-Request-Id', scope.id);
+      identify(response, scope.id);
       response.once('close', () => {
         const ms = Math.round((performance.now() - startedAt) * 1000) / 1000;
         const { id: requestId, route, code = response.statusCode, userId, error } = scope;

@@ -3,6 +3,7 @@ import { extname } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { baseName, type MountPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import type { Call } from '@wharf/service-kit';
+import { LRUCache } from 'lru-cache';
 import { contentType } from 'mime-types';
 import type { FsContext } from '../api/fs-context.ts';
 import { canProxy, directLink, downProxyUrl, forwardParameters, hasThumbnail, needsSign, shouldProxy } from '../domain/links.ts';
@@ -174,10 +175,8 @@ function etagOf(entry: Entry): string {
 
 /** Files are for saving: nothing a user stored runs as a page of ours (nosniff, sandbox, attachment). */
 function fileHeaders(entry: Entry, name: string, etag: string): Record<string, string> {
-  const encoded = encodeURIComponent(name).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
   return {
-    'Content-Type': contentType(extname(name)) || 'application/octet-stream',
-    'Content-Disposition': `attachment; filename="${encoded}"; filename*=utf-8''${encoded}`,
+    ...headersOfName(name),
     'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'",
     'X-Content-Type-Options': 'nosniff',
     'Accept-Ranges': 'bytes',
@@ -186,6 +185,21 @@ function fileHeaders(entry: Entry, name: string, etag: string): Record<string, s
     ETag: etag,
     'Last-Modified': entry.modifiedAt.toUTCString(),
   };
+}
+
+/** What the names asked for last need is kept: to find it costs as much as the rest of the headers. */
+const headersByName = new LRUCache<string, Record<string, string>>({ max: 1000 });
+
+function headersOfName(name: string): Record<string, string> {
+  const known = headersByName.get(name);
+  if (known !== undefined) return known;
+  const encoded = encodeURIComponent(name).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  const headers = {
+    'Content-Type': contentType(extname(name)) || 'application/octet-stream',
+    'Content-Disposition': `attachment; filename="${encoded}"; filename*=utf-8''${encoded}`,
+  };
+  headersByName.set(name, headers);
+  return headers;
 }
 
 function redirect(response: ServerResponse, location: string): void {
