@@ -96,7 +96,8 @@ function startShell(name: string, cwd: string): { server: Server; run: (command:
       base: 'http://127.0.0.1',
       pids: () => [child.pid ?? 0],
       async stop() {
-        if (child.exitCode !== null) return;
+        // A signal to our whole group has ended it without a code.
+        if (child.exitCode !== null || child.signalCode !== null) return;
         child.stdin.end();
         await once(child, 'exit');
       },
