@@ -1,4 +1,7 @@
-import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+
+/** As names and values, or as a list of both. */
+type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 const ID_HEADER = 'X-Request-Id';
 
@@ -10,16 +13,18 @@ export class IdentifiedResponse<Request extends IncomingMessage = IncomingMessag
   /** Undefined: none is told. */
   requestId: string | undefined;
 
-  // biome-ignore lint/suspicious/noExplicitAny: the overloads of ServerResponse.
-  override writeHead(statusCode: number, ...rest: any[]): this {
-    const { requestId } = this;
-    if (requestId === undefined) return super.writeHead(statusCode, ...rest);
-    const headers: unknown = rest.at(-1);
-    if (headers === undefined || isPlain(headers)) {
-      return super.writeHead(statusCode, ...rest.slice(0, -1), { [ID_HEADER]: requestId, ...headers });
-    }
-    this.setHeader(ID_HEADER, requestId);
-    return super.writeHead(statusCode, ...rest);
+  override writeHead(statusCode: number, statusMessage?: string, headers?: Headers): this;
+  override writeHead(statusCode: number, headers?: Headers): this;
+  override writeHead(statusCode: number, second?: string | Headers, third?: Headers): this {
+    if (typeof second === 'string') return super.writeHead(statusCode, second, this.#withId(third));
+    return super.writeHead(statusCode, this.#withId(third ?? second));
+  }
+
+  #withId(headers: Headers | undefined): Headers | undefined {
+    if (this.requestId === undefined) return headers;
+    if (!Array.isArray(headers)) return { [ID_HEADER]: this.requestId, ...headers };
+    this.setHeader(ID_HEADER, this.requestId);
+    return headers;
   }
 }
 
@@ -27,8 +32,4 @@ export class IdentifiedResponse<Request extends IncomingMessage = IncomingMessag
 export function identify(response: ServerResponse, requestId: string): void {
   if (response instanceof IdentifiedResponse) response.requestId = requestId;
   else response.setHeader(ID_HEADER, requestId);
-}
-
-function isPlain(headers: unknown): headers is OutgoingHttpHeaders {
-  return typeof headers === 'object' && !Array.isArray(headers);
 }
