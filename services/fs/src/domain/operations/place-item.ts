@@ -7,18 +7,21 @@ import { bytesBelow, withRoom } from './claim-room.ts';
 import { nameTaken, type Operation, open, type Place } from './operation.ts';
 import type { Conflict, Item } from './plan-placement.ts';
 
+/** A move or a copy of a folder over a folder puts together what is in both; another name does not. */
+type Verb = 'rename' | 'move' | 'copy';
+
 /**
  * Moves or copies one entry in one step, and tells of it.
  *
  * @returns false when no storage can do it in one step: it is to be copied, and removed, piece by piece
  * @throws AppError ENTRY_EXISTS | QUOTA_EXCEEDED | what the storage throws
  */
-export async function placeInOneStep(operation: Operation, item: Item, verb: 'rename' | 'move' | 'copy'): Promise<boolean> {
+export async function placeInOneStep(operation: Operation, item: Item, verb: Verb): Promise<boolean> {
   const { source, entry, from, to } = item;
   if (from.mount.storage._id !== to.mount.storage._id) return false;
-  if (verb !== 'copy') return step(operation, item, 'rename', verb === 'move');
+  if (verb !== 'copy') return step(operation, item, verb);
   const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : entry.sizeBytes);
-  return withRoom(operation, bytes, () => step(operation, item, 'copy', true));
+  return withRoom(operation, bytes, () => step(operation, item, verb));
 }
 
 /**
@@ -51,9 +54,9 @@ async function isFull({ driver, path }: Place, signal: AbortSignal): Promise<boo
   return false;
 }
 
-/** @param merges a folder over a folder: what is in both is put together, piece by piece. */
-async function step({ changes, signal }: Operation, item: Item, call: 'rename' | 'copy', merges: boolean): Promise<boolean> {
+async function step({ changes, signal }: Operation, item: Item, verb: Verb): Promise<boolean> {
   const { source, target, from, to, conflict } = item;
+  const call = verb === 'copy' ? 'copy' : 'rename';
   const [here, there] = [await open(from), await open(to)];
   if (!supports(here.driver, call)) return false;
   const changed = call === 'rename' ? [source, target] : [target];
@@ -66,7 +69,7 @@ async function step({ changes, signal }: Operation, item: Item, call: 'rename' |
   } catch (error) {
     // Of what failed a part may be there, or gone.
     changes.entryChanged(...changed);
-    if (needsCopying(error, merges ? conflict : 'refuse')) return false;
+    if (needsCopying(error, verb === 'rename' ? 'refuse' : conflict)) return false;
     throw named(error, baseName(target));
   }
 }
