@@ -109,7 +109,7 @@ describe('a download that runs', () => {
     timeout: 300_000,
   }, async (context) => {
     const tool = await startAria2();
-    if (!isAvailable('aria2', tool)) return context.skip();
+    if (!isAvailable('aria2', tool)) return context.skip(tool.missing);
     await start(0);
     try {
       await cluster.caller.call('/api/admin/setting/set_aria2', { uri: tool.url, secret: tool.password });

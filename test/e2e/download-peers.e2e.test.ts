@@ -1,7 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { at, type DownloadTool, isAvailable, type Missing, makeTempDir, startStandalone, type TempDir, waitFor } from '@wharf/harness';
+import {
+  at,
+  type DownloadTool,
+  isAvailable,
+  isMissing,
+  type Missing,
+  makeTempDir,
+  startStandalone,
+  type TempDir,
+  waitFor,
+} from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dataOf } from './support/people.ts';
 import { type Seeder, startSeeder } from './support/seeder.ts';
@@ -46,6 +56,7 @@ describe.each(TOOL_CASES)('$name takes from a peer what it is given by', ({ name
   });
 
   const peers = () => (isAvailable(tool, client) && seeder && isAvailable('qBittorrent', seeder) ? { client, seeder } : undefined);
+  const lacking = () => [client, seeder].find(isMissing)?.missing;
   const queue = async (url: string, path: string) => {
     const answer = await world.admin.call('/api/fs/add_offline_download', { urls: [url], path, tool, delete_policy: 'delete_always' });
     return String(at(answer, 'tasks', 0, 'id'));
@@ -106,7 +117,7 @@ describe.each(TOOL_CASES)('$name takes from a peer what it is given by', ({ name
   ] as const;
 
   test.for(given)('%s: all of %s arrives as it is, and nothing stays behind', LIMIT, async ([given, , makeFiles], context) => {
-    if (!peers()) return context.skip();
+    if (!peers()) return context.skip(lacking());
     const [name, files] = [world.unique(`show-${tool}`), makeFiles()];
     const { path, disk } = await world.folder('peers');
     source.files.set(`/${name}.torrent`, makeTorrent(name, files));
@@ -129,7 +140,7 @@ describe.each(TOOL_CASES)('$name takes from a peer what it is given by', ({ name
 
   if (!takesMagnets) return;
   test('a magnet link to several files: a cancel leaves nothing, and asked for again they arrive', LIMIT, async (context) => {
-    if (!peers()) return context.skip();
+    if (!peers()) return context.skip(lacking());
     const [name, files] = [world.unique(`gone-${tool}`), new Map([...ofSeveral(), ['long.bin', randomBytes(2_000_000)]])];
     const { path, disk } = await world.folder('cancelled');
     const cancelled = await queue(makeMagnet(name, files), path);

@@ -180,7 +180,7 @@ describe.each([
     });
 
     test('it is offered', async (context) => {
-      if (!isAvailable(name, tool)) return context.skip();
+      if (!isAvailable(name, tool)) return context.skip(tool.missing);
       await waitFor(
         'the tool',
         async () => JSON.stringify(await dataOf(world.admin, '/api/public/offline_download_tools')).includes(name),
@@ -189,7 +189,7 @@ describe.each([
     });
 
     test('a torrent of several files arrives with its folders, and nothing stays behind', async (context) => {
-      if (!isAvailable(name, tool)) return context.skip();
+      if (!isAvailable(name, tool)) return context.skip(tool.missing);
       const { path, disk } = await world.folder('torrent');
       const folder = world.unique('show');
       const files = new Map([
@@ -219,7 +219,7 @@ describe.each([
     });
 
     test('a torrent whose tracker or web seed is not allowed is not handed over', async (context) => {
-      if (!isAvailable(name, tool)) return context.skip();
+      if (!isAvailable(name, tool)) return context.skip(tool.missing);
       const { path, disk } = await world.folder('inside');
       const files = new Map([['x', randomBytes(10)]]);
       source.files.set('/tracker.torrent', makeTorrent('tracker', files, { announce: 'udp://10.0.0.1:6969/announce' }));
@@ -241,7 +241,7 @@ describe.each([
 
   test('aria2 fetches over HTTP through the guarded proxy alone', async (context) => {
     const tool = await startAria2();
-    if (!isAvailable('aria2', tool)) return context.skip();
+    if (!isAvailable('aria2', tool)) return context.skip(tool.missing);
     try {
       await world.admin.call('/api/admin/setting/set_aria2', { uri: tool.url, secret: tool.password });
       const { path, disk } = await world.folder('aria2');

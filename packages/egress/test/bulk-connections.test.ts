@@ -210,7 +210,7 @@ describe('big bodies', () => {
 
   it('over TLS certificates are verified', async (context) => {
     const openssl = await ensureCommand('openssl', 'openssl');
-    if (!isAvailable('openssl', openssl)) return context.skip();
+    if (!isAvailable('openssl', openssl)) return context.skip(openssl.missing);
     const dir = await makeTempDir('bulk-tls');
     closing.push(() => void dir.remove());
     const [keyFile, certFile] = [join(dir.path, 'key.pem'), join(dir.path, 'cert.pem')];
