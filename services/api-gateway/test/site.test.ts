@@ -33,6 +33,15 @@ describe('pages beside the API', () => {
     expect([answer.status, answer.body.length]).toEqual([200, 0]);
   });
 
+  it.each(['/ping', '/', '/robots.txt', '/favicon.ico', '/manifest.json', '/no/such/page', '/api/me', '/d/no/such/file'])(
+    '%s tells the id of its request',
+    async (path) => {
+      const id = 'request-of-a-proxy';
+      const answer = await gateway.request({ path, headers: { 'X-Request-Id': id } });
+      expect(answer.headers['x-request-id']).toBe(id);
+    },
+  );
+
   it('the start page shows the title of the site as text, and may load nothing from elsewhere', async () => {
     await save({ site_title: '<script>alert("1")</script> & co' });
     const answer = await gateway.request({ path: '/' });

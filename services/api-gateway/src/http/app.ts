@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { settingsFrom } from '@wharf/models';
+import { identify } from '@wharf/service-kit';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { createApiHandler, splitUrl } from './api-handler.ts';
 import type { ByteHandler } from './byte-handler.ts';
@@ -42,6 +43,11 @@ function createPages(parts: GatewayParts, fail: (error: unknown, request: Reques
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
+  app.use((request, response, next) => {
+    // Express has given the answer another prototype, which tells no id by itself.
+    identify(response, parts.scopes.of(request).id);
+    next();
+  });
   app.all('/ping', (request, response) => {
     parts.scopes.of(request).route = '/ping';
     sendText(response, 200, 'pong');
