@@ -105,7 +105,7 @@ async function sendWhole(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    const content = await driver.read(path, undefined, { signal, reusesChunks: true });
+    const content = await driver.read(path, undefined, { signal });
     const { entry, whole } = content;
     const headers = fileHeaders(entry, name, etagOf(entry));
     headers['Content-Length'] = String(entry.sizeBytes);
@@ -130,7 +130,7 @@ async function sendParts(
   signal: AbortSignal,
 ): Promise<void> {
   const reading = followerOf(signal);
-  const open = { signal: reading.signal, reusesChunks: true };
+  const open = { signal: reading.signal };
   try {
     for (const [index, { preamble, range }] of plan.parts.entries()) {
       const content = await driver.read(path, { offsetBytes: range.start, lengthBytes: lengthOf(range) }, open);

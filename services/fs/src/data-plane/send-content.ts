@@ -2,9 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
 
 /**
- * Writes content to a response as fast as the client takes it: the next chunk is asked for when one has left the process, so that the
- * content may use its memory again (`reusesChunks`). Does not end the response. A client that goes away ends the content through the
- * call's signal.
+ * Writes content to a response as fast as the client takes it: the next chunk is asked for when one has left the process, for
+ * chunks are only lent. Does not end the response. A client that goes away ends the content through the call's signal.
  *
  * @param sizeBytes what the headers announced. @throws AppError CONTENT_CORRUPT when the content has another size: the response must be cut
  * off then, or the client waits for the rest

@@ -7,13 +7,24 @@ export const BATCH_BYTES = 1024 * 1024;
 const MAX_SPARE = 8;
 const spare: WeakRef<Buffer>[] = [];
 
+/**
+ * How far into its page content begins. Files in memory begin with a page, and what the C library takes from the system for one large block
+ * begins 16 bytes behind that: AMD processors copy to a place up to 16 bytes further into its page at a sixth of their speed (Zen 3, `rep movsb`).
+ */
+const INTO_PAGE_BYTES = 48;
+
+/** Memory with anything in it, placed so that files are read into it fast. */
+export function contentMemory(sizeBytes: number): Buffer {
+  return Buffer.allocUnsafeSlow(INTO_PAGE_BYTES + sizeBytes).subarray(INTO_PAGE_BYTES);
+}
+
 /** BATCH_BYTES of memory with anything in it. Whoever takes it gives it back when nobody looks at it any more, or drops it. */
 export function takeBatch(): Buffer {
   for (let kept = spare.pop(); kept !== undefined; kept = spare.pop()) {
     const batch = kept.deref();
     if (batch !== undefined) return batch;
   }
-  return Buffer.allocUnsafeSlow(BATCH_BYTES);
+  return contentMemory(BATCH_BYTES);
 }
 
 /** @param batch as it was taken, or smaller memory, which is dropped */

@@ -26,7 +26,7 @@ export interface Draft {
   sync(): Promise<void>;
   /** Bytes up to the last that was written. */
   sizeBytes(): Promise<number>;
-  /** All bytes from the start. */
+  /** All bytes from the start. A chunk is only lent until the next one is asked for. */
   read(options?: CallOptions): AsyncIterable<Uint8Array>;
   /**
    * Gives the file the name it was opened for, durably. The draft is gone then.

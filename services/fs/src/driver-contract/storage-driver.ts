@@ -32,14 +32,6 @@ export interface ByteRange {
   readonly lengthBytes?: number | undefined;
 }
 
-export interface ReadOptions extends CallOptions {
-  /**
-   * True: the receiver changes no chunk and is done with it when it asks for the next one, so that its memory may be used again. For
-   * receivers that wait until each chunk has left the process; it saves most of what reading costs.
-   */
-  readonly reusesChunks?: boolean | undefined;
-}
-
 export interface WriteOptions extends CallOptions {
   /** False: only a new file; ENTRY_EXISTS when something has the name, decided atomically. */
   readonly overwrite: boolean;
@@ -66,7 +58,10 @@ export interface StatManyOptions extends CallOptions {
   readonly ifVersion?: string | undefined;
 }
 
-/** The bytes of one file in order, no chunk empty. A chunk belongs to the receiver, unless he asked for `reusesChunks`. To be iterated once. */
+/**
+ * The bytes of one file in order, no chunk empty. A chunk is only lent: the receiver changes nothing of it and is done with it when he asks for
+ * the next one, so that its memory may be used again. That saves most of what reading costs. To be iterated once.
+ */
 export interface FileContent extends AsyncIterable<Uint8Array> {
   /** The file the bytes come from, as it was when it was opened: compare it with an earlier `stat` to see a replacement in between. */
   readonly entry: Entry;
@@ -131,7 +126,7 @@ export interface StorageDriver {
    * Opens a file. Leaving the loop early, or aborting, releases what the content holds; whoever does not iterate must abort.
    * @throws ENTRY_NOT_FOUND | IS_A_DIRECTORY | RANGE_NOT_SATISFIABLE (a start at or behind the end, unless both are 0)
    */
-  read(file: MountPath, range?: ByteRange, options?: ReadOptions): Promise<FileContent>;
+  read(file: MountPath, range?: ByteRange, options?: CallOptions): Promise<FileContent>;
   /** Safe to call twice. Calls that still run end with an error. */
   close(): Promise<void>;
 

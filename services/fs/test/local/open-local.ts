@@ -4,6 +4,7 @@ import { AppError, type ErrorCode } from '@wharf/errors';
 import { makeTempDir } from '@wharf/harness';
 import { type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { onTestFinished } from 'vitest';
+import { collect } from '../../src/driver-contract/conformance/driver-calls.ts';
 import type { StorageDriver } from '../../src/driver-contract/storage-driver.ts';
 import { localDriver } from '../../src/drivers/local/index.ts';
 
@@ -39,7 +40,7 @@ export async function put(driver: LocalStorage, file: string, content: string | 
 }
 
 export async function textOf(driver: LocalStorage, file: string): Promise<string> {
-  return Buffer.concat(await Array.fromAsync(await driver.read(at(file)))).toString();
+  return (await collect(await driver.read(at(file)))).toString();
 }
 
 export async function namesIn(driver: LocalStorage, folder: string): Promise<string[]> {

@@ -16,11 +16,11 @@ export function contentRules(rule: Rule): void {
       expect(digest(await collect(read))).toBe(digest(content));
     });
   }
-  rule('chunks that may be used again are right until the next one is asked for', ['write'], async (driver) => {
+  rule('a chunk is right until the next one is asked for', ['write'], async (driver) => {
     const content = pattern(5_500_000);
     await put(driver, '/file', content);
     const hash = createHash('sha256');
-    for await (const chunk of await driver.read(at('/file'), { offsetBytes: 100 }, { reusesChunks: true })) {
+    for await (const chunk of await driver.read(at('/file'), { offsetBytes: 100 })) {
       await setImmediate();
       hash.update(chunk);
     }
@@ -93,7 +93,7 @@ export function contentRules(rule: Rule): void {
     const chunks: Uint8Array[] = [];
     for await (const chunk of await driver.read(at('/file'))) {
       if (chunks.length === 0) await put(driver, '/file', next);
-      chunks.push(chunk);
+      chunks.push(Uint8Array.from(chunk));
     }
     expect(digest(Buffer.concat(chunks))).toBe(digest(old));
     expect(digest(await collect(await driver.read(at('/file'))))).toBe(digest(next));

@@ -41,7 +41,8 @@ export async function collect(content: AsyncIterable<Uint8Array>): Promise<Buffe
   const chunks: Uint8Array[] = [];
   for await (const chunk of content) {
     expect(chunk.byteLength).toBeGreaterThan(0);
-    chunks.push(chunk);
+    // It is only lent.
+    chunks.push(Uint8Array.from(chunk));
   }
   return Buffer.concat(chunks);
 }

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import { baseName, isWithin, type MountPath, parentPath } from '@wharf/paths';
+import { contentMemory } from '../../driver-contract/batches.ts';
 import { createPace, type Pace } from '../../driver-contract/pace.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { carriedText, leadsOut } from './carried-links.ts';
@@ -164,7 +165,7 @@ async function copyEntry(from: Buffer, to: Buffer, folders: Folders, pace: Pace)
 }
 
 async function copyBytes({ fd: source, stats }: OpenSource, fd: number, pace: Pace): Promise<void> {
-  const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, Math.max(1, stats.size)));
+  const chunk = contentMemory(Math.min(CHUNK_BYTES, Math.max(1, stats.size)));
   for (;;) {
     await pace.step();
     const readBytes = fs.readSync(source, chunk);

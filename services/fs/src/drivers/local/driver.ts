@@ -10,7 +10,6 @@ import type {
   FileContent,
   NameListing,
   PlaceOptions,
-  ReadOptions,
   RemoveOptions,
   Space,
   StatManyOptions,
@@ -120,7 +119,7 @@ export class LocalDriver implements StorageDriver {
     return sized;
   }
 
-  async read(file: MountPath, range?: ByteRange, options: ReadOptions = {}): Promise<FileContent> {
+  async read(file: MountPath, range?: ByteRange, options: CallOptions = {}): Promise<FileContent> {
     checkReachable(file);
     const opened = await this.#disk.call('open', [file, range], options.signal, ({ fd }) => {
       if (fd !== undefined) fs.close(fd, () => undefined);
@@ -128,7 +127,7 @@ export class LocalDriver implements StorageDriver {
     const entry = unpackOne(file, opened.stats);
     const { fd, bytes, start, end } = opened;
     if (fd !== undefined) return fileContent(entry, fd, start, end, this.#disk.slots, options);
-    return inlineContent(entry, bytes ?? new Uint8Array(), options);
+    return inlineContent(entry, bytes ?? new Uint8Array());
   }
 
   async write(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {

@@ -1,30 +1,34 @@
 import fs from 'node:fs';
-import type { Entry, FileContent, ReadOptions } from '../../driver-contract/storage-driver.ts';
+import { BATCH_BYTES, giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
+import type { CallOptions, Entry, FileContent } from '../../driver-contract/storage-driver.ts';
 import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { toAppError } from './errors.ts';
 import type { IoSlots } from './io-slots.ts';
-
-/** One read for so many bytes: below it the calls cost more than the bytes, above it nothing is gained. README has the figures. */
-const CHUNK_BYTES = 1024 * 1024;
 
 /**
  * The bytes [start, end) of an open file. Owns the handle: it is closed at the end, on failure, when the loop is left and when the signal
  * aborts. One chunk is read ahead while the receiver works on the one before.
  */
-export function fileContent(entry: Entry, fd: number, start: number, end: number, slots: IoSlots, options: ReadOptions): FileContent {
+export function fileContent(entry: Entry, fd: number, start: number, end: number, slots: IoSlots, options: CallOptions): FileContent {
   const reader = new FileReader(fd, start, end, slots, options);
   return { entry, [Symbol.asyncIterator]: () => reader };
 }
 
 /** Content that is here already. @param bytes others may have them too */
-export function inlineContent(entry: Entry, bytes: Uint8Array, { reusesChunks = false }: ReadOptions): FileContent {
+export function inlineContent(entry: Entry, bytes: Uint8Array): FileContent {
   return {
     entry,
     whole: bytes,
     async *[Symbol.asyncIterator]() {
-      if (bytes.byteLength > 0) yield reusesChunks ? bytes : bytes.slice();
+      if (bytes.byteLength > 0) yield bytes;
     },
   };
+}
+
+interface Chunk {
+  readonly memory: Buffer;
+  /** What of it was read. */
+  readonly bytes: Uint8Array;
 }
 
 class FileReader implements AsyncIterator<Uint8Array, undefined> {
@@ -32,23 +36,21 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
   readonly #end: number;
   readonly #slots: IoSlots;
   readonly #signal: AbortSignal | undefined;
-  readonly #reusesChunks: boolean;
   #position: number;
   /** Handed out last: free again when the next one is asked for. */
-  #handedOut: ArrayBufferLike | undefined;
-  #free: ArrayBufferLike | undefined;
-  #ahead: Promise<Uint8Array> | undefined;
-  #reading: Promise<Uint8Array> | undefined;
+  #handedOut: Buffer | undefined;
+  #free: Buffer | undefined;
+  #ahead: Promise<Chunk> | undefined;
+  #reading: Promise<Chunk> | undefined;
   #isClosing = false;
   #onAbort = () => void this.return();
 
-  constructor(fd: number, start: number, end: number, slots: IoSlots, { signal, reusesChunks = false }: ReadOptions) {
+  constructor(fd: number, start: number, end: number, slots: IoSlots, { signal }: CallOptions) {
     this.#fd = fd;
     this.#position = start;
     this.#end = end;
     this.#slots = slots;
     this.#signal = signal;
-    this.#reusesChunks = reusesChunks;
     signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
@@ -56,15 +58,18 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
     try {
       throwIfAborted(this.#signal);
       if (this.#isClosing) return { done: true, value: undefined };
-      if (this.#reusesChunks) this.#free = this.#handedOut;
+      this.#takeBack();
       const pending = this.#ahead ?? this.#readNext();
       this.#ahead = undefined;
-      if (pending === undefined) return await this.return();
-      const chunk = await this.#orAborted(pending);
-      if (chunk.byteLength === 0) throw storageError('CONTENT_CORRUPT', 'the file has become shorter');
-      this.#handedOut = chunk.buffer;
+      if (pending === undefined) {
+        if (this.#free !== undefined) giveBackBatch(this.#free);
+        return await this.return();
+      }
+      const { memory, bytes } = await this.#orAborted(pending);
+      if (bytes.byteLength === 0) throw storageError('CONTENT_CORRUPT', 'the file has become shorter');
+      this.#handedOut = memory;
       this.#ahead = this.#readNext();
-      return { done: false, value: chunk };
+      return { done: false, value: bytes };
     } catch (error) {
       await this.return();
       throw toAppError(error);
@@ -83,14 +88,24 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
     return { done: true, value: undefined };
   }
 
-  #readNext(): Promise<Uint8Array> | undefined {
-    const lengthBytes = Math.min(CHUNK_BYTES, this.#end - this.#position);
+  /** Whoever asks for the next chunk is done with the last. */
+  #takeBack(): void {
+    if (this.#handedOut === undefined) return;
+    if (this.#free !== undefined) giveBackBatch(this.#free);
+    this.#free = this.#handedOut;
+    this.#handedOut = undefined;
+  }
+
+  #readNext(): Promise<Chunk> | undefined {
+    // Below so many bytes the calls cost more than the bytes, above nothing is gained: README has the figures.
+    const lengthBytes = Math.min(BATCH_BYTES, this.#end - this.#position);
     if (lengthBytes <= 0 || this.#isClosing) return undefined;
-    const buffer = this.#free === undefined ? Buffer.allocUnsafeSlow(lengthBytes) : Buffer.from(this.#free, 0, lengthBytes);
+    const memory = this.#free ?? takeBatch();
     this.#free = undefined;
     const position = this.#position;
     const reading = this.#slots
-      .run(() => readChunk(this.#fd, position, buffer))
+      .run(() => readPiece(this.#fd, position, memory.subarray(0, lengthBytes)))
+      .then((bytes) => ({ memory, bytes }))
       .finally(() => {
         if (this.#reading === reading) this.#reading = undefined;
       });
@@ -101,10 +116,10 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
     return reading;
   }
 
-  async #orAborted(reading: Promise<Uint8Array>): Promise<Uint8Array> {
+  async #orAborted(reading: Promise<Chunk>): Promise<Chunk> {
     const signal = this.#signal;
     if (signal === undefined) return reading;
-    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+    const { promise, resolve, reject } = Promise.withResolvers<Chunk>();
     const onAbort = () => reject(abortError(signal));
     signal.addEventListener('abort', onAbort, { once: true });
     reading.then(resolve, reject);
@@ -116,8 +131,8 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
   }
 }
 
-/** Fills the buffer, or less of it where the file ends. */
-function readChunk(fd: number, position: number, buffer: Buffer): Promise<Uint8Array> {
+/** Fills the buffer, or less of it where the file ends. @returns what of it was filled */
+export function readPiece(fd: number, position: number, buffer: Buffer): Promise<Uint8Array> {
   const lengthBytes = buffer.byteLength;
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   const readFrom = (filled: number) => {

@@ -1,12 +1,14 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
 import type { MountPath } from '@wharf/paths';
+import { giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
 import type { Draft, DraftOptions, PublishOptions } from '../../driver-contract/draft.ts';
 import type { CallOptions, Entry } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { abortable } from '../../driver-contract/verified-content.ts';
 import type { DiskPool } from './disk-pool.ts';
 import { toAppError } from './errors.ts';
+import { readPiece } from './file-content.ts';
 import { unpackOne } from './packed-entries.ts';
 import { pumpContent } from './pump-content.ts';
 import type { TempRef } from './temp-area.ts';
@@ -15,7 +17,6 @@ const syncData = promisify(fs.fdatasync);
 const statHandle = promisify(fs.fstat);
 const setTimes = promisify(fs.futimes);
 const closeHandle = promisify(fs.close);
-const READ_CHUNK_BYTES = 1024 * 1024;
 
 /** A temporary file that belongs to no process, open in this one. */
 export class LocalDraft implements Draft {
@@ -58,14 +59,16 @@ export class LocalDraft implements Draft {
   }
 
   async *read({ signal }: CallOptions = {}): AsyncGenerator<Uint8Array, void> {
+    const batch = takeBatch();
     for (let position = 0; ; ) {
       throwIfAborted(signal);
       const at = position;
-      const chunk = await this.#use(async (fd) => readChunk(fd, at));
-      if (chunk.byteLength === 0) return;
+      const chunk = await this.#use((fd) => readPiece(fd, at, batch));
+      if (chunk.byteLength === 0) break;
       position += chunk.byteLength;
       yield chunk;
     }
+    giveBackBatch(batch);
   }
 
   async publish({ overwrite, modifiedAt }: PublishOptions): Promise<Entry> {
@@ -112,14 +115,4 @@ export class LocalDraft implements Draft {
       this.#running.delete(running);
     }
   }
-}
-
-function readChunk(fd: number, position: number): Promise<Uint8Array> {
-  const buffer = Buffer.allocUnsafe(READ_CHUNK_BYTES);
-  return new Promise((resolve, reject) => {
-    fs.read(fd, buffer, 0, READ_CHUNK_BYTES, position, (error, bytesRead) => {
-      if (error) reject(error);
-      else resolve(buffer.subarray(0, bytesRead));
-    });
-  });
 }

@@ -265,6 +265,6 @@ function nameOf(path: MountPath): EntryName {
 async function* chunksOf(content: Uint8Array, { signal }: CallOptions): AsyncGenerator<Uint8Array, void> {
   for (let at = 0; at < content.byteLength; at += READ_CHUNK_BYTES) {
     throwIfAborted(signal);
-    yield content.slice(at, at + READ_CHUNK_BYTES);
+    yield content.subarray(at, at + READ_CHUNK_BYTES);
   }
 }
