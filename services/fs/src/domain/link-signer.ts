@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { LRUCache } from 'lru-cache';
 
-const REMEMBERED_SIGNS = 50_000;
+const REMEMBERED_SIGNS = 10_000;
 const VERIFIED_SIGNS = 10_000;
 const MS_PER_HOUR = 3_600_000;
 /** Longer than any sign: 44 letters, a colon and up to 15 digits, with a slash. */
