@@ -210,7 +210,7 @@ function scratchFile(file: {
       if ((await handle.stat()).size !== sizeBytes) throw new AppError('CONTENT_CORRUPT', 'the file does not have the announced size');
       for (const [algorithm, expected] of Object.entries(digests)) {
         const hash = createHash(algorithm);
-        for await (const chunk of createReadStream(path)) hash.update(chunk);
+        for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) hash.update(chunk);
         if (hash.digest('hex') !== expected)
           throw new AppError('CONTENT_CORRUPT', `the file does not have the announced ${algorithm} digest`);
       }
