@@ -32,6 +32,7 @@ const SCRIPTS = {
 
 /** How often to look whether npm's shell is still there, in milliseconds. */
 const ORPHANED_LOOK_MS = 500;
+const MEBIBYTE = 1024 ** 2;
 
 const [name, ...rest] = process.argv.slice(2);
 if (!name || !Object.hasOwn(SCRIPTS, name)) {
@@ -141,6 +142,11 @@ function environment(nodeBinary) {
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(TOOLING, 'compile-cache'),
     // A disk that hangs holds three of them for each storage on it (services/fs/src/drivers/local/io-slots.ts).
     UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? '16',
+    // For glibc: two heaps instead of eight for each core, and what is free at the end of one goes back to the system. Left to itself it keeps up to
+    // 64 MiB once a large block was freed. 15 MiB less at rest after hard work, 100 to 200 less after an answer with 100,000 entries.
+    MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? '2',
+    MALLOC_TRIM_THRESHOLD_: process.env.MALLOC_TRIM_THRESHOLD_ ?? String(4 * MEBIBYTE),
+    MALLOC_MMAP_THRESHOLD_: process.env.MALLOC_MMAP_THRESHOLD_ ?? String(2 * MEBIBYTE),
   };
 }
 

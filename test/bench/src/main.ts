@@ -16,8 +16,8 @@ import { type Contender, prepareWorks, WORKS, type Work, type WorkName } from '.
 
 const RESULTS_DIR = fileURLToPath(new URL('../../../bench-results/', import.meta.url));
 
-/** Until a server that has nothing to do has put things away. */
-const AT_REST_MS = 20_000;
+/** Until a server that has nothing to do has put things away: threads that nobody needs end after a minute. */
+const AT_REST_MS = 75_000;
 
 const stopping: Array<() => Promise<void>> = [];
 let failures = 0;
