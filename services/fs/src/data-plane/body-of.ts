@@ -15,6 +15,8 @@ import { BATCH_BYTES, giveBackBatch, takeBatch } from '../driver-contract/batche
 export async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Array, void> {
   const full: { batch: Buffer; filledBytes: number }[] = [];
   let filling: { batch: Buffer; filledBytes: number } | undefined;
+  // A small body gets no more memory than it says it needs.
+  const neededBytes = Number(request.headers['content-length']) || BATCH_BYTES;
   let end: { error?: Error | null | undefined } | undefined;
   let wake = () => {};
   const handOn = () => {
@@ -23,7 +25,7 @@ export async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Arr
   };
   const onData = (chunk: Buffer) => {
     for (let from = 0; from < chunk.byteLength; ) {
-      filling ??= { batch: batchFor(request), filledBytes: 0 };
+      filling ??= { batch: takeBatch(neededBytes), filledBytes: 0 };
       const copiedBytes = chunk.copy(filling.batch, filling.filledBytes, from);
       from += copiedBytes;
       filling.filledBytes += copiedBytes;
@@ -58,12 +60,6 @@ export async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Arr
     stopWatching();
     request.off('data', onData).pause();
   }
-}
-
-/** A small body gets no more memory than it says it needs. */
-function batchFor({ headers }: IncomingMessage): Buffer {
-  const sizeBytes = Number(headers['content-length'] ?? BATCH_BYTES);
-  return sizeBytes > 0 && sizeBytes < BATCH_BYTES ? Buffer.allocUnsafe(sizeBytes) : takeBatch();
 }
 
 /** Frees the memory of a chunk that has it for itself. */

@@ -18,8 +18,13 @@ export function contentMemory(sizeBytes: number): Buffer {
   return Buffer.allocUnsafeSlow(INTO_PAGE_BYTES + sizeBytes).subarray(INTO_PAGE_BYTES);
 }
 
-/** BATCH_BYTES of memory with anything in it. Whoever takes it gives it back when nobody looks at it any more, or drops it. */
-export function takeBatch(): Buffer {
+/**
+ * Memory with anything in it. Whoever takes it gives it back when nobody looks at it any more, or drops it.
+ *
+ * @param neededBytes all that is wanted where that is less than a batch; from BATCH_BYTES on it is that many
+ */
+export function takeBatch(neededBytes = BATCH_BYTES): Buffer {
+  if (neededBytes < BATCH_BYTES) return contentMemory(neededBytes);
   for (let kept = spare.pop(); kept !== undefined; kept = spare.pop()) {
     const batch = kept.deref();
     if (batch !== undefined) return batch;

@@ -100,7 +100,7 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
     // Below so many bytes the calls cost more than the bytes, above nothing is gained: README has the figures.
     const lengthBytes = Math.min(BATCH_BYTES, this.#end - this.#position);
     if (lengthBytes <= 0 || this.#isClosing) return undefined;
-    const memory = this.#free ?? takeBatch();
+    const memory = this.#free ?? takeBatch(lengthBytes);
     this.#free = undefined;
     const position = this.#position;
     const reading = this.#slots
