@@ -14,7 +14,7 @@ const spare: WeakRef<Buffer>[] = [];
 const INTO_PAGE_BYTES = 48;
 
 /** Memory with anything in it, placed so that files are read into it fast. */
-export function contentMemory(sizeBytes: number): Buffer {
+function contentMemory(sizeBytes: number): Buffer {
   return Buffer.allocUnsafeSlow(INTO_PAGE_BYTES + sizeBytes).subarray(INTO_PAGE_BYTES);
 }
 

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { baseName, isWithin, type MountPath, parentPath } from '@wharf/paths';
-import { contentMemory } from '../../driver-contract/batches.ts';
+import { giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
 import { createPace, type Pace } from '../../driver-contract/pace.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { carriedText, leadsOut } from './carried-links.ts';
@@ -14,7 +14,6 @@ import type { TempArea } from './temp-area.ts';
 import { isReservedName } from './temp-names.ts';
 
 const { COPYFILE_EXCL, COPYFILE_FICLONE_FORCE, O_NOFOLLOW, O_WRONLY } = fs.constants;
-const CHUNK_BYTES = 1024 * 1024;
 const PERMISSION_BITS = 0o777;
 
 /** Copies within the storage. Bytes that the file system can share are shared, others move in slices. For a worker thread. */
@@ -165,13 +164,14 @@ async function copyEntry(from: Buffer, to: Buffer, folders: Folders, pace: Pace)
 }
 
 async function copyBytes({ fd: source, stats }: OpenSource, fd: number, pace: Pace): Promise<void> {
-  const chunk = contentMemory(Math.min(CHUNK_BYTES, Math.max(1, stats.size)));
+  const chunk = takeBatch(Math.max(1, stats.size));
   for (;;) {
     await pace.step();
     const readBytes = fs.readSync(source, chunk);
-    if (readBytes === 0) return;
+    if (readBytes === 0) break;
     for (let at = 0; at < readBytes; ) at += fs.writeSync(fd, chunk, at, readBytes - at);
   }
+  giveBackBatch(chunk);
 }
 
 /** Makes a file of the blocks of another, where the file system can (btrfs, XFS). False: nothing was made. */
