@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { AppError } from '@wharf/errors';
 import { type WriteServiceClient, WriteServiceDefinition } from '@wharf/proto/fs-write';
@@ -58,9 +57,8 @@ export function createFakeFs(): FakeFs {
     },
     service: defineRpcService(WriteServiceDefinition, {
       checkTarget: forAnyone(async ({ path }) => ({ path, mount_path: '/', inner_path: path })),
-      openWrite: forServices(async ({ path, size }) => {
+      openWrite: forServices(async ({ id, path, size }) => {
         requireRoom(size);
-        const id = randomBytes(16).toString('hex');
         sessions.set(id, { path, size, published: '' });
         return answerOf(id);
       }),

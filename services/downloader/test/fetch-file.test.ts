@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Destination, type FetchOptions, fetchFile, type SavedFetch } from '../src/fetch/fetch-file.ts';
 import { PartMap } from '../src/fetch/part-map.ts';
 import { createRateLimit } from '../src/fetch/rate-limit.ts';
-import { createScratch, type ScratchFile } from '../src/fetch/scratch.ts';
+import { createScratch, newScratchId, type ScratchFile } from '../src/fetch/scratch.ts';
 import { type AwkwardServer, type Behaviour, content, sha256, startAwkwardServer } from './awkward-server.ts';
 
 const MIB = 1024 * 1024;
@@ -45,8 +45,10 @@ function destination(): Destination {
   });
   const names = new Map<string, string>();
   return {
-    async begin({ name, sizeBytes }) {
-      const file = await scratch.begin(sizeBytes);
+    async begin({ name, sizeBytes }, note) {
+      const id = newScratchId(sizeBytes);
+      await note(id);
+      const file = await scratch.begin(id);
       names.set(file.id, name);
       return draftOf(file, name);
     },

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { AppError } from '@wharf/errors';
 import { lendPieces, makeTempDir, type TempDir } from '@wharf/harness';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createScratch, missingRoom } from '../src/fetch/scratch.ts';
+import { createScratch, missingRoom, newScratchId } from '../src/fetch/scratch.ts';
 
 const MB = 1_000_000;
 let dir: TempDir;
@@ -29,8 +29,8 @@ const bytes = async function* (count: number) {
 
 it('room is promised to files that are begun, before their bytes come', async () => {
   const scratch = open();
-  const file = await scratch.begin(7 * MB);
-  const error = await errorOf(scratch.begin(4 * MB));
+  const file = await scratch.begin(newScratchId(7 * MB));
+  const error = await errorOf(scratch.begin(newScratchId(4 * MB)));
   expect(error).toMatchObject({ code: 'QUOTA_EXCEEDED', message: 'needs 4 MB, 3 MB free in the scratch folder' });
   expect(missingRoom(error)).toBe(4 * MB);
   await scratch.requireRoom(3 * MB);
@@ -38,34 +38,34 @@ it('room is promised to files that are begun, before their bytes come', async ()
   await file.remove();
   await file.remove();
   expect(freed).toBe(1);
-  await (await scratch.begin(4 * MB)).remove();
+  await (await scratch.begin(newScratchId(4 * MB))).remove();
 });
 
 it('what will never fit is told apart from what has to wait', async () => {
-  const error = await errorOf(open().begin(12 * MB));
+  const error = await errorOf(open().begin(newScratchId(12 * MB)));
   expect(error.message).toBe('needs 12 MB, the scratch folder has room for 10 MB at most');
   expect(missingRoom(error)).toBeUndefined();
-  expect(missingRoom(await errorOf(open(0).begin(Number.MAX_SAFE_INTEGER)))).toBeUndefined();
+  expect(missingRoom(await errorOf(open(0).begin(newScratchId(Number.MAX_SAFE_INTEGER))))).toBeUndefined();
 });
 
 it('promises hold for every process that shares the folder, and outlive the one that made them', async () => {
   const id = await open()
-    .begin(8 * MB)
+    .begin(newScratchId(8 * MB))
     .then(async (file) => {
       await file.close();
       return file.id;
     });
-  expect((await errorOf(open().begin(3 * MB))).message).toBe('needs 3 MB, 2 MB free in the scratch folder');
+  expect((await errorOf(open().begin(newScratchId(3 * MB)))).message).toBe('needs 3 MB, 2 MB free in the scratch folder');
   const again = await open().resume(id);
   await again?.sink.write(0, bytes(8 * MB), never);
-  expect((await errorOf(open().begin(3 * MB))).message).toBe('needs 3 MB, 2 MB free in the scratch folder');
+  expect((await errorOf(open().begin(newScratchId(3 * MB)))).message).toBe('needs 3 MB, 2 MB free in the scratch folder');
   await again?.remove();
   expect(await readdir(dir.path)).toEqual([]);
 });
 
 it('pieces that are lent are in the file as they were', async () => {
   const content = randomBytes(3_000_000);
-  const file = await open().begin(content.byteLength);
+  const file = await open().begin(newScratchId(content.byteLength));
   const sizes = [10, 200_000, 65_536];
   await file.sink.write(1_000_000, lendPieces(content.subarray(1_000_000), sizes), never);
   await file.sink.write(0, lendPieces(content.subarray(0, 1_000_000), sizes), never);
@@ -75,7 +75,7 @@ it('pieces that are lent are in the file as they were', async () => {
 
 it('of several that begin at once as many are let in as fit', async () => {
   const scratch = open();
-  const begun = await Promise.allSettled([4, 4, 4, 4].map((size) => scratch.begin(size * MB)));
+  const begun = await Promise.allSettled([4, 4, 4, 4].map((size) => scratch.begin(newScratchId(size * MB))));
   expect(begun.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected']);
   expect(await readdir(dir.path)).toHaveLength(2);
   for (const one of begun) if (one.status === 'fulfilled') await one.value.close();
@@ -83,8 +83,8 @@ it('of several that begin at once as many are let in as fit', async () => {
 
 it('a file that nobody said the size of is stopped at the bound, and asks for more than it came to', async () => {
   const scratch = open();
-  const other = await scratch.begin(6 * MB);
-  const file = await scratch.begin(undefined);
+  const other = await scratch.begin(newScratchId(6 * MB));
+  const file = await scratch.begin(newScratchId());
   await file.sink.write(0, bytes(3 * MB), never);
   const error = await errorOf(file.sink.write(3 * MB, bytes(2 * MB), never));
   expect(error.message).toBe('needs 10 MB, 4 MB free in the scratch folder');
@@ -99,15 +99,15 @@ it('a file that nobody said the size of is stopped at the bound, and asks for mo
 
 it('what is kept takes room for ever, what was abandoned only for a while', async () => {
   const scratch = open();
-  const kept = await scratch.begin(6 * MB);
+  const kept = await scratch.begin(newScratchId(6 * MB));
   await kept.sink.write(0, bytes(6 * MB), never);
   await kept.keep();
-  const lost = await scratch.begin(3 * MB);
+  const lost = await scratch.begin(newScratchId(3 * MB));
   await lost.close();
   const longAgo = new Date(Date.now() - 3 * 86_400_000);
   for (const name of await readdir(dir.path)) await utimes(join(dir.path, name), longAgo, longAgo);
   await scratch.requireRoom(4 * MB);
-  const error = await errorOf(scratch.begin(5 * MB));
+  const error = await errorOf(scratch.begin(newScratchId(5 * MB)));
   expect(error.message).toBe('needs 5 MB, the scratch folder has room for 4 MB at most');
   expect(missingRoom(error)).toBeUndefined();
   expect(await readdir(dir.path)).toEqual([`${kept.id}.kept`]);
@@ -115,7 +115,7 @@ it('what is kept takes room for ever, what was abandoned only for a while', asyn
 
 describe('beside what is kept', () => {
   const keep = async (megabytes: number) => {
-    const kept = await open().begin(megabytes * MB);
+    const kept = await open().begin(newScratchId(megabytes * MB));
     await kept.sink.write(0, bytes(megabytes * MB), never);
     await kept.keep();
   };
@@ -123,8 +123,8 @@ describe('beside what is kept', () => {
   it('a file that nobody said the size of waits for what can become free, and is begun when it is', async () => {
     const scratch = open();
     await keep(3);
-    const other = await scratch.begin(2 * MB);
-    const file = await scratch.begin(undefined);
+    const other = await scratch.begin(newScratchId(2 * MB));
+    const file = await scratch.begin(newScratchId());
     await file.sink.write(0, bytes(4 * MB), never);
     const error = await errorOf(file.sink.write(4 * MB, bytes(1.5 * MB), never));
     expect(error.message).toBe('needs 7 MB, 5 MB free in the scratch folder');
@@ -132,14 +132,14 @@ describe('beside what is kept', () => {
     await expect(scratch.requireRoom(missingRoom(error) ?? 0)).rejects.toThrowError('needs 7 MB, 5 MB free in the scratch folder');
     await other.remove();
     await scratch.requireRoom(missingRoom(error) ?? 0);
-    const again = await scratch.begin(undefined);
+    const again = await scratch.begin(newScratchId());
     await again.sink.write(0, bytes(5.5 * MB), never);
     await again.remove();
   });
 
   it('a guess from when less was kept is not held against a file', async () => {
     const scratch = open();
-    const other = await scratch.begin(1 * MB);
+    const other = await scratch.begin(newScratchId(1 * MB));
     await keep(3);
     expect(missingRoom(await errorOf(scratch.requireRoom(9 * MB)))).toBe(9 * MB);
     await other.remove();
@@ -149,5 +149,5 @@ describe('beside what is kept', () => {
 
 it('what others have on the disk is not waited for', async () => {
   const { blocks, bsize } = await statfs(dir.path);
-  expect(missingRoom(await errorOf(open(0).begin(blocks * bsize)))).toBeUndefined();
+  expect(missingRoom(await errorOf(open(0).begin(newScratchId(blocks * bsize))))).toBeUndefined();
 });

@@ -35,12 +35,13 @@ const content = async function* (text: string) {
   yield Buffer.from(text);
 };
 const never = new AbortController().signal;
+const note = async () => {};
 const scratchFiles = () => readdir(join(dir.path, 'scratch'));
 
 describe('a storage that takes only whole files', () => {
   it('gets them from the scratch folder, which is empty afterwards', async () => {
     const { fs, phases, open } = wholeFileStorage();
-    const draft = await open().begin(file);
+    const draft = await open().begin(file, note);
     await draft.sink.write(6, content('world'), never);
     await draft.sink.write(0, content('hello '), never);
     expect(await scratchFiles()).toHaveLength(1);
@@ -53,8 +54,8 @@ describe('a storage that takes only whole files', () => {
   it('C17: has room held for them before they come: for what is announced, else for what is there', async () => {
     const { fs, open } = wholeFileStorage();
     fs.room = 10;
-    await expect(open().begin(file)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED', message: 'quota exceeded' });
-    const draft = await open().begin({ ...file, sizeBytes: undefined });
+    await expect(open().begin(file, note)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED', message: 'quota exceeded' });
+    const draft = await open().begin({ ...file, sizeBytes: undefined }, note);
     await expect(draft.sink.write(0, content('hello world'), never)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
     await draft.abort();
     expect(await scratchFiles()).toEqual([]);
@@ -62,7 +63,7 @@ describe('a storage that takes only whole files', () => {
 
   it('is told nothing of a file that is not what was announced', async () => {
     const { fs, open } = wholeFileStorage();
-    const draft = await open().begin(file);
+    const draft = await open().begin(file, note);
     await draft.sink.write(0, content('hello'), never);
     await expect(draft.commit({ sizeBytes: 11, digests: {} })).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
     await draft.abort();
@@ -72,7 +73,7 @@ describe('a storage that takes only whole files', () => {
 
   it('that is away gets the file later: what was fetched waits', async () => {
     const { fs, open } = wholeFileStorage();
-    const draft = await open().begin(file);
+    const draft = await open().begin(file, note);
     await draft.sink.write(0, content('hello world'), never);
     fs.refuses = true;
     await expect(draft.commit({ sizeBytes: 11, digests: {} })).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
@@ -87,15 +88,32 @@ describe('a storage that takes only whole files', () => {
 
   it('of a replica whose scratch folder is another one begins anew', async () => {
     const { fs, open } = wholeFileStorage();
-    const draft = await open().begin(file);
+    const draft = await open().begin(file, note);
     await draft.release();
-    expect(await open().resume(draft.id.replace(/:.*/, `:${'b'.repeat(32)}-11`))).toBeUndefined();
+    expect(await open().resume(draft.id.replace('-11', '-12'))).toBeUndefined();
     expect(fs.sessionCount).toBe(0);
+  });
+
+  it('is found again by who noted the id of a file and died before he heard that it was begun', async () => {
+    const { fs, open } = wholeFileStorage();
+    const refused = new Error('the note was not taken');
+    await expect(open().begin(file, () => Promise.reject(refused))).rejects.toBe(refused);
+    expect(fs.sessionCount).toBe(0);
+    const noted: string[] = [];
+    const begun = await open().begin(file, async (id) => {
+      expect(fs.sessionCount).toBe(0);
+      noted.push(id);
+    });
+    await begun.release();
+    const found = await open().resume(noted[0] ?? '');
+    await found?.abort();
+    expect(fs.sessionCount).toBe(0);
+    expect(await scratchFiles()).toEqual([]);
   });
 
   it('keeps the temporary file where the policy says so', async () => {
     const { open } = wholeFileStorage(true);
-    const draft = await open().begin(file);
+    const draft = await open().begin(file, note);
     await draft.sink.write(0, content('hello world'), never);
     await draft.commit({ sizeBytes: 11, digests: {} });
     expect(await scratchFiles()).toHaveLength(1);
@@ -103,7 +121,7 @@ describe('a storage that takes only whole files', () => {
 
   it('takes nothing that the scratch folder has no room for', async () => {
     const { fs, open } = wholeFileStorage();
-    await expect(open().begin({ ...file, sizeBytes: 5_000 })).rejects.toThrowError(
+    await expect(open().begin({ ...file, sizeBytes: 5_000 }, note)).rejects.toThrowError(
       'needs 5 KB, the scratch folder has room for 1 KB at most',
     );
     expect(fs.sessionCount).toBe(0);

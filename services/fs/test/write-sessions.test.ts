@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { httpRequest } from '@wharf/harness';
 import { callHeaders } from '@wharf/service-kit';
@@ -35,9 +35,10 @@ beforeEach(async () => {
     if (name !== '.wharf-tmp') await (await import('node:fs/promises')).rm(`${folder}/${name}`, { recursive: true });
 });
 
+const newId = () => randomBytes(16).toString('hex');
 const asService = () => installation.as(SERVICE);
 const open = async (path: string, user_id = 7, size = 0) =>
-  (await replica.writes.openWrite({ user_id, path, size }, asService())).session?.id ?? '';
+  (await replica.writes.openWrite({ id: newId(), user_id, path, size }, asService())).session?.id ?? '';
 const put = (id: string, query: string, body: string | Buffer, identity: typeof SERVICE | typeof ADMIN = SERVICE, url = replica.url) => {
   const call = { identity, requestId: 'test', revisions: { auth: 0, admin: 0 }, siteUrl: '' };
   const headers = callHeaders(replica.kit.tokens, call);
@@ -61,6 +62,21 @@ describe('a write session', () => {
     // Whoever did not hear the answer asks again.
     expect(await commit(id, 11)).toMatchObject({ published_path: '/l/new/folder/file.txt' });
     expect((await replica.writes.resumeWrite({ id }, asService())).session).toMatchObject({ published_path: '/l/new/folder/file.txt' });
+  });
+
+  it("has the id that its caller noted before, which is nobody else's, and is not there when it could not be opened", async () => {
+    const id = newId();
+    const openAs = (path: string, user_id: number) => replica.writes.openWrite({ id, user_id, path, size: 3 }, asService());
+    await expect(openAs('/l/a.txt', 6)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(openAs('/l/limited/mounted\0', 7)).rejects.toMatchObject({ code: 'UNSAFE_PATH' });
+    await expect(replica.writes.resumeWrite({ id }, asService())).rejects.toMatchObject({ code: 'RECORD_NOT_FOUND' });
+    expect((await openAs('/l/a.txt', 7)).session).toMatchObject({ id });
+    await put(id, 'offset=0', 'one');
+    await expect(openAs('/l/b.txt', 7)).rejects.toMatchObject({ code: 'RECORD_EXISTS' });
+    expect(await commit(id, 3)).toMatchObject({ published_path: '/l/a.txt' });
+    await expect(replica.writes.openWrite({ id: '../../x', user_id: 7, path: '/l/c', size: 0 }, asService())).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
   });
 
   it('a folder without files is made with the rights of its user; one that is there stays', async () => {
@@ -196,7 +212,7 @@ describe('a write session', () => {
   });
 
   it('on a storage without ranges takes the file at once', async () => {
-    const { session } = await replica.writes.openWrite({ user_id: 7, path: '/p/whole', size: 0 }, asService());
+    const { session } = await replica.writes.openWrite({ id: newId(), user_id: 7, path: '/p/whole', size: 0 }, asService());
     expect(session).toMatchObject({ takes_ranges: false });
     const id = session?.id ?? '';
     expect((await put(id, 'offset=0', 'part')).json()).toMatchObject({ code: 'FAILED_PRECONDITION' });

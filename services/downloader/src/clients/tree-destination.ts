@@ -3,7 +3,7 @@ import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
 import type { WriteSession } from '@wharf/proto/fs-write';
 import type { Peers, ServiceKit } from '@wharf/service-kit';
 import type { Destination, Draft } from '../fetch/fetch-file.ts';
-import type { Scratch, ScratchFile } from '../fetch/scratch.ts';
+import { newScratchId, type Scratch, type ScratchFile } from '../fetch/scratch.ts';
 import type { ByteWriter } from './byte-writer.ts';
 
 /** Where files of one task go. */
@@ -24,8 +24,8 @@ export interface TreeDestinationOptions {
 /** Room for what is in the scratch folder is asked for after so many bytes more, and again after so long. */
 const HOLD_STEP_BYTES = 4 * 1024 * 1024;
 const HOLD_EVERY_MS = 120_000;
-/** A session that waits for a whole file has its scratch file's id behind its own. */
-const SEPARATOR = ':';
+/** Drafts have the ids of scratch files, whether they need one or not; the digits before the dash are the session's. */
+const sessionIdOf = (draftId: string) => draftId.split('-', 1)[0] ?? '';
 
 /** Files in a folder of the tree: in ranges where its storage takes them, else by way of the scratch folder. */
 export function createTreeDestination(options: TreeDestinationOptions): Destination {
@@ -40,26 +40,27 @@ export function createTreeDestination(options: TreeDestinationOptions): Destinat
     }
   };
   return {
-    async begin({ name, sizeBytes }: { name: EntryName; sizeBytes: number | undefined }) {
-      const path = childPath(directory, name);
-      const session = required((await fsWrites.openWrite({ user_id: userId, path, size: sizeBytes ?? 0 }, kit.ownCall())).session);
-      if (session.takes_ranges) return rangedDraft(options, session);
+    async begin({ name, sizeBytes }: { name: EntryName; sizeBytes: number | undefined }, note) {
+      const draftId = newScratchId(sizeBytes);
+      await note(draftId);
+      const file = { user_id: userId, path: childPath(directory, name), size: sizeBytes ?? 0 };
+      const session = required((await fsWrites.openWrite({ id: sessionIdOf(draftId), ...file }, kit.ownCall())).session);
+      if (session.takes_ranges) return rangedDraft(options, draftId, session);
       try {
-        return scratchDraft(options, session, await scratch.begin(sizeBytes));
+        return scratchDraft(options, session, await scratch.begin(draftId));
       } catch (error) {
         await fsWrites.abortWrite({ id: session.id }, kit.ownCall());
         throw error;
       }
     },
     async resume(draftId) {
-      const [sessionId = '', scratchId] = draftId.split(SEPARATOR);
-      const session = await find(sessionId);
-      const file = scratchId === undefined ? undefined : await scratch.resume(scratchId);
+      const session = await find(sessionIdOf(draftId));
+      const file = await scratch.resume(draftId);
       if (session && session.published_path !== '') {
         await file?.remove();
-        return { ...rangedDraft(options, session), published: { sizeBytes: session.size } };
+        return { ...rangedDraft(options, draftId, session), published: { sizeBytes: session.size } };
       }
-      if (session && scratchId === undefined) return rangedDraft(options, session);
+      if (session?.takes_ranges) return rangedDraft(options, draftId, session);
       if (session && file) return scratchDraft(options, session, file);
       await file?.remove();
       if (session) await fsWrites.abortWrite({ id: session.id }, kit.ownCall());
@@ -68,11 +69,11 @@ export function createTreeDestination(options: TreeDestinationOptions): Destinat
   };
 }
 
-function rangedDraft({ kit, bytes, signal }: TreeDestinationOptions, session: WriteSession): Draft {
+function rangedDraft({ kit, bytes, signal }: TreeDestinationOptions, id: string, session: WriteSession): Draft {
   const { fsWrites } = kit.peers;
   const target = { id: session.id, dataUrl: session.data_url };
   return {
-    id: session.id,
+    id,
     sink: {
       write: (offsetBytes, content, stop) => bytes.writeRange(target, offsetBytes, content, stop),
       async sync() {
@@ -108,7 +109,7 @@ function scratchDraft(options: TreeDestinationOptions, session: WriteSession, fi
     }
   };
   return {
-    id: `${session.id}${SEPARATOR}${file.id}`,
+    id: file.id,
     sink: {
       write: (offsetBytes, content, stop) => file.sink.write(offsetBytes, withRoom(content, offsetBytes), stop),
       sync: () => file.sink.sync(),

@@ -28,8 +28,12 @@ export interface Draft {
 
 /** Where fetched files go. */
 export interface Destination {
-  /** @param file.sizeBytes undefined when the source does not say. */
-  begin(file: { readonly name: EntryName; readonly sizeBytes: number | undefined }): Promise<Draft>;
+  /**
+   * A failure leaves nothing.
+   * @param file.sizeBytes undefined when the source does not say. @param note keeps the draft's id, before there is anything to be found by it: so
+   * nothing is forgotten by a process that dies in between.
+   */
+  begin(file: { readonly name: EntryName; readonly sizeBytes: number | undefined }, note: (id: string) => Promise<void>): Promise<Draft>;
   /** A draft of an earlier run; undefined when it is gone. */
   resume(id: string): Promise<Draft | undefined>;
 }
@@ -148,8 +152,8 @@ async function fetchSource(
   } catch (error) {
     // What cannot be continued is gone at once; the rest waits for the next run.
     if (!options.signal.aborted && !(source.hasRanges && isPassing(error))) {
-      await options.onSave(undefined);
       await draft.abort();
+      await options.onSave(undefined);
     } else await draft.release();
     throw error;
   }
@@ -168,7 +172,6 @@ async function takeDraft(options: FetchOptions, source: Source, saved: SavedFetc
     await draft?.abort();
   }
   const name = chooseFileName(source, options.clock());
-  const draft = await destination.begin({ name, sizeBytes });
-  await options.onSave({ name, draftId: draft.id, parts: undefined });
+  const draft = await destination.begin({ name, sizeBytes }, (draftId) => options.onSave({ name, draftId, parts: undefined }));
   return { draft, name, parts: undefined as SavedParts | undefined };
 }

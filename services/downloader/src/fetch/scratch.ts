@@ -10,7 +10,7 @@ import type { FileSink } from './transfer.ts';
 const READ_BYTES = 1024 * 1024;
 /** A file that outgrows what was promised asks for so many bytes more at a time. */
 const GROW_BYTES = 4 * 1024 * 1024;
-/** Ids are made here and come back from the store. Behind the dash are the bytes that the file will have, as far as it was said. */
+/** Ids are made here and come back from the store. */
 const ID = /^[0-9a-f]{32}-(\d{1,16})$/;
 /** A file that nobody touched for so long is nobody's any more, in milliseconds: write sessions end a day sooner. */
 const ABANDONED_MS = 2 * 86_400_000;
@@ -37,10 +37,24 @@ export interface Scratch {
    * @throws AppError QUOTA_EXCEEDED that is worth waiting ({@link missingRoom}), telling what is needed and what is free
    */
   requireRoom(sizeBytes: number): Promise<void>;
-  /** @throws AppError QUOTA_EXCEEDED: it does not fit beside what is there; {@link missingRoom} tells whether it is worth waiting */
-  begin(sizeBytes: number | undefined): Promise<ScratchFile>;
+  /**
+   * @param id of {@link newScratchId}.
+   * @throws AppError QUOTA_EXCEEDED: it does not fit beside what is there; {@link missingRoom} tells whether it is worth waiting
+   */
+  begin(id: string): Promise<ScratchFile>;
   /** Undefined when the file is not (or no longer) in this folder. */
   resume(id: string): Promise<ScratchFile | undefined>;
+}
+
+/** The id of a file to come: 32 random hexadecimal digits, a dash, and the bytes that it will have, as far as that was said. */
+export function newScratchId(sizeBytes = 0): string {
+  return `${randomBytes(16).toString('hex')}-${sizeBytes}`;
+}
+
+/** Undefined: no file of ours. */
+function promisedBytesOf(name: string): number | undefined {
+  const bytes = ID.exec(name)?.[1];
+  return bytes === undefined ? undefined : Number(bytes);
 }
 
 /** For an error of a scratch folder: the bytes that will have room when other files have gone. Undefined: there will never be room for it. */
@@ -70,12 +84,12 @@ export function createScratch(options: { readonly dir: string; readonly maxBytes
       const path = join(dir, name);
       const stats = await fs.stat(path).catch(() => undefined);
       if (!stats) continue;
-      const promise = ID.exec(name)?.[1];
+      const promise = promisedBytesOf(name);
       if (promise !== undefined && Date.now() - stats.mtimeMs > ABANDONED_MS) {
         await fs.rm(path, { force: true });
         continue;
       }
-      const promisedBytes = name === own ? 0 : Number(promise ?? 0);
+      const promisedBytes = name === own ? 0 : (promise ?? 0);
       const diskBytes = stats.blocks * STAT_BLOCK_BYTES;
       takenBytes += Math.max(promisedBytes, stats.size);
       comingBytes += Math.max(0, promisedBytes - diskBytes);
@@ -98,9 +112,9 @@ export function createScratch(options: { readonly dir: string; readonly maxBytes
     const path = join(dir, id);
     return scratchFile({ id, path, handle: await fs.open(path, flags, 0o600), look, onFreed: options.onFreed });
   };
-  const begin = async (sizeBytes: number): Promise<ScratchFile> => {
+  const begin = async (id: string): Promise<ScratchFile> => {
+    const sizeBytes = promisedBytesOf(id) ?? 0;
     await requireRoom(sizeBytes);
-    const id = `${randomBytes(16).toString('hex')}-${sizeBytes}`;
     const file = await open(id, 'wx+');
     try {
       // Another process may have begun one at the same time.
@@ -118,8 +132,8 @@ export function createScratch(options: { readonly dir: string; readonly maxBytes
       const room = await look();
       if (Math.min(sizeBytes, room.everBytes) > room.freeBytes) throw noRoomYet(room, sizeBytes);
     },
-    begin(sizeBytes = 0) {
-      const begun = turn.then(() => begin(sizeBytes));
+    begin(id) {
+      const begun = turn.then(() => begin(id));
       turn = begun.catch(() => {});
       return begun;
     },
@@ -165,7 +179,7 @@ function scratchFile(file: {
   const { id, path, handle, look } = file;
   let isOpen = true;
   let isGone = false;
-  const promisedBytes = Number(ID.exec(id)?.[1] ?? 0);
+  const promisedBytes = promisedBytesOf(id) ?? 0;
   let grantedBytes = promisedBytes;
   const close = async () => {
     if (!isOpen) return;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { AppError } from '@wharf/errors';
 import { childPath, type EntryName, parseVirtualPath, type VirtualPath } from '@wharf/paths';
@@ -129,12 +129,11 @@ export function createTransferTasks(options: {
           doneBytes += file.sizeBytes;
         } else {
           if (sessionId !== '') await fsWrites.abortWrite({ id: sessionId }, kit.ownCall());
-          const { session } = await fsWrites.openWrite(
-            { user_id: creator.id, path: pathOf(file.names), size: file.sizeBytes },
-            kit.ownCall(),
-          );
+          const id = randomBytes(16).toString('hex');
+          await run.saveCheckpoint({ index, sessionId: id });
+          const target = { id, user_id: creator.id, path: pathOf(file.names), size: file.sizeBytes };
+          const { session } = await fsWrites.openWrite(target, kit.ownCall());
           if (!session) throw new AppError('INTERNAL', 'internal error');
-          await run.saveCheckpoint({ index, sessionId: session.id });
           const before = doneBytes;
           await store(run, file, session, (count) => {
             doneBytes += count;

@@ -15,8 +15,8 @@ export function createWriteRpc(context: FsContext, sessions: WriteSessions): Rpc
       const located = await checkTarget(operation, path);
       return { path, mount_path: located.mount.storage.mount_path, inner_path: located.path };
     }),
-    openWrite: forServices(async ({ user_id, path, size }, call) => ({
-      session: toWire(await sessions.open(user_id, { path, sizeBytes: size }, call.signal)),
+    openWrite: forServices(async ({ id, user_id, path, size }, call) => ({
+      session: toWire(await sessions.open(id, user_id, { path, sizeBytes: size }, call.signal)),
     })),
     resumeWrite: forServices(async ({ id }, call) => ({ session: toWire(await sessions.resume(id, call.signal)) })),
     syncWrite: forServices(async ({ id, size }) => {

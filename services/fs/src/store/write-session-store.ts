@@ -1,4 +1,5 @@
-import { type WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
+import { AppError } from '@wharf/errors';
+import { isDuplicateKey, type WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
 import { parseVirtualPath } from '@wharf/paths';
 import type { StoreConnection } from '@wharf/service-kit';
 import type { WriteSession, WriteSessionStore } from '../domain/writes/write-session.ts';
@@ -13,7 +14,11 @@ export function createWriteSessionStore(connection: StoreConnection): WriteSessi
       await model.createIndexes();
     },
     async insert(session) {
-      await model.create(toRecord(session));
+      try {
+        await model.create(toRecord(session));
+      } catch (error) {
+        throw isDuplicateKey(error) ? new AppError('RECORD_EXISTS', 'there is a write session of this id') : error;
+      }
     },
     async find(id) {
       const record = await model.findById(id).lean<WriteSessionRecord>();

@@ -31,6 +31,8 @@ export interface OpenWriteRequest {
   path: string;
   /** Of the file, as far as it is known; 0 when it is not. */
   size: number;
+  /** Of the session, made and noted by the caller first: so he finds it again when he died before he heard the answer. 32 random hexadecimal digits. */
+  id: string;
 }
 
 export interface OpenWriteResponse {
@@ -233,7 +235,7 @@ export const CheckTargetResponse: MessageFns<CheckTargetResponse> = {
 };
 
 function createBaseOpenWriteRequest(): OpenWriteRequest {
-  return { user_id: 0, path: "", size: 0 };
+  return { user_id: 0, path: "", size: 0, id: "" };
 }
 
 export const OpenWriteRequest: MessageFns<OpenWriteRequest> = {
@@ -246,6 +248,9 @@ export const OpenWriteRequest: MessageFns<OpenWriteRequest> = {
     }
     if (message.size !== 0) {
       writer.uint32(24).int64(message.size);
+    }
+    if (message.id !== "") {
+      writer.uint32(34).string(message.id);
     }
     return writer;
   },
@@ -287,6 +292,14 @@ export const OpenWriteRequest: MessageFns<OpenWriteRequest> = {
             message.size = longToNumber(reader.int64());
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -307,6 +320,7 @@ export const OpenWriteRequest: MessageFns<OpenWriteRequest> = {
     message.user_id = object.user_id ?? 0;
     message.path = object.path ?? "";
     message.size = object.size ?? 0;
+    message.id = object.id ?? "";
     return message;
   },
 };
@@ -1133,7 +1147,10 @@ export const WriteServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none. */
+    /**
+     * Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none.
+     * RECORD_EXISTS: the id is another session's. A failure leaves nothing.
+     */
     openWrite: {
       name: "OpenWrite",
       requestType: OpenWriteRequest as typeof OpenWriteRequest,
@@ -1199,7 +1216,10 @@ export interface WriteServiceImplementation<CallContextExt = {}> {
     request: CheckTargetRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CheckTargetResponse>>;
-  /** Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none. */
+  /**
+   * Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none.
+   * RECORD_EXISTS: the id is another session's. A failure leaves nothing.
+   */
   openWrite(request: OpenWriteRequest, context: CallContext & CallContextExt): Promise<DeepPartial<OpenWriteResponse>>;
   /** Finds a session again. RECORD_NOT_FOUND also when what it had written is gone. */
   resumeWrite(
@@ -1234,7 +1254,10 @@ export interface WriteServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<CheckTargetRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<CheckTargetResponse>;
-  /** Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none. */
+  /**
+   * Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none.
+   * RECORD_EXISTS: the id is another session's. A failure leaves nothing.
+   */
   openWrite(request: DeepPartial<OpenWriteRequest>, options?: CallOptions & CallOptionsExt): Promise<OpenWriteResponse>;
   /** Finds a session again. RECORD_NOT_FOUND also when what it had written is gone. */
   resumeWrite(

@@ -21,6 +21,7 @@ export interface WriteSession {
 /** Where sessions are kept. */
 export interface WriteSessionStore {
   init(): Promise<void>;
+  /** @throws AppError RECORD_EXISTS: the id is another session's */
   insert(session: WriteSession): Promise<void>;
   find(id: string): Promise<WriteSession | undefined>;
   touch(id: string, expiresAt: Date): Promise<void>;

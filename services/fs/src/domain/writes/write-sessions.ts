@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { isWithin, parentPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
-import type { Draft } from '../../driver-contract/draft.ts';
+import { type Draft, isDraftId } from '../../driver-contract/draft.ts';
 import { type Hashes, type HashName, supports } from '../../driver-contract/storage-driver.ts';
 import { findEntry } from '../get-entry.ts';
 import type { Located } from '../mount-table.ts';
@@ -35,10 +35,12 @@ export type Digests = Readonly<Record<string, string>>;
 export interface WriteSessions {
   /**
    * Claims the announced size, which is held until the session ends, or for as long as quotas hold after it was last used.
-   * @param file.sizeBytes 0: not known. @throws AppError PERMISSION_DENIED | UNSUPPORTED_OPERATION | NOT_A_DIRECTORY | MOUNT_NOT_FOUND |
-   * UNSAFE_PATH | QUOTA_EXCEEDED
+   * A failure leaves nothing.
+   * @param id nobody's yet: 32 random hexadecimal digits. @param file.sizeBytes 0: not known.
+   * @throws AppError PERMISSION_DENIED | UNSUPPORTED_OPERATION | NOT_A_DIRECTORY | MOUNT_NOT_FOUND | UNSAFE_PATH | QUOTA_EXCEEDED | INVALID_ARGUMENT |
+   * RECORD_EXISTS: the id is another session's
    */
-  open(userId: number, file: { readonly path: string; readonly sizeBytes: number }, signal: AbortSignal): Promise<WriteSession>;
+  open(id: string, userId: number, file: { readonly path: string; readonly sizeBytes: number }, signal: AbortSignal): Promise<WriteSession>;
   /** @throws AppError RECORD_NOT_FOUND, also when what it had written is gone */
   resume(id: string, signal: AbortSignal): Promise<WriteSession>;
   /**
@@ -158,12 +160,12 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
   };
 
   return {
-    async open(userId, { path, sizeBytes }, signal) {
+    async open(id, userId, { path, sizeBytes }, signal) {
+      if (!isDraftId(id)) throw new AppError('INVALID_ARGUMENT', 'the id of a write session has 32 hexadecimal digits');
       const operation = await options.operationOf(userId, signal);
       const wanted = parseVirtualPath(path);
       const located = await requireFile(operation, wanted);
       const driver = await located.mount.driver();
-      const id = randomBytes(16).toString('hex');
       const hasDraft = supports(driver, 'openDraft');
       const session: WriteSession = {
         id,
@@ -177,16 +179,22 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
         dataUrl: options.dataUrl,
         expiresAt: expiry(),
       };
-      const claim = await holdRoom(operation, id, sizeBytes);
+      // The row first: a draft without one would be found by nobody.
+      await store.insert(session);
+      const claim = await holdRoom(operation, id, sizeBytes).catch(async (error) => {
+        await store.remove(id);
+        throw error;
+      });
       try {
-        // The row first: a draft without one would be found by nobody.
-        await store.insert(session);
         if (hasDraft) {
-          const draft = await driver.openDraft(located.path, id, { create: true, signal });
+          // Not the caller's signal: when he dies, whoever takes over finds the draft by its id.
+          const draft = await driver.openDraft(located.path, id, { create: true, signal: AbortSignal.timeout(RELEASE_MS) });
           await draft.close();
         }
       } catch (error) {
         await claim.release();
+        // What a storage that hangs makes yet is found by the row, which stays then.
+        await this.abort(id).catch(() => undefined);
         throw error;
       }
       claim.letGo();
