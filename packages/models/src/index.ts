@@ -35,6 +35,7 @@ export type {
   StoredSetting,
   UserRecord,
 } from './records.ts';
+export { type RenameJournalRecord, renameJournalModelOf } from './rename-journal-record.ts';
 export { type SeedRecord, seedModelOf } from './seed-record.ts';
 export { SETTING_ALIASES, SETTING_CATALOGUE } from './setting-catalogue.ts';
 export { readSettings, type SettingDefinition, type Settings, settingsFrom } from './settings.ts';
