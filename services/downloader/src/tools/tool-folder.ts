@@ -1,5 +1,5 @@
 import fs from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { compareNames, type EntryName } from '@wharf/paths';
 import { safeName } from '../fetch/file-name.ts';
@@ -23,6 +23,11 @@ export function toolFolder(root: string, tool: string, taskId: string): string {
   const folder = tool.toLowerCase();
   if (!TASK_FOLDER.test(folder) || !TASK_FOLDER.test(taskId)) throw new AppError('INTERNAL', 'internal error');
   return join(root, folder, taskId);
+}
+
+/** Whether a tool and we mean the same folder: some put slashes at the end. */
+export function isSameFolder(left: string, right: string): boolean {
+  return resolve(left) === resolve(right);
 }
 
 /** The names directly in a task's folder, without control files, in byte order. */

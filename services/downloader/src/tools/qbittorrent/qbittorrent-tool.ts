@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import type { ExternalTool, ToolStatus } from '../external-tool.ts';
+import { isSameFolder } from '../tool-folder.ts';
 import type { QbittorrentClient } from './qbittorrent-client.ts';
 
 const infoShape = z.array(
@@ -93,8 +94,4 @@ export function createQbittorrentTool(client: QbittorrentClient): ExternalTool {
     },
     version: (signal) => client.version({ signal }),
   };
-}
-
-function isSameFolder(left: string, right: string): boolean {
-  return left.replace(/\/+$/, '') === right.replace(/\/+$/, '');
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { canRead, type ViewFolder } from '../probe-folder.ts';
+import { isSameFolder } from '../tool-folder.ts';
 import type { QbittorrentClient } from './qbittorrent-client.ts';
 
 const infoShape = z.array(
@@ -39,7 +40,7 @@ export function viewFolderOfQbittorrent(client: QbittorrentClient): ViewFolder {
     try {
       for (let fetching = 0; ; ) {
         const found = await find();
-        const isHere = found?.save_path.replace(/\/+$/, '') === folder;
+        const isHere = found && isSameFolder(found.save_path, folder);
         if (found && isHere && FAILED.has(found.state)) return 'apart';
         if (found && isHere && found.amount_left === 0) {
           await canRead(join(folder, torrent.name, torrent.emptyName));

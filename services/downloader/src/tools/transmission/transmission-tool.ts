@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import type { ExternalTool } from '../external-tool.ts';
+import { isSameFolder } from '../tool-folder.ts';
 import type { TransmissionClient } from './transmission-client.ts';
 
 const FIELDS = [
@@ -48,7 +49,7 @@ export function createTransmissionTool(client: TransmissionClient): ExternalTool
       const answer = await client.call('torrent-add', { ...what, 'download-dir': directory, paused: false }, { signal });
       const { hashString } = addedShape.parse(answer['torrent-added'] ?? answer['torrent-duplicate']);
       const torrent = await get(hashString, signal);
-      if (torrent && torrent.downloadDir.replace(/\/+$/, '') !== directory)
+      if (torrent && !isSameFolder(torrent.downloadDir, directory))
         throw new AppError('FAILED_PRECONDITION', 'this torrent is in Transmission already');
       return hashString;
     },
