@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Api, api, at, download, generateContent, httpRequest, makeTempDir, startStandalone, waitFor } from '@wharf/harness';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -188,36 +188,6 @@ describe('what was acknowledged stays', () => {
     await waitFor('what was on its way to be cleared away', async () => (await temporaryNames()).length === 0);
     expect(await readFile(join(disk, 'old.bin'))).toEqual(old);
     expect((await namesIn(admin, path)).filter((name) => String(name).endsWith('.bin'))).toEqual(['old.bin']);
-  });
-
-  test('kill -9 in the middle of a batch of renames leaves all names changed or none', async () => {
-    const { admin } = world;
-    const { path, disk } = await world.folder('circle');
-    const names = Array.from({ length: 300 }, (_, index) => `file ${index}`);
-    await Promise.all(names.map((name) => writeFile(join(disk, name), name)));
-    const circle = names.map((name, index) => ({ src_name: name, new_name: names[(index + 1) % names.length] }));
-    /** By how many places the content has gone on; undefined while it is torn. */
-    const turned = async (): Promise<number | undefined> => {
-      if ((await readdir(disk)).length !== names.length) return undefined;
-      const texts = await Promise.all(names.map((name) => readFile(join(disk, name), 'utf8').catch(() => '')));
-      const by = names.length - names.indexOf(texts[0] ?? '');
-      return texts.every((text, index) => text === names[(index + names.length - by) % names.length]) ? by % names.length : undefined;
-    };
-    await admin.call('/api/fs/batch_rename', { src_dir: path, rename_objects: circle });
-    expect(await turned()).toBe(1);
-    for (const round of [1, 2]) {
-      const cutOff = admin.call('/api/fs/batch_rename', { src_dir: path, rename_objects: circle }).catch(() => 'cut off');
-      await waitFor('the renames to be under way', async () => (await readdir(disk)).some((name) => name.includes('.renaming-')), {
-        everyMs: 1,
-      });
-      await world.wharf.kill();
-      expect(await cutOff, `round ${round}`).toBe('cut off');
-      expect(await turned()).toBeUndefined();
-      await world.wharf.restart();
-      await waitFor('the names to be as they were', async () => (await turned()) === 1);
-    }
-    await admin.call('/api/fs/batch_rename', { src_dir: path, rename_objects: circle });
-    expect(await turned()).toBe(2);
   });
 
   test('SIGTERM ends it within 10 seconds with 0, although somebody downloads slowly and somebody uploads', async () => {

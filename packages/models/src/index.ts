@@ -35,7 +35,6 @@ export type {
   StoredSetting,
   UserRecord,
 } from './records.ts';
-export { type RenameJournalRecord, renameJournalModelOf } from './rename-journal-record.ts';
 export { type SeedRecord, seedModelOf } from './seed-record.ts';
 export { SETTING_ALIASES, SETTING_CATALOGUE } from './setting-catalogue.ts';
 export { readSettings, type SettingDefinition, type Settings, settingsFrom } from './settings.ts';

@@ -54,15 +54,12 @@ import { createChanges } from './domain/changes.ts';
 import { guardDataFolder } from './domain/data-folder-guard.ts';
 import { createFolderReader } from './domain/folder-reader.ts';
 import { createMounts } from './domain/mounts.ts';
-import { createRenameJournal, RENAME_LEASE_MS } from './domain/operations/rename-journal.ts';
-import { recoverRenames } from './domain/operations/take-back-renames.ts';
 import { createWriteSessions } from './domain/writes/write-sessions.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
 import { createDriverRegistry } from './driver-contract/driver-registry.ts';
 import { DRIVERS } from './drivers/index.ts';
 import { createStorageMetrics } from './metrics/storage-metrics.ts';
 import { createChangeLog } from './store/change-log.ts';
-import { createRenameJournalStore } from './store/rename-journal-store.ts';
 import { createWriteSessionStore } from './store/write-session-store.ts';
 import { createFsTasks } from './tasks/fs-tasks.ts';
 import { createPictureMaker } from './thumbnails/picture-maker.ts';
@@ -92,8 +89,6 @@ export interface FsService extends Service {
 }
 
 const SWEEP_WRITES_MS = 600_000;
-/** Renames that a crash cut off are looked for this often. */
-const RECOVER_RENAMES_MS = 10_000;
 const DEFAULT_WAITING_BYTES = 64 * 1024 ** 3;
 
 /** The file tree: gRPC for everything but bytes, an HTTP data plane for those. */
@@ -156,16 +151,7 @@ export function createFsService(
     uploadFolder: dataDir === undefined ? undefined : join(dataDir, 'uploads'),
     uploadLimitBytes: waitingUploadBytes,
   });
-  const renameStore = createRenameJournalStore(kit.store);
-  const renames = createRenameJournal(renameStore, clock);
-  let cancelRecovery = () => {};
-  const keepRecovering = async (before?: Date) => {
-    const frame = async () => ({ tree: await configuration.tree({ auth: 0, admin: 0 }), changes });
-    const onError = (error: unknown, folder?: string) => logger.warn({ err: error, folder }, 'names could not be changed back');
-    await recoverRenames(renames, { frame, clock, before, onError: (error, { folder }) => onError(error, folder) }).catch(onError);
-    cancelRecovery = after(RECOVER_RENAMES_MS, () => void keepRecovering());
-  };
-  const context: FsContext = { configuration, reader, changes, thumbnails, tasks, renames };
+  const context: FsContext = { configuration, reader, changes, thumbnails, tasks };
 
   const writeStore = createWriteSessionStore(kit.store);
   const writes = createWriteSessions({
@@ -226,9 +212,6 @@ export function createFsService(
       await feed?.start();
       await tasks.start();
       await writeStore.init();
-      await renameStore.init();
-      // Whoever is alone need not wait for leases of the process before him.
-      void keepRecovering(isAlone ? new Date(clock() + RENAME_LEASE_MS) : undefined);
       const sweep = () => writes.sweep().catch((error) => logger.warn({ err: error }, 'write sessions could not be swept'));
       sweeping = setInterval(() => void sweep(), SWEEP_WRITES_MS);
       sweeping.unref();
@@ -244,7 +227,6 @@ export function createFsService(
     async stop() {
       await tasks.stop();
       clearInterval(sweeping);
-      cancelRecovery();
       await writes.close();
       pictures.close();
       await keeper.close();

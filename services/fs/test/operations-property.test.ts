@@ -11,7 +11,7 @@ import { placeEntries } from '../src/domain/operations/place-entries.ts';
 import { removeEmptyDirectories } from '../src/domain/operations/remove-empty-directories.ts';
 import { removeEntries } from '../src/domain/operations/remove-entries.ts';
 import { renameEntry } from '../src/domain/operations/rename-entry.ts';
-import { actor, bytesOf, memoryJournal, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
+import { actor, bytesOf, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
 import { beginUpload } from '../src/domain/upload.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { memoryDriver } from '../src/drivers/memory/index.ts';
@@ -216,7 +216,7 @@ async function act(operation: Operation, step: Step, content: string): Promise<v
     case 'rename':
       return renameEntry(operation, { path: at(under(step.folder, step.name)), name: step.other, overwrite: step.overwrite });
     case 'swap':
-      return batchRename(operation, memoryJournal(), {
+      return batchRename(operation, {
         src_dir: at(step.folder),
         rename_objects: [
           { src_name: step.name, new_name: step.other },

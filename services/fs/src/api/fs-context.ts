@@ -6,7 +6,6 @@ import type { Configuration } from '../clients/configuration.ts';
 import type { Changes } from '../domain/changes.ts';
 import type { FolderReader } from '../domain/folder-reader.ts';
 import type { Operation } from '../domain/operations/operation.ts';
-import type { RenameJournal } from '../domain/operations/rename-journal.ts';
 import type { Actor } from '../domain/permissions.ts';
 import type { FsTasks } from '../tasks/fs-tasks.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
@@ -18,7 +17,6 @@ export interface FsContext {
   readonly changes: Changes;
   readonly thumbnails: Thumbnails;
   readonly tasks: FsTasks;
-  readonly renames: RenameJournal;
 }
 
 export function actorOf(identity: UserIdentity): Actor {

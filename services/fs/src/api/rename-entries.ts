@@ -24,7 +24,7 @@ export const renameEntryHandler =
 export const batchRenameHandler =
   (context: FsContext) =>
   async (request: BatchRenameRequest, call: Call): Promise<BatchRenameResponse> => {
-    await batchRename(await beginOperation(context, call), context.renames, request);
+    await batchRename(await beginOperation(context, call), request);
     return {};
   };
 
@@ -32,6 +32,6 @@ export const batchRenameHandler =
 export const regexRenameHandler =
   (context: FsContext) =>
   async (request: RegexRenameRequest, call: Call): Promise<RegexRenameResponse> => {
-    await regexRename(await beginOperation(context, call), context.renames, request);
+    await regexRename(await beginOperation(context, call), request);
     return {};
   };

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
+import type { VirtualPath } from '@wharf/paths';
 import type { ROLE } from '@wharf/service-kit';
 
 /** The permission bits that fs asks for; all sixteen are in docs/permissions.md. */
@@ -16,9 +16,6 @@ export interface Actor {
   /** The root of what he sees. */
   readonly basePath: VirtualPath;
 }
-
-/** Somebody who has no permission and is on no list. */
-export const NOBODY: Actor = { id: -1, role: 0, permission: 0, basePath: VIRTUAL_ROOT };
 
 /** Administrators may do everything, whatever their bits say. */
 export function isAdmin(actor: Actor): boolean {

@@ -1,8 +1,8 @@
 import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
-import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
+import { baseName, isWithin, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { RE2JS } from 're2js';
-import { type Actor, denied, hasPermission, isAdmin, NOBODY, PERMISSION } from './permissions.ts';
+import { type Actor, denied, hasPermission, isAdmin, PERMISSION } from './permissions.ts';
 
 /** A rule with its patterns compiled. Exactly one rule applies to a path: the nearest, whatever stands further up. */
 interface Rule extends RuleRecord {
@@ -55,6 +55,9 @@ export interface RuleBook {
   /** Whether not everybody may see the path (password, readers, hidden), so that links to it must be signed. */
   isRestricted(path: VirtualPath): boolean;
 }
+
+/** Somebody who has no permission and is on no list. */
+const NOBODY: Actor = { id: -1, role: 0, permission: 0, basePath: VIRTUAL_ROOT };
 
 export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
   const rules = new Map<string, Rule>(

@@ -11,12 +11,12 @@ import { regexRename } from './regex-rename.ts';
 
 type Pairs = readonly (readonly [from: string, to: string])[];
 const batch = (memory: MemoryTree, dir: string, pairs: Pairs, who = actor()) =>
-  batchRename(memory.operation(who), memory.journal, {
+  batchRename(memory.operation(who), {
     src_dir: dir,
     rename_objects: pairs.map(([src_name, new_name]) => ({ src_name, new_name })),
   });
 const regex = (memory: MemoryTree, dir: string, pattern: string, template: string, who = actor()) =>
-  regexRename(memory.operation(who), memory.journal, { src_dir: dir, src_name_regex: pattern, new_name_regex: template });
+  regexRename(memory.operation(who), { src_dir: dir, src_name_regex: pattern, new_name_regex: template });
 
 /** What each file of a folder holds, by name; files are filled with their first name. */
 async function textsIn(memory: MemoryTree, dir: string): Promise<Record<string, string>> {

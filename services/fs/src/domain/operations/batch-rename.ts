@@ -4,7 +4,6 @@ import { findEntry } from '../get-entry.ts';
 import { PERMISSION, requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { type Operation, requireWrite } from './operation.ts';
-import type { RenameJournal } from './rename-journal.ts';
 import { type RenamedFolder, type Renaming, renameAll } from './rename-plan.ts';
 
 export interface BatchRename {
@@ -17,7 +16,7 @@ export interface BatchRename {
 const MAX_RENAMES = 10_000;
 
 /** Gives entries of one folder other names, all of them or none; they may swap. @throws as renameAll(), and ENTRY_NOT_FOUND | UNSAFE_PATH */
-export async function batchRename(operation: Operation, journal: RenameJournal, request: BatchRename): Promise<void> {
+export async function batchRename(operation: Operation, request: BatchRename): Promise<void> {
   const { tree, actor, signal } = operation;
   requirePermission(actor, PERMISSION.rename);
   const path = resolvePath(actor, request.src_dir);
@@ -38,7 +37,7 @@ export async function batchRename(operation: Operation, journal: RenameJournal, 
     if (!entry) throw new AppError('ENTRY_NOT_FOUND', 'object not found');
     renamings.push({ entry: { ...entry, name: source }, name });
   }
-  await renameAll(operation, journal, folder, renamings);
+  await renameAll(operation, folder, renamings);
 }
 
 function wantedNames(objects: BatchRename['rename_objects']): Map<EntryName, EntryName> {

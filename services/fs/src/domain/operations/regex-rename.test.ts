@@ -17,11 +17,11 @@ it('C19: a costly pattern over many names leaves room for other work, and ends w
     if (!isOver) setImmediate(takeTurns);
   };
   setImmediate(takeTurns);
-  await regexRename(memory.operation(), memory.journal, request);
+  await regexRename(memory.operation(), request);
   isOver = true;
   expect(turns).toBeGreaterThan(10);
 
   const gone = new AbortController();
   setImmediate(() => gone.abort());
-  expect((await refusalOf(regexRename(memory.operation(actor(), gone.signal), memory.journal, request)))[0]).toBe('CANCELLED');
+  expect((await refusalOf(regexRename(memory.operation(actor(), gone.signal), request)))[0]).toBe('CANCELLED');
 }, 60_000);

@@ -1,13 +1,14 @@
 import { AppError } from '@wharf/errors';
-import { parseEntryName } from '@wharf/paths';
+import { type EntryName, parseEntryName } from '@wharf/paths';
 import { createPace } from '../../driver-contract/pace.ts';
+import type { Entry } from '../../driver-contract/storage-driver.ts';
+import type { Located } from '../mount-table.ts';
+import type { Mount } from '../mounts.ts';
 import { PERMISSION, requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
-import { type Operation, requireWrite } from './operation.ts';
-import type { RenameJournal } from './rename-journal.ts';
+import { type Operation, open, requireWrite } from './operation.ts';
 import { type Renaming, renameAll } from './rename-plan.ts';
 import { compileRename } from './rename-template.ts';
-import { entriesIn } from './take-back-renames.ts';
 
 export interface RegexRename {
   readonly src_dir: string;
@@ -22,7 +23,7 @@ export interface RegexRename {
  *
  * @throws as renameAll(), and FAILED_PRECONDITION (no pattern) | UNSAFE_PATH (a result that is no name)
  */
-export async function regexRename(operation: Operation, journal: RenameJournal, request: RegexRename): Promise<void> {
+export async function regexRename(operation: Operation, request: RegexRename): Promise<void> {
   const { tree, actor } = operation;
   requirePermission(actor, PERMISSION.rename);
   const path = resolvePath(actor, request.src_dir);
@@ -30,9 +31,7 @@ export async function regexRename(operation: Operation, journal: RenameJournal, 
   tree.rules.requireAccess(actor, path, '');
   const renamed = compileRename(request.src_name_regex, request.new_name_regex);
   const located = locate(tree, path);
-  const entries = await entriesIn(operation, located).catch((error) => {
-    throw AppError.is(error, 'NOT_A_DIRECTORY') ? new AppError('NOT_A_DIRECTORY', 'not a folder', { cause: error }) : error;
-  });
+  const entries = await entriesOf(operation, located);
   const isVisible = tree.rules.listingFilter(actor, path);
   const renamings: Renaming[] = [];
   // A pattern may cost some milliseconds for each name: others get their turn in between.
@@ -42,5 +41,17 @@ export async function regexRename(operation: Operation, journal: RenameJournal, 
     if (name !== undefined) renamings.push({ entry, name: parseEntryName(name) });
     await pace.step();
   }
-  await renameAll(operation, journal, { path, located, find: async (name) => entries.get(name) }, renamings);
+  await renameAll(operation, { path, located, find: async (name) => entries.get(name) }, renamings);
+}
+
+async function entriesOf({ signal }: Operation, located: Located<Mount>): Promise<Map<EntryName, Entry>> {
+  const { driver, path: place } = await open(located);
+  const entries = new Map<EntryName, Entry>();
+  try {
+    for await (const entry of driver.list(place, { signal })) entries.set(entry.name, entry);
+  } catch (error) {
+    if (AppError.is(error, 'NOT_A_DIRECTORY')) throw new AppError('NOT_A_DIRECTORY', 'not a folder', { cause: error });
+    throw error;
+  }
+  return entries;
 }

@@ -7,10 +7,8 @@ import type { Mount } from '../mounts.ts';
 import { nameTaken, type Operation, requireUnprotected } from './operation.ts';
 import { renameItem } from './place-item.ts';
 import type { Item } from './plan-placement.ts';
-import type { RenameJournal, RenameStep } from './rename-journal.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
-import { closingSteps, takeBackRenames } from './take-back-renames.ts';
 
 /** One entry of a folder and the name it is to have. */
 export interface Renaming {
@@ -26,8 +24,11 @@ export interface RenamedFolder {
   find(name: EntryName): Promise<Entry | undefined>;
 }
 
-interface Step extends RenameStep {
+/** A name that goes from one to another. */
+interface Step {
   readonly entry: Entry;
+  readonly from: EntryName;
+  readonly to: EntryName;
 }
 
 /** Bytes that `.renaming-` and eight hexadecimal digits take. */
@@ -36,41 +37,27 @@ const TEMP_MARK_BYTES = 18;
 /**
  * Gives several entries of one folder other names, all of them or none. Everything is checked before the first name changes. Names may
  * swap, or follow one another: each step goes to a name that is free by then, and a circle is opened by one temporary name,
- * `<name>.renaming-<8 hex digits>`. After a failure everything gets its old name back. So it does when the process dies in the middle, or the
- * storage is away: the journal has what is to be done then. Whoever looks meanwhile may see some names changed.
+ * `<name>.renaming-<8 hex digits>`. After a failure the steps that were done are undone in reverse order.
  *
- * @throws AppError ENTRY_EXISTS | PERMISSION_DENIED | FAILED_PRECONDITION (a mount point) | INVALID_ARGUMENT (too many names) | STALE_VERSION (it
- * took so long that another process took it for dead)
+ * A process that dies in the middle leaves every entry there, under its old name, its new one, or, one for each circle at most, the
+ * temporary one, which tells what it was. Whoever looks meanwhile may see such a state.
+ *
+ * @throws AppError ENTRY_EXISTS | PERMISSION_DENIED | FAILED_PRECONDITION (a mount point)
  */
-export async function renameAll(
-  operation: Operation,
-  journal: RenameJournal,
-  folder: RenamedFolder,
-  renamings: readonly Renaming[],
-): Promise<void> {
+export async function renameAll(operation: Operation, folder: RenamedFolder, renamings: readonly Renaming[]): Promise<void> {
   const steps = inOrder(await checkedRenamings(operation, folder, renamings));
-  if (steps.length === 0) return;
-  const closes = closingSteps(steps);
-  const entry = await journal.begin({ storageId: folder.located.mount.storage._id, folder: folder.path, steps });
+  const done: Item[] = [];
   try {
-    for (const [index, step] of steps.entries()) {
-      if (closes.has(index)) await entry.noteClosing(index);
-      entry.requireHeld();
-      await renameItem(operation, itemOf(folder, step));
+    for (const step of steps) {
+      const item = itemOf(folder, step);
+      await renameItem(operation, item);
+      done.push(item);
     }
-    await entry.end();
   } catch (error) {
-    try {
-      // Whoever called may be gone; what he began is put right all the same.
-      await takeBackRenames({ ...operation, signal: new AbortController().signal }, entry.renames);
-    } catch {
-      await entry.leave();
-      const { code, message } = AppError.from(error);
-      throw new AppError(code, `${message}; what has another name already gets its own back later`, { cause: error });
-    }
-    // An entry that stays is taken back once more, which changes nothing.
-    await entry.end().catch(() => entry.leave());
-    throw error;
+    const stuck = await undo(operation, done);
+    if (stuck === 0) throw error;
+    const { code, message } = AppError.from(error);
+    throw new AppError(code, `${message}; ${stuck} of the entries did not get their names back`, { cause: error });
   }
 }
 
@@ -141,6 +128,20 @@ function itemOf(folder: RenamedFolder, { entry, from, to }: Step): Item {
     to: placeIn(folder, to),
     conflict: 'refuse',
   };
+}
+
+/** @returns how many could not be undone */
+async function undo(operation: Operation, done: readonly Item[]): Promise<number> {
+  // Whoever called may be gone; what he began is put right all the same.
+  const unhurried = { ...operation, signal: new AbortController().signal };
+  let stuck = 0;
+  for (const item of done.toReversed()) {
+    const back: Item = { ...item, source: item.target, target: item.source, from: item.to, to: item.from };
+    await renameItem(unhurried, back).catch(() => {
+      stuck += 1;
+    });
+  }
+  return stuck;
 }
 
 function placeIn({ located }: RenamedFolder, name: EntryName): Located<Mount> {

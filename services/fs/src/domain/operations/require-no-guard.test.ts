@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { actor, memoryJournal, openTree } from '../testing/memory-tree.ts';
+import { actor, openTree } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { DENIED } from '../testing/three-storages.ts';
 import { batchRename } from './batch-rename.ts';
@@ -12,11 +12,8 @@ import { renameEntry } from './rename-entry.ts';
 const queue = async () => {};
 const MOVES: readonly (readonly [string, (operation: Operation) => Promise<unknown>])[] = [
   ['rename', (operation) => renameEntry(operation, { path: '/a/d', name: 'new', overwrite: false })],
-  [
-    'batch_rename',
-    (operation) => batchRename(operation, memoryJournal(), { src_dir: '/a', rename_objects: [{ src_name: 'd', new_name: 'new' }] }),
-  ],
-  ['regex_rename', (operation) => regexRename(operation, memoryJournal(), { src_dir: '/a', src_name_regex: '^d$', new_name_regex: 'new' })],
+  ['batch_rename', (operation) => batchRename(operation, { src_dir: '/a', rename_objects: [{ src_name: 'd', new_name: 'new' }] })],
+  ['regex_rename', (operation) => regexRename(operation, { src_dir: '/a', src_name_regex: '^d$', new_name_regex: 'new' })],
   [
     'move',
     (operation) =>

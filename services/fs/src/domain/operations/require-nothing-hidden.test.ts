@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { actor, type MemoryTree, memoryJournal, openTree } from '../testing/memory-tree.ts';
+import { actor, type MemoryTree, openTree } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { DENIED } from '../testing/three-storages.ts';
 import { batchRename } from './batch-rename.ts';
@@ -17,14 +17,8 @@ const queue = async () => {};
 /** Everything that may happen to a folder as a whole. */
 const OPERATIONS: readonly (readonly [string, (operation: Operation, name: string) => Promise<unknown>])[] = [
   ['rename', (operation, name) => renameEntry(operation, { path: `/a/${name}`, name: 'new', overwrite: false })],
-  [
-    'batch_rename',
-    (operation, name) => batchRename(operation, memoryJournal(), { src_dir: '/a', rename_objects: [{ src_name: name, new_name: 'new' }] }),
-  ],
-  [
-    'regex_rename',
-    (operation, name) => regexRename(operation, memoryJournal(), { src_dir: '/a', src_name_regex: `^${name}$`, new_name_regex: 'new' }),
-  ],
+  ['batch_rename', (operation, name) => batchRename(operation, { src_dir: '/a', rename_objects: [{ src_name: name, new_name: 'new' }] })],
+  ['regex_rename', (operation, name) => regexRename(operation, { src_dir: '/a', src_name_regex: `^${name}$`, new_name_regex: 'new' })],
   ['move', (operation, name) => placeEntries(operation, place([name], '/b'), 'move', queue)],
   ['copy', (operation, name) => placeEntries(operation, place([name], '/b'), 'copy', queue)],
   ['remove', (operation, name) => removeEntries(operation, { dir: '/a', names: [name] })],

@@ -10,7 +10,6 @@ import { createLinkSigner } from '../link-signer.ts';
 import { createMountTable } from '../mount-table.ts';
 import { createMounts, type Mount } from '../mounts.ts';
 import type { Operation } from '../operations/operation.ts';
-import { createRenameJournal, type JournaledRenames, type RenameJournal } from '../operations/rename-journal.ts';
 import type { Actor } from '../permissions.ts';
 import { NO_QUOTAS, type Quotas } from '../quota.ts';
 import { createRuleBook } from '../rule-book.ts';
@@ -31,7 +30,6 @@ export const mpath = (text: string): MountPath => parseVirtualPath(text) as stri
 export interface MemoryTree {
   readonly tree: Tree;
   readonly reader: FolderReader;
-  readonly journal: RenameJournal;
   /** Paths that were said to have changed, in order. */
   readonly published: VirtualPath[];
   operation(who?: Actor, signal?: AbortSignal): Operation;
@@ -102,7 +100,6 @@ export async function openTree(options: {
   return {
     tree,
     reader,
-    journal: memoryJournal(clock),
     published,
     operation: (who = actor(), signal = new AbortController().signal) => ({ tree, actor: who, changes, signal }),
     async put(path, text = path) {
@@ -119,40 +116,6 @@ export async function openTree(options: {
     },
     everything: async (path = '/') => (await walk(vpath(path))).sort(),
   };
-}
-
-/** A journal of renames that ends with its process. */
-export function memoryJournal(clock: () => number = Date.now): RenameJournal {
-  const rows = new Map<string, { renames: JournaledRenames; holder: string; expiresAt: Date }>();
-  const held = (id: string, holder: string) => {
-    const row = rows.get(id);
-    return row?.holder === holder ? row : undefined;
-  };
-  return createRenameJournal(
-    {
-      init: async () => {},
-      async insert(renames, holder, expiresAt) {
-        rows.set(renames.id, { renames, holder, expiresAt });
-      },
-      async renew(id, holder, expiresAt) {
-        const row = held(id, holder);
-        if (row) row.expiresAt = expiresAt;
-        return row !== undefined;
-      },
-      async setClosing(id, holder, closing) {
-        const row = held(id, holder);
-        if (row) row.renames = { ...row.renames, closing };
-        return row !== undefined;
-      },
-      remove: async (id, holder) => held(id, holder) !== undefined && rows.delete(id),
-      async takeExpired(now, holder, expiresAt) {
-        const row = rows.values().find((each) => each.expiresAt < now);
-        if (row) Object.assign(row, { holder, expiresAt });
-        return row?.renames;
-      },
-    },
-    clock,
-  );
 }
 
 export async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {

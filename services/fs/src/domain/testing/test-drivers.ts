@@ -81,18 +81,9 @@ export function createTestDriver(
         await begin(call);
         return store.makeDirectory(path, call);
       },
-      async remove(path, call) {
-        await begin(call);
-        return store.remove(path, call);
-      },
-      async rename(from, to, call) {
-        await begin(call);
-        return store.rename(from, to, call);
-      },
-      async copy(from, to, call) {
-        await begin(call);
-        return store.copy(from, to, call);
-      },
+      remove: (path, call) => store.remove(path, call),
+      rename: (from, to, call) => store.rename(from, to, call),
+      copy: (from, to, call) => store.copy(from, to, call),
       async listNames(path, version, call) {
         namings += 1;
         await begin(call);
