@@ -2,7 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { bytesOf, openTree } from '../src/domain/testing/memory-tree.ts';
+import { getEntry } from '../src/domain/get-entry.ts';
+import { bytesOf, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../src/domain/testing/refusal.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import { createTestRun } from '../src/tasks/testing/test-run.ts';
@@ -51,4 +52,25 @@ it('whoever has lost the task leaves the body to the one who has it', async () =
   loseInBetween();
   expect((await refusalOf(run()))[0]).toBe('CANCELLED');
   expect(await kept()).toHaveLength(1);
+});
+
+it('whoever takes over stores the body where the file that it replaces has the same size and time', async () => {
+  const { operation, put, textOf, tree } = await openTree({});
+  const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
+  const { signal } = new AbortController();
+  const kind = uploadKind(area, async () => operation());
+  const uploadAgain = async (text: string) => {
+    const { file, sizeBytes } = await area.receive(bytesOf(text), { sizeBytes: text.length, expectedHashes: {}, signal });
+    const { modifiedAt } = await getEntry(tree, vpath('/f'), signal).then(({ entry }) => entry);
+    const input = { path: '/f', storage: 1, file, sizeBytes, modified: modifiedAt.getTime(), overwrite: true, hashes: {} };
+    const attempts = createTestRun({ signal });
+    // The first attempt died before it did anything.
+    attempts.begin(kind.encodeInput(input));
+    await kind.run(attempts.begin(kind.encodeInput(input)));
+    expect(await kept()).toEqual([]);
+    return { text: await textOf('/f'), modifiedAt };
+  };
+  await put('/f', 'old!');
+  expect(await uploadAgain('new!')).toMatchObject({ text: 'new!' });
+  expect(await uploadAgain('new!')).toMatchObject({ text: 'new!' });
 });

@@ -73,12 +73,20 @@ export function looksLikeCopy(source: Entry, target: Entry, driver: StorageDrive
 }
 
 /** Reads both files at once and compares them. */
-export async function haveSameContent(from: FileTransfer['from'], to: FileTransfer['from'], signal: AbortSignal): Promise<boolean> {
+export function haveSameContent(from: FileTransfer['from'], to: FileTransfer['from'], signal: AbortSignal): Promise<boolean> {
+  return hasContent(to, (reading) => from.driver.read(from.path, undefined, { signal: reading }), signal);
+}
+
+/** Reads a file and what it is compared with at once. @param open the other content; its signal aborts when no more of it is needed */
+export async function hasContent(
+  file: FileTransfer['from'],
+  open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>,
+  signal: AbortSignal,
+): Promise<boolean> {
   const reading = new AbortController();
-  const options = { signal: AbortSignal.any([signal, reading.signal]) };
+  const until = AbortSignal.any([signal, reading.signal]);
   try {
-    const [here, there] = await Promise.all([from.driver.read(from.path, undefined, options), to.driver.read(to.path, undefined, options)]);
-    if (here.entry.sizeBytes !== there.entry.sizeBytes) return false;
+    const [here, there] = await Promise.all([open(until), file.driver.read(file.path, undefined, { signal: until })]);
     const others = there[Symbol.asyncIterator]();
     let rest: Uint8Array = new Uint8Array();
     for await (const chunk of here) {
@@ -94,7 +102,7 @@ export async function haveSameContent(from: FileTransfer['from'], to: FileTransf
         rest = rest.subarray(length);
       }
     }
-    return true;
+    return rest.byteLength === 0 && (await others.next()).done === true;
   } finally {
     reading.abort();
   }

@@ -6,7 +6,7 @@ import type { Operation } from '../domain/operations/operation.ts';
 import { denied } from '../domain/permissions.ts';
 import { locateIn } from '../domain/tree.ts';
 import { beginUpload, type Upload } from '../domain/upload.ts';
-import { looksLikeCopy, statIfThere } from './transfer-file.ts';
+import { hasContent, looksLikeCopy, statIfThere } from './transfer-file.ts';
 import type { UploadArea } from './upload-area.ts';
 
 export const uploadShape = z.object({
@@ -80,16 +80,17 @@ async function beginStoring(operation: Operation, input: UploadInput): Promise<U
   });
 }
 
-/** Whether an earlier attempt got as far as giving the file its name. */
+/** Whether an earlier attempt got as far as giving the file its name: size and time alone may be those of the file that it was to replace. */
 async function isStored(operation: Operation, input: UploadInput, area: UploadArea): Promise<boolean> {
   const { mount, path } = locateIn(operation.tree, parseVirtualPath(input.path), input.storage);
   const driver = await mount.driver();
   const there = await statIfThere(driver, path, operation.signal);
   if (!there) return false;
   const source = { ...there, isDirectory: false, sizeBytes: input.sizeBytes, modifiedAt: new Date(input.modified), hashes: input.hashes };
-  const isCopy = looksLikeCopy(source, there, driver);
-  // Where the storage does not tell, a body that was put away says that it was stored.
-  return isCopy ?? (await area.read(input.file)) === undefined;
+  if (looksLikeCopy(source, there, driver) === false) return false;
+  const body = await area.read(input.file);
+  // A body that was put away says that it was stored.
+  return body === undefined || hasContent({ driver, path }, async () => body, operation.signal);
 }
 
 async function* watched(run: UploadRun, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
