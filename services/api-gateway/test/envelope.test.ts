@@ -37,11 +37,14 @@ const postable = ROUTES.filter((route) => route.methods === 'any' || route.metho
 const post = async (route: Route, body: string | Uint8Array, headers: Record<string, string> = JSON_TYPE) =>
   envelopeOf(await gateway.request({ method: 'POST', path: route.path, headers: { ...AS_ADMIN, ...headers }, body }), `POST ${route.path}`);
 
+/** What comes with a refused input. */
+const refusedData = (route: Route) => route.failureData?.(new AppError('INVALID_ARGUMENT', '')) ?? null;
+
 describe('every route answers an envelope', () => {
   it.each(['{"path": ', '{"a":1}}', "{'a':1}", 'null null', '[', '\u0000'])('400 for %j, which is not JSON', async (text) => {
     for (const route of postable) {
       const { code, message, data } = await post(route, text);
-      expect([code, message, data], route.path).toEqual([400, 'the body is not valid JSON', null]);
+      expect([code, message, data], route.path).toEqual([400, route.refusal ?? 'the body is not valid JSON', refusedData(route)]);
     }
   });
 
@@ -50,7 +53,7 @@ describe('every route answers an envelope', () => {
     for (const route of postable)
       for (const input of wrongInputs(route)) {
         const { code, data } = await post(route, JSON.stringify(input));
-        expect([code, data], `${route.path} ${JSON.stringify(input)}`).toEqual([400, null]);
+        expect([code, data], `${route.path} ${JSON.stringify(input)}`).toEqual([400, refusedData(route)]);
         tried += 1;
       }
     expect(tried).toBeGreaterThan(100);
@@ -67,7 +70,8 @@ describe('every route answers an envelope', () => {
   });
 
   it('400 EOF for no body where one is bound, although its type says JSON', async () => {
-    for (const route of postable.filter(({ takes }) => takes === 'body')) expect((await post(route, '')).message, route.path).toBe('EOF');
+    for (const route of postable.filter(({ takes }) => takes === 'body'))
+      expect((await post(route, '')).message, route.path).toBe(route.refusal ?? 'EOF');
   });
 
   it('400 for a body that is too large, which is read to its end', async () => {

@@ -60,6 +60,14 @@ describe('pages beside the API', () => {
     },
   );
 
+  it('an app is installed by way of its manifest', async () => {
+    const name = Buffer.from('https%3A%2F%2Ffiles.example%2Fapp.ipa/App%40com.example.app').toString('base64url');
+    const answer = await gateway.request({ path: `/i/${name}.plist` });
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/xml; charset=utf-8']);
+    expect(answer.text()).toContain('<string>https://files.example/app.ipa</string>');
+    expect((await gateway.request({ path: '/i/AAAA.plist' })).status).toBe(400);
+  });
+
   it('robots.txt, the icon and the manifest come from the settings', async () => {
     await save({
       robots_txt: 'User-agent: canary',

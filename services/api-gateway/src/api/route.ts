@@ -69,7 +69,7 @@ interface RouteDeclaration<Input extends z.ZodType, Answer extends z.ZodType> {
   readonly answer: Answer;
   /** Envelope codes of this route where they differ from those of the error table. */
   readonly codes?: EnvelopeCodes;
-  /** What `data` is when the call fails; null otherwise, and when there was no call because of the input or the caller. */
+  /** What `data` is when the call fails, or its input is refused; null otherwise, and for who may not call it. */
   readonly failureData?: (error: AppError) => unknown;
   /** Said about any input that cannot be used, in the place of a sentence about the field. */
   readonly refusal?: string;

@@ -21,10 +21,10 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
   const bytePaths = indexRoutes(BYTE_ROUTES);
   let document: string | undefined;
 
-  const refuse = async (request: IncomingMessage, response: ServerResponse, thrown: unknown, route: Route, wasCalled: boolean) => {
+  const refuse = async (request: IncomingMessage, response: ServerResponse, thrown: unknown, route: Route, isAllowed: boolean) => {
     const scope = parts.scopes.of(request);
     const error = AppError.from(thrown);
-    const envelope = await failure(parts, scope.id, thrown, route.codes, wasCalled ? route.failureData?.(error) : undefined);
+    const envelope = await failure(parts, scope.id, thrown, route.codes, isAllowed ? route.failureData?.(error) : undefined);
     scope.code = envelope.code;
     scope.error = error.code;
     if (await beforeRefusal(request, response)) sendEnvelope(response, envelope);
@@ -50,23 +50,24 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       return;
     }
     scope.route = route.path;
-    let wasCalled = false;
+    let isAllowed = false;
     try {
       const caller = route.access === 'public' ? undefined : await parts.callers.establish(request.headers.authorization);
       scope.userId = caller?.identity.id;
       requireAccess(route.access, caller);
+      isAllowed = true;
       const hasBody = method !== 'GET' && method !== 'HEAD';
-      const body = hasBody ? await readBody(request, { isNeeded: route.takes === 'body' }) : ({ kind: 'none' } as const);
+      const { refusal } = route;
+      const body = hasBody ? await readBody(request, { isNeeded: route.takes === 'body', refusal }) : ({ kind: 'none' } as const);
       const call = route.prepare({ query, body });
       if (caller) requirePermission(caller.identity, route.permission);
-      wasCalled = true;
       const result = await call(new RequestContext(parts, request, response, caller));
       const envelope = result instanceof Said ? successEnvelope(result.data, result.message) : successEnvelope(result);
       const json = result instanceof Written ? successText(result.json) : JSON.stringify(envelope);
       scope.code = envelope.code;
       sendJson(response, json);
     } catch (thrown) {
-      await refuse(request, response, thrown, route, wasCalled);
+      await refuse(request, response, thrown, route, isAllowed);
     }
   };
 }

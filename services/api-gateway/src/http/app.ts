@@ -1,10 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { AppError } from '@wharf/errors';
 import { settingsFrom } from '@wharf/models';
 import { identify } from '@wharf/service-kit';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { createApiHandler, splitUrl } from './api-handler.ts';
 import type { ByteHandler } from './byte-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
+import { installManifest } from './install-manifest.ts';
 import { beforeRefusal, sendJson, sendText } from './send-answer.ts';
 import { homePage, ICON, ICON_PATH, iconOf, manifestOf, missingPage, sendPage } from './site-pages.ts';
 import { TASK_EVENTS_PATH, type TaskEvents } from './task-events.ts';
@@ -83,6 +85,16 @@ function addSitePages(app: Express, parts: GatewayParts): void {
     parts.scopes.of(request).route = '/manifest.json';
     const manifest = manifestOf(await parts.settings());
     response.set('Cache-Control', `public, max-age=${HOUR_S}`).json(manifest);
+  });
+  app.get('/i/:name.plist', async (request, response) => {
+    parts.scopes.of(request).route = '/i/:name.plist';
+    try {
+      const manifest = installManifest(String(request.params['name']));
+      response.set({ 'Content-Type': 'application/xml; charset=utf-8', 'X-Content-Type-Options': 'nosniff' }).send(manifest);
+    } catch (error) {
+      if (!AppError.is(error)) throw error;
+      sendText(response, 400, `${error.message}\n`);
+    }
   });
   app.get('/', async (request, response) => {
     parts.scopes.of(request).route = '/';

@@ -14,18 +14,22 @@ const NO_BODY: RawInput['body'] = { kind: 'none' };
 /**
  * Reads the body of a JSON route. JSON is what says so, and what begins like it without saying anything; else it is a form.
  *
- * @param options.isNeeded an empty body that says it is JSON is refused then.
+ * @param options.isNeeded an empty body that says it is JSON is refused then. @param options.refusal what is said about a body that is no JSON
  * @throws AppError INVALID_ARGUMENT: too large, too slow, or not what it says it is
  */
-export async function readBody(request: IncomingMessage, options: { isNeeded: boolean }): Promise<RawInput['body']> {
+export async function readBody(
+  request: IncomingMessage,
+  options: { isNeeded: boolean; refusal?: string | undefined },
+): Promise<RawInput['body']> {
   const type = (request.headers['content-type'] ?? '').trim().toLowerCase();
   const isJson = /^application\/(?:json|[\w.+-]+\+json)(?:\s*;|$)/.test(type);
   const bytes = await readBytes(request);
   if (bytes.length === 0) {
-    if (isJson && options.isNeeded) throw new AppError('INVALID_ARGUMENT', 'EOF');
+    if (isJson && options.isNeeded) throw new AppError('INVALID_ARGUMENT', options.refusal ?? 'EOF');
     return NO_BODY;
   }
-  if (isJson || (!isForm(type) && /^\s*[[{]/.test(bytes.toString('latin1', 0, 64)))) return { kind: 'json', value: parseJson(bytes) };
+  if (isJson || (!isForm(type) && /^\s*[[{]/.test(bytes.toString('latin1', 0, 64))))
+    return { kind: 'json', value: parseJson(bytes, options.refusal) };
   if (type.startsWith('multipart/form-data'))
     return { kind: 'form', fields: await parseMultipart(bytes, request.headers['content-type'] ?? '') };
   return { kind: 'form', fields: new URLSearchParams(bytes.toString('utf8')) };
@@ -33,11 +37,11 @@ export async function readBody(request: IncomingMessage, options: { isNeeded: bo
 
 const isForm = (type: string) => type.startsWith('application/x-www-form-urlencoded') || type.startsWith('multipart/form-data');
 
-function parseJson(bytes: Buffer): unknown {
+function parseJson(bytes: Buffer, refusal = 'the body is not valid JSON'): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch (cause) {
-    throw new AppError('INVALID_ARGUMENT', 'the body is not valid JSON', { cause });
+    throw new AppError('INVALID_ARGUMENT', refusal, { cause });
   }
 }
 

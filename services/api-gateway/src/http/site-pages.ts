@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Settings } from '@wharf/models';
 import { OPENAPI_PATH } from './api-handler.ts';
+import { escapeMarkup } from './escape-markup.ts';
 
 /** Our own icon; the factory setting `favicon` points here. */
 export const ICON_PATH = '/favicon.svg';
@@ -43,14 +44,14 @@ function page(title: string, body: string): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
+<title>${escapeMarkup(title)}</title>
 <link rel="icon" href="${ICON_PATH}">
 <style>${STYLE}</style>
 </head>
 <body>
 <main>
 <img src="${ICON_PATH}" alt="">
-<h1>${escapeHtml(title)}</h1>
+<h1>${escapeMarkup(title)}</h1>
 ${body}
 </main>
 </body>
@@ -71,9 +72,6 @@ export function sendPage(response: ServerResponse, status: number, html: string)
     })
     .end(html);
 }
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const escapeHtml = (text: string) => text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 
 /** Where the site's icon is: the setting, when a browser can be sent there, else our own. */
 export function iconOf(settings: Settings): string {

@@ -57,6 +57,11 @@ describe('related files', () => {
     ]);
   });
 
+  it('folders have some too, and are some', async () => {
+    expect(await related(['season.1/x', 'season.2/x', 'season.txt'], 'season.1')).toEqual(['season.2', 'season.txt']);
+    expect(await related(['season.1/x', 'season.txt'], 'season.txt')).toEqual(['season.1']);
+  });
+
   it('of a name without a stem are all others', async () => {
     expect(await related(['.x', 'a', 'b'], '.x')).toEqual(['a', 'b']);
   });

@@ -64,7 +64,7 @@ function mountedEntry(tree: Tree, path: VirtualPath): Found | undefined {
 }
 
 /**
- * The same with its related files: those beside it that begin with its stem (the name without its last extension), as far as `actor` may
+ * The same with what is related to it: what is beside it and begins with its stem (the name without its last extension), as far as `actor` may
  * see them: none where he may not list the folder with this password. One look at the storage is enough where the names beside it are kept.
  */
 export async function getWithRelated(
@@ -87,7 +87,6 @@ export async function getWithRelated(
   const known = kept && (await lookAtKept(kept, baseName(path), isVisible, signal));
   if (known) return { ...known, located };
   const entry = await lookAt(located, signal);
-  if (entry.isDirectory) return { entry, located, related: [] };
   const folder = await reader.read(beside, { refresh: false, signal });
   const names = relatedNames(folder, entry.name, isVisible);
   return { entry, located, related: names.length === 0 ? [] : await folder.entries(names, signal) };
@@ -95,17 +94,17 @@ export async function getWithRelated(
 
 type Filter = ReturnType<Tree['rules']['listingFilter']>;
 
-/** Undefined for what is no file, and when the kept names hold no more. */
+/** Undefined for what the kept names do not have, and when they hold no more. */
 async function lookAtKept(
   folder: Folder,
   name: EntryName | undefined,
   isVisible: Filter,
   signal: AbortSignal | undefined,
 ): Promise<{ entry: Entry; related: readonly Entry[] } | undefined> {
-  if (name === undefined || folder.isDirectory(name) || !folder.names.includes(name)) return undefined;
+  if (name === undefined || !folder.names.includes(name)) return undefined;
   try {
     const [entry, ...related] = await folder.entries([name, ...relatedNames(folder, name, isVisible)], signal);
-    return entry?.name === name && !entry.isDirectory ? { entry, related } : undefined;
+    return entry?.name === name ? { entry, related } : undefined;
   } catch (error) {
     if (AppError.is(error, 'STALE_VERSION')) return undefined;
     throw error;

@@ -32,12 +32,18 @@ describe('links are signed', () => {
     ['else not', false, { settings: unsigned }],
     ['where the storage says so', true, { settings: unsigned, storages: [{ enable_sign: true }] }],
     ['where a password guards the file', true, { settings: unsigned, rules: [{ path: '/a', password: 'x', p_sub: true }] }],
-    ['not where the password is for the folder alone', false, { settings: unsigned, rules: [{ path: '/a', password: 'x' }] }],
     ['where only some may read', true, { settings: unsigned, rules: [{ path: '/a', read_users: [3], read_users_sub: true }] }],
     ['where the file is hidden', true, { settings: unsigned, rules: [{ path: '/a', hide: '^f' }] }],
     ['where a folder on the way is hidden', true, { settings: unsigned, rules: [{ path: '/', hide: '^a$' }] }],
   ])('%s', async (_when, isSigned, options) => {
     expect(await signs(options)).toBe(isSigned);
+  });
+
+  it('where the password is for the folder alone, although nobody asks for the sign', async () => {
+    const { tree } = await openTree({ settings: unsigned, rules: [{ path: '/a', password: 'x' }] });
+    const { mount } = locate(tree, vpath('/a/f.txt'));
+    expect(signOf(tree, mount, vpath('/a/f.txt'))).not.toBe('');
+    expect(needsSign(tree, mount, vpath('/a/f.txt'))).toBe(false);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { MountPath, VirtualPath } from '@wharf/paths';
+import { type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
 import { type DirectLink, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 import { ENTRY_TYPE, extensionOf, typeOfName } from './entry-type.ts';
 import type { Located } from './mount-table.ts';
@@ -10,9 +10,9 @@ export function needsSign(tree: Tree, mount: Mount, path: VirtualPath): boolean 
   return tree.settings.isOn('sign_all') || mount.storage.enable_sign || tree.rules.isRestricted(path);
 }
 
-/** The signature of a link to a file; empty when none is needed. */
+/** The signature of a link to a file; empty when none is needed, and when its folder has no password either. */
 export function signOf(tree: Tree, mount: Mount, path: VirtualPath): string {
-  return needsSign(tree, mount, path) ? signature(tree, path) : '';
+  return needsSign(tree, mount, path) || tree.rules.isGuarded(parentPath(path)) ? signature(tree, path) : '';
 }
 
 export function signature(tree: Tree, path: VirtualPath): string {

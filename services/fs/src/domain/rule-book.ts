@@ -52,6 +52,8 @@ export interface RuleBook {
   isOpen(actor: Actor, path: VirtualPath, password: string): boolean;
   readme(path: VirtualPath): string;
   header(path: VirtualPath): string;
+  /** Whether a password is asked for at the path. */
+  isGuarded(path: VirtualPath): boolean;
   /** Whether not everybody may see the path (password, readers, hidden), so that links to it must be signed. */
   isRestricted(path: VirtualPath): boolean;
 }
@@ -170,6 +172,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
       const rule = nearest(path);
       return rule && covers(rule, path, rule.header_sub) ? rule.header : '';
     },
+    isGuarded,
     isRestricted: (path) => isGuarded(path) || isHidden(NOBODY, path) || !canRead(NOBODY, path),
   };
 }

@@ -153,9 +153,25 @@ describe.each([
     await memory.put('/a/f');
     expect(await refused(memory, placement('/a', '/b', []))).toEqual(['INVALID_ARGUMENT', 'Empty file names']);
     expect(await refused(memory, placement('/a', '/b', ['f', '/']))).toEqual(['INVALID_ARGUMENT', 'invalid file name [/]']);
-    expect((await refused(memory, placement('/a', '/b', ['f', '../a/f'])))[0]).toBe('UNSAFE_PATH');
+    expect((await refused(memory, placement('/a', '/b', ['f', '..\\a'])))[0]).toBe('UNSAFE_PATH');
     expect((await refused(memory, placement('/a', '/b', ['f', 'none'])))[0]).toBe('ENTRY_NOT_FOUND');
     expect(await memory.everything('/b')).toEqual([]);
+  });
+
+  it('leaves out names that lead out of the folder', async () => {
+    const memory = await openStorages();
+    for (const path of ['/a/in/f', '/a/in/deep/g', '/a/out']) await memory.put(path);
+    await act(memory.operation(), placement('/a/in', '/b', ['../out', 'deep/../../out', '/../out', 'deep/../f']));
+    expect(await memory.everything('/b')).toEqual(['/b/f']);
+    expect(await memory.textOf('/a/out')).toBe('/a/out');
+  });
+
+  it('needs a folder to put things into', async () => {
+    const memory = await openStorages();
+    for (const path of ['/a/f', '/b/file']) await memory.put(path);
+    for (const choice of [{}, { overwrite: true }, { skip_existing: true }])
+      expect(await refused(memory, { ...placement('/a', '/b/file', ['f']), ...choice })).toEqual(['NOT_A_DIRECTORY', 'not a folder']);
+    expect(await memory.everything()).toEqual(['/a/f', '/b/file']);
   });
 
   it('needs its permission and what the rules of both places say', async () => {

@@ -5,7 +5,7 @@ import { type CallerContext, nothing, type Route, route } from '../route.ts';
 import { nothingBack } from '../shapes.ts';
 
 const CODES = { UNSUPPORTED_OPERATION: 404, FAILED_PRECONDITION: 400 } as const;
-const SHARED = { access: 'admin', takes: 'body', codes: CODES } as const;
+const SHARED = { access: 'admin', takes: 'query', codes: CODES } as const;
 
 /** @throws AppError UNSUPPORTED_OPERATION while no index is chosen */
 async function requireIndex({ settings }: CallerContext): Promise<void> {
@@ -31,6 +31,7 @@ export const adminIndexRoutes: readonly Route[] = [
     ...SHARED,
     methods: ['POST'],
     path: '/api/admin/index/update',
+    takes: 'body',
     summary: 'Builds the index of some subtrees anew, in the background; max_depth -1 is no limit.',
     input: z.object({ paths: texts(), max_depth: int32().optional() }),
     answer: nothingBack,

@@ -43,7 +43,7 @@ async function mountDetails({ peers, options, settings }: CallerContext): Promis
 const withDetails = <Storage>(storage: Storage, details: MountDetails | undefined) =>
   details === undefined ? storage : { ...storage, mount_details: details };
 
-/** Clients read `data.id` of a create that failed: the storage may be stored although it could not be started. */
+/** Clients read `data.id` of a create or an update that failed: the storage may be stored although it could not be started. */
 const failedId = (error: AppError) => ({ id: typeof error.details['id'] === 'number' ? error.details['id'] : 0 });
 
 export const adminStorageRoutes: readonly Route[] = [
@@ -104,6 +104,7 @@ export const adminStorageRoutes: readonly Route[] = [
     takes: 'body',
     input: storageInput,
     answer: nothingBack,
+    failureData: failedId,
     call: async ({ peers, options }, input) => {
       await peers.admin.updateStorage({ storage: input }, options);
       return null;

@@ -70,7 +70,7 @@ function taskRoutesUnder(prefix: `/api/${string}`, [list, owner]: (typeof LISTS)
     }),
     ...(['cancel', 'delete', 'retry', 'pause', 'resume'] as const).map((action) =>
       route({
-        methods: 'any',
+        methods: ['POST'],
         path: path(action),
         access,
         summary: ONE_TASK[action],
@@ -99,7 +99,7 @@ function taskRoutesUnder(prefix: `/api/${string}`, [list, owner]: (typeof LISTS)
     ),
     ...(['clear_done', 'clear_succeeded'] as const).map((verb) =>
       route({
-        methods: 'any',
+        methods: ['POST'],
         path: path(verb),
         access,
         summary: verb === 'clear_done' ? 'Forgets the tasks that ended.' : 'Forgets the tasks that succeeded.',
@@ -113,7 +113,7 @@ function taskRoutesUnder(prefix: `/api/${string}`, [list, owner]: (typeof LISTS)
       }),
     ),
     route({
-      methods: 'any',
+      methods: ['POST'],
       path: path('retry_failed'),
       access,
       summary: 'Queues the tasks again that failed.',

@@ -21,14 +21,31 @@ export interface Operation {
   renewed?(): Promise<Operation>;
 }
 
-/** Paths that names mean below a folder; a name may be a relative path of several segments. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
+/**
+ * Paths that names mean below a folder. A name may be a relative path of several segments; one that leads out of the folder is left out, as the
+ * family does. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH
+ */
 export function innerPaths(directory: VirtualPath, names: readonly string[]): VirtualPath[] {
   if (names.length === 0) throw new AppError('INVALID_ARGUMENT', 'Empty file names');
-  return names.map((name) => {
-    const inner = parseVirtualPath(name);
+  return names.flatMap((name) => {
+    const within = withoutClimbing(name);
+    if (within === undefined) return [];
+    const inner = parseVirtualPath(within);
     if (inner === '/') throw new AppError('INVALID_ARGUMENT', `invalid file name [${name}]`);
-    return directory === '/' ? inner : parseVirtualPath(directory + inner);
+    return [directory === '/' ? inner : parseVirtualPath(directory + inner)];
   });
+}
+
+/** A relative path without `..`; undefined when it leads further up than it begins. */
+function withoutClimbing(name: string): string | undefined {
+  if (!name.includes('..')) return name;
+  const segments: string[] = [];
+  for (const segment of name.split('/')) {
+    if (segment === '' || segment === '.') continue;
+    if (segment !== '..') segments.push(segment);
+    else if (segments.pop() === undefined) return undefined;
+  }
+  return segments.join('/');
 }
 
 /** A place in an opened storage. */
@@ -71,8 +88,9 @@ export function requireWrite(tree: Tree, actor: Actor, directory: VirtualPath): 
 }
 
 export function requireUnprotected(tree: Tree, actor: Actor, path: VirtualPath, verb: 'rename' | 'move' | 'delete'): void {
-  if (path === actor.basePath || tree.table.isProtected(path))
+  if (path === '/' || path === actor.basePath || tree.table.mounts.some(({ mountedAt }) => mountedAt === path))
     throw new AppError('FAILED_PRECONDITION', `${verb} root folder is not allowed`);
+  if (tree.table.isProtected(path)) throw new AppError('FAILED_PRECONDITION', 'permission denied');
 }
 
 export function nameTaken(name: EntryName | undefined): AppError {

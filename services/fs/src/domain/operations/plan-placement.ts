@@ -60,6 +60,7 @@ export async function planPlacement(operation: Operation, request: Placement, ve
     if (isWithin(source, target)) throw new AppError('FAILED_PRECONDITION', `${verb} of a folder into itself`);
     const item = await planItem(operation, request, { source, target, isCopied: verb === 'copy' });
     if (item === undefined) continue;
+    if (items.size === 0) await requireNoFile(operation, to, item.to);
     // Two of one name would end in one place: the later one would replace the earlier.
     if (items.has(target)) {
       if (request.skip_existing) continue;
@@ -68,6 +69,12 @@ export async function planPlacement(operation: Operation, request: Placement, ve
     items.set(target, item);
   }
   return [...items.values()];
+}
+
+/** Nothing can be put into a file. @param inner something in the folder. @throws AppError NOT_A_DIRECTORY */
+async function requireNoFile({ tree, signal }: Operation, folder: VirtualPath, inner: Located<Mount>): Promise<void> {
+  const entry = await findEntry(tree, folder, { ...inner, path: parentPath(inner.path) }, signal);
+  if (entry && !entry.isDirectory) throw new AppError('NOT_A_DIRECTORY', 'not a folder');
 }
 
 /** @returns undefined for an entry that is left where it is, because its name is taken. @throws AppError ENTRY_NOT_FOUND | ENTRY_EXISTS */

@@ -18,7 +18,7 @@ describe('removing', () => {
     for (const path of ['/a/f', '/a/fixed/deep/x']) await memory.put(path);
     const names = (...given: string[]) => removeEntries(memory.operation(), { dir: '/a', names: given });
     expect(await refusalOf(names('f', 'fixed'))).toEqual(DENIED);
-    expect(await refusalOf(names('f', '../b'))).toEqual(['UNSAFE_PATH', 'using relative path is not allowed']);
+    expect(await refusalOf(names('f', '..\\b'))).toEqual(['UNSAFE_PATH', 'using relative path is not allowed']);
     expect(await refusalOf(names('f', '.'))).toEqual(['INVALID_ARGUMENT', 'invalid file name [.]']);
     expect(await refusalOf(names())).toEqual(['INVALID_ARGUMENT', 'Empty file names']);
     expect(await memory.everything('/a')).toEqual(['/a/f', '/a/fixed/deep/x']);
@@ -28,15 +28,22 @@ describe('removing', () => {
   it('never takes a mount point, nor a folder above one', async () => {
     const memory = await openStorages({ storages: [{}, { mount_path: '/m/n' }] });
     await memory.put('/m/x');
-    for (const [dir, name] of [
-      ['/', 'm'],
-      ['/m', 'n'],
-      ['/', 'm/n'],
+    for (const [dir, name, message] of [
+      ['/', 'm', 'permission denied'],
+      ['/m', 'n', 'delete root folder is not allowed'],
+      ['/', 'm/n', 'delete root folder is not allowed'],
     ])
       expect(await refusalOf(removeEntries(memory.operation(), { dir: dir ?? '', names: [name ?? ''] }))).toEqual([
         'FAILED_PRECONDITION',
-        'delete root folder is not allowed',
+        message,
       ]);
+  });
+
+  it('leaves out names that lead out of the folder', async () => {
+    const memory = await openStorages();
+    for (const path of ['/a/in/f', '/a/in/g', '/a/out']) await memory.put(path);
+    await removeEntries(memory.operation(), { dir: '/a/in', names: ['../out', 'x/../../../a/out', 'g/../f'] });
+    expect(await memory.everything('/a')).toEqual(['/a/in/g', '/a/out']);
   });
 
   it('needs its permission', async () => {

@@ -214,8 +214,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     async update(current, paths, depth) {
       const index = await indexOf(current);
       const mode = current.settings.text('search_index');
-      if (!PARTIAL_MODES.includes(mode))
-        throw new AppError('FAILED_PRECONDITION', `an index of the mode ${mode} cannot be updated in parts: build it`);
+      if (!PARTIAL_MODES.includes(mode)) throw new AppError('FAILED_PRECONDITION', 'update is not supported for current index');
       const wanted = [...new Set(paths.map(parseVirtualPath))];
       await startJob(index, { kind: 'update', paths: wanted, depth: depth ?? indexScope(current).maxDepth });
       await after(index);
