@@ -157,6 +157,7 @@ export function createFsService(
   const writes = createWriteSessions({
     store: writeStore,
     operationOf: (userId, signal) => tasks.operationOf({ creator: { id: userId, name: '', role: 0 }, signal }),
+    currentTree: () => configuration.tree({ auth: 0, admin: 0 }),
     clock,
     dataUrl: dataSelfUrl,
   });

@@ -79,6 +79,17 @@ describe('a write session', () => {
     });
   });
 
+  it('is taken away whatever its user may do by now, and brings no folder back', async () => {
+    await installation.login({ id: 30, permission: OFFLINE });
+    const id = await open('/l/removed/file', 30);
+    await put(id, 'offset=0', 'some');
+    await (await import('node:fs/promises')).rmdir(`${folder}/removed`);
+    await installation.writeUser({ id: 30, disabled: true });
+    await replica.writes.abortWrite({ id }, asService());
+    expect(await readdir(folder)).toEqual([]);
+    await expect(replica.writes.resumeWrite({ id }, asService())).rejects.toMatchObject({ code: 'RECORD_NOT_FOUND' });
+  });
+
   it('a folder without files is made with the rights of its user; one that is there stays', async () => {
     const make = (path: string, user_id = 7) => replica.writes.makeFolder({ user_id, path }, asService());
     await make('/l/new/empty');

@@ -63,7 +63,8 @@ export function createTreeDestination(options: TreeDestinationOptions): Destinat
       if (session?.takes_ranges) return rangedDraft(options, draftId, session);
       if (session && file) return scratchDraft(options, session, file);
       await file?.remove();
-      if (session) await fsWrites.abortWrite({ id: session.id }, kit.ownCall());
+      // Also of one whose draft is gone, or was never made.
+      await fsWrites.abortWrite({ id: sessionIdOf(draftId) }, kit.ownCall());
       return undefined;
     },
   };

@@ -29,7 +29,6 @@ export interface Draft {
 /** Where fetched files go. */
 export interface Destination {
   /**
-   * A failure leaves nothing.
    * @param file.sizeBytes undefined when the source does not say. @param note keeps the draft's id, before there is anything to be found by it: so
    * nothing is forgotten by a process that dies in between.
    */

@@ -8,10 +8,10 @@ export interface SeedStore {
   add(seed: { taskId: string; tool: string; toolId: string; removeAt: Date | undefined }): Promise<void>;
   /** Leaves a file to whoever ends the seeding; false when nobody will. */
   leaveFile(taskId: string, name: string): Promise<boolean>;
-  /** Takes one whose time is over: nobody else gets it. */
-  takeDue(now: Date): Promise<SeedRecord | undefined>;
-  /** Puts one back for another try. */
-  putBack(seed: SeedRecord, removeAt: Date): Promise<void>;
+  /** Takes one whose time is over: nobody else gets it before `again`. */
+  takeDue(now: Date, again: Date): Promise<SeedRecord | undefined>;
+  /** Forgets one, unless something was left to it since it was taken. */
+  end(seed: SeedRecord): Promise<void>;
 }
 
 export function createSeedStore(connection: StoreConnection): SeedStore {
@@ -28,11 +28,12 @@ export function createSeedStore(connection: StoreConnection): SeedStore {
       const found = await model.updateOne({ _id: taskId }, { $addToSet: { left_files: name } });
       return found.matchedCount > 0;
     },
-    async takeDue(now) {
-      return (await model.findOneAndDelete({ remove_at: { $ne: null, $lte: now } }).lean<SeedRecord>()) ?? undefined;
+    async takeDue(now, again) {
+      const due = { remove_at: { $ne: null, $lte: now } };
+      return (await model.findOneAndUpdate(due, { $set: { remove_at: again } }).lean<SeedRecord>()) ?? undefined;
     },
-    async putBack(seed, removeAt) {
-      await model.updateOne({ _id: seed._id }, { $set: { ...seed, remove_at: removeAt } }, { upsert: true });
+    async end({ _id, left_files }) {
+      await model.deleteOne({ _id, left_files });
     },
   };
 }

@@ -19,7 +19,9 @@ import type { TransferInput } from './transfer-task.ts';
 export const savedTool = z.object({
   /** Empty: the tool does not have it yet. */
   toolId: z.string(),
-  /** The files are there, and their transfers are being queued. */
+  /** The tool has all of it. */
+  isFinished: z.boolean(),
+  /** The files were there, and their transfers are being queued: what is not there any more has been transferred. */
   isHandedOver: z.boolean(),
 });
 export type SavedTool = z.output<typeof savedTool>;
@@ -34,7 +36,7 @@ export interface ToolTasks {
 }
 
 export interface ToolTaskOptions {
-  readonly kit: ServiceKit;
+  readonly kit: { readonly keys: Pick<ServiceKit['keys'], 'atRest'>; readonly clock: () => number };
   readonly tools: Tools;
   readonly sight: ToolSight;
   readonly seeds: SeedStore;
@@ -54,12 +56,16 @@ const MINUTE_MS = 60_000;
 export function createToolTasks(options: ToolTaskOptions): ToolTasks {
   const { kit, tools, sight, seeds, toolsDir } = options;
 
-  const begin = async (run: ToolRun, tool: ExternalTool, folder: string): Promise<string> => {
+  const begin = async (run: ToolRun, tool: ExternalTool, folder: string, note: (toolId: string) => Promise<void>): Promise<string> => {
     const network = options.openNetwork();
     try {
       const source = await vetSource({ policy: network.policy, network }, tool, unseal(kit.keys.atRest, run.input.url), run.signal);
       await fs.mkdir(folder, { recursive: true });
-      return await tool.add(source, folder, run.signal);
+      const id = tool.newId?.(source);
+      if (id !== undefined) await note(id);
+      const added = await tool.add(source, folder, run.signal, id);
+      if (added !== id) await note(added);
+      return added;
     } finally {
       network.client.close();
     }
@@ -74,9 +80,11 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
       run.signal.throwIfAborted();
       try {
         if (toolId === '') {
-          toolId = await begin(run, tool, folder);
           isInherited = false;
-          await save(toolId);
+          toolId = await begin(run, tool, folder, async (id) => {
+            toolId = id;
+            await save(id);
+          });
         }
         const status = await tool.find(toolId, run.signal);
         failures = 0;
@@ -115,10 +123,15 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
     }
   };
 
-  const handOver = async (run: ToolRun, folder: string): Promise<void> => {
-    const results = await listResults(folder);
+  const handOver = async (run: ToolRun, folder: string, isAgain: boolean, save: () => Promise<void>): Promise<void> => {
+    const results = await listResults(folder).catch((error) => {
+      if (isAgain && error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+      throw error;
+    });
+    if (results.length === 0 && isAgain) return;
     if (results.length === 0)
       throw new AppError('FAILED_PRECONDITION', `${run.input.tool} has finished, but its files are not in the folder that Wharf reads`);
+    if (!isAgain) await save();
     const { directory, mountPath, innerPath, deletePolicy, tool } = run.input;
     await options.queueTransfers(
       run,
@@ -132,28 +145,29 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
       await sight.require(tool.name, run.signal);
       const folder = toolFolder(toolsDir, tool.name, run.id);
       let toolId = saved?.toolId ?? '';
-      if (!saved?.isHandedOver) {
+      if (!saved?.isFinished) {
         try {
           toolId = await follow(run, tool, folder, toolId, async (next) => {
             toolId = next;
-            await save({ toolId, isHandedOver: false });
+            await save({ toolId, isFinished: false, isHandedOver: false });
           });
         } catch (error) {
           if (isPause(run.signal) && toolId !== '') await tool.pause(toolId);
           throw error;
         }
-        const minutes = await tools.seedMinutes(tool.name);
-        if (minutes === 0) await tool.remove(toolId);
-        else
-          await seeds.add({
-            taskId: run.id,
-            tool: tool.name,
-            toolId,
-            removeAt: minutes < 0 ? undefined : new Date(kit.clock() + minutes * MINUTE_MS),
-          });
-        await save({ toolId, isHandedOver: true });
+        await save({ toolId, isFinished: true, isHandedOver: false });
       }
-      await handOver(run, folder);
+      // From here on everything may happen twice.
+      const minutes = await tools.seedMinutes(tool.name);
+      if (minutes === 0) await tool.remove(toolId);
+      else
+        await seeds.add({
+          taskId: run.id,
+          tool: tool.name,
+          toolId,
+          removeAt: minutes < 0 ? undefined : new Date(kit.clock() + minutes * MINUTE_MS),
+        });
+      await handOver(run, folder, saved?.isHandedOver === true, () => save({ toolId, isFinished: true, isHandedOver: true }));
       run.progress({ status: 'offline download completed, maybe transferring', phase: '' });
     },
     async drop(run, saved) {

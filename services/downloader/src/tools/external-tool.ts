@@ -26,8 +26,13 @@ export interface ExternalTool {
   readonly kinds: ReadonlySet<ToolSource['kind']>;
   /** Its downloads go by way of the replica that had them begin, and end with it; begun again in the same folder, they go on. */
   readonly needsReplica: boolean;
-  /** Begins a download into a folder of its own, or finds the one that was begun there. @returns the id by which it is found again */
-  add(source: ToolSource, directory: string, signal: AbortSignal): Promise<string>;
+  /** An id for a download to come, where it can be chosen: noted first, it is found again by who dies before he hears of it. */
+  newId?(source: ToolSource): string | undefined;
+  /**
+   * Begins a download into a folder of its own, or finds the one that was begun there. @param id of {@link newId}
+   * @returns the id by which it is found again
+   */
+  add(source: ToolSource, directory: string, signal: AbortSignal, id?: string): Promise<string>;
   /** Undefined when the tool does not know it (any more). */
   find(id: string, signal: AbortSignal): Promise<ToolStatus | undefined>;
   pause(id: string): Promise<void>;

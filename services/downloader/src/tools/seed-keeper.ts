@@ -10,7 +10,7 @@ export interface SeedKeeper {
 }
 
 const LOOK_MS = 5_000;
-/** A tool that does not answer is asked again after this, in milliseconds. */
+/** A tool that does not answer, or whose keeper has died, is asked again after this, in milliseconds. */
 const RETRY_MS = 60_000;
 
 export function createSeedKeeper(options: {
@@ -25,13 +25,14 @@ export function createSeedKeeper(options: {
   let looking: Promise<void> = Promise.resolve();
 
   const look = async (): Promise<void> => {
-    for (let seed = await seeds.takeDue(new Date(clock())); seed; seed = await seeds.takeDue(new Date(clock()))) {
+    const takeDue = () => seeds.takeDue(new Date(clock()), new Date(clock() + RETRY_MS));
+    for (let seed = await takeDue(); seed; seed = await takeDue()) {
       try {
         await (await tools.get(seed.tool)).remove(seed.tool_id);
         for (const name of seed.left_files) await removeResult(toolFolder(toolsDir, seed.tool, seed._id), name);
+        await seeds.end(seed);
       } catch (error) {
         logger.warn({ err: error, tool: seed.tool }, 'a torrent could not be taken out of its tool');
-        await seeds.putBack(seed, new Date(clock() + RETRY_MS));
       }
     }
   };

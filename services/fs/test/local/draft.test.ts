@@ -1,5 +1,6 @@
-import { open, readFile, writeFile } from 'node:fs/promises';
+import { link, open, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { waitFor } from '@wharf/harness';
 import { describe, expect, it } from 'vitest';
 import type { Draft } from '../../src/driver-contract/draft.ts';
@@ -35,5 +36,33 @@ describe('a draft that is let go of while a range is written', () => {
     expect(await codeOf(draft.write(0, content()))).toBe('STORAGE_UNAVAILABLE');
     for (const handle of handles) await handle.close();
     expect(await readFile(other, 'utf8')).toBe('precious');
+  });
+});
+
+describe('a draft that an earlier process made', () => {
+  it('is gone when that one died between giving it its name and taking the first one away', async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    const draft = await driver.openDraft(at('/film.bin'), ID, { create: true });
+    await draft.write(0, Readable.from([PIECE]));
+    await draft.close();
+    const [name = ''] = await readdir(path.join(root, '.wharf-tmp'));
+    await link(path.join(root, '.wharf-tmp', name), path.join(root, 'film.bin'));
+    expect(await codeOf(driver.openDraft(at('/film.bin'), ID, { create: false }))).toBe('ENTRY_NOT_FOUND');
+    expect(await readdir(root)).toEqual(['film.bin']);
+    expect(await readFile(path.join(root, 'film.bin'))).toEqual(PIECE);
+  });
+
+  it('is found and taken away without its folder, which comes back only when it gets its name', async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    const make = async (id: string) => (await driver.openDraft(at('/shows/film.bin'), id, { create: true })).close();
+    await make(ID);
+    await make('1'.repeat(32));
+    await rmdir(path.join(root, 'shows'));
+    await (await driver.openDraft(at('/shows/film.bin'), ID, { create: false })).discard();
+    expect(await readdir(root)).toEqual(['.wharf-tmp']);
+    await (await driver.openDraft(at('/shows/film.bin'), '1'.repeat(32), { create: false })).publish({ overwrite: false });
+    expect(await readdir(root, { recursive: true })).toEqual(['shows', 'shows/film.bin']);
   });
 });

@@ -1149,7 +1149,8 @@ export const WriteServiceDefinition = {
     },
     /**
      * Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none.
-     * RECORD_EXISTS: the id is another session's. A failure leaves nothing.
+     * RECORD_EXISTS: the id is another session's.
+     * What a failure may leave is found by the id.
      */
     openWrite: {
       name: "OpenWrite",
@@ -1218,7 +1219,8 @@ export interface WriteServiceImplementation<CallContextExt = {}> {
   ): Promise<DeepPartial<CheckTargetResponse>>;
   /**
    * Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none.
-   * RECORD_EXISTS: the id is another session's. A failure leaves nothing.
+   * RECORD_EXISTS: the id is another session's.
+   * What a failure may leave is found by the id.
    */
   openWrite(request: OpenWriteRequest, context: CallContext & CallContextExt): Promise<DeepPartial<OpenWriteResponse>>;
   /** Finds a session again. RECORD_NOT_FOUND also when what it had written is gone. */
@@ -1256,7 +1258,8 @@ export interface WriteServiceClient<CallOptionsExt = {}> {
   ): Promise<CheckTargetResponse>;
   /**
    * Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none.
-   * RECORD_EXISTS: the id is another session's. A failure leaves nothing.
+   * RECORD_EXISTS: the id is another session's.
+   * What a failure may leave is found by the id.
    */
   openWrite(request: DeepPartial<OpenWriteRequest>, options?: CallOptions & CallOptionsExt): Promise<OpenWriteResponse>;
   /** Finds a session again. RECORD_NOT_FOUND also when what it had written is gone. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import type { ExternalTool, ToolStatus } from '../external-tool.ts';
@@ -59,8 +60,10 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
     name: 'aria2',
     kinds: new Set(['url', 'magnet', 'torrent', 'metalink'] as const),
     needsReplica: true,
-    async add(source, directory, signal) {
-      const given = options(directory);
+    // A metalink may become several downloads.
+    newId: (source) => (source.kind === 'metalink' ? undefined : randomBytes(8).toString('hex')),
+    async add(source, directory, signal, id) {
+      const given = { ...options(directory), ...(id === undefined ? {} : { gid: id }) };
       const answer = await (source.kind === 'torrent'
         ? client.call('aria2.addTorrent', [source.content.toString('base64'), [], given], { signal })
         : source.kind === 'metalink'

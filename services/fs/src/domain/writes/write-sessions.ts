@@ -9,7 +9,7 @@ import type { Mount } from '../mounts.ts';
 import { holdRoom } from '../operations/claim-room.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type HeldClaim, withinClaim } from '../quota.ts';
-import { locate } from '../tree.ts';
+import { locate, locateIn, type Tree } from '../tree.ts';
 import { checkTarget } from './check-target.ts';
 import { freeNames } from './free-names.ts';
 import type { WriteSession, WriteSessionStore } from './write-session.ts';
@@ -35,7 +35,7 @@ export type Digests = Readonly<Record<string, string>>;
 export interface WriteSessions {
   /**
    * Claims the announced size, which is held until the session ends, or for as long as quotas hold after it was last used.
-   * A failure leaves nothing.
+   * What a failure may leave is found by the id.
    * @param id nobody's yet: 32 random hexadecimal digits. @param file.sizeBytes 0: not known.
    * @throws AppError PERMISSION_DENIED | UNSUPPORTED_OPERATION | NOT_A_DIRECTORY | MOUNT_NOT_FOUND | UNSAFE_PATH | QUOTA_EXCEEDED | INVALID_ARGUMENT |
    * RECORD_EXISTS: the id is another session's
@@ -72,6 +72,7 @@ export interface WriteSessionsOptions {
   readonly store: WriteSessionStore;
   /** The frame of what is done for a user, with the rights that he has now. */
   readonly operationOf: (userId: number, signal: AbortSignal) => Promise<Operation>;
+  readonly currentTree: () => Promise<Tree>;
   readonly clock: () => number;
   /** Of this replica's data plane; empty: any. */
   readonly dataUrl: string;
@@ -151,11 +152,19 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
     operation.changes.entryChanged(path);
     return { ...session, publishingPath: path, isPublished: true, sizeBytes };
   };
-  const remove = async (session: WriteSession, signal: AbortSignal): Promise<void> => {
+  /** Takes away what a session has written, whatever its user may do by now. */
+  const removeDraft = async (session: WriteSession, signal: AbortSignal): Promise<void> => {
     await release(session.id);
-    if (session.hasDraft && !session.isPublished) {
-      const { draft } = await openDraft(session, signal);
+    if (!session.hasDraft || session.isPublished) return;
+    try {
+      const { mount, path } = locateIn(await options.currentTree(), session.path, session.storageId);
+      const driver = await mount.driver();
+      if (!supports(driver, 'openDraft')) return;
+      const draft = await driver.openDraft(path, session.id, { create: false, signal });
       await draft.discard();
+    } catch (error) {
+      // Of a storage that is gone nothing can be taken.
+      if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'MOUNT_NOT_FOUND')) throw error;
     }
   };
 
@@ -179,6 +188,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
         dataUrl: options.dataUrl,
         expiresAt: expiry(),
       };
+      signal.throwIfAborted();
       // The row first: a draft without one would be found by nobody.
       await store.insert(session);
       const claim = await holdRoom(operation, id, sizeBytes).catch(async (error) => {
@@ -190,11 +200,16 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
           // Not the caller's signal: when he dies, whoever takes over finds the draft by its id.
           const draft = await driver.openDraft(located.path, id, { create: true, signal: AbortSignal.timeout(RELEASE_MS) });
           await draft.close();
+          // Whoever took over has ended it meanwhile.
+          if (!(await store.find(id))) {
+            await removeDraft(session, AbortSignal.timeout(RELEASE_MS));
+            throw gone();
+          }
         }
       } catch (error) {
-        await claim.release();
         // What a storage that hangs makes yet is found by the row, which stays then.
-        await this.abort(id).catch(() => undefined);
+        if (!AppError.is(error, 'DEADLINE_EXCEEDED') && !AppError.is(error, 'CANCELLED')) await this.abort(id).catch(() => undefined);
+        await claim.release();
         throw error;
       }
       claim.letGo();
@@ -255,7 +270,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
       if (!session.hasDraft) throw new AppError('FAILED_PRECONDITION', 'the content is missing');
       const done = session.publishingPath && (await publishedAlready(options, session, signal));
       if (done) {
-        await remove(session, signal).catch(() => undefined);
+        await removeDraft(session, signal).catch(() => undefined);
         return published(session, done.operation, done.path, done.sizeBytes);
       }
       // Held from before it is read to be verified.
@@ -286,11 +301,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
     async abort(id) {
       const session = await store.find(id);
       if (!session) return;
-      try {
-        await remove(session, AbortSignal.timeout(RELEASE_MS));
-      } catch (error) {
-        if (!AppError.is(error, 'RECORD_NOT_FOUND')) throw error;
-      }
+      await removeDraft(session, AbortSignal.timeout(RELEASE_MS));
       await store.remove(id);
       // Of a user who is gone the claim runs out by itself.
       await options.operationOf(session.userId, AbortSignal.timeout(RELEASE_MS)).then(
@@ -310,7 +321,8 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
       operation.changes.entryChanged(wanted);
     },
     async sweep() {
-      for (const { id } of await store.findExpired(new Date(clock()))) await this.abort(id).catch(() => undefined);
+      // One that cannot be taken away must not stand in the way of others.
+      for (const { id } of await store.findExpired(new Date(clock()))) await this.abort(id).catch(() => store.touch(id, expiry()));
     },
     async close() {
       await Promise.all([...inUse.keys()].map(release));

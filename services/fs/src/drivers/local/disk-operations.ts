@@ -37,6 +37,8 @@ export function createDiskOperations(settings: LocalSettings) {
     openDraft: (_signal: AbortSignal, path: MountPath, id: string, create: boolean) => writes.openDraft(path, id, create),
     publish: (_signal: AbortSignal, ref: TempRef, fd: number, path: MountPath, overwrite: boolean) =>
       writes.publish(ref, fd, path, overwrite),
+    publishDraft: (_signal: AbortSignal, ref: TempRef, fd: number, path: MountPath, overwrite: boolean) =>
+      writes.publishDraft(ref, fd, path, overwrite),
     discard: (_signal: AbortSignal, ref: TempRef) => temp.discard(ref),
     makeDirectory: (_signal: AbortSignal, path: MountPath) => writes.makeDirectory(path),
     remove: (signal: AbortSignal, path: MountPath, recursive: boolean) => writes.remove(path, recursive, signal),

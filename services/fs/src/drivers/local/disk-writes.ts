@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { type MountPath, parentPath } from '@wharf/paths';
+import { MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { carriedText, hasLinkOut } from './carried-links.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
@@ -53,14 +53,25 @@ export class DiskWrites {
     });
   }
 
-  /** Makes or opens the draft of a file, with missing parents. @throws ENOENT | EEXIST */
+  /**
+   * Makes the draft of a file, with missing parents, or opens it. One that has a second name has been published by a process that died before it
+   * took the first one away: that is done now.
+   * @throws ENOENT | ENTRY_NOT_FOUND | EEXIST
+   */
   async openDraft(path: MountPath, id: string, create: boolean): Promise<BegunWrite> {
-    const folderPath = parentPath(path);
-    await this.#makeFolders(folderPath);
+    const wanted = parentPath(path);
+    if (create) await this.#makeFolders(wanted);
+    // Where the folder has gone, its draft may still lie below the root.
+    const folderPath = create || this.#isFolder(wanted) ? wanted : MOUNT_ROOT;
     const folder = this.#root.holdFolder(folderPath);
     try {
       const { ref, made } = this.#temp.openDraft(folder, folderPath, id, O_RDWR | O_NOFOLLOW | (create ? O_CREAT | O_EXCL : 0));
       folder.recheck();
+      if (fs.fstatSync(made).nlink > 1) {
+        fs.closeSync(made);
+        await this.#temp.discard(ref);
+        throw storageError('ENTRY_NOT_FOUND');
+      }
       return { temp: ref, fd: made };
     } finally {
       folder.close();
@@ -84,6 +95,17 @@ export class DiskWrites {
     } finally {
       fs.closeSync(fd);
     }
+  }
+
+  /** The same for a draft, whose folder may have been removed since it was made: it is made again. */
+  async publishDraft(temp: TempRef, fd: number, path: MountPath, overwrite: boolean): Promise<PackedEntry> {
+    try {
+      await this.#makeFolders(parentPath(path));
+    } catch (error) {
+      fs.closeSync(fd);
+      throw error;
+    }
+    return this.publish(temp, fd, path, overwrite);
   }
 
   async makeDirectory(path: MountPath): Promise<PackedEntry> {

@@ -76,7 +76,7 @@ export class LocalDraft implements Draft {
     const fd = await this.#letGo();
     if (fd === undefined) throw storageError('STORAGE_UNAVAILABLE');
     // The worker closes the handle, whatever comes.
-    return unpackOne(this.#file, await this.#disk.call('publish', [this.#temp, fd, this.#file, overwrite]));
+    return unpackOne(this.#file, await this.#disk.call('publishDraft', [this.#temp, fd, this.#file, overwrite]));
   }
 
   async discard(): Promise<void> {

@@ -1,0 +1,37 @@
+import { startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { makeTempDir } from '@wharf/harness';
+import { connectStore } from '@wharf/service-kit';
+import { expect, it } from 'vitest';
+import { createSeedStore } from '../src/store/seed-store.ts';
+
+const at = (ms: number) => new Date(ms);
+
+it("a torrent whose time is over is one keeper's for a while, and is forgotten only when nothing else was left to it", async () => {
+  const dir = await makeTempDir('seed-store');
+  const store = await startEmbeddedMongo({ dataDir: dir.path });
+  const connection = await connectStore(store.url);
+  try {
+    const seeds = createSeedStore(connection);
+    await seeds.init();
+    await seeds.add({ taskId: 'task-1', tool: 'aria2', toolId: 'gid', removeAt: at(100) });
+    await seeds.add({ taskId: 'task-2', tool: 'aria2', toolId: 'stays', removeAt: undefined });
+    expect(await seeds.takeDue(at(99), at(500))).toBeUndefined();
+    const taken = await Promise.all([1, 2, 3, 4].map(() => seeds.takeDue(at(100), at(500))));
+    const [seed, ...others] = taken.filter((each) => each !== undefined);
+    expect([seed, others]).toMatchObject([{ _id: 'task-1', tool_id: 'gid', left_files: [] }, []]);
+    if (!seed) throw new Error('nobody got it');
+    // A transfer ends meanwhile, and leaves its file to whoever ends the seeding.
+    expect(await seeds.leaveFile('task-1', 'film')).toBe(true);
+    await seeds.end(seed);
+    // So it is there for the next keeper, as when this one had died.
+    const again = await seeds.takeDue(at(500), at(900));
+    expect(again).toMatchObject({ _id: 'task-1', left_files: ['film'] });
+    if (again) await seeds.end(again);
+    expect(await seeds.takeDue(at(10_000), at(20_000))).toBeUndefined();
+    expect(await seeds.leaveFile('task-1', 'film')).toBe(false);
+  } finally {
+    await connection.close();
+    await store.stop();
+    await dir.remove();
+  }
+});

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
+import { makeTempDir, type TempDir } from '@wharf/harness';
+import { ROLE, seal } from '@wharf/service-kit';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { downloadInput } from '../src/tasks/download-input.ts';
+import { createToolTasks, type SavedTool } from '../src/tasks/tool-task.ts';
+import type { ExternalTool } from '../src/tools/external-tool.ts';
+import { toolFolder } from '../src/tools/tool-folder.ts';
+
+let dir: TempDir;
+beforeEach(async () => {
+  dir = await makeTempDir('tool-task');
+});
+afterEach(() => dir.remove());
+
+/** A task of a tool that has finished whatever it is given, and what the task leaves for the next run. */
+function openDownload() {
+  const atRest = randomBytes(32);
+  const known = new Set<string>();
+  const queued: string[] = [];
+  let onAdd = async () => {};
+  let lastId = 0;
+  const tool: ExternalTool = {
+    name: 'aria2',
+    kinds: new Set(['magnet'] as const),
+    needsReplica: false,
+    newId() {
+      lastId += 1;
+      return `id-${lastId}`;
+    },
+    async add(_source, _folder, _signal, id = '') {
+      known.add(id);
+      await onAdd();
+      return id;
+    },
+    find: async (id) => (known.has(id) ? { state: 'complete', doneBytes: 1, totalBytes: 1, detail: '', error: '' } : undefined),
+    pause: async () => {},
+    resume: async () => {},
+    remove: async (id) => void known.delete(id),
+    version: async () => '',
+  };
+  const policy = createEgressPolicy({ allow: [], forbidden: [], audience: 'user' });
+  const tasks = createToolTasks({
+    kit: { keys: { atRest }, clock: Date.now },
+    tools: {
+      get: async () => tool,
+      settingsOf: () => Promise.reject(new Error('nobody asks')),
+      requireReady: async () => {},
+      readyNames: async () => [],
+      seedMinutes: async () => 0,
+    },
+    sight: { require: async () => {}, blindFor: () => [] },
+    seeds: {
+      init: async () => {},
+      add: async () => {},
+      leaveFile: async () => false,
+      takeDue: async () => undefined,
+      end: async () => {},
+    },
+    toolsDir: dir.path,
+    openNetwork: () => ({ policy, client: createGuardedClient(policy, 1), headersTimeoutMs: 1_000 }),
+    queueTransfers: async (_run, transfers) => void queued.push(...transfers.map(({ name }) => name)),
+    onBytes: () => {},
+  });
+  const run = {
+    id: 'task-1',
+    input: downloadInput.parse({
+      ...{ url: seal(atRest, `magnet:?xt=urn:btih:${'a'.repeat(40)}`), tool: 'aria2', deletePolicy: 'delete_never' },
+      ...{ directory: '/in', mountPath: '/', innerPath: '/in' },
+    }),
+    creator: { id: 1, name: 'admin', role: ROLE.admin },
+    signal: new AbortController().signal,
+    logger: pino({ enabled: false }),
+    progress() {},
+  };
+  let saved: SavedTool | undefined;
+  return {
+    known,
+    queued,
+    saved: () => saved,
+    folder: toolFolder(dir.path, 'aria2', 'task-1'),
+    duringAdd(run: () => Promise<void>) {
+      onAdd = run;
+    },
+    run: () =>
+      tasks.run(run, saved, async (state) => {
+        saved = state;
+      }),
+    drop: () => tasks.drop(run, saved),
+  };
+}
+
+it('who dies before the tool answers leaves the id, by which the next one finds the download', async () => {
+  const { known, queued, duringAdd, run, folder, saved } = openDownload();
+  const isAdded = Promise.withResolvers<void>();
+  duringAdd(() => {
+    isAdded.resolve();
+    // Whoever waits for ever is dead, for all that anybody sees.
+    return new Promise(() => {});
+  });
+  void run();
+  await isAdded.promise;
+  expect(saved()).toEqual({ toolId: 'id-1', isFinished: false, isHandedOver: false });
+  await writeFile(join(folder, 'film'), 'a film');
+  await run();
+  expect([queued, [...known]]).toEqual([['film'], []]);
+});
+
+it('who gives up takes back a download of which he never heard', async () => {
+  const { known, duringAdd, run, drop } = openDownload();
+  duringAdd(() => Promise.reject(new Error('the connection broke')));
+  await expect(run()).rejects.toThrow('the connection broke');
+  expect([...known]).toEqual(['id-1']);
+  await drop();
+  expect([...known]).toEqual([]);
+});
+
+it('who finds its results gone, handed over by an earlier run, is done', async () => {
+  const { queued, run, folder } = openDownload();
+  await mkdir(folder, { recursive: true });
+  for (const _attempt of [1, 2]) await expect(run()).rejects.toThrow('its files are not in the folder');
+  await writeFile(join(folder, 'film'), 'a film');
+  await run();
+  await rm(folder, { recursive: true });
+  await run();
+  expect(queued).toEqual(['film']);
+});
