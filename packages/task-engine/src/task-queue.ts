@@ -6,9 +6,10 @@ import { CLEANUP_STATES, HELD_STATES, TASK_STATE } from './task-state.ts';
 const LEASE_MS = 6_000;
 /** So many workers in a row may be lost with a task that leaves nothing durable behind; then it is the task that ends them. */
 const MAX_LOSSES = 20;
-/** A cleanup that fails is tried so many times. */
-const MAX_CLEANUPS = 3;
+/** A cleanup that fails is tried so many times, after pauses that grow by this factor from the first: whatever it needs may be starting again. */
+const MAX_CLEANUPS = 5;
 const CLEANUP_PAUSE_MS = 2_000;
+const CLEANUP_PAUSE_GROWTH = 3;
 const LOST_TOO_OFTEN = 'every worker that took this task ended without a trace';
 
 type Patch = Partial<Omit<TaskRecord, '_id' | 'updated_at' | 'revision' | 'fence'>>;
@@ -175,7 +176,8 @@ export function createTaskQueue({ tasks, chunks }: TaskModels, clock: StoreClock
     async postponeCleanup(record) {
       const losses = record.losses + 1;
       if (losses >= MAX_CLEANUPS) return false;
-      await change(held(record._id, record.fence, CLEANUP_STATES), { losses, lease_until: nowPlus(CLEANUP_PAUSE_MS), worker: '' });
+      const pauseMs = CLEANUP_PAUSE_MS * CLEANUP_PAUSE_GROWTH ** record.losses;
+      await change(held(record._id, record.fence, CLEANUP_STATES), { losses, lease_until: nowPlus(pauseMs), worker: '' });
       return true;
     },
 

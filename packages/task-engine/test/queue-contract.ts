@@ -400,6 +400,25 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
       expect(ran).toEqual(['big ', 'other ', 'small ', 'big 12']);
     });
 
+    it('what cannot be put away for now is put away a little later', async () => {
+      let ends = 0;
+      const kind = defineTaskKind({
+        name: 'clinging',
+        input: NOTHING,
+        maxRetries: 0,
+        run: () => Promise.reject(new AppError('INVALID_ARGUMENT', 'it cannot be done')),
+        async onEnd() {
+          ends += 1;
+          if (ends === 1) throw new AppError('STORAGE_UNAVAILABLE', 'what it needs is starting again');
+        },
+      });
+      const engine = await place.open([kind]);
+      const [task] = await engine.addAll(kind, [{ name: 'clings', creator: ANN, input: {} }]);
+      await place.untilState(task?._id ?? '', TASK_STATE.failed);
+      expect(ends).toBe(2);
+      expect(await place.read(task?._id ?? '')).toMatchObject({ error: 'it cannot be done', done: true });
+    });
+
     it('a run that is postponed is run again when its time has come', async () => {
       let runs = 0;
       const kind = defineTaskKind({
