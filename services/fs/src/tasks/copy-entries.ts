@@ -192,8 +192,10 @@ async function copyFile(
       if (isMoved && conflict === 'replace' && mayBeOneFile(source, there))
         throw new AppError('FAILED_PRECONDITION', 'the source and the target may be one file; it stays');
       if (isInDoubt) {
-        const isCopy = looksLikeCopy(source, there, to.driver) ?? (await haveSameContent(from, to, run.signal));
-        if (isCopy) {
+        const isAlike = looksLikeCopy(source, there, to.driver);
+        // What was to be replaced may be as long and as old as what is to replace it.
+        const isSure = isAlike === false || (isAlike === true && conflict !== 'replace');
+        if (isSure ? isAlike : await haveSameContent(from, to, run.signal)) {
           placement.countBytes(source.sizeBytes);
           return source;
         }

@@ -1,5 +1,6 @@
 import { parseVirtualPath } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
+import { getEntry } from '../domain/get-entry.ts';
 import type { Item } from '../domain/operations/plan-placement.ts';
 import { createRuleBook } from '../domain/rule-book.ts';
 import { actor, bytesOf, type MemoryTree, mpath } from '../domain/testing/memory-tree.ts';
@@ -134,6 +135,21 @@ describe('an attempt', () => {
     expect(writes.length).toBeLessThanOrEqual(908);
     expect(await memory.everything('/a')).toEqual(verb === 'move' ? [] : before);
     expect(await memory.textOf('/t/d/sub/f3')).toBe('content 3');
+  });
+
+  it('that replaces files, and is continued, replaces also those of the same size and time', async () => {
+    const { memory, target } = await openWorld(5);
+    const { entry } = await getEntry(memory.tree, parseVirtualPath('/a/d/f1'), undefined);
+    await target.storeOf().write(mpath('/d/f1'), bytesOf('CONTENT 1'), { overwrite: false, modifiedAt: entry.modifiedAt });
+    const run = createTestRun({ signal: new AbortController().signal });
+    run.onCheckpoint(() => {
+      if (run.checkpoints() === 1) run.lose();
+    });
+    const replacing = input({ conflict: 'replace' });
+    expect((await refusalOf(runPlacement(memory.operation(), 'copy', replacing, run)))[0]).toBe('CANCELLED');
+    expect(await memory.textOf('/t/d/f1')).toBe('CONTENT 1');
+    await runPlacement(memory.operation(), 'copy', replacing, run);
+    expect(await memory.textOf('/t/d/f1')).toBe('content 1');
   });
 
   it('without its lease gives no file its name', async () => {
