@@ -28,8 +28,8 @@ export function installManifest(name: string): string {
 }
 
 function decoded(name: string): [address: string, title: string] {
-  const base64 = name.replaceAll('-', '+').replaceAll('_', '/').replaceAll('.', '=');
-  const parts = name.length <= MAX_TEXT ? Buffer.from(base64, 'base64').toString('utf8').split('/') : [];
+  // Node reads both alphabets.
+  const parts = name.length <= MAX_TEXT ? Buffer.from(name.replaceAll('.', '='), 'base64').toString('utf8').split('/') : [];
   const [address, title] = parts;
   if (parts.length !== 2 || !address || !title) throw malformed();
   try {

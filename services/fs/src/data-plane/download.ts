@@ -56,8 +56,7 @@ export async function serveDownload(
 /** Checks the signature before anything about the path is told. @throws AppError UNAUTHENTICATED | MOUNT_NOT_FOUND */
 function authorise(tree: Tree, path: VirtualPath, sign: string): Located<Mount> {
   const located = tree.table.locate(path);
-  const isDemanded = located ? needsSign(tree, located.mount, path) : tree.settings.isOn('sign_all') || tree.rules.isRestricted(path);
-  if (isDemanded) tree.signer.verify(path, sign);
+  if (needsSign(tree, located?.mount, path)) tree.signer.verify(path, sign);
   return located ?? locate(tree, path);
 }
 

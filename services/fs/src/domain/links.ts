@@ -5,9 +5,9 @@ import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
 import type { Tree } from './tree.ts';
 
-/** Whether links to a file must carry a signature. */
-export function needsSign(tree: Tree, mount: Mount, path: VirtualPath): boolean {
-  return tree.settings.isOn('sign_all') || mount.storage.enable_sign || tree.rules.isRestricted(path);
+/** Whether links to a file must carry a signature. @param mount undefined: no storage covers it */
+export function needsSign(tree: Tree, mount: Mount | undefined, path: VirtualPath): boolean {
+  return tree.settings.isOn('sign_all') || mount?.storage.enable_sign === true || tree.rules.isRestricted(path);
 }
 
 /** The signature of a link to a file; empty when none is needed, and when its folder has no password either. */

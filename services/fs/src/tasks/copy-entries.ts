@@ -194,8 +194,8 @@ async function copyFile(
       if (isInDoubt) {
         const isAlike = looksLikeCopy(source, there, to.driver);
         // What was to be replaced may be as long and as old as what is to replace it.
-        const isSure = isAlike === false || (isAlike === true && conflict !== 'replace');
-        if (isSure ? isAlike : await haveSameContent(from, to, run.signal)) {
+        const isProof = isAlike === true && conflict !== 'replace';
+        if (isProof || (isAlike !== false && (await haveSameContent(from, to, run.signal)))) {
           placement.countBytes(source.sizeBytes);
           return source;
         }
