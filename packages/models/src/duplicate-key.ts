@@ -1,7 +1,16 @@
+import { mongo } from 'mongoose';
+
 /** The server's error code for a write that a unique index refuses. */
 const DUPLICATE_KEY = 11_000;
 
 /** True when a write failed because a record with the same unique key exists. */
 export function isDuplicateKey(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === DUPLICATE_KEY;
+}
+
+/** Which documents of an unordered insert were refused because they exist, by index; undefined when it failed for anything else too. */
+export function duplicatesOf(error: unknown): ReadonlySet<number> | undefined {
+  if (!(error instanceof mongo.MongoBulkWriteError) || error.result.getWriteConcernError()) return undefined;
+  const refused = [error.writeErrors].flat();
+  return refused.every(({ code }) => code === DUPLICATE_KEY) ? new Set(refused.map(({ index }) => index)) : undefined;
 }

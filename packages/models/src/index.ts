@@ -1,5 +1,5 @@
 export { accountReads } from './account-reads.ts';
-export { isDuplicateKey } from './duplicate-key.ts';
+export { duplicatesOf, isDuplicateKey } from './duplicate-key.ts';
 export { type Models, modelsOf } from './models.ts';
 export {
   REVISION,

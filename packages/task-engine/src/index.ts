@@ -2,6 +2,7 @@ export { postponed, postponedMs } from './postponed.ts';
 export type { TaskAction, TaskScope } from './task-control.ts';
 export { createTaskEngine, type NewTask, type TaskEngine, type TaskEngineOptions } from './task-engine.ts';
 export { createTaskFeed, type TaskChange, type TaskFeed } from './task-feed.ts';
+export { derivedTaskId } from './task-id.ts';
 export {
   defineTaskKind,
   type TaskChunks,

@@ -29,6 +29,8 @@ const MAX_OPEN_OF_A_USER = 10_000;
 const PARALLEL_CHANGES = 16;
 
 export interface NewTask<Input> {
+  /** Where a task is made again by whoever goes on with the work that makes it: what {@link derivedTaskId} says. Undefined: a new one. */
+  readonly id?: string;
   /** As in semantics of the family's API: clients parse it. */
   readonly name: string;
   /** Undefined: nobody's. */
@@ -46,8 +48,8 @@ export interface NewTask<Input> {
 export interface TaskEngine {
   /** Queues a task durably. @throws AppError RATE_LIMITED: its creator has too many | INTERNAL: the input has not the kind's shape */
   add<Input>(kind: TaskKind<Input>, task: NewTask<Input>): Promise<TaskRecord>;
-  /** Queues several of one kind, in this order. */
-  addAll<Input>(kind: TaskKind<Input>, tasks: readonly NewTask<Input>[]): Promise<TaskRecord[]>;
+  /** Queues several of one kind, in this order. @returns those that are new: one whose `id` is there already stays as it is */
+  addAll<Input>(kind: TaskKind<Input>, tasks: readonly NewTask<Input>[]): Promise<readonly TaskRecord[]>;
   /** What people may look at and do. */
   readonly control: Pick<TaskControl, 'get' | 'list'>;
   /** Like TaskControl's, and tells whoever works on them. @returns errors by id for those that failed */
@@ -227,10 +229,10 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     const startMs = clock.now().getTime();
     // One millisecond apart, so that they are worked on and listed in their order.
     const records = tasks.map((task, index) => newRecord(kind, task, new Date(startMs + index), new Date(startMs)));
-    if (records.length > 0) await queue.insert(records);
-    for (const record of records) announce(record);
+    const added = records.length > 0 ? await queue.insert(records) : [];
+    for (const record of added) announce(record);
     changed([]);
-    return records;
+    return added;
   };
 
   return {
@@ -313,7 +315,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
 function newRecord<Input>(kind: TaskKind<Input>, task: NewTask<Input>, at: Date, now: Date): TaskRecord {
   const { creator } = task;
   return {
-    _id: newTaskId(),
+    _id: task.id ?? newTaskId(),
     kind: kind.name,
     list: kind.list,
     name: task.name,

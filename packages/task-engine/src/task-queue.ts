@@ -1,4 +1,4 @@
-import { isDuplicateKey, type TaskModels, type TaskRecord } from '@wharf/models';
+import { duplicatesOf, isDuplicateKey, type TaskModels, type TaskRecord } from '@wharf/models';
 import type { StoreClock } from './store-clock.ts';
 import { CLEANUP_STATES, HELD_STATES, TASK_STATE } from './task-state.ts';
 
@@ -17,7 +17,8 @@ type Filter = Readonly<Record<string, unknown>>;
 
 /** What workers do with tasks in the store. Each write is one compare-and-set; those of a worker carry its fence. */
 export interface TaskQueue {
-  insert(records: readonly TaskRecord[]): Promise<void>;
+  /** @returns those that were not there yet */
+  insert(records: readonly TaskRecord[]): Promise<readonly TaskRecord[]>;
   /** True when a task waits that may be taken; `kinds` are those that may. */
   hasWork(kinds: readonly string[]): Promise<boolean>;
   /** Takes the first of the waiting tasks of a kind, with a fence of its own. @param closedKeys tasks with one of these are left alone */
@@ -69,7 +70,14 @@ export function createTaskQueue({ tasks, chunks }: TaskModels, clock: StoreClock
 
   return {
     async insert(records) {
-      await tasks.insertMany(records);
+      try {
+        await tasks.insertMany(records, { ordered: false, throwOnValidationError: true });
+        return records;
+      } catch (error) {
+        const known = duplicatesOf(error);
+        if (!known) throw error;
+        return records.filter((_, index) => !known.has(index));
+      }
     },
 
     async hasWork(kinds) {

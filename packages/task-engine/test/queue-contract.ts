@@ -3,7 +3,7 @@ import { waitFor } from '@wharf/harness';
 import { createLocalBus } from '@wharf/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTaskKind, postponed, TASK_STATE, type TaskRun } from '../src/index.ts';
+import { defineTaskKind, derivedTaskId, postponed, TASK_STATE, type TaskRun } from '../src/index.ts';
 import { ANN, BOB, EVERYBODY, gate, type Installation, openInstallation, unlessAborted } from './installation.ts';
 
 const NOTHING = z.object({});
@@ -38,6 +38,23 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
         withinMs: 50_000,
       });
       expect(done.toSorted((a, b) => a - b)).toEqual(tasks.map(({ input }) => input.number));
+    });
+
+    it('tasks whose ids say what they are for are queued once, whoever queues them again', async () => {
+      const kind = defineTaskKind({ name: 'part', input: z.object({ part: z.number() }), maxRetries: 0, run: async () => {} });
+      const [first, second] = await Promise.all([place.open([kind]), place.open([kind])]);
+      const partsOf = (count: number) =>
+        Array.from({ length: count }, (_, part) => ({
+          id: derivedTaskId('parent', `part ${part}`),
+          name: `part ${part}`,
+          creator: ANN,
+          input: { part },
+        }));
+      const added = await Promise.all([first.addAll(kind, partsOf(30)), second.addAll(kind, partsOf(30))]);
+      expect(added.flat()).toHaveLength(30);
+      await waitFor('all tasks', async () => (await place.models.tasks.countDocuments({ state: TASK_STATE.succeeded })) === 30);
+      expect((await second.addAll(kind, partsOf(31))).map(({ name }) => name)).toEqual(['part 30']);
+      expect(await place.models.tasks.countDocuments({ fence: { $lte: 1 } })).toBe(31);
     });
 
     it('a task goes through its states and ends with what it made', async () => {

@@ -76,6 +76,7 @@ function openDownload() {
     signal: new AbortController().signal,
     logger: pino({ enabled: false }),
     progress() {},
+    async assertLease() {},
   };
   let saved: SavedTool | undefined;
   return {

@@ -4,6 +4,7 @@ import type { ServiceKit } from '@wharf/service-kit';
 import {
   createTaskEngine,
   defineTaskKind,
+  derivedTaskId,
   type NewTask,
   postponedMs,
   type TaskCreator,
@@ -47,7 +48,10 @@ export interface DownloadTaskOptions {
   readonly perTool: number;
 }
 
-export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOptions): DownloadTasks {
+export function createDownloadTasks(
+  kit: Pick<ServiceKit, 'store' | 'bus' | 'logger' | 'metrics'>,
+  options: DownloadTaskOptions,
+): DownloadTasks {
   const { store, bus, logger, metrics } = kit;
   const { fetches, toolDownloads, transfers } = options;
   const checkpoint = z.union([fetchState, z.object({ tool: savedTool })]).nullable();
@@ -121,10 +125,19 @@ export function createDownloadTasks(kit: ServiceKit, options: DownloadTaskOption
       const key = partsOf(id);
       const queued = await tasks.find({ keys: key }, { name: 1 }).lean<{ name: string }[]>();
       const names = new Set(queued.map(({ name }) => name));
-      const missing = wanted.map((input): NewTask<TransferInput> => ({ name: transferName(input), creator, input, keys: [key] }));
+      const all = wanted.map(
+        (input): NewTask<TransferInput> => ({
+          // Who is held up between the look and this queues none of them twice.
+          id: derivedTaskId(id, input.name),
+          name: transferName(input),
+          creator,
+          input,
+          keys: [key],
+        }),
+      );
       await engine.addAll(
         transferKind,
-        missing.filter(({ name }) => !names.has(name)),
+        all.filter(({ name }) => !names.has(name)),
       );
     },
   };

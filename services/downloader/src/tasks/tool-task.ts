@@ -26,7 +26,7 @@ export const savedTool = z.object({
 });
 export type SavedTool = z.output<typeof savedTool>;
 
-type ToolRun = Pick<TaskRun<DownloadInput, never, never>, 'id' | 'input' | 'creator' | 'signal' | 'progress' | 'logger'>;
+type ToolRun = Pick<TaskRun<DownloadInput, never, never>, 'id' | 'input' | 'creator' | 'signal' | 'progress' | 'assertLease' | 'logger'>;
 
 export interface ToolTasks {
   /** Has the tool fetch, follows it, and queues the transfers of what it brought. */
@@ -131,7 +131,8 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
     if (results.length === 0 && isAgain) return;
     if (results.length === 0)
       throw new AppError('FAILED_PRECONDITION', `${run.input.tool} has finished, but its files are not in the folder that Wharf reads`);
-    if (!isAgain) await save();
+    if (isAgain) await run.assertLease();
+    else await save();
     const { directory, mountPath, innerPath, deletePolicy, tool } = run.input;
     await options.queueTransfers(
       run,
