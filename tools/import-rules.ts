@@ -17,19 +17,21 @@ const KITS = [
   '@wharf/paths',
   '@wharf/models',
   '@wharf/proto',
+  '@wharf/rights',
   '@wharf/service-kit',
   '@wharf/task-engine',
 ];
 
 export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'packages/errors/', may: ['packages/errors/'], npm: [] },
+  { files: 'packages/rights/', may: ['packages/rights/'], npm: [] },
   { files: 'packages/paths/', may: ['packages/paths/', '@wharf/errors'], npm: [] },
   { files: 'packages/egress/', may: ['packages/egress/', '@wharf/errors'], npm: [] },
   { files: 'packages/models/', may: ['packages/models/', '@wharf/errors'], npm: true },
-  { files: 'packages/service-kit/', may: ['packages/service-kit/', '@wharf/errors', '@wharf/proto'], npm: true },
+  { files: 'packages/service-kit/', may: ['packages/service-kit/', '@wharf/errors', '@wharf/proto', '@wharf/rights'], npm: true },
   {
     files: 'packages/task-engine/',
-    may: ['packages/task-engine/', '@wharf/errors', '@wharf/models', '@wharf/proto', '@wharf/service-kit'],
+    may: ['packages/task-engine/', '@wharf/errors', '@wharf/models', '@wharf/proto', '@wharf/rights', '@wharf/service-kit'],
     npm: true,
   },
   { files: 'packages/embedded-mongo/', may: ['packages/embedded-mongo/', '@wharf/errors'], npm: ['bson'] },
@@ -38,7 +40,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'services/*/src/', may: ['services/*/src/', ...KITS], npm: true },
   {
     files: 'services/*/src/domain/',
-    may: ['services/*/src/domain/', '@wharf/errors', '@wharf/paths'],
+    may: ['services/*/src/domain/', '@wharf/errors', '@wharf/paths', '@wharf/rights'],
     mayTypes: ['@wharf/models', '@wharf/service-kit'],
     npm: ['zod', 're2js', 'lru-cache'],
   },
@@ -48,17 +50,21 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     npm: true,
   },
 
-  // Roles are the kit's words.
-  { files: 'services/api-gateway/src/domain/', may: ['services/api-gateway/src/domain/', '@wharf/errors', '@wharf/service-kit'], npm: [] },
+  {
+    files: 'services/api-gateway/src/domain/',
+    may: ['services/api-gateway/src/domain/', '@wharf/errors', '@wharf/rights'],
+    mayTypes: ['@wharf/service-kit'],
+    npm: [],
+  },
   // The catalogue of settings is data.
   {
     files: 'services/admin/src/domain/',
-    may: ['services/admin/src/domain/', '@wharf/errors', '@wharf/paths', '@wharf/models'],
+    may: ['services/admin/src/domain/', '@wharf/errors', '@wharf/paths', '@wharf/models', '@wharf/rights'],
     npm: ['re2js', 'zod'],
   },
   {
     files: 'services/fs/src/domain/',
-    may: ['services/fs/src/domain/', 'services/fs/src/driver-contract/', '@wharf/errors', '@wharf/paths'],
+    may: ['services/fs/src/domain/', 'services/fs/src/driver-contract/', '@wharf/errors', '@wharf/paths', '@wharf/rights'],
     mayTypes: ['@wharf/models', '@wharf/service-kit'],
     npm: ['re2js', 'lru-cache'],
   },
@@ -95,7 +101,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'test/harness/', may: ['test/harness/'], npm: [] },
   { files: 'test/e2e/', may: ['test/e2e/', '@wharf/harness'], npm: ['playwright-core'] },
   { files: 'test/bench/', may: ['test/bench/', 'test/e2e/support/', '@wharf/harness'], npm: ['express'] },
-  { files: 'tools/', may: ['tools/', '@wharf/service-kit', '@wharf/errors', 'services/*/src/config.ts'], npm: [] },
+  { files: 'tools/', may: ['tools/', '@wharf/service-kit', '@wharf/errors', '@wharf/rights', 'services/*/src/config.ts'], npm: [] },
 ];
 
 /** What a test may import beside what its own folder may. */

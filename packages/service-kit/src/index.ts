@@ -22,7 +22,6 @@ export {
   createInternalTokens,
   type Identity,
   type InternalTokens,
-  ROLE,
   type ServiceIdentity,
   type UserIdentity,
 } from './identity/identity.ts';

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { TaskServiceDefinition } from '@wharf/proto/task';
-import { type Call, defineRpcService, forUsers, ROLE, type RpcService, userOf } from '@wharf/service-kit';
+import { ROLE } from '@wharf/rights';
+import { type Call, defineRpcService, forUsers, type RpcService, userOf } from '@wharf/service-kit';
 import { TASK_ACTIONS, type TaskAction, type TaskScope } from './task-control.ts';
 import type { TaskEngine } from './task-engine.ts';
 import { DONE_STATES, TASK_STATE } from './task-state.ts';

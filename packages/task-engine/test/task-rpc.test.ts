@@ -1,7 +1,8 @@
 import { startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir } from '@wharf/harness';
 import { type TaskServiceClient, TaskServiceDefinition } from '@wharf/proto/task';
-import { createDirectClient, createInternalTokens, outgoingCall, ROLE, type UserIdentity } from '@wharf/service-kit';
+import { ROLE } from '@wharf/rights';
+import { createDirectClient, createInternalTokens, outgoingCall, type UserIdentity } from '@wharf/service-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createTaskRpc, defineTaskKind, TASK_STATE, type TaskEngine } from '../src/index.ts';

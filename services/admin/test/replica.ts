@@ -4,6 +4,7 @@ import { type AdminServiceClient, AdminServiceDefinition, type Rule, type Settin
 import { type AuthServiceClient, AuthServiceDefinition } from '@wharf/proto/auth';
 import { type DownloaderServiceClient, DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
+import { ROLE } from '@wharf/rights';
 import {
   connectStore,
   createDirectClient,
@@ -14,7 +15,6 @@ import {
   type Identity,
   outgoingCall,
   type Peers,
-  ROLE,
   type RpcService,
   Secret,
   type ServiceKit,

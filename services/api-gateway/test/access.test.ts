@@ -1,13 +1,13 @@
+import { PERMISSION, type PermissionName } from '@wharf/rights';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Access, Route } from '../src/api/route.ts';
 import { BYTE_ROUTES, ROUTES } from '../src/api/route-table.ts';
-import { PERMISSIONS, type PermissionName } from '../src/domain/permissions.ts';
 import { type Gateway, openGateway, PERMANENT_TOKEN } from './gateway.ts';
 import { sampleInput } from './sample-input.ts';
 
 const ALL_BITS = 0xffff;
 /** The bits that routes ask for, and all that there are. */
-const ASKED_BITS = Object.values(PERMISSIONS);
+const ASKED_BITS = Object.values(PERMISSION);
 const EVERY_BIT = Array.from({ length: 16 }, (_, bit) => 1 << bit);
 
 /** Somebody who calls: what he is, and what he may. */
@@ -46,7 +46,7 @@ function refusalOf(access: Access, bit: PermissionName | undefined, who: Somebod
   if (access === 'admin') return [403, 'You are not an admin'];
   if (access === 'user' && who.kind === 'guest') return [403, 'You are a guest'];
   // Whether `write` is needed depends on the rule of the path, which only the service knows.
-  if (bit !== undefined && bit !== 'write' && (who.permission & PERMISSIONS[bit]) === 0) return [403, 'permission denied'];
+  if (bit !== undefined && bit !== 'write' && (who.permission & PERMISSION[bit]) === 0) return [403, 'permission denied'];
   return undefined;
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { type HttpAnswer, type HttpRequest, httpRequest, makeTempDir, type TempDir } from '@wharf/harness';
 import { type Models, modelsOf } from '@wharf/models';
+import { ROLE } from '@wharf/rights';
 import {
   type ByteServer,
   connectStore,
@@ -10,7 +11,6 @@ import {
   createLoginTokens,
   createServiceKit,
   listenHttp,
-  ROLE,
   Secret,
   type ServiceKit,
   seal,

@@ -1,7 +1,8 @@
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { waitFor } from '@wharf/harness';
 import { accountsChanged } from '@wharf/models';
-import { connectStore, createLocalBus, ROLE } from '@wharf/service-kit';
+import { ROLE } from '@wharf/rights';
+import { connectStore, createLocalBus } from '@wharf/service-kit';
 import { createTaskEngine, defineTaskKind, TASK_STATE, type TaskCreator, type TaskEngine } from '@wharf/task-engine';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';

@@ -1,6 +1,7 @@
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir, type TempDir } from '@wharf/harness';
-import { outgoingCall, ROLE } from '@wharf/service-kit';
+import { ROLE } from '@wharf/rights';
+import { outgoingCall } from '@wharf/service-kit';
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuditStore } from '../src/store/audit.ts';

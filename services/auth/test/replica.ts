@@ -5,6 +5,7 @@ import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { FsServiceDefinition } from '@wharf/proto/fs';
 import { WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { TaskServiceDefinition } from '@wharf/proto/task';
+import { ROLE } from '@wharf/rights';
 import {
   type AccountReads,
   type Callers,
@@ -17,7 +18,6 @@ import {
   type Identity,
   type InternalTokens,
   outgoingCall,
-  ROLE,
   Secret,
   type ServiceKit,
   type UserIdentity,

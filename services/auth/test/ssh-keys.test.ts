@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { ensureCommand, isAvailable, isMissing, makeTempDir, runCommand, type TempDir } from '@wharf/harness';
-import { ROLE } from '@wharf/service-kit';
+import { ROLE } from '@wharf/rights';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADMIN, openReplica, type Replica } from './replica.ts';
 

@@ -1,6 +1,6 @@
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir, type TempDir } from '@wharf/harness';
-import { ROLE } from '@wharf/service-kit';
+import { ROLE } from '@wharf/rights';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADMIN, openReplica, type Replica } from './replica.ts';
 

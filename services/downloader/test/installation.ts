@@ -4,6 +4,7 @@ import { modelsOf, type StoredSetting } from '@wharf/models';
 import { type DownloaderServiceClient, DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type WriteServiceClient, WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { type TaskServiceClient, TaskServiceDefinition } from '@wharf/proto/task';
+import { ROLE } from '@wharf/rights';
 import {
   connectStore,
   createDirectClient,
@@ -12,7 +13,6 @@ import {
   type Identity,
   outgoingCall,
   type Peers,
-  ROLE,
   type RpcService,
   readConfig,
   Secret,

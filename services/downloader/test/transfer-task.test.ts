@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
-import { ROLE } from '@wharf/service-kit';
+import { ROLE } from '@wharf/rights';
 import { postponedMs } from '@wharf/task-engine';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';

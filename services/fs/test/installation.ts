@@ -8,6 +8,7 @@ import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
 import { type WriteServiceClient, WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { TaskServiceDefinition } from '@wharf/proto/task';
+import { ROLE } from '@wharf/rights';
 import {
   type Bus,
   connectStore,
@@ -21,7 +22,6 @@ import {
   listenHttp,
   outgoingCall,
   type Revisions,
-  ROLE,
   type RpcService,
   Secret,
   type ServiceKit,

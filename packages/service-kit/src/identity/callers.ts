@@ -1,8 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import { ROLE } from '@wharf/rights';
 import { LRUCache } from 'lru-cache';
 import { MAX_CACHE_AGE_MS } from '../revisioned-cache.ts';
-import { ROLE, type UserIdentity } from './identity.ts';
+import type { UserIdentity } from './identity.ts';
 import type { LoginTokens } from './login-tokens.ts';
 
 /** What an account's checks need to know of a user. */

@@ -3,10 +3,7 @@ import jsonwebtoken from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 
-/** Roles of the family: exactly one guest and one admin exist. */
-export const ROLE = { general: 0, guest: 1, admin: 2 } as const;
-
-/** A person, as the gateway established him. */
+/** A user, as the gateway established them. */
 export interface UserIdentity {
   readonly kind: 'user';
   readonly id: number;

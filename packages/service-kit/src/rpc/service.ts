@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { ROLE } from '../identity/identity.ts';
+import { ROLE } from '@wharf/rights';
 import type { Call } from './call.ts';
 
 /** What ts-proto generates for a message, as far as it is used here. */

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { StoredSetting } from '@wharf/models';
+import { ALL_PERMISSIONS } from '@wharf/rights';
 import { cleanPath } from './clean-path.ts';
 import type {
   ConfigurationDocument,
@@ -45,7 +46,6 @@ interface State extends ConfigurationState {
 
 const GENERAL = 0;
 const GUEST = 1;
-const PERMISSION_BITS = 0xffff;
 
 /** Decides about every record of a file, without writing anything. */
 export function planImport(document: ConfigurationDocument, secrets: DocumentSecrets | undefined, state: State): ImportPlan {
@@ -115,7 +115,7 @@ export function planImport(document: ConfigurationDocument, secrets: DocumentSec
 function decideUser({ id: _id, ...user }: ImportedUser, present: readonly ExportedUser[]): ImportPlan['users'][number] | string {
   if (user.role !== GENERAL && user.role !== GUEST) return 'the administrator stays as he is here';
   const base_path = cleanPath(user.base_path, 'base_path');
-  const permission = user.permission & PERMISSION_BITS;
+  const permission = user.permission & ALL_PERMISSIONS;
   const found =
     user.role === GUEST ? present.find(({ role }) => role === GUEST) : present.find(({ username }) => username === user.username);
   if (found && found.role !== user.role) throw new AppError('INVALID_ARGUMENT', 'the administrator or the guest has this name');

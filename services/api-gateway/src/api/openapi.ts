@@ -1,5 +1,5 @@
+import { PERMISSION } from '@wharf/rights';
 import { z } from 'zod';
-import { PERMISSIONS } from '../domain/permissions.ts';
 import type { Method, Route } from './route.ts';
 import type { ByteRoute, EventRoute } from './route-table.ts';
 
@@ -40,7 +40,7 @@ function methodsOf(route: Route): readonly Method[] {
 function operation(route: Route, method: Method): Json {
   const input = schemaOf(route.input);
   const isInBody = method !== 'GET' && route.takes === 'body';
-  const bit = route.permission && { name: route.permission, value: PERMISSIONS[route.permission] };
+  const bit = route.permission && { name: route.permission, value: PERMISSION[route.permission] };
   return {
     operationId: operationId(method, route.path),
     summary: route.summary,
@@ -71,7 +71,7 @@ function uploadOperation(route: ByteRoute): Json {
     tags: [tagOf(route.path)],
     security: SECURITY[route.access],
     'x-wharf-access': route.access,
-    'x-wharf-permission': { name: 'write', value: PERMISSIONS.write },
+    'x-wharf-permission': { name: 'write', value: PERMISSION.write },
     parameters: [
       header('File-Path', true, 'The full path of the target, percent-encoded.'),
       header('As-Task', false, '`true` to be told of a task.'),

@@ -1,8 +1,8 @@
 import { AppError, type ErrorCode } from '@wharf/errors';
 import type { Settings } from '@wharf/models';
+import type { PermissionName } from '@wharf/rights';
 import type { Caller, EnvelopeCodes, Peers } from '@wharf/service-kit';
 import { z } from 'zod';
-import type { PermissionName } from '../domain/permissions.ts';
 import { createInputDecoder, type RawInput } from '../http/decode-input.ts';
 
 /** Who may call: anybody, even with a bad token; any user and the enabled guest; anybody but the guest; the administrator. */

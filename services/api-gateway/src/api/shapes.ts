@@ -1,8 +1,7 @@
 import type { Entry } from '@wharf/proto/fs';
 import type { Task } from '@wharf/proto/task';
-import { ROLE } from '@wharf/service-kit';
+import { ALL_PERMISSIONS, isAdmin } from '@wharf/rights';
 import { z } from 'zod';
-import { ALL_PERMISSIONS } from '../domain/permissions.ts';
 
 /** The answer of a call that has nothing to tell. */
 export const nothingBack = z.null();
@@ -32,7 +31,7 @@ export function showUser(
 ): z.output<typeof userShape> {
   const { id, username, base_path, role, disabled, sso_id, otp, allow_ldap } = user;
   const quota_bytes = user.quota_bytes ?? 0;
-  const permission = role === ROLE.admin ? ALL_PERMISSIONS : user.permission;
+  const permission = isAdmin({ role }) ? ALL_PERMISSIONS : user.permission;
   return { id, username, password: '', base_path, role, disabled, permission, sso_id, otp, allow_ldap, quota_bytes };
 }
 

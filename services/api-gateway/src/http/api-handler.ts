@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { type Caller, type Envelope, type EnvelopeCodes, failureEnvelope, ROLE, successEnvelope, successText } from '@wharf/service-kit';
+import { ROLE } from '@wharf/rights';
+import { type Caller, type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope, successText } from '@wharf/service-kit';
 import { openApiDocument } from '../api/openapi.ts';
 import { type Access, type Route, Said, Written } from '../api/route.ts';
 import { answersMethod, BYTE_ROUTES, EVENT_ROUTES, indexRoutes, ROUTES } from '../api/route-table.ts';

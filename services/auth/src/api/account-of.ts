@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
-import { type Call, ROLE, type UserIdentity, userOf } from '@wharf/service-kit';
+import { ROLE } from '@wharf/rights';
+import { type Call, type UserIdentity, userOf } from '@wharf/service-kit';
 
 /** What the guest is told who wants app passwords. */
 export const NO_APP_PASSWORDS = 'Guest user can not have app passwords';

@@ -1,4 +1,5 @@
-import { type Call, ROLE } from '@wharf/service-kit';
+import { ROLE } from '@wharf/rights';
+import type { Call } from '@wharf/service-kit';
 import type { Audit, AuditAction } from '../domain/audit.ts';
 
 /** What an entry says beside who, from where and when. */

@@ -1,8 +1,9 @@
 import { AppError } from '@wharf/errors';
+import { ALL_PERMISSIONS, ROLE } from '@wharf/rights';
 import type { Passwords } from './passwords.ts';
 import { makePermanentToken } from './permanent-token.ts';
 import { READABLE, randomText } from './random-text.ts';
-import { ALL_PERMISSIONS, ROLE, type User } from './user.ts';
+import type { User } from './user.ts';
 
 interface FirstStartParts {
   users: { find(id: number): Promise<User | undefined>; insert(user: User): Promise<void> };

@@ -1,7 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { parseVirtualPath } from '@wharf/paths';
+import { ALL_PERMISSIONS, ROLE } from '@wharf/rights';
 import { checkedPassword } from './passwords.ts';
-import { ALL_PERMISSIONS, ROLE, type User } from './user.ts';
+import type { User } from './user.ts';
 import { parseUsername } from './username.ts';
 
 /** What an administrator sends of an account; also what existing clients call its fields. */

@@ -1,9 +1,3 @@
-/** Roles of the family: exactly one guest and one admin exist. The numbers are those of the wire. */
-export const ROLE = { general: 0, guest: 1, admin: 2 } as const;
-
-/** Every permission bit (docs/permissions.md). The admin's record always has them: clients test bits, never the role. */
-export const ALL_PERMISSIONS = 0xffff;
-
 /** An account with everything that is known of it. */
 export interface User {
   readonly id: number;

@@ -2,6 +2,7 @@ import type { EgressPolicy } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { parseVirtualPath } from '@wharf/paths';
 import type { AddDownloadsRequest, AddDownloadsResponse } from '@wharf/proto/downloader';
+import { hasPermission } from '@wharf/rights';
 import { type Call, outgoingCall, type RevisionedCache, type ServiceKit, seal, userOf } from '@wharf/service-kit';
 import { wireTask } from '@wharf/task-engine';
 import { parseDigests } from '../fetch/digests.ts';
@@ -10,9 +11,6 @@ import type { DownloadTasks } from '../tasks/download-tasks.ts';
 import type { Tools } from '../tools/tools.ts';
 import { checkToolUrl } from '../tools/vet-source.ts';
 
-/** The permission bit of offline downloads (semantics 2.6). */
-const OFFLINE_DOWNLOAD = 1 << 2;
-const ADMIN_ROLE = 2;
 /** Of one address. */
 const MAX_URL_LENGTH = 8_192;
 /** Of one call. */
@@ -30,8 +28,7 @@ export const addDownloadsHandler =
   async (request: AddDownloadsRequest, call: Call): Promise<AddDownloadsResponse> => {
     const { kit, policy, settings, tools, tasks } = context;
     const user = userOf(call);
-    if (user.role !== ADMIN_ROLE && (user.permission & OFFLINE_DOWNLOAD) === 0)
-      throw new AppError('PERMISSION_DENIED', 'permission denied');
+    if (!hasPermission(user, 'offline_download')) throw new AppError('PERMISSION_DENIED', 'permission denied');
     const target = await kit.peers.fsWrites.checkTarget({ path: request.path }, outgoingCall(kit.tokens, call));
     const { tool } = request;
     // Whoever changed a tool a moment ago means the tool as it is now.

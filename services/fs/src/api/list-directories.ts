@@ -1,9 +1,9 @@
 import { AppError } from '@wharf/errors';
 import { VIRTUAL_ROOT } from '@wharf/paths';
 import type { ListDirectoriesRequest, ListDirectoriesResponse } from '@wharf/proto/fs';
+import { isAdmin } from '@wharf/rights';
 import type { Call } from '@wharf/service-kit';
 import { listEntries, pageOf } from '../domain/list-entries.ts';
-import { isAdmin } from '../domain/permissions.ts';
 import { resolvePath } from '../domain/tree.ts';
 import { beginOperation, type FsContext } from './fs-context.ts';
 import { toWireTime } from './wire-entry.ts';

@@ -1,8 +1,9 @@
 import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
 import { baseName, isWithin, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
+import { hasPermission, isAdmin } from '@wharf/rights';
 import { RE2JS } from 're2js';
-import { type Actor, denied, hasPermission, isAdmin, PERMISSION } from './permissions.ts';
+import { type Actor, denied } from './permissions.ts';
 
 /** A rule with its patterns compiled. Exactly one rule applies to a path: the nearest, whatever stands further up. */
 interface Rule extends RuleRecord {
@@ -76,7 +77,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
   };
 
   const isHidden = (actor: Actor, path: VirtualPath): boolean => {
-    if (hasPermission(actor, PERMISSION.seeHidden)) return false;
+    if (hasPermission(actor, 'see_hides')) return false;
     // Every folder on the way counts: what lies in a hidden folder is hidden too. What holds above his own root is not his concern.
     for (let at = path; at !== '/' && at !== actor.basePath; at = parentPath(at)) {
       const parent = parentPath(at);
@@ -100,7 +101,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
   const canAccess = (actor: Actor, path: VirtualPath, password: string) => {
     if (rules.size === 0) return true;
     if (isHidden(actor, path) || !canRead(actor, path)) return false;
-    if (hasPermission(actor, PERMISSION.skipPassword) || !isGuarded(path)) return true;
+    if (hasPermission(actor, 'access_without_password') || !isGuarded(path)) return true;
     return nearest(path)?.password === password;
   };
   const isWriteBypassed = (directory: VirtualPath) => {
@@ -121,7 +122,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     return true;
   };
   const hiddenNames = (actor: Actor, directory: VirtualPath) => {
-    if (hasPermission(actor, PERMISSION.seeHidden)) return undefined;
+    if (hasPermission(actor, 'see_hides')) return undefined;
     const rule = nearest(directory);
     if (!rule || rule.hidePatterns.length === 0 || !covers(rule, directory, rule.h_sub)) return undefined;
     return (name: string) => matchesHide(rule, name);
@@ -133,7 +134,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
       if (!canAccess(actor, path, password)) throw new AppError('PERMISSION_DENIED', 'password is incorrect or you have no permission');
     },
     canAccess,
-    canCreateIn: (actor, directory) => (hasPermission(actor, PERMISSION.write) || isWriteBypassed(directory)) && canWrite(actor, directory),
+    canCreateIn: (actor, directory) => (hasPermission(actor, 'write') || isWriteBypassed(directory)) && canWrite(actor, directory),
     isWriteBypassed,
     canWrite,
     requireEntry(actor, path, change) {
@@ -143,7 +144,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     mayTouchWhole,
     hiddenNames,
     mayHideIn(actor, directory) {
-      if (hasPermission(actor, PERMISSION.seeHidden)) return false;
+      if (hasPermission(actor, 'see_hides')) return false;
       if (hiddenNames(actor, directory)) return true;
       for (const rule of rules.values()) if (rule.hidePatterns.length > 0 && isWithin(directory, rule.path as VirtualPath)) return true;
       return false;

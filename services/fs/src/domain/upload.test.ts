@@ -1,9 +1,9 @@
 import { AppError } from '@wharf/errors';
+import { PERMISSION } from '@wharf/rights';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { makeDirectory } from './operations/make-directory.ts';
 import type { Operation } from './operations/operation.ts';
 import { placeEntries } from './operations/place-entries.ts';
-import { PERMISSION } from './permissions.ts';
 import { actor, bytesOf, openTree, vpath } from './testing/memory-tree.ts';
 import { refusalOf } from './testing/refusal.ts';
 import { createTestDriver } from './testing/test-drivers.ts';
@@ -86,7 +86,7 @@ describe('an upload', () => {
     expect(await refusalOf(begin('/f'))).toEqual(DENIED);
     expect(await refusalOf(begin('/box/fixed/f'))).toEqual(DENIED);
     expect(await refusalOf(begin('/hide/h'))).toEqual(DENIED);
-    expect(await refusalOf(beginUpload(memory.operation(actor({ permission: 0xffff & ~(1 << PERMISSION.write) })), request('/f')))).toEqual(
+    expect(await refusalOf(beginUpload(memory.operation(actor({ permission: 0xffff & ~PERMISSION.write })), request('/f')))).toEqual(
       DENIED,
     );
   });
@@ -154,7 +154,7 @@ describe('an upload', () => {
 
     it.each([
       ['has been disabled', disabled],
-      ['may not write any more', async () => ({ actor: actor({ permission: 0xfffd & ~(1 << PERMISSION.write) }) })],
+      ['may not write any more', async () => ({ actor: actor({ permission: 0xfffd & ~PERMISSION.write }) })],
       ['has another base path', async () => ({ actor: actor({ basePath: vpath('/elsewhere') }) })],
       ['did not send the password of today', async () => ({ tree: (await openTree({ rules: [{ ...rules[0], password: 'new' }] })).tree })],
     ])('is not published for somebody who %s meanwhile', async (_what, now) => {

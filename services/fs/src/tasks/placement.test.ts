@@ -3,7 +3,6 @@ import { placeEntries } from '../domain/operations/place-entries.ts';
 import type { Item } from '../domain/operations/plan-placement.ts';
 import { recursiveMove } from '../domain/operations/recursive-move.ts';
 import { removeEntries } from '../domain/operations/remove-entries.ts';
-import { PERMISSION } from '../domain/permissions.ts';
 import { actor, type MemoryTree, vpath } from '../domain/testing/memory-tree.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { createTestDriver } from '../domain/testing/test-drivers.ts';
@@ -184,10 +183,8 @@ describe.each([
       ],
     });
     for (const path of ['/a/f', '/a/locked/f', '/a/d/inner/f']) await memory.put(path);
-    const untrusted = without(PERMISSION.skipPassword);
-    expect(await refused(memory, placement('/a', '/b', ['f']), without(verb === 'move' ? PERMISSION.move : PERMISSION.copy))).toEqual(
-      DENIED,
-    );
+    const untrusted = without('access_without_password');
+    expect(await refused(memory, placement('/a', '/b', ['f']), without(verb === 'move' ? 'move' : 'copy'))).toEqual(DENIED);
     expect((await refused(memory, placement('/a/locked', '/b', ['f']), untrusted))[0]).toBe('PERMISSION_DENIED');
     expect(await refused(memory, placement('/a', '/b', ['locked']), untrusted)).toEqual(DENIED);
     expect(await refused(memory, placement('/a', '/b', ['d']))).toEqual(DENIED);
@@ -248,7 +245,7 @@ it('a cancelled copy ends', async () => {
 
 describe('C16: a guarded file that appears after the look', () => {
   const late = { path: '/b/late', password: 'pw' };
-  const untrusted = without(PERMISSION.skipPassword);
+  const untrusted = without('access_without_password');
   const creator = { id: 7, name: 'somebody', role: 0 };
 
   it.each(['move', 'copy'] as const)('is not replaced by the task of a %s', async (verb) => {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Located } from '../domain/mount-table.ts';
 import type { Mount } from '../domain/mounts.ts';
 import { type Operation, requireWrite } from '../domain/operations/operation.ts';
-import { denied, PERMISSION, requirePermission } from '../domain/permissions.ts';
+import { denied, requirePermission } from '../domain/permissions.ts';
 import { locateIn } from '../domain/tree.ts';
 import { type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 
@@ -51,7 +51,7 @@ export interface Passage {
 export async function openPassage(operation: Operation, input: PlacementInput, verb: Verb): Promise<Passage> {
   const { tree, actor } = operation;
   const [source, target] = [parseVirtualPath(input.source), parseVirtualPath(input.target)];
-  requirePermission(actor, PERMISSION[verb]);
+  requirePermission(actor, verb);
   if (!isWithin(actor.basePath, source) || !isWithin(actor.basePath, target)) throw denied();
   const [sourceFolder, targetFolder] = input.files ? [source, target] : [parentPath(source), parentPath(target)];
   tree.rules.requireAccess(actor, sourceFolder, '');

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { PERMISSION } from '../domain/permissions.ts';
 import { actor, type MemoryTree, openTree } from '../domain/testing/memory-tree.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { DENIED, openStorages, without } from '../domain/testing/three-storages.ts';
@@ -86,7 +85,7 @@ describe('moving all files', () => {
     const plain = actor({ permission: 0xfffc });
     expect(await refusalOf(flatten(memory, '/a/d', '/b/fixed', '', plain))).toEqual(DENIED);
     expect(await refusalOf(flatten(memory, '/a', '/b', '', plain))).toEqual(DENIED);
-    expect(await refusalOf(flatten(memory, '/a/d', '/b', '', without(PERMISSION.move)))).toEqual(DENIED);
+    expect(await refusalOf(flatten(memory, '/a/d', '/b', '', without('move')))).toEqual(DENIED);
     expect(await flatten(memory, '/a/d', '/b', '', plain)).toBe(1);
     expect(await memory.everything()).toEqual(['/a/d/secret', '/a/d/secrets/2', '/a/e/locked/3', '/a/locked/4', '/b/1']);
   });

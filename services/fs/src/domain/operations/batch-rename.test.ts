@@ -1,7 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: names of groups, not placeholders
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PERMISSION } from '../permissions.ts';
 import { actor, type MemoryTree, openTree } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { createTestDriver } from '../testing/test-drivers.ts';
@@ -216,8 +215,8 @@ describe('renaming several entries', () => {
       ],
     });
     for (const path of ['/a/f', '/a/fixed', '/a/secret', '/b/f']) await memory.put(path);
-    const blind = without(PERMISSION.seeHidden);
-    expect(await refusalOf(batch(memory, '/a', [['f', 'g']], without(PERMISSION.rename)))).toEqual(DENIED);
+    const blind = without('see_hides');
+    expect(await refusalOf(batch(memory, '/a', [['f', 'g']], without('rename')))).toEqual(DENIED);
     expect(await refusalOf(batch(memory, '/b', [['f', 'g']]))).toEqual(DENIED);
     expect(await refusalOf(batch(memory, '/a', [['fixed', 'g']]))).toEqual(DENIED);
     expect(await refusalOf(batch(memory, '/a', [['f', 'fixed']]))).toEqual(DENIED);
@@ -265,11 +264,11 @@ describe('renaming by a pattern', () => {
       ],
     });
     for (const path of ['/a/f', '/a/secret', '/a/fixed/x']) await memory.put(path);
-    const blind = without(PERMISSION.seeHidden);
+    const blind = without('see_hides');
     expect(await refusalOf(regex(memory, '/a', '$', '-1', blind))).toEqual(DENIED);
     await regex(memory, '/a', '^[a-z]{1}$|^s.*', '${0}-1', blind);
     expect(await memory.everything('/a')).toEqual(['/a/f-1', '/a/fixed/x', '/a/secret']);
-    expect(await refusalOf(regex(memory, '/a', 'x', 'y', without(PERMISSION.rename)))).toEqual(DENIED);
+    expect(await refusalOf(regex(memory, '/a', 'x', 'y', without('rename')))).toEqual(DENIED);
   });
 
   it('needs a folder that is there', async () => {

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { childPath, type EntryName, type MountPath, parseEntryName } from '@wharf/paths';
 import { findEntry } from '../get-entry.ts';
-import { PERMISSION, requirePermission } from '../permissions.ts';
+import { requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { type Operation, requireWrite } from './operation.ts';
 import { type RenamedFolder, type Renaming, renameAll } from './rename-plan.ts';
@@ -18,7 +18,7 @@ const MAX_RENAMES = 10_000;
 /** Gives entries of one folder other names, all of them or none; they may swap. @throws as renameAll(), and ENTRY_NOT_FOUND | UNSAFE_PATH */
 export async function batchRename(operation: Operation, request: BatchRename): Promise<void> {
   const { tree, actor, signal } = operation;
-  requirePermission(actor, PERMISSION.rename);
+  requirePermission(actor, 'rename');
   const path = resolvePath(actor, request.src_dir);
   requireWrite(tree, actor, path);
   const wanted = wantedNames(request.rename_objects);

@@ -1,4 +1,4 @@
-import { PERMISSION, requirePermission } from '../permissions.ts';
+import { requirePermission } from '../permissions.ts';
 import type { Operation } from './operation.ts';
 import { placeInOneStep } from './place-item.ts';
 import { type Item, type Placement, planPlacement } from './plan-placement.ts';
@@ -11,7 +11,7 @@ export type QueueItems = (items: readonly Item[]) => Promise<void>;
  * in one step is done when this resolves, the rest is queued. A failure leaves what was done or queued before it.
  */
 export async function placeEntries(operation: Operation, request: Placement, verb: 'move' | 'copy', queue: QueueItems): Promise<void> {
-  requirePermission(operation.actor, PERMISSION[verb]);
+  requirePermission(operation.actor, verb);
   await placeItems(operation, await planPlacement(operation, request, verb), verb, queue);
 }
 

@@ -3,7 +3,7 @@ import { childPath, compareNames, type EntryName, parentPath, type VirtualPath }
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mount-table.ts';
 import type { Mount } from '../mounts.ts';
-import { denied, PERMISSION, requirePermission } from '../permissions.ts';
+import { denied, requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { nameTaken, type Operation, requireCreationOf, requireWrite } from './operation.ts';
@@ -47,7 +47,7 @@ export async function recursiveMove(operation: Operation, request: RecursiveMove
 /** Checks the whole, and says what is to be done for each file, in an order that does not depend on the storage. Changes nothing. */
 async function planRecursiveMove(operation: Operation, request: RecursiveMove): Promise<Item[]> {
   const { tree, actor } = operation;
-  requirePermission(actor, PERMISSION.move);
+  requirePermission(actor, 'move');
   const from = resolvePath(actor, request.src_dir);
   const to = resolvePath(actor, request.dst_dir);
   requireWrite(tree, actor, from);

@@ -4,7 +4,7 @@ import { createPace } from '../../driver-contract/pace.ts';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mount-table.ts';
 import type { Mount } from '../mounts.ts';
-import { PERMISSION, requirePermission } from '../permissions.ts';
+import { requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { type Operation, open, requireWrite } from './operation.ts';
 import { type Renaming, renameAll } from './rename-plan.ts';
@@ -25,7 +25,7 @@ export interface RegexRename {
  */
 export async function regexRename(operation: Operation, request: RegexRename): Promise<void> {
   const { tree, actor } = operation;
-  requirePermission(actor, PERMISSION.rename);
+  requirePermission(actor, 'rename');
   const path = resolvePath(actor, request.src_dir);
   requireWrite(tree, actor, path);
   tree.rules.requireAccess(actor, path, '');

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { PERMISSION } from '../permissions.ts';
 import { actor, type MemoryTree, openTree } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { DENIED, openStorages, without } from '../testing/three-storages.ts';
@@ -51,9 +50,9 @@ describe('removing empty folders', () => {
       ],
     });
     for (const folder of ['/a/fixed/d', '/a/locked/d', '/a/d/e']) await memory.makeFolder(folder);
-    expect(await refusalOf(tidy(memory, '/a/d', without(PERMISSION.remove)))).toEqual(DENIED);
+    expect(await refusalOf(tidy(memory, '/a/d', without('delete')))).toEqual(DENIED);
     expect(await refusalOf(tidy(memory, '/a/fixed'))).toEqual(DENIED);
-    expect((await refusalOf(tidy(memory, '/a/locked', without(PERMISSION.skipPassword))))[0]).toBe('PERMISSION_DENIED');
+    expect((await refusalOf(tidy(memory, '/a/locked', without('access_without_password'))))[0]).toBe('PERMISSION_DENIED');
     expect((await refusalOf(tidy(memory, '/a/none')))[0]).toBe('ENTRY_NOT_FOUND');
     expect(memory.published).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { supports } from '../../driver-contract/storage-driver.ts';
-import { PERMISSION, requirePermission } from '../permissions.ts';
+import { requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { type Operation, open, requireWrite, unsupported } from './operation.ts';
@@ -14,7 +14,7 @@ import { type Operation, open, requireWrite, unsupported } from './operation.ts'
  */
 export async function removeEmptyDirectories(operation: Operation, request: { src_dir: string }): Promise<void> {
   const { tree, actor } = operation;
-  requirePermission(actor, PERMISSION.remove);
+  requirePermission(actor, 'delete');
   const path = resolvePath(actor, request.src_dir);
   requireWrite(tree, actor, path);
   tree.rules.requireAccess(actor, path, '');

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { PERMISSION } from '../permissions.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { DENIED, openStorages, without } from '../testing/three-storages.ts';
 import { removeEntries } from './remove-entries.ts';
@@ -48,6 +47,6 @@ describe('removing', () => {
 
   it('needs its permission', async () => {
     const memory = await openStorages();
-    expect(await refusalOf(removeEntries(memory.operation(without(PERMISSION.remove)), { dir: '/a', names: ['x'] }))).toEqual(DENIED);
+    expect(await refusalOf(removeEntries(memory.operation(without('delete')), { dir: '/a', names: ['x'] }))).toEqual(DENIED);
   });
 });

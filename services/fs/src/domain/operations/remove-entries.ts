@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { parentPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
 import { findEntry } from '../get-entry.ts';
-import { PERMISSION, requirePermission } from '../permissions.ts';
+import { requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { innerPaths, type Operation, open, requireUnprotected, requireWrite, unsupported } from './operation.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
@@ -10,7 +10,7 @@ import { requireNothingHidden } from './require-nothing-hidden.ts';
 /** Removes entries of a folder, with all they hold. One that is not there is success. */
 export async function removeEntries(operation: Operation, request: { dir: string; names: readonly string[] }): Promise<void> {
   const { tree, actor, changes, signal } = operation;
-  requirePermission(actor, PERMISSION.remove);
+  requirePermission(actor, 'delete');
   const directory = resolvePath(actor, request.dir);
   requireWrite(tree, actor, directory);
   const paths = innerPaths(directory, request.names);

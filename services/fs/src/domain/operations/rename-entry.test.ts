@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { PERMISSION } from '../permissions.ts';
 import { actor, type MemoryTree, vpath } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { DENIED, openStorages, without } from '../testing/three-storages.ts';
@@ -65,9 +64,9 @@ describe('renaming', () => {
     });
     await memory.put('/a/f');
     await memory.put('/a/fixed');
-    expect(await refusalOf(rename(memory, '/a/f', 'g', false, without(PERMISSION.rename)))).toEqual(DENIED);
+    expect(await refusalOf(rename(memory, '/a/f', 'g', false, without('rename')))).toEqual(DENIED);
     expect(await refusalOf(rename(memory, '/a/fixed', 'g'))).toEqual(DENIED);
-    expect(await refusalOf(rename(memory, '/a/f', 'secret', false, without(PERMISSION.seeHidden)))).toEqual(DENIED);
+    expect(await refusalOf(rename(memory, '/a/f', 'secret', false, without('see_hides')))).toEqual(DENIED);
     expect(await memory.everything('/a')).toEqual(['/a/f', '/a/fixed']);
   });
 });

@@ -1,6 +1,6 @@
 import { baseName, childPath, parentPath, parseEntryName } from '@wharf/paths';
 import { findEntry, getEntry } from '../get-entry.ts';
-import { PERMISSION, requirePermission } from '../permissions.ts';
+import { requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
 import { renameItem } from './place-item.ts';
@@ -11,7 +11,7 @@ import { requireNothingHidden } from './require-nothing-hidden.ts';
 /** Gives an entry another name in its folder. With `overwrite` a file of that name is replaced. */
 export async function renameEntry(operation: Operation, request: { path: string; name: string; overwrite: boolean }): Promise<void> {
   const { tree, actor, signal } = operation;
-  requirePermission(actor, PERMISSION.rename);
+  requirePermission(actor, 'rename');
   const path = resolvePath(actor, request.path);
   const name = parseEntryName(request.name);
   requireUnprotected(tree, actor, path, 'rename');

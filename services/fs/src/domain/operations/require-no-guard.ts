@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
-import { denied, isAdmin } from '../permissions.ts';
+import { isAdmin } from '@wharf/rights';
+import { denied } from '../permissions.ts';
 import type { Operation } from './operation.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { ALL_PERMISSIONS, PERMISSION, type PermissionName } from '@wharf/rights';
 import { actor, type MemoryTree, openTree } from './memory-tree.ts';
 import { createTestDriver } from './test-drivers.ts';
 
@@ -5,7 +6,7 @@ import { createTestDriver } from './test-drivers.ts';
 export const DENIED = ['PERMISSION_DENIED', 'permission denied'];
 
 /** Somebody with every permission but one. */
-export const without = (bit: number) => actor({ permission: 0xffff & ~(1 << bit) });
+export const without = (name: PermissionName) => actor({ permission: ALL_PERMISSIONS & ~PERMISSION[name] });
 
 /** Two storages that do things in steps of their own (`/a`, `/b`), and one that only reads and writes (`/p`). */
 export async function openStorages(options: Parameters<typeof openTree>[0] = {}): Promise<MemoryTree> {

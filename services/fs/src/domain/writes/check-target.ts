@@ -8,9 +8,6 @@ import { type Operation, requireCreationOf, requireWrite } from '../operations/o
 import { requirePermission } from '../permissions.ts';
 import { locate } from '../tree.ts';
 
-/** The bit that allows offline downloads (semantics 2.6). */
-const OFFLINE_DOWNLOAD = 2;
-
 /**
  * Whether the caller may have files brought to a folder, which may be missing.
  *
@@ -18,7 +15,7 @@ const OFFLINE_DOWNLOAD = 2;
  */
 export async function checkTarget(operation: Operation, directory: VirtualPath): Promise<Located<Mount>> {
   const { tree, actor, signal } = operation;
-  requirePermission(actor, OFFLINE_DOWNLOAD);
+  requirePermission(actor, 'offline_download');
   requireWrite(tree, actor, directory);
   await requireCreationOf(operation, directory);
   const located = locate(tree, directory);

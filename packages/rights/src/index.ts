@@ -1,0 +1,10 @@
+export {
+  ALL_PERMISSIONS,
+  hasPermission,
+  isAdmin,
+  PERMISSION,
+  PERMISSION_MEANINGS,
+  type PermissionName,
+  type Rights,
+  ROLE,
+} from './rights.ts';
