@@ -87,16 +87,19 @@ function configurationDocument(): string {
 
 function errorsDocument(): string {
   const rows = Object.entries(ERROR_CODES).map(
-    ([code, { grpc, http, envelope, retry, meaning }]) => `| \`${code}\` | ${grpc} | ${http} | ${envelope} | ${retry} | ${meaning} |`,
+    ([code, { grpc, http, envelope, retry, meaning, ...row }]) =>
+      `| \`${code}\` | ${grpc} | ${http} | ${envelope} | ${retry} | ${'means' in row ? row.means.join(', ') : ''} | ${meaning} |`,
   );
   return [
     '# Errors',
     '',
     'The one vocabulary of failures, from `packages/errors/src/codes.ts` by `npm run gen`. `gRPC` is the status between services, `HTTP` the',
-    'status of the byte routes, `envelope` the `code` inside the answers of `/api` (whose HTTP status is always 200).',
+    'status of the byte routes, `envelope` the `code` inside the answers of `/api` (whose HTTP status is always 200). `tells` is what else follows:',
+    'what only reads is asked again after a `glitch`, `absent` counts against a storage that does not answer, `general` ends the work on other',
+    'entries too, `trouble` is logged, a `verdict` is kept.',
     '',
-    '| code | gRPC | HTTP | envelope | retry | meaning |',
-    '|---|---|---|---|---|---|',
+    '| code | gRPC | HTTP | envelope | retry | tells | meaning |',
+    '|---|---|---|---|---|---|---|',
     ...rows,
     '',
   ].join('\n');

@@ -1,4 +1,4 @@
-import type { ErrorCode } from './codes.ts';
+import { codeMeans, type ErrorCode, type Meaning } from './codes.ts';
 
 const BRAND = Symbol.for('wharf.AppError');
 
@@ -25,6 +25,11 @@ export class AppError extends Error {
   /** True for an AppError of any copy of this package (which `instanceof` is not). */
   static is(value: unknown, code?: ErrorCode): value is AppError {
     return isBranded(value) && (code === undefined || value.code === code);
+  }
+
+  /** Whether the table says `meaning` of this failure; what is no AppError means nothing. */
+  static means(value: unknown, meaning: Meaning): value is AppError {
+    return isBranded(value) && codeMeans(value.code, meaning);
   }
 
   /** The error itself, or INTERNAL around whatever was thrown. */

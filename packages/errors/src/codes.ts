@@ -2,6 +2,25 @@
 export type Retry = 'never' | 'after-backoff';
 
 /**
+ * What else a failure tells whoever meets it:
+ * - `glitch`: it may be over a moment later, so what only reads is asked again within the call.
+ * - `absent`: the storage itself did not answer. Enough of them in a row keep calls from it; every other failure is an answer.
+ * - `general`: the next entry of the same work would meet it too.
+ * - `trouble`: an operator should see it without asking for every request.
+ * - `verdict`: said of what a thing contains, it holds for as long as the thing is the same, and may be kept.
+ */
+export type Meaning = 'glitch' | 'absent' | 'general' | 'trouble' | 'verdict';
+
+interface ErrorRow {
+  readonly grpc: number;
+  readonly http: number;
+  readonly envelope: number;
+  readonly retry: Retry;
+  readonly means?: readonly Meaning[];
+  readonly meaning: string;
+}
+
+/**
  * Every way in which something can go wrong here, said in our own terms. Nothing else is thrown on purpose.
  *
  * `grpc` is the status code between services (https://grpc.io/docs/guides/status-codes/); `http` the status where real HTTP statuses
@@ -14,6 +33,7 @@ export const ERROR_CODES = {
     http: 400,
     envelope: 400,
     retry: 'never',
+    means: ['verdict'],
     meaning: 'The request is malformed: a field is missing, of the wrong type or out of range.',
   },
   UNSAFE_PATH: {
@@ -23,7 +43,7 @@ export const ERROR_CODES = {
     retry: 'never',
     meaning: 'A path or a name would leave its folder, or cannot be a name.',
   },
-  UNAUTHENTICATED: { grpc: 16, http: 401, envelope: 401, retry: 'never', meaning: 'The caller did not prove who he is.' },
+  UNAUTHENTICATED: { grpc: 16, http: 401, envelope: 401, retry: 'never', meaning: 'The caller did not prove who they are.' },
   OTP_REQUIRED: {
     grpc: 16,
     http: 401,
@@ -33,7 +53,7 @@ export const ERROR_CODES = {
   },
   PERMISSION_DENIED: { grpc: 7, http: 403, envelope: 403, retry: 'never', meaning: 'The caller may not do this.' },
   ENTRY_NOT_FOUND: { grpc: 5, http: 404, envelope: 500, retry: 'never', meaning: 'There is no file or folder at this path.' },
-  MOUNT_NOT_FOUND: { grpc: 5, http: 404, envelope: 500, retry: 'never', meaning: 'No storage covers this path.' },
+  MOUNT_NOT_FOUND: { grpc: 5, http: 404, envelope: 500, retry: 'never', means: ['general'], meaning: 'No storage covers this path.' },
   TASK_NOT_FOUND: { grpc: 5, http: 404, envelope: 404, retry: 'never', meaning: 'There is no such task, or it belongs to somebody else.' },
   RECORD_NOT_FOUND: {
     grpc: 5,
@@ -54,8 +74,15 @@ export const ERROR_CODES = {
     retry: 'never',
     meaning: 'The thing is in a state in which this cannot be done.',
   },
-  UNSUPPORTED_OPERATION: { grpc: 12, http: 501, envelope: 500, retry: 'never', meaning: 'This storage, or this version, cannot do this.' },
-  STORAGE_READ_ONLY: { grpc: 9, http: 403, envelope: 500, retry: 'never', meaning: 'The storage takes no writes.' },
+  UNSUPPORTED_OPERATION: {
+    grpc: 12,
+    http: 501,
+    envelope: 500,
+    retry: 'never',
+    means: ['general'],
+    meaning: 'This storage, or this version, cannot do this.',
+  },
+  STORAGE_READ_ONLY: { grpc: 9, http: 403, envelope: 500, retry: 'never', means: ['general'], meaning: 'The storage takes no writes.' },
   STALE_VERSION: {
     grpc: 10,
     http: 412,
@@ -70,30 +97,72 @@ export const ERROR_CODES = {
     retry: 'never',
     meaning: 'The wanted bytes lie behind the end of the file.',
   },
-  QUOTA_EXCEEDED: { grpc: 8, http: 507, envelope: 500, retry: 'never', meaning: 'There is no room left, or a limit was reached.' },
-  RATE_LIMITED: { grpc: 8, http: 429, envelope: 429, retry: 'after-backoff', meaning: 'Too many tries in too short a time.' },
-  STORAGE_LOGIN_FAILED: { grpc: 9, http: 502, envelope: 500, retry: 'never', meaning: 'The storage refused our credentials.' },
+  QUOTA_EXCEEDED: {
+    grpc: 8,
+    http: 507,
+    envelope: 500,
+    retry: 'never',
+    means: ['general', 'verdict'],
+    meaning: 'There is no room left, or a limit was reached.',
+  },
+  RATE_LIMITED: {
+    grpc: 8,
+    http: 429,
+    envelope: 429,
+    retry: 'after-backoff',
+    means: ['general'],
+    meaning: 'Too many tries in too short a time.',
+  },
+  STORAGE_LOGIN_FAILED: {
+    grpc: 9,
+    http: 502,
+    envelope: 500,
+    retry: 'never',
+    means: ['absent', 'general'],
+    meaning: 'The storage refused our credentials.',
+  },
   STORAGE_UNAVAILABLE: {
     grpc: 14,
     http: 502,
     envelope: 500,
     retry: 'after-backoff',
+    means: ['glitch', 'absent', 'general', 'trouble'],
     meaning: 'The storage, or a service we need, cannot be reached or is not ready.',
   },
-  DEADLINE_EXCEEDED: { grpc: 4, http: 504, envelope: 500, retry: 'after-backoff', meaning: 'It took longer than it may.' },
+  DEADLINE_EXCEEDED: {
+    grpc: 4,
+    http: 504,
+    envelope: 500,
+    retry: 'after-backoff',
+    means: ['absent', 'general', 'trouble', 'verdict'],
+    meaning: 'It took longer than it may.',
+  },
   CANCELLED: { grpc: 1, http: 499, envelope: 500, retry: 'never', meaning: 'The caller went away.' },
-  CONTENT_CORRUPT: { grpc: 15, http: 502, envelope: 500, retry: 'never', meaning: 'The bytes are not what they should be.' },
+  CONTENT_CORRUPT: {
+    grpc: 15,
+    http: 502,
+    envelope: 500,
+    retry: 'never',
+    means: ['trouble'],
+    meaning: 'The bytes are not what they should be.',
+  },
   INTERNAL: {
     grpc: 13,
     http: 500,
     envelope: 500,
     retry: 'never',
+    means: ['trouble'],
     meaning: 'Something nobody foresaw; the log has the cause under the request id.',
   },
-} as const satisfies Record<string, { grpc: number; http: number; envelope: number; retry: Retry; meaning: string }>;
+} as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(ERROR_CODES, value);
+}
+
+export function codeMeans(code: ErrorCode, meaning: Meaning): boolean {
+  const row: ErrorRow = ERROR_CODES[code];
+  return row.means?.includes(meaning) ?? false;
 }

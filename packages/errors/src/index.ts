@@ -1,2 +1,2 @@
 export { AppError, type ErrorDetails } from './app-error.ts';
-export { ERROR_CODES, type ErrorCode, isErrorCode, type Retry } from './codes.ts';
+export { codeMeans, ERROR_CODES, type ErrorCode, isErrorCode, type Meaning, type Retry } from './codes.ts';

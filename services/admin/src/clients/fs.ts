@@ -31,7 +31,7 @@ export function createFsClient({ name, peers, tokens, ownCall, logger }: Omit<Se
         const { drivers } = await peers.fs.listDrivers({}, ownCall());
         return new Map(drivers.map(({ config, secret_items }) => [config?.name ?? '', new Set(secret_items)]));
       } catch (error) {
-        if (AppError.is(error, 'STORAGE_UNAVAILABLE') || AppError.is(error, 'DEADLINE_EXCEEDED')) return undefined;
+        if (AppError.means(error, 'absent')) return undefined;
         throw error;
       }
     },

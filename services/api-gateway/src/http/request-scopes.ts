@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { codeMeans, type ErrorCode } from '@wharf/errors';
 import { identify, type ServiceKit } from '@wharf/service-kit';
 import { Counter, Histogram } from 'prom-client';
 import type { TrustedProxies } from './client-address.ts';
@@ -13,7 +14,7 @@ export interface RequestScope {
   code: number | undefined;
   userId: number | undefined;
   /** The name of the error that was answered. */
-  error: string | undefined;
+  error: ErrorCode | undefined;
 }
 
 export interface RequestScopes {
@@ -22,9 +23,6 @@ export interface RequestScopes {
   /** The scope of a request that was begun. */
   of(request: IncomingMessage): RequestScope;
 }
-
-/** Errors that an operator should see without asking for every request. */
-const TROUBLE: ReadonlySet<string> = new Set(['INTERNAL', 'STORAGE_UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CONTENT_CORRUPT']);
 
 const SANE_ID = /^[\w.:-]{8,128}$/;
 /** Upper bounds in seconds: quick answers from memory to long transfers. */
@@ -60,7 +58,7 @@ export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics'>,
         requests.inc({ route, code });
         durations.observe({ route }, ms / 1000);
         const line = { requestId, method: request.method, route, code, ms, userId, error };
-        if (error !== undefined && TROUBLE.has(error)) kit.logger.info(line, 'request');
+        if (error !== undefined && codeMeans(error, 'trouble')) kit.logger.info(line, 'request');
         else kit.logger.debug(line, 'request');
       });
       return scope;

@@ -21,7 +21,7 @@ export interface CircuitBreakerOptions {
   readonly clock: () => number;
   /** Runs something later. @returns takes that back */
   readonly after: (ms: number, run: () => void) => () => void;
-  /** A look at the storage. Whatever it answers, it is there, unless it fails as `isAbsence` says. */
+  /** A look at the storage. Whatever it answers, it is there, unless its failure means `absent`. */
   readonly probe: () => Promise<unknown>;
   /** @param error why calls do not pass any more; undefined when they pass again */
   readonly onChange: (state: BreakerState, error: unknown) => void;
@@ -32,14 +32,6 @@ const FAILURES_TO_OPEN = 3;
 /** The pause before the first look, doubled after each that fails, in milliseconds. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
-
-/** The storage itself did not answer; everything else is an answer. */
-export function isAbsence(error: unknown): boolean {
-  return (
-    AppError.is(error) &&
-    (error.code === 'STORAGE_UNAVAILABLE' || error.code === 'STORAGE_LOGIN_FAILED' || error.code === 'DEADLINE_EXCEEDED')
-  );
-}
 
 export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitBreakerOptions): CircuitBreaker {
   let state: BreakerState = 'closed';
@@ -70,7 +62,7 @@ export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitB
     probe().then(close, (error: unknown) => {
       // A call that was under way may have shown meanwhile that the storage is there.
       if (isStopped || state !== 'half-open') return;
-      if (!isAbsence(error)) return close();
+      if (!AppError.means(error, 'absent')) return close();
       pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
       open(error);
     });
@@ -89,7 +81,7 @@ export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitB
     succeeded: close,
     failed(error) {
       if (AppError.is(error, 'CANCELLED')) return;
-      if (!isAbsence(error)) return close();
+      if (!AppError.means(error, 'absent')) return close();
       failures += 1;
       if (failures >= FAILURES_TO_OPEN && state === 'closed' && !isStopped) open(error);
     },

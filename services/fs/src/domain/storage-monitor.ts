@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT } from '@wharf/paths';
 import type { StorageDriver } from '../driver-contract/storage-driver.ts';
 import { withObserver } from '../driver-contract/with-observer.ts';
-import { type BreakerState, type CircuitBreaker, createCircuitBreaker, isAbsence } from './circuit-breaker.ts';
+import { type BreakerState, type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts';
 
 /** How the calls of one storage went, and whether more of them pass. */
 export interface StorageMonitor {
@@ -78,7 +78,7 @@ export function createStorageMonitor({ clock, after, onCall, onBreaker }: Storag
         failed(error) {
           if (AppError.is(error, 'CANCELLED')) return;
           calls += 1;
-          const isFailure = isAbsence(error) || !AppError.is(error) || error.code === 'INTERNAL';
+          const isFailure = AppError.means(error, 'absent') || !AppError.is(error) || error.code === 'INTERNAL';
           if (isFailure) noteFailure(error);
           onCall(isFailure, undefined);
           own.failed(error);

@@ -7,7 +7,7 @@ import { abortError } from './storage-error.ts';
 const PAUSES_MS: readonly number[] = [50, 200];
 
 /**
- * Asks a storage again that was not there for a moment (STORAGE_UNAVAILABLE): only what reads, and only as long as nothing was handed out. A
+ * Asks a storage again after a failure that means `glitch`: only what reads, and only as long as nothing was handed out. A
  * call that took all its time is not repeated, and nothing that changes the storage is.
  */
 export function withRetry(driver: StorageDriver, pausesMs = PAUSES_MS): StorageDriver {
@@ -81,7 +81,7 @@ async function* listWithRetries(
 
 /** @throws the error when another try would not help, or what the signal says */
 async function pauseAfter(error: unknown, pauseMs: number, signal: AbortSignal | undefined): Promise<void> {
-  if (!AppError.is(error, 'STORAGE_UNAVAILABLE')) throw error;
+  if (!AppError.means(error, 'glitch')) throw error;
   try {
     await wait(pauseMs, undefined, signal && { signal });
   } catch (cause) {

@@ -15,18 +15,6 @@ const PARALLEL = 8;
 /** So many entries may fail before the attempt is given up. */
 const MAX_FAILED = 100;
 
-/** What makes going on with other entries pointless. */
-const GENERAL_FAILURES = [
-  'STORAGE_UNAVAILABLE',
-  'STORAGE_LOGIN_FAILED',
-  'STORAGE_READ_ONLY',
-  'QUOTA_EXCEEDED',
-  'DEADLINE_EXCEEDED',
-  'RATE_LIMITED',
-  'MOUNT_NOT_FOUND',
-  'UNSUPPORTED_OPERATION',
-] as const;
-
 /** Where an entry that could not be copied stands, and why. */
 interface Failure {
   readonly position: Position;
@@ -135,7 +123,7 @@ async function settle(
     state.failed = state.failed.filter((other) => !isHere(other));
   } catch (error) {
     run.signal.throwIfAborted();
-    if (!AppError.is(error) || GENERAL_FAILURES.some((code) => code === error.code) || AppError.is(error, 'CANCELLED')) throw error;
+    if (!AppError.is(error) || AppError.means(error, 'general') || AppError.is(error, 'CANCELLED')) throw error;
     failures.push({ position, path: entry.path, error });
     if (!state.failed.some(isHere)) state.failed = [...state.failed, position];
     if (failures.length > MAX_FAILED) throw described({ position, path: entry.path, error }, failures.length);

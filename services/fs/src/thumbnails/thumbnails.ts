@@ -67,7 +67,7 @@ export function createThumbnails({ maker, defaultFolder, onError }: ThumbnailsOp
     const png = await inTurn(mount, async () => {
       const image = await readPicture(await mount.driver(), path, entry);
       return maker.make(image).catch((error: unknown) => {
-        if (isFinal(error)) failures.set(key, error);
+        if (AppError.means(error, 'verdict')) failures.set(key, error);
         throw error;
       });
     });
@@ -87,11 +87,6 @@ export function createThumbnails({ maker, defaultFolder, onError }: ThumbnailsOp
       return made;
     },
   };
-}
-
-/** Of the picture itself: the same again, and it costs as much again. */
-function isFinal(error: unknown): error is AppError {
-  return AppError.is(error) && (error.code === 'INVALID_ARGUMENT' || error.code === 'QUOTA_EXCEEDED' || error.code === 'DEADLINE_EXCEEDED');
 }
 
 /** Names one version of a file. Another configuration of the storage may be another folder: it has other names. */
