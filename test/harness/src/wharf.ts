@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { at } from './api.ts';
 import { httpRequest } from './http.ts';
@@ -20,6 +21,8 @@ export interface WharfOptions {
   env?: Readonly<Record<string, string | undefined>>;
   /** What stands behind the program on its command line. */
   args?: readonly string[];
+  /** The working directory, default the project's root; the five services have that whatever is said here. */
+  cwd?: string;
   /** Default: a folder of its own, deleted by `stop`. */
   dataDir?: string;
   /** Default: a folder of its own, deleted by `stop`. */
@@ -74,8 +77,8 @@ export async function startWharf(program: string, ports: Record<string, string>,
     startProcess({
       name: program,
       command: process.execPath,
-      args: [...programFlags(), program, ...args],
-      cwd: ROOT,
+      args: [...programFlags(), resolve(ROOT, program), ...args],
+      cwd: options.cwd ?? ROOT,
       env,
       ready: { line: readBase },
       readyWithinMs: 60_000,
