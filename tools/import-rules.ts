@@ -14,6 +14,7 @@ const TESTS_MAY = ['@wharf/harness', '@wharf/embedded-mongo', '@wharf/embedded-n
 const KITS = [
   '@wharf/egress',
   '@wharf/errors',
+  '@wharf/pace',
   '@wharf/paths',
   '@wharf/models',
   '@wharf/proto',
@@ -26,6 +27,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'packages/errors/', may: ['packages/errors/'], npm: [] },
   { files: 'packages/rights/', may: ['packages/rights/'], npm: [] },
   { files: 'packages/paths/', may: ['packages/paths/', '@wharf/errors'], npm: [] },
+  { files: 'packages/pace/', may: ['packages/pace/', '@wharf/errors'], npm: [] },
   { files: 'packages/egress/', may: ['packages/egress/', '@wharf/errors'], npm: [] },
   { files: 'packages/models/', may: ['packages/models/', '@wharf/errors'], npm: true },
   { files: 'packages/service-kit/', may: ['packages/service-kit/', '@wharf/errors', '@wharf/proto', '@wharf/rights'], npm: true },
@@ -40,7 +42,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'services/*/src/', may: ['services/*/src/', ...KITS], npm: true },
   {
     files: 'services/*/src/domain/',
-    may: ['services/*/src/domain/', '@wharf/errors', '@wharf/paths', '@wharf/rights'],
+    may: ['services/*/src/domain/', '@wharf/errors', '@wharf/pace', '@wharf/paths', '@wharf/rights'],
     mayTypes: ['@wharf/models', '@wharf/service-kit'],
     npm: ['zod', 're2js', 'lru-cache'],
   },
@@ -64,7 +66,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     files: 'services/fs/src/domain/',
-    may: ['services/fs/src/domain/', 'services/fs/src/driver-contract/', '@wharf/errors', '@wharf/paths', '@wharf/rights'],
+    may: ['services/fs/src/domain/', 'services/fs/src/driver-contract/', '@wharf/errors', '@wharf/pace', '@wharf/paths', '@wharf/rights'],
     mayTypes: ['@wharf/models', '@wharf/service-kit'],
     npm: ['re2js', 'lru-cache'],
   },
@@ -77,7 +79,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     files: 'services/fs/src/drivers/*/',
-    may: ['services/fs/src/drivers/=/', 'services/fs/src/driver-contract/', '@wharf/errors', '@wharf/paths'],
+    may: ['services/fs/src/drivers/=/', 'services/fs/src/driver-contract/', '@wharf/errors', '@wharf/pace', '@wharf/paths'],
     npm: true,
   },
 

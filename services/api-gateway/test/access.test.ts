@@ -120,6 +120,27 @@ describe('who may call a route (C15)', () => {
     }
   });
 
+  it('is asked before anything is read of what is asked', async () => {
+    const nothing = await gateway.login(0);
+    const wrong = [
+      ['not JSON', '{"names": '],
+      ['too deep', '['.repeat(100)],
+      ['too many values', `{"names":[${'0,'.repeat(200_000)}0]}`],
+      ['wrong', '{"names": 5}'],
+    ] as const;
+    let tried = 0;
+    for (const route of ROUTES.filter(({ methods, takes }) => takes === 'body' && (methods === 'any' || methods.includes('POST'))))
+      for (const [what, body] of wrong) {
+        const expected = refusalOf(route.access, route.permission, { name: '', kind: 'user', permission: 0, authorization: nothing });
+        if (!expected) continue;
+        const headers = { Authorization: nothing, 'Content-Type': 'application/json' };
+        const answer = await gateway.request({ method: 'POST', path: route.path, headers, body });
+        expect(JSON.parse(answer.text()), `${route.path}: ${what}`).toMatchObject({ code: expected[0], message: expected[1] });
+        tried += 1;
+      }
+    expect(tried).toBeGreaterThan(100);
+  });
+
   it('the byte routes', async () => {
     for (const route of BYTE_ROUTES) {
       const put = async (authorization: string) => {

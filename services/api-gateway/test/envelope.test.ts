@@ -81,6 +81,22 @@ describe('every route answers an envelope', () => {
     }
   });
 
+  it('400 for more fields or values than anybody needs, in every form', async () => {
+    const text = 'application/x-www-form-urlencoded';
+    const part = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n';
+    const bodies: [string, string, string][] = [
+      [text, 'a&'.repeat(2_000_000), 'no more than 20000 fields at once'],
+      [text, 'a=b&'.repeat(1_000_000), 'no more than 20000 fields at once'],
+      ['multipart/form-data; boundary=b', `${part.repeat(60_000)}--b--`, 'no more than 20000 fields at once'],
+      ['application/json', `[${'0,'.repeat(2_000_000)}0]`, 'the body has more than 100000 values'],
+      ['application/json', '['.repeat(4_000_000), 'the body is nested too deeply'],
+    ];
+    for (const [type, body, message] of bodies) {
+      const asked = { method: 'POST', path: '/api/auth/login', headers: { 'Content-Type': type }, body };
+      expect(envelopeOf(await gateway.request(asked), `POST ${type}`)).toMatchObject({ code: 400, message, data: null });
+    }
+  });
+
   it('400 for a body of unknown length that turns out too large, also when it goes on and on', async () => {
     for (const sizeBytes of [5 * 1024 * 1024, 100 * 1024 * 1024]) {
       const asked = { method: 'POST', path: '/api/auth/login', headers: JSON_TYPE, body: generateContent('x', sizeBytes) };

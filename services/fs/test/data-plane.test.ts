@@ -106,6 +106,17 @@ describe('an upload', () => {
     expect(await readdir(folder)).not.toContain('evil');
   });
 
+  it('by form takes the part that is called file, whatever other files stand beside it', async () => {
+    const part = (field: string, content: string) =>
+      `--b\r\nContent-Disposition: form-data; name="${field}"; filename="x"\r\n\r\n${content}\r\n`;
+    const other = part('other', 'y'.repeat(200_000));
+    const body = `${other}${part('file', 'the one')}${part('file', 'another')}${other}--b--\r\n`;
+    expect((await putForm('/l/one of four', body)).json()).toMatchObject({ code: 200 });
+    expect(await readFile(`${folder}/one of four`, 'utf8')).toBe('the one');
+    expect((await putForm('/l/none of them', `${other}--b--\r\n`)).json()).toMatchObject({ code: 400, data: null });
+    expect(await readdir(folder)).not.toContain('none of them');
+  });
+
   it.each([
     ['a form that ends too early', () => putForm('/l/broken', form('text', '')), 400],
     ['a form without a file', () => putForm('/l/broken', '--b--\r\n'), 400],

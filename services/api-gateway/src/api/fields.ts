@@ -1,21 +1,24 @@
 import { z } from 'zod';
+import { MAX_ELEMENTS } from '../http/decode-input.ts';
+import { requireBounded } from '../http/parse-json.ts';
 
 /** A text that may be left out; it is then empty. */
 export const text = () => z.string().default('');
 /** A text that must be there and not be empty. */
 export const requiredText = () => z.string().min(1);
+/** A text that a service reads as JSON; within the bounds of JSON in a body. */
+export const jsonText = () => z.string().superRefine((value) => requireBounded(Buffer.from(value)));
 export const flag = (absent = false) => z.boolean().default(absent);
 /** A whole number that JSON and JavaScript both hold exactly. */
 export const integer = (absent = 0) => z.int().default(absent);
 /** A whole number of 32 bits with a sign, as the services keep it. */
 export const int32 = (absent = 0) => z.int32().default(absent);
-/** More in one request would keep others waiting. */
-const MAX_TEXTS = 10_000;
-
-const list = () => z.array(z.string()).max(MAX_TEXTS, `no more than ${MAX_TEXTS} at once`).default([]);
-export const texts = () => list();
+/** A list; every list of an input is made by this. */
+export const list = <Element extends z.ZodType>(element: Element) =>
+  z.array(element).max(MAX_ELEMENTS, `no more than ${MAX_ELEMENTS} at once`);
+export const texts = () => list(z.string()).default([]);
 /** Names of entries, at least one. */
-export const names = () => list().refine((given) => given.length > 0, 'Empty file names');
+export const names = () => texts().refine((given) => given.length > 0, 'Empty file names');
 /** The id of a record: a number, or its digits as existing clients send it in queries. */
 export const id = () =>
   z.union([

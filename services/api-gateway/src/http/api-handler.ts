@@ -57,11 +57,12 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       scope.userId = caller?.identity.id;
       requireAccess(route.access, caller);
       isAllowed = true;
+      // Who may is asked before what is asked: nothing is read for somebody who may not.
+      if (caller) requirePermission(caller.identity, route.permission);
       const hasBody = method !== 'GET' && method !== 'HEAD';
       const { refusal } = route;
       const body = hasBody ? await readBody(request, { isNeeded: route.takes === 'body', refusal }) : ({ kind: 'none' } as const);
       const call = route.prepare({ query, body });
-      if (caller) requirePermission(caller.identity, route.permission);
       const result = await call(new RequestContext(parts, request, response, caller));
       const envelope = result instanceof Said ? successEnvelope(result.data, result.message) : successEnvelope(result);
       const json = result instanceof Written ? successText(result.json) : JSON.stringify(envelope);

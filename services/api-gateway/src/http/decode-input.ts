@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
+import { parsePairs } from './parse-pairs.ts';
 
 /** What a request brings: nothing has been believed yet. */
 export interface RawInput {
@@ -7,17 +8,17 @@ export interface RawInput {
   readonly body:
     | { readonly kind: 'none' }
     | { readonly kind: 'json'; readonly value: unknown }
-    | { readonly kind: 'form'; readonly fields: URLSearchParams };
+    | { readonly kind: 'form'; readonly fields: Iterable<readonly [string, string]> };
 }
 
 /** Where a field sits in the input, and what a text that stands for it must be turned into. */
 type Plan =
   | { readonly kind: 'text' | 'number' | 'flag' | 'other' }
-  | { readonly kind: 'list'; readonly element: Plan }
+  | { readonly kind: 'list'; readonly element: Plan; readonly schema: z.core.$ZodType }
   | { readonly kind: 'record'; readonly fields: ReadonlyMap<string, { readonly name: string; readonly plan: Plan }> };
 
-/** Values without a declared shape may be nested this deep. */
-const MAX_DEPTH = 64;
+/** No list of an input has more elements: more in one request would keep others waiting. */
+export const MAX_ELEMENTS = 10_000;
 
 /**
  * Makes the function that turns what a request brings into a route's input.
@@ -46,18 +47,28 @@ function collect(raw: RawInput, plan: Plan, isBodyOnly: boolean): unknown {
   if (plan.kind !== 'record') return undefined;
   const found: Record<string, unknown> = Object.create(null);
   const isJson = raw.body.kind === 'json';
-  if (raw.query !== '' && !(isJson && isBodyOnly)) addTexts(found, new URLSearchParams(raw.query), plan);
+  if (raw.query !== '' && !(isJson && isBodyOnly)) addTexts(found, parsePairs(raw.query), plan);
   if (raw.body.kind === 'form') addTexts(found, raw.body.fields, plan);
-  if (raw.body.kind !== 'json' || raw.body.value === null) return found;
+  if (raw.body.kind !== 'json' || raw.body.value === null) return arrange(found, plan);
   const { value } = raw.body;
   if (typeof value !== 'object' || Array.isArray(value)) return value;
   return Object.assign(found, arrange(value, plan));
 }
 
-/** The declared part of a JSON value under its declared names. Its depth is that of the plan. */
+/**
+ * The declared part of a value under its declared names. Its depth is that of the plan. A list ends behind its first element that is wrong,
+ * and behind the first that is too many: the schema has one issue with it instead of one with each.
+ */
 function arrange(value: unknown, plan: Plan): unknown {
-  if (plan.kind === 'other') requireShallow(value);
-  if (plan.kind === 'list' && Array.isArray(value)) return value.map((element) => arrange(element, plan.element));
+  if (plan.kind === 'list' && Array.isArray(value)) {
+    const elements: unknown[] = [];
+    for (const raw of value.slice(0, MAX_ELEMENTS + 1)) {
+      const element = arrange(raw, plan.element);
+      elements.push(element);
+      if (!z.core.safeParse(plan.schema, element).success) break;
+    }
+    return elements;
+  }
   if (plan.kind !== 'record' || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const found: Record<string, unknown> = Object.create(null);
   for (const [key, part] of Object.entries(value)) {
@@ -67,7 +78,7 @@ function arrange(value: unknown, plan: Plan): unknown {
   return found;
 }
 
-function addTexts(found: Record<string, unknown>, pairs: URLSearchParams, plan: Plan & { kind: 'record' }): void {
+function addTexts(found: Record<string, unknown>, pairs: Iterable<readonly [string, string]>, plan: Plan & { kind: 'record' }): void {
   for (const [key, value] of pairs) {
     const field = plan.fields.get(key) ?? plan.fields.get(key.toLowerCase());
     if (!field) continue;
@@ -96,7 +107,7 @@ function planOf(schema: z.core.$ZodType): Plan {
   if (schema instanceof z.ZodString) return { kind: 'text' };
   if (schema instanceof z.ZodNumber) return { kind: 'number' };
   if (schema instanceof z.ZodBoolean) return { kind: 'flag' };
-  if (schema instanceof z.ZodArray) return { kind: 'list', element: planOf(schema.element) };
+  if (schema instanceof z.ZodArray) return { kind: 'list', element: planOf(schema.element), schema: schema.element };
   if (!(schema instanceof z.ZodObject)) return { kind: 'other' };
   const fields = Object.entries(schema.shape).map(([name, part]) => [name.toLowerCase(), { name, plan: planOf(part) }] as const);
   return { kind: 'record', fields: new Map(fields) };
@@ -124,13 +135,4 @@ function typeName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return typeof value === 'number' && !Number.isInteger(value) ? 'fraction' : typeof value;
-}
-
-/** @throws AppError INVALID_ARGUMENT when a value would take a deep recursion to write out */
-function requireShallow(value: unknown): void {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > MAX_DEPTH) throw new AppError('INVALID_ARGUMENT', 'the body is nested too deeply');
-    level = level.flatMap((part) => (typeof part === 'object' && part !== null ? Object.values(part) : []));
-  }
 }

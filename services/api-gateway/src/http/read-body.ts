@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '@wharf/errors';
 import type { RawInput } from './decode-input.ts';
+import { parseJson } from './parse-json.ts';
+import { parseMultipart } from './parse-multipart.ts';
+import { parsePairs } from './parse-pairs.ts';
 
 /** No body of a JSON route is larger, in bytes. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
@@ -15,7 +18,7 @@ const NO_BODY: RawInput['body'] = { kind: 'none' };
  * Reads the body of a JSON route. JSON is what says so, and what begins like it without saying anything; else it is a form.
  *
  * @param options.isNeeded an empty body that says it is JSON is refused then. @param options.refusal what is said about a body that is no JSON
- * @throws AppError INVALID_ARGUMENT: too large, too slow, or not what it says it is
+ * @throws AppError INVALID_ARGUMENT: too large, too slow, too many values, or not what it says it is
  */
 export async function readBody(
   request: IncomingMessage,
@@ -29,33 +32,13 @@ export async function readBody(
     return NO_BODY;
   }
   if (isJson || (!isForm(type) && /^\s*[[{]/.test(bytes.toString('latin1', 0, 64))))
-    return { kind: 'json', value: parseJson(bytes, options.refusal) };
+    return { kind: 'json', value: parseJson(bytes, options.refusal ?? 'the body is not valid JSON') };
   if (type.startsWith('multipart/form-data'))
     return { kind: 'form', fields: await parseMultipart(bytes, request.headers['content-type'] ?? '') };
-  return { kind: 'form', fields: new URLSearchParams(bytes.toString('utf8')) };
+  return { kind: 'form', fields: parsePairs(bytes.toString('utf8')) };
 }
 
 const isForm = (type: string) => type.startsWith('application/x-www-form-urlencoded') || type.startsWith('multipart/form-data');
-
-function parseJson(bytes: Buffer, refusal = 'the body is not valid JSON'): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch (cause) {
-    throw new AppError('INVALID_ARGUMENT', refusal, { cause });
-  }
-}
-
-/** Text fields only; files are for the data plane. */
-async function parseMultipart(bytes: Buffer, contentType: string): Promise<URLSearchParams> {
-  try {
-    const form = await new Response(new Uint8Array(bytes), { headers: { 'Content-Type': contentType } }).formData();
-    const fields = new URLSearchParams();
-    for (const [name, value] of form) if (typeof value === 'string') fields.append(name, value);
-    return fields;
-  } catch (cause) {
-    throw new AppError('INVALID_ARGUMENT', 'the body is not a valid form', { cause });
-  }
-}
 
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
   if (!hasBody(request)) return Buffer.alloc(0);

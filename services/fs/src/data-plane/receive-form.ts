@@ -8,10 +8,12 @@ import { beginUpload } from '../domain/upload.ts';
 import { storeOrQueue } from './store-or-queue.ts';
 import { readUploadHeaders } from './upload-headers.ts';
 
-/** Text fields beside the file are skipped; these limits bound what is read of them. */
-const LIMITS = { files: 1, fields: 20, fieldSize: 64 * 1024, headerPairs: 50 } as const;
+/** The one part that is stored. */
+const FILE_FIELD = 'file';
+/** Other parts are skipped; these limits bound what is read of them. */
+const LIMITS = { files: 20, fields: 20, fieldSize: 64 * 1024, headerPairs: 50 } as const;
 
-/** `PUT /api/fs/form`: the one file of a multipart body, whatever its field is called. */
+/** `PUT /api/fs/form`: the file part of a multipart body whose field is called `file`. */
 export async function receiveForm(context: FsContext, request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
   const startedAt = new Date();
   const operation = await beginOperation(context, call);
@@ -48,7 +50,7 @@ function parserFor(request: IncomingMessage): BusboyInstance {
   }
 }
 
-/** The first file part as a stream that fails when the body ends before the part does. */
+/** The file part as a stream that fails when the body ends before the part does. */
 function findFile(parser: BusboyInstance, request: IncomingMessage): Promise<Readable> {
   return new Promise((resolve, reject) => {
     let file: Readable | undefined;
@@ -56,14 +58,15 @@ function findFile(parser: BusboyInstance, request: IncomingMessage): Promise<Rea
       file?.destroy(error);
       reject(error);
     };
-    parser.on('file', (_field, stream: Readable) => {
-      file = stream;
+    parser.on('file', (field, stream: Readable) => {
       // It may fail before somebody reads it, who then meets the error all the same.
       stream.on('error', () => undefined);
+      if (file !== undefined || field !== FILE_FIELD) return void stream.resume();
+      file = stream;
       resolve(stream);
     });
     parser.on('error', (cause) => fail(malformed('the multipart body ends too early or is broken', cause)));
-    parser.on('finish', () => reject(malformed('the multipart body has no file')));
+    parser.on('finish', () => reject(malformed(`the multipart body has no file part '${FILE_FIELD}'`)));
     request.on('aborted', () => fail(new AppError('CANCELLED', 'the upload was cancelled')));
     request.on('error', (cause) => fail(new AppError('CANCELLED', 'the upload was cancelled', { cause })));
   });

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import type { EntryName, VirtualPath } from '@wharf/paths';
-import { createPace } from '../driver-contract/pace.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import type { Folder, FolderReader, ReadFolderOptions } from './folder-reader.ts';
 import type { Located } from './mount-table.ts';

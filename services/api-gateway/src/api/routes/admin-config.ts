@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flag, text } from '../fields.ts';
+import { flag, jsonText, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
 const importedRecordShape = z.object({ kind: z.string(), name: z.string(), outcome: z.string(), note: z.string() });
@@ -26,7 +26,7 @@ export const adminConfigRoutes: readonly Route[] = [
       'Takes such a document, or a backup of the API family, and reports what became of each record; checked whole before it is written.',
     takes: 'body',
     input: z.object({
-      document: z.union([z.record(z.string(), z.unknown()), z.string().regex(/^\s*\{/)]),
+      document: z.union([z.record(z.string(), z.unknown()), jsonText().regex(/^\s*\{/)]),
       passphrase: text(),
       dry_run: flag(),
     }),

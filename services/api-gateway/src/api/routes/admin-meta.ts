@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { flag, id, idInput, pageOf, paging, requiredText, text } from '../fields.ts';
+import { flag, id, idInput, list, pageOf, paging, requiredText, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 import { nothingBack, pageShape, ruleShape } from '../shapes.ts';
 
-const userIds = () => z.array(z.int().min(0)).default([]);
+const userIds = () => list(z.int().min(0)).default([]);
 
 const ruleInput = z.object({
   id: id().default(0),

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
-import { int32, requiredText, text } from '../fields.ts';
+import { int32, list, requiredText, text } from '../fields.ts';
 import { absentRoute, nothing, type Route, route } from '../route.ts';
 import { nothingBack, settingShape } from '../shapes.ts';
 
@@ -16,7 +16,7 @@ function groupsOf({ group, groups }: z.output<typeof groupsInput>): number[] {
   });
 }
 
-const settingsInput = z.array(
+const settingsInput = list(
   z.object({
     key: requiredText(),
     value: text(),

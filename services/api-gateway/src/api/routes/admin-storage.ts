@@ -1,6 +1,6 @@
 import type { AppError } from '@wharf/errors';
 import { z } from 'zod';
-import { flag, id, idInput, int32, pageOf, paging, requiredText, text } from '../fields.ts';
+import { flag, id, idInput, int32, jsonText, pageOf, paging, requiredText, text } from '../fields.ts';
 import { type CallerContext, nothing, type Route, route } from '../route.ts';
 import { nothingBack, pageShape, storageHealthShape, storageShape } from '../shapes.ts';
 
@@ -11,7 +11,7 @@ const storageInput = z.object({
   driver: text(),
   cache_expiration: int32(),
   custom_cache_policies: text(),
-  addition: text(),
+  addition: jsonText().default(''),
   remark: text(),
   disabled: flag(),
   disable_index: flag(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flag, names, text, texts } from '../fields.ts';
+import { flag, list, names, text, texts } from '../fields.ts';
 import { absentRoute, type Route, route, Said } from '../route.ts';
 import { nothingBack, queuedShape, showQueued, showTask, taskShape } from '../shapes.ts';
 
@@ -42,7 +42,7 @@ export const fsWriteRoutes: readonly Route[] = [
     permission: 'rename',
     summary: 'Gives several entries of a folder other names.',
     takes: 'body',
-    input: z.object({ src_dir: text(), rename_objects: z.array(z.object({ src_name: text(), new_name: text() })).default([]) }),
+    input: z.object({ src_dir: text(), rename_objects: list(z.object({ src_name: text(), new_name: text() })).default([]) }),
     answer: nothingBack,
     call: async ({ peers, options }, input) => {
       await peers.fs.batchRename(input, options);

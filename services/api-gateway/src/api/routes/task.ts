@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
-import { pageOf, paging, text } from '../fields.ts';
+import { list as listOf, pageOf, paging, text } from '../fields.ts';
 import { type Access, type CallerContext, nothing, type Route, route } from '../route.ts';
 import { nothingBack, showTask, taskShape } from '../shapes.ts';
 
@@ -16,8 +16,6 @@ const LISTS = [
 ] as const;
 
 const NOT_FOUND = 'task not found';
-/** More in one request would keep others waiting. */
-const MAX_IDS = 10_000;
 
 const ONE_TASK = {
   cancel: 'Ends a task that has not ended.',
@@ -91,7 +89,7 @@ function taskRoutesUnder(prefix: `/api/${string}`, [list, owner]: (typeof LISTS)
         access,
         summary: 'Acts on several tasks and answers the errors of those that failed, by id.',
         takes: 'body',
-        input: z.array(z.string()).max(MAX_IDS),
+        input: listOf(z.string()),
         refusal: 'invalid request format',
         answer: z.record(z.string(), z.string()),
         call: (context, ids) => control(context, action, ids),

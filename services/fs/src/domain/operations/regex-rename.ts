@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import { type EntryName, parseEntryName } from '@wharf/paths';
-import { createPace } from '../../driver-contract/pace.ts';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mount-table.ts';
 import type { Mount } from '../mounts.ts';

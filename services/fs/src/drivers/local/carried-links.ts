@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { createPace, type Pace } from '../../driver-contract/pace.ts';
+import { createPace, type Pace } from '@wharf/pace';
 import { openChildFolder } from './confined-root.ts';
 
 // Texts of links need not be UTF-8: here they are strings of bytes (latin1).

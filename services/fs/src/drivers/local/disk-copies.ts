@@ -1,7 +1,7 @@
 import fs from 'node:fs';
+import { createPace, type Pace } from '@wharf/pace';
 import { baseName, isWithin, type MountPath, parentPath } from '@wharf/paths';
 import { giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
-import { createPace, type Pace } from '../../driver-contract/pace.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { carriedText, leadsOut } from './carried-links.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFile, openChildFolder } from './confined-root.ts';

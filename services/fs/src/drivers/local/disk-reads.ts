@@ -1,7 +1,7 @@
 import fs from 'node:fs';
+import { createPace, type Pace } from '@wharf/pace';
 import { type EntryName, isEntryName, type MountPath, sortNames } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
-import { createPace, type Pace } from '../../driver-contract/pace.ts';
 import type { ByteRange, Space } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFolder } from './confined-root.ts';

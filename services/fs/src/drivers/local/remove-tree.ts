@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { createPace, type Pace } from '../../driver-contract/pace.ts';
+import { createPace, type Pace } from '@wharf/pace';
 import { openChildFolder } from './confined-root.ts';
 import { errnoOf } from './errors.ts';
 

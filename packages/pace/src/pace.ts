@@ -1,21 +1,23 @@
 import { setImmediate } from 'node:timers/promises';
-import { throwIfAborted } from './storage-error.ts';
+import { AppError } from '@wharf/errors';
 
+/** Longest stretch on the event loop between two turns of others, in milliseconds. */
 const SLICE_MS = 5;
 
 /** Makes room for other calls within a long one on the same thread, and ends it when its caller has gone. */
 export interface Pace {
-  /** Call it between any two steps. */
+  /** Call it between any two steps. @throws AppError CANCELLED, or the AppError that is the reason of the abort */
   step(): Promise<void>;
 }
 
-export function createPace(signal: AbortSignal | undefined): Pace {
+export function createPace(signal?: AbortSignal): Pace {
   let sliceEndsAt = performance.now() + SLICE_MS;
   return {
     async step() {
       if (performance.now() < sliceEndsAt) return;
       await setImmediate();
-      throwIfAborted(signal);
+      if (signal?.aborted)
+        throw AppError.is(signal.reason) ? signal.reason : new AppError('CANCELLED', 'cancelled', { cause: signal.reason });
       sliceEndsAt = performance.now() + SLICE_MS;
     },
   };

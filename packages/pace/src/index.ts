@@ -1,0 +1,1 @@
+export { createPace, type Pace } from './pace.ts';

@@ -1,0 +1,33 @@
+import { AppError } from '@wharf/errors';
+import { expect, it } from 'vitest';
+import { createPace } from './pace.ts';
+
+/** Keeps the thread for longer than a slice. */
+function work(): void {
+  const until = performance.now() + 6;
+  while (performance.now() < until);
+}
+
+it('lets others take a turn once a slice is over', async () => {
+  let turns = 0;
+  setImmediate(() => {
+    turns += 1;
+  });
+  const pace = createPace();
+  await pace.step();
+  expect(turns).toBe(0);
+  work();
+  await pace.step();
+  expect(turns).toBe(1);
+});
+
+it.each([
+  [undefined, 'CANCELLED'],
+  [new AppError('DEADLINE_EXCEEDED', 'too late'), 'DEADLINE_EXCEEDED'],
+])('ends what nobody waits for any more (%s)', async (reason, code) => {
+  const gone = new AbortController();
+  const pace = createPace(gone.signal);
+  gone.abort(reason);
+  work();
+  await expect(pace.step()).rejects.toMatchObject({ code });
+});
