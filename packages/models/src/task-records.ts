@@ -16,8 +16,6 @@ export interface TaskRecord {
   creator_role: number;
   /** What it shares a limit with others by, for example `tool:SimpleHttp`. */
   keys: string[];
-  /** The highest first. */
-  priority: number;
   /** Not before this time. */
   run_at: Date;
   /** True while a worker may take it: state 0 or 8 and not paused. */
@@ -108,7 +106,6 @@ export function taskModelsOf(connection: Connection, owner: TaskOwner): TaskMode
         creator: text,
         creator_role: number,
         keys: [String],
-        priority: number,
         run_at: required(Date),
         waiting: flag,
         done: flag,
@@ -138,7 +135,7 @@ export function taskModelsOf(connection: Connection, owner: TaskOwner): TaskMode
         revision: number,
       },
       (schema) => {
-        schema.index({ waiting: 1, kind: 1, priority: -1, run_at: 1 });
+        schema.index({ waiting: 1, kind: 1, run_at: 1 });
         schema.index({ state: 1, lease_until: 1 });
         schema.index({ list: 1, done: 1, created_at: -1 });
         schema.index({ creator_id: 1, done: 1, created_at: -1 });

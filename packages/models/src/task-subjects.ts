@@ -7,8 +7,11 @@ export const taskProgressed = (owner: TaskOwner) => ({
   schema: z.object({ id: z.string(), list: z.string(), creatorId: z.number(), state: z.number(), progress: z.number() }),
 });
 
-/** Tasks wait for a worker, or one that has them must look: whoever holds one of `ids` reads it at once. Published by their owner. */
+/**
+ * Tasks wait for a worker, or one that has them must look: whoever holds one of `ids` reads it at once. Published by their owner, `from` is the
+ * worker that has seen to it itself.
+ */
 export const taskWake = (owner: TaskOwner) => ({
   name: `wharf.${owner}.task-wake.v1`,
-  schema: z.object({ ids: z.array(z.string()) }),
+  schema: z.object({ ids: z.array(z.string()), from: z.string().optional() }),
 });

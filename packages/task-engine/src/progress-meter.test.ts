@@ -11,7 +11,6 @@ const FRESH: TaskRecord = {
   creator: '',
   creator_role: -1,
   keys: [],
-  priority: 0,
   run_at: new Date(0),
   waiting: false,
   done: false,

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '@wharf/errors';
 import { type TaskOwner, type TaskRecord, taskModelsOf, taskProgressed, taskWake } from '@wharf/models';
 import type { Bus, Logger, StoreConnection } from '@wharf/service-kit';
 import type { Registry } from 'prom-client';
 import { createHousekeeping } from './housekeeping.ts';
+import { createOpenLimit } from './open-limit.ts';
+import { createPassedOver } from './passed-over.ts';
 import { type ActiveRun, startRun } from './run-task.ts';
 import { createStoreClock } from './store-clock.ts';
 import { createTaskControl, type TaskAction, type TaskControl, type TaskScope } from './task-control.ts';
@@ -23,8 +24,6 @@ const MAX_CLEANUPS = 4;
 const DEFAULT_CONCURRENCY = 5;
 /** Postponed tasks that are looked at again when something may have changed for them; the others have their time. */
 const HURRIED_AT_A_TIME = 16;
-/** Tasks of one user that have not ended; a store has room for so many and not for any number. */
-const MAX_OPEN_OF_A_USER = 10_000;
 /** Tasks of one call that are changed at a time. */
 const PARALLEL_CHANGES = 16;
 
@@ -38,8 +37,6 @@ export interface NewTask<Input> {
   readonly input: Input;
   /** 0 or undefined: not known yet. */
   readonly totalBytes?: number;
-  /** The highest first; 0 by default. */
-  readonly priority?: number;
   /** What it shares a limit with others by, for example `tool:SimpleHttp`. */
   readonly keys?: readonly string[];
   readonly status?: string;
@@ -86,6 +83,8 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const clock = createStoreClock(store);
   const queue = createTaskQueue(models, clock);
   const control = createTaskControl(models, clock);
+  const openLimit = createOpenLimit(control.countOpen, () => performance.now());
+  const passedOver = createPassedOver(() => performance.now());
   const housekeeping = createHousekeeping(models, clock);
   const metrics = createTaskMetrics(options.metrics, owner, models);
   const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
@@ -106,7 +105,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     const { _id: id, list, creator_id: creatorId, state, progress } = record;
     bus.publish(progressed, { id, list, creatorId, state, progress });
   };
-  const wakeAll = (ids: readonly string[]) => bus.publish(wake, { ids: [...ids] });
+  const wakeAll = (ids: readonly string[]) => bus.publish(wake, { ids: [...ids], from: worker });
 
   const begin = (record: TaskRecord, isCleanup: boolean) => {
     const kind = kinds.get(record.kind);
@@ -143,6 +142,15 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     return [...full, ...(avoidedKeys?.() ?? [])];
   };
 
+  const claimOf = async (kind: string): Promise<TaskRecord | undefined> => {
+    const closed = closedKeys();
+    const start = passedOver.start(kind, closed);
+    const asked = clock.now();
+    const record = await queue.claim(kind, closed, worker, start.from);
+    passedOver.note(kind, closed, start, record?.run_at, asked);
+    return record;
+  };
+
   const claimRound = async (): Promise<void> => {
     await clock.sync();
     while (cleanups < MAX_CLEANUPS && !isStopped) {
@@ -156,7 +164,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     if (!(await queue.hasWork(open))) return;
     for (const kind of open)
       for (let free = await freeSlots(kind); free > 0 && !isStopped; free -= 1) {
-        const record = await queue.claim(kind, closedKeys(), worker);
+        const record = await claimOf(kind);
         if (!record) break;
         if (isStopped) {
           await queue.handBack(record._id, record.fence);
@@ -187,7 +195,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
 
   const poll = async () => {
     await clock.sync();
-    if (kinds.size > 0) await queue.reap();
+    if (kinds.size > 0 && (await queue.reap())) passedOver.forget();
     pump();
   };
 
@@ -217,9 +225,13 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const requireRoom = async (tasks: readonly Pick<NewTask<unknown>, 'creator'>[]): Promise<void> => {
     const added = new Map<number, number>();
     for (const { creator } of tasks) if (creator) added.set(creator.id, (added.get(creator.id) ?? 0) + 1);
-    for (const [creatorId, count] of added)
-      if (count > MAX_OPEN_OF_A_USER || (await control.countOpen(creatorId, MAX_OPEN_OF_A_USER)) + count > MAX_OPEN_OF_A_USER)
-        throw new AppError('RATE_LIMITED', `more than ${MAX_OPEN_OF_A_USER} tasks have not ended yet: wait for them, or cancel some`);
+    for (const [creatorId, count] of added) await openLimit.take(creatorId, count);
+  };
+
+  /** True when this replica may take one of them at once, as far as their keys go. */
+  const mayTakeAny = (records: readonly TaskRecord[]): boolean => {
+    const closed = new Set(closedKeys());
+    return records.some(({ keys }) => !keys.some((key) => closed.has(key)));
   };
 
   const addAll: TaskEngine['addAll'] = async (kind, tasks) => {
@@ -231,7 +243,9 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     const records = tasks.map((task, index) => newRecord(kind, task, new Date(startMs + index), new Date(startMs)));
     const added = records.length > 0 ? await queue.insert(records) : [];
     for (const record of added) announce(record);
-    changed([]);
+    wakeAll([]);
+    // What waits behind a limit would be passed over one by one.
+    if (mayTakeAny(added)) pump();
     return added;
   };
 
@@ -276,8 +290,8 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     },
     async start() {
       await Promise.all([models.tasks.createIndexes(), models.chunks.createIndexes(), clock.sync()]);
-      bus.subscribe(wake, ({ ids }) => {
-        if (isStopped) return;
+      bus.subscribe(wake, ({ ids, from }) => {
+        if (isStopped || from === worker) return;
         for (const run of runs.values()) if (ids.includes(run.record._id)) run.look();
         pump();
       });
@@ -323,7 +337,6 @@ function newRecord<Input>(kind: TaskKind<Input>, task: NewTask<Input>, at: Date,
     creator: creator?.name ?? '',
     creator_role: creator?.role ?? -1,
     keys: [...(task.keys ?? [])],
-    priority: task.priority ?? 0,
     run_at: now,
     waiting: true,
     done: false,

@@ -21,8 +21,12 @@ export interface TaskQueue {
   insert(records: readonly TaskRecord[]): Promise<readonly TaskRecord[]>;
   /** True when a task waits that may be taken; `kinds` are those that may. */
   hasWork(kinds: readonly string[]): Promise<boolean>;
-  /** Takes the first of the waiting tasks of a kind, with a fence of its own. @param closedKeys tasks with one of these are left alone */
-  claim(kind: string, closedKeys: readonly string[], worker: string): Promise<TaskRecord | undefined>;
+  /**
+   * Takes the first of the waiting tasks of a kind, with a fence of its own.
+   *
+   * @param closedKeys tasks with one of these are left alone. @param from so are those that were due before
+   */
+  claim(kind: string, closedKeys: readonly string[], worker: string, from?: Date): Promise<TaskRecord | undefined>;
   /** Takes a task of one of the kinds that was cancelled or failed and is not yet put away. */
   claimCleanup(kinds: readonly string[], worker: string): Promise<TaskRecord | undefined>;
   /** Returns tasks whose worker gave no sign of life to the queue. True when there were tasks with an expired lease. */
@@ -86,12 +90,12 @@ export function createTaskQueue({ tasks, chunks }: TaskModels, clock: StoreClock
       return (await tasks.findOne(filter, { _id: 1 }).lean()) !== null;
     },
 
-    async claim(kind, closedKeys, worker) {
+    async claim(kind, closedKeys, worker, from) {
       const now = clock.now();
       const filter = {
         waiting: true,
         kind,
-        run_at: { $lte: now },
+        run_at: { $lte: now, ...(from === undefined ? {} : { $gte: from }) },
         ...(closedKeys.length === 0 ? {} : { keys: { $nin: [...closedKeys] } }),
       };
       // A pipeline, because the first claim alone sets the start.
@@ -105,7 +109,7 @@ export function createTaskQueue({ tasks, chunks }: TaskModels, clock: StoreClock
         revision: { $add: ['$revision', 1] },
         fence: { $add: ['$fence', 1] },
       };
-      const options = { sort: { priority: -1, run_at: 1 }, returnDocument: 'after', updatePipeline: true } as const;
+      const options = { sort: { run_at: 1 }, returnDocument: 'after', updatePipeline: true } as const;
       return (await tasks.findOneAndUpdate(filter, [{ $set: claimed }], options).lean<TaskRecord>()) ?? undefined;
     },
 
@@ -167,7 +171,7 @@ export function createTaskQueue({ tasks, chunks }: TaskModels, clock: StoreClock
     async hurry(kind, count) {
       const now = clock.now();
       const postponed = { waiting: true, kind, state: TASK_STATE.pending, run_at: { $gt: now } };
-      const first = await tasks.find(postponed, { _id: 1 }).sort({ priority: -1, run_at: 1 }).limit(count).lean();
+      const first = await tasks.find(postponed, { _id: 1 }).sort({ run_at: 1 }).limit(count).lean();
       if (first.length === 0) return;
       await tasks.updateMany({ ...postponed, _id: { $in: first.map(({ _id }) => _id) } }, { $set: { run_at: now }, ...stamp });
     },

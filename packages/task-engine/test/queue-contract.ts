@@ -452,7 +452,7 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
       expect(await place.untilState(id, TASK_STATE.succeeded)).toMatchObject({ failures: 0, fence: 3, error: '' });
     });
 
-    it('limits hold for each kind and for each key, and the urgent goes first', async () => {
+    it('limits hold for each kind and for each key', async () => {
       const order: string[] = [];
       const working = new Map<string, number>();
       let most = 0;
@@ -475,19 +475,18 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
         concurrencyOf: async () => Math.max(slots, 1),
         limitOfKey: (key) => (key === 'slow' ? 1 : undefined),
       });
-      const task = (taskName: string, key: string, priority = 0) => ({
+      const task = (taskName: string, key: string) => ({
         name: taskName,
         creator: ANN,
         input: { key },
         keys: [key],
-        priority,
       });
       await engine.add(kind, task('first', 'slow'));
       await waitFor('the first', () => order.length === 1 || undefined);
       slots = 3;
-      await engine.addAll(kind, [task('slow 2', 'slow', 5), task('plain', 'other'), task('urgent', 'other', 1), task('last', 'other')]);
+      await engine.addAll(kind, [task('slow 2', 'slow'), task('second', 'other'), task('third', 'other'), task('last', 'other')]);
       await waitFor('three at work', () => order.length === 3 || undefined);
-      expect(order).toEqual(['first', 'urgent', 'plain']);
+      expect(order).toEqual(['first', 'second', 'third']);
       hold.open();
       await waitFor('all', async () => (await place.models.tasks.countDocuments({ state: TASK_STATE.succeeded })) === 5);
       expect(working.get('slow')).toBe(0);

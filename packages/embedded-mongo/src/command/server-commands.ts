@@ -87,7 +87,7 @@ function connectionStatus(request: Request): Reply {
   return { fields: { authInfo: { authenticatedUsers: [], authenticatedUserRoles: [] } } };
 }
 
-function serverStatus(_request: Request, { now, openConnections }: CommandContext): Reply {
+function serverStatus(_request: Request, { now, openConnections, catalog }: CommandContext): Reply {
   return {
     fields: {
       host: hostname(),
@@ -98,6 +98,7 @@ function serverStatus(_request: Request, { now, openConnections }: CommandContex
       localTime: now(),
       connections: { current: openConnections() },
       storageEngine: { name: 'sqlite' },
+      metrics: { queryExecutor: { scannedObjects: Long.fromNumber(catalog.all().reduce((sum, { scanned }) => sum + scanned, 0)) } },
     },
   };
 }

@@ -31,6 +31,8 @@ export class Collection {
   readonly database: string;
   readonly name: string;
   readonly indexes: SecondaryIndex[] = [];
+  /** How many documents were read since the collection was opened. */
+  scanned = 0;
   readonly idIndex: ReadableIndex;
   readonly #file: StoreFile;
   readonly #budget: DocumentBudget;
@@ -127,6 +129,7 @@ export class Collection {
   /** @returns undefined when the record was removed. @throws CommandError QueryPlanKilled when the collection was. */
   read(record: number): StoredDocument | undefined {
     this.assertPresent();
+    this.scanned++;
     const body = firstColumn(this.#read.get(record));
     if (!(body instanceof Uint8Array)) return undefined;
     const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);

@@ -4,9 +4,9 @@ import { parseVirtualPath } from '@wharf/paths';
 import type { AddDownloadsRequest, AddDownloadsResponse } from '@wharf/proto/downloader';
 import { hasPermission } from '@wharf/rights';
 import { type Call, outgoingCall, type RevisionedCache, type ServiceKit, seal, userOf } from '@wharf/service-kit';
-import { wireTask } from '@wharf/task-engine';
+import { type NewTask, wireTask } from '@wharf/task-engine';
 import { parseDigests } from '../fetch/digests.ts';
-import { BUILT_IN_TOOL, deletePolicyOf } from '../tasks/download-input.ts';
+import { BUILT_IN_TOOL, type DownloadInput, deletePolicyOf } from '../tasks/download-input.ts';
 import type { DownloadTasks } from '../tasks/download-tasks.ts';
 import type { Tools } from '../tools/tools.ts';
 import { checkToolUrl } from '../tools/vet-source.ts';
@@ -42,12 +42,20 @@ export const addDownloadsHandler =
       if (urls.length !== 1) throw new AppError('INVALID_ARGUMENT', 'hashes are for one address');
     }
     const directory = parseVirtualPath(target.path);
-    const queued: AddDownloadsResponse['tasks'] = [];
+    const creator = { id: user.id, name: user.username, role: user.role };
+    const wanted: NewTask<DownloadInput>[] = [];
+    let refusal: unknown;
     for (const url of urls) {
-      const shown = checkUrl(policy, tool, url);
-      const record = await tasks.engine.add(tasks.kindOf(tool), {
+      let shown: string;
+      try {
+        shown = checkUrl(policy, tool, url);
+      } catch (error) {
+        refusal = error;
+        break;
+      }
+      wanted.push({
         name: `download ${shown} to (${directory})`,
-        creator: { id: user.id, name: user.username, role: user.role },
+        creator,
         input: {
           url: seal(kit.keys.atRest, url),
           tool,
@@ -59,9 +67,10 @@ export const addDownloadsHandler =
         },
         keys: [`tool:${tool}`, `user:${user.id}`],
       });
-      queued.push(wireTask(record));
     }
-    return { tasks: queued };
+    const queued = await tasks.engine.addAll(tasks.kindOf(tool), wanted);
+    if (refusal !== undefined) throw refusal;
+    return { tasks: queued.map(wireTask) };
   };
 
 /**

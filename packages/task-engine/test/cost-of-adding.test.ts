@@ -1,0 +1,62 @@
+import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { makeTempDir, type TempDir } from '@wharf/harness';
+import { connectStore, type StoreConnection } from '@wharf/service-kit';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTaskKind, type TaskEngine } from '../src/index.ts';
+import { ANN, type Installation, openInstallation } from './installation.ts';
+
+/** Tasks added at each step, one by one. */
+const STEP = 100;
+/** What a step may cost: a few documents for each task, and all that are open once. */
+const MOST = 15 * STEP;
+
+const idle = defineTaskKind({
+  name: 'idle',
+  input: z.object({}),
+  maxRetries: 0,
+  run: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+});
+
+let dir: TempDir;
+let embedded: EmbeddedMongo;
+let store: StoreConnection;
+let place: Installation;
+beforeAll(async () => {
+  dir = await makeTempDir('cost-of-adding');
+  embedded = await startEmbeddedMongo({ dataDir: dir.path });
+  store = await connectStore(embedded.url);
+});
+beforeEach(async () => {
+  place = await openInstallation(embedded.url);
+});
+afterEach(() => place.close());
+afterAll(async () => {
+  await store?.close();
+  await embedded?.stop();
+  await dir?.remove();
+});
+
+const status = z.object({ metrics: z.object({ queryExecutor: z.object({ scannedObjects: z.number() }) }) });
+const documentsRead = async () => status.parse(await store.db?.admin().command({ serverStatus: 1 })).metrics.queryExecutor.scannedObjects;
+
+/** How many documents the store reads for each step, while ever more tasks are open. */
+async function costs(engine: TaskEngine, steps: number, keys: readonly string[]): Promise<number[]> {
+  const found: number[] = [];
+  for (let step = 0; step < steps; step += 1) {
+    const before = await documentsRead();
+    for (let added = 0; added < STEP; added += 1) await engine.add(idle, { name: 'one', creator: ANN, input: {}, keys });
+    found.push((await documentsRead()) - before);
+  }
+  return found;
+}
+
+it('what adding a task costs does not depend on how many are open', async () => {
+  const engine = await place.open([idle]);
+  for (const cost of await costs(engine, 8, [])) expect(cost).toBeLessThan(MOST);
+});
+
+it('nor on how many wait for their turn behind a limit', async () => {
+  const engine = await place.open([idle], { limitOfKey: () => 1 });
+  for (const cost of await costs(engine, 8, ['tool:slow'])) expect(cost).toBeLessThan(MOST);
+});
