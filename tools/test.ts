@@ -1,12 +1,12 @@
 // `npm test`: everything that must hold. Prints a line per step, what was skipped and why, and the totals of all runners last.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 const RESULTS = join(ROOT, 'test-results');
 const ACCEPTANCE = join(ROOT, '..', 'shared', 'acceptance', 'run.mjs');
-/** Servers that a machine may be without even in CI: a container engine cannot be installed everywhere. */
+/** Servers that a machine may be without even in CI: DocumentDB takes root, the unstable suite of Debian and Go. */
 const MAY_SKIP = 'mongodb';
 
 interface Totals {
@@ -16,6 +16,13 @@ interface Totals {
 }
 
 const total: Totals = { passed: 0, failed: 0, skipped: 0 };
+let running: ChildProcess | undefined;
+// Whoever ends us ends what runs as well, and the servers that it started; what comes after does not begin.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.once(signal, () => {
+    running?.once('close', () => process.exit(1));
+    running?.kill('SIGTERM');
+  });
 rmSync(RESULTS, { recursive: true, force: true });
 mkdirSync(RESULTS, { recursive: true });
 
@@ -84,6 +91,7 @@ function run([command = '', ...args]: readonly string[], output: 'show' | 'colle
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, WHARF_TEST_MAY_SKIP: process.env['WHARF_TEST_MAY_SKIP'] ?? MAY_SKIP },
   });
+  running = child;
   let text = '';
   for (const [stream, target] of [
     [child.stdout, process.stdout],

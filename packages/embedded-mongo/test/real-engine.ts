@@ -11,8 +11,7 @@ export interface RealEngine {
 }
 
 /**
- * The engine that the embedded store is held against: the one at `WHARF_TEST_MONGODB_URL`, or a `mongod` on PATH, or FerretDB on DocumentDB in a
- * container.
+ * The engine that the embedded store is held against: the one at `WHARF_TEST_MONGODB_URL`, or a `mongod` on PATH, or FerretDB on DocumentDB.
  */
 export async function openRealEngine(): Promise<RealEngine | Missing> {
   const given = process.env['WHARF_TEST_MONGODB_URL'];

@@ -9,31 +9,50 @@ const LOCK_FILE = '/run/wharf-test-packages.lock';
 const INSTALL_WITHIN_MS = 10 * 60_000;
 
 /**
- * `$1` is the package. policy-rc.d keeps the package's service from being started (https://people.debian.org/~hmh/invokerc.d-policyrc.d-specification.txt):
- * tests start servers of their own on loopback. The package lists are fetched when the first try finds them absent or too old.
+ * `$1` is the package. Its service is not started, for tests start servers of their own on loopback: what installation scripts start services with
+ * is hidden by programs of that name that do nothing, on a path of this one dpkg. Nothing of the system is changed for that, so nothing is left
+ * when this is killed. The package lists are fetched when the first try finds them absent or too old.
  */
 const INSTALL_SCRIPT = `
-if [ ! -e /usr/sbin/policy-rc.d ]; then
-  trap 'rm -f /usr/sbin/policy-rc.d' EXIT
-  printf '#!/bin/sh\\nexit 101\\n' > /usr/sbin/policy-rc.d
-  chmod 755 /usr/sbin/policy-rc.d
-fi
-install() { apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 -- "$1"; }
+idle=$(mktemp -d) || exit 1
+trap 'rm -rf "$idle"' EXIT
+trap 'exit 1' INT TERM HUP
+for name in invoke-rc.d deb-systemd-invoke service; do
+  printf '#!/bin/sh\\nexit 0\\n' > "$idle/$name"
+  chmod 755 "$idle/$name"
+done
+install() {
+  apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 -o DPkg::Path="$idle:/usr/sbin:/usr/bin:/sbin:/bin" -- "$1"
+}
 install "$1" || { apt-get update -q && install "$1"; }
 `;
 
+/** What is said where something could be installed, and may not. */
+export const INSTALL_HINT = 'WHARF_TEST_INSTALL=1 lets the tests install it';
+
+/** Nobody's machine is changed unasked: CI, or whoever says so, has packages installed. */
+export function mayInstall(env: NodeJS.ProcessEnv = process.env): boolean {
+  return env['CI'] === 'true' || env['WHARF_TEST_INSTALL'] === '1';
+}
+
 /**
- * Finds a program on PATH or in the sbin folders; as root on Debian it installs the package when there is none. Parallel test files wait for each other.
+ * Finds a program on PATH or in the sbin folders. When there is none, root on Debian installs the package where that is allowed
+ * (`mayInstall`). Parallel test files wait for each other.
  *
  * @param packageName Debian package that has the program.
  */
-export async function ensureCommand(command: string, packageName: string): Promise<{ path: string } | Missing> {
+export async function ensureCommand(
+  command: string,
+  packageName: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<{ path: string } | Missing> {
   const found = await findCommand(command);
   if (found !== undefined) return { path: found };
-  if (!(await isExecutable('/usr/bin/apt-get')) || process.getuid?.() !== 0)
-    return { missing: `${command} is not on PATH (Debian package ${packageName})` };
+  const missing = `${command} is not on PATH (Debian package ${packageName})`;
+  if (!(await isExecutable('/usr/bin/apt-get')) || process.getuid?.() !== 0) return { missing };
+  if (!mayInstall(env)) return { missing: `${missing}; ${INSTALL_HINT}` };
   const result = await runCommand('flock', [LOCK_FILE, 'sh', '-c', INSTALL_SCRIPT, 'sh', packageName], {
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    env: { ...env, DEBIAN_FRONTEND: 'noninteractive' },
     withinMs: INSTALL_WITHIN_MS,
   });
   const installed = await findCommand(command);

@@ -1,157 +1,132 @@
-import { once } from 'node:events';
 import { constants } from 'node:fs';
-import { access, chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createConnection } from 'node:net';
-import { join } from 'node:path';
-import { ensureCommand } from './debian-package.ts';
-import { runCommand } from './process.ts';
+import { access, readFile } from 'node:fs/promises';
+import { ensureCommand, INSTALL_HINT, mayInstall } from './debian-package.ts';
+import { startProcess } from './process.ts';
 import { isMissing, type Missing } from './required.ts';
-import { makeTempDir } from './temp-dir.ts';
-import { waitFor } from './wait-for.ts';
 
-/** A MongoDB-compatible server that is not ours: the FerretDB gateway on PostgreSQL with the DocumentDB extension, in a container. */
+/** A MongoDB-compatible server that is not ours: the FerretDB gateway on PostgreSQL with the DocumentDB extension, in a folder of its own. */
 export interface DocumentDb {
   /** `mongodb://127.0.0.1:<port>/`, no login. */
   readonly url: string;
-  /** Removes the container with its data; safe to call twice. The image and the container engine stay. */
+  /** Ends it; its data are gone. Safe to call twice. */
   stop(): Promise<void>;
 }
 
 /** The Go module of the gateway, in the release that belongs to DocumentDB 1.0 of Debian. */
 const GATEWAY_MODULE = 'github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v2.7.0';
-const BASE_IMAGE = 'wharf-test/debian-sid:1';
-/** To be counted up with every change of what the image is made of. */
-const IMAGE = 'wharf-test/documentdb:1';
-const OWNER_LABEL = 'wharf-test-owner';
-const PORT_INSIDE = 27017;
-
-/** Debian's client; another `docker` on PATH may be an older or lesser one. */
-const DOCKER = '/usr/bin/docker';
-const ENGINE_LOCK = '/run/wharf-test-engine.lock';
-const IMAGE_LOCK = '/run/wharf-test-documentdb.lock';
-
-const ENGINE_WITHIN_MS = 60_000;
+/** A Debian system with both programs, kept for the next tests. The number is to be counted up with every change of what it is made of. */
+const SYSTEM_DIR = '/var/cache/wharf-test/documentdb-1';
+const LOCK_FILE = '/run/wharf-test-documentdb.lock';
 const BUILD_WITHIN_MS = 15 * 60_000;
 const READY_WITHIN_MS = 90_000;
 
-/** Runs under a lock, so that parallel test files start one engine: two in one network namespace take each other's bridge away. */
-const START_ENGINE = `
-${DOCKER} version >/dev/null 2>&1 && exit 0
-setsid dockerd --storage-driver overlay2 >/var/log/wharf-test-dockerd.log 2>&1 </dev/null &
-for try in $(seq 1 100); do
-  ${DOCKER} version >/dev/null 2>&1 && exit 0
-  sleep 0.5
-done
-tail -n 5 /var/log/wharf-test-dockerd.log >&2
-exit 1
+/** Mounts and processes that end with the first of them, whatever ends it: nothing needs to be cleared away. */
+const CONFINED = ['--mount', '--pid', '--ipc', '--fork', '--kill-child'];
+
+/** `$1` is the folder, `$2` the mirror. What was begun and not finished is begun anew. */
+const BUILD = `
+set -e
+if [ -d "$1" ]; then echo built; exit; fi
+rm -rf --one-file-system "$1.new"
+mkdir -p "$1.new"
+debootstrap --variant=minbase sid "$1.new" "$2"
+cd "$1.new"
+GOBIN="$PWD/usr/local/bin" CGO_ENABLED=0 go install ${GATEWAY_MODULE}
+cp /etc/resolv.conf etc/resolv.conf
+printf '#!/bin/sh\\nexit 101\\n' > usr/sbin/policy-rc.d
+chmod 755 usr/sbin/policy-rc.d
+mount -t proc proc proc
+chroot . apt-get -q -o Acquire::Check-Valid-Until=false update
+chroot . apt-get -q -y --no-install-recommends install postgresql-18-documentdb
+chroot . apt-get clean
+umount proc
+mv "$1.new" "$1"
+echo built
 `;
 
-/** Runs inside the container. The data lie in memory and nothing is synced: they end with the container. */
-const SERVE = `#!/bin/bash
+/** `$1` is the folder, `$2` what runs in it. The data lie in memory and nothing is synced: they end with the server. */
+const CONFINE = `
+set -e
+cd "$1"
+mount -t proc proc proc
+mount -t tmpfs -o mode=1777 tmpfs tmp
+mount --rbind /dev dev
+exec chroot . setpriv --reuid postgres --regid postgres --clear-groups bash -c "$2"
+`;
+
+/** Only the gateway listens on an address; it finds PostgreSQL by a socket in its own /tmp. */
+const SERVE = `
 set -eu
-pg=/usr/lib/postgresql/18/bin
-as_postgres() { setpriv --reuid postgres --regid postgres --clear-groups "$@"; }
-chown postgres /data
-as_postgres $pg/initdb --pgdata /data/pg --username postgres --auth trust --encoding UTF8 --locale C.UTF-8 >/dev/null
-cat >>/data/pg/postgresql.conf <<CONF
+pg=/usr/lib/postgresql/18/bin data=/tmp/data
+$pg/initdb --pgdata $data --username postgres --auth trust --encoding UTF8 --locale C.UTF-8 >/dev/null
+cat >>$data/postgresql.conf <<CONF
 shared_preload_libraries = 'pg_cron, pg_documentdb_core, pg_documentdb'
 cron.database_name = 'postgres'
-listen_addresses = '127.0.0.1'
+cron.host = '/tmp'
+documentdb.localhost_connection_string = 'host=/tmp'
+listen_addresses = ''
 unix_socket_directories = '/tmp'
 max_connections = 200
 fsync = off
 CONF
-as_postgres $pg/postgres -D /data/pg &
-until $pg/psql --host /tmp --username postgres --quiet --command 'CREATE EXTENSION IF NOT EXISTS documentdb CASCADE' >/dev/null 2>&1; do sleep 0.2; done
-ferretdb --postgresql-url=postgres://postgres@127.0.0.1:5432/postgres --listen-addr=:${PORT_INSIDE} --debug-addr=- --telemetry=disable --state-dir=/tmp --no-auth --log-level=warn &
-until (echo >/dev/tcp/127.0.0.1/${PORT_INSIDE}) 2>/dev/null; do sleep 0.1; done
-touch /run/serving
-wait -n
-`;
-
-const DOCKERFILE = `FROM ${BASE_IMAGE}
-RUN printf '#!/bin/sh\\nexit 101\\n' > /usr/sbin/policy-rc.d && chmod 755 /usr/sbin/policy-rc.d
-RUN apt-get -o Acquire::Check-Valid-Until=false update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends postgresql-18-documentdb && rm -rf /var/lib/apt/lists/*
-CMD ["serve"]
-`;
-
-/** Arguments: a work folder, the mirror. The base system is bootstrapped, since no image registry can be relied on. */
-const BUILD = `
-set -e
-${DOCKER} image inspect ${IMAGE} >/dev/null 2>&1 && exit 0
-cd "$1"
-debootstrap --variant=minbase sid root "$2" >debootstrap.log 2>&1 || { tail -n 3 debootstrap.log >&2; exit 1; }
-GOBIN="$1/root/usr/local/bin" CGO_ENABLED=0 go install ${GATEWAY_MODULE}
-install -m 755 serve root/usr/local/bin/serve
-tar -C root -c . | ${DOCKER} import - ${BASE_IMAGE} >/dev/null
-${DOCKER} build -q -t ${IMAGE} context >/dev/null
+$pg/postgres -D $data &
+until $pg/psql --host /tmp --username postgres --quiet --command 'CREATE EXTENSION IF NOT EXISTS documentdb CASCADE' >/dev/null 2>&1; do
+  kill -0 $!
+  sleep 0.2
+done
+exec ferretdb --postgresql-url='postgres://postgres@/postgres?host=/tmp' --listen-addr=127.0.0.1:0 --debug-addr=- --telemetry=disable --state-dir=/tmp --no-auth --log-level=info
 `;
 
 /**
- * Starts the server in a container on a free port of loopback. The first call on a machine makes the image, which takes some minutes.
- *
- * As root on Debian it installs the container engine and starts it when none is running; the engine is left running for the next tests.
+ * Starts the server on a free port of loopback. The first call on a machine makes its system, which takes some minutes and needs the permission
+ * to install. Only root on Debian can do either.
  */
 export async function startDocumentDb(): Promise<DocumentDb | Missing> {
-  const problem = (await ensureEngine()) ?? (await ensureImage());
+  if (process.getuid?.() !== 0) return { missing: 'DocumentDB runs in a folder that only root can make its world' };
+  const problem = await ensureSystem();
   if (problem) return problem;
-  await removeAbandoned();
-  const started = await runCommand(DOCKER, [
-    ...['run', '--detach', '--init', '--label', `${OWNER_LABEL}=${process.pid}`, '--tmpfs', '/data'],
-    ...['--publish', `127.0.0.1::${PORT_INSIDE}`, IMAGE],
-  ]);
-  const id = started.stdout.trim();
-  if (started.code !== 0) return { missing: `the DocumentDB container does not start: ${lastLine(started.stderr)}` };
-  const stop = async () => {
-    await runCommand(DOCKER, ['rm', '--force', '--volumes', id]);
+  const running = await startProcess({
+    name: 'DocumentDB',
+    command: 'unshare',
+    args: [...CONFINED, 'sh', '-c', CONFINE, 'sh', SYSTEM_DIR, SERVE],
+    env: { PATH: '/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' },
+    ready: { line: (line) => /Listening on TCP 127\.0\.0\.1:(\d+)/.exec(line)?.[1] },
+    readyWithinMs: READY_WITHIN_MS,
+  });
+  return {
+    url: `mongodb://127.0.0.1:${running.ready}/`,
+    async stop() {
+      await running.kill('SIGTERM');
+    },
   };
-  try {
-    const port = await waitFor('the DocumentDB container', () => servingPort(id), { withinMs: READY_WITHIN_MS, everyMs: 200 });
-    return { url: `mongodb://127.0.0.1:${port}/`, stop };
-  } catch (error) {
-    const { stderr, stdout } = await runCommand(DOCKER, ['logs', '--tail', '20', id]);
-    await stop();
-    throw new Error(`DocumentDB does not come up:\n${stdout}${stderr}`, { cause: error });
-  }
 }
 
-async function ensureEngine(): Promise<Missing | undefined> {
-  const isRunning = async () => (await runCommand(DOCKER, ['version']).catch(() => ({ code: 1 }))).code === 0;
-  if (await isRunning()) return undefined;
-  if (process.getuid?.() !== 0) return { missing: 'no container engine is running, and only root can start one' };
+/** Parallel test files wait for the one that makes it. */
+async function ensureSystem(): Promise<Missing | undefined> {
+  if (await isThere(SYSTEM_DIR)) return undefined;
+  if (!mayInstall()) return { missing: `DocumentDB is not in ${SYSTEM_DIR} (${INSTALL_HINT})` };
   for (const [command, packageName] of [
-    ['dockerd', 'docker.io'],
-    ['iptables', 'iptables'],
+    ['debootstrap', 'debootstrap'],
+    ['go', 'golang-go'],
   ] as const) {
     const found = await ensureCommand(command, packageName);
     if (isMissing(found)) return found;
   }
-  // -o: the daemon that the script leaves behind must not keep the lock.
-  const started = await runCommand('flock', ['-o', ENGINE_LOCK, 'sh', '-c', START_ENGINE], { withinMs: ENGINE_WITHIN_MS });
-  return started.code === 0 ? undefined : { missing: `the container engine does not start: ${lastLine(started.stderr)}` };
-}
-
-async function ensureImage(): Promise<Missing | undefined> {
-  const known = await runCommand(DOCKER, ['image', 'inspect', IMAGE]);
-  if (known.code === 0) return undefined;
-  if (process.getuid?.() !== 0) return { missing: 'the DocumentDB image is not there, and only root can make it' };
-  const bootstrap = await ensureCommand('debootstrap', 'debootstrap');
-  if (isMissing(bootstrap)) return bootstrap;
-  const go = await ensureCommand('go', 'golang-go');
-  if (isMissing(go)) return go;
   const mirror = await debianMirror();
   if (mirror === undefined) return { missing: 'no Debian mirror is configured on this machine' };
-  const dir = await makeTempDir('documentdb');
   try {
-    const context = join(dir.path, 'context');
-    await mkdir(context);
-    await writeFile(join(context, 'Dockerfile'), DOCKERFILE);
-    await writeFile(join(dir.path, 'serve'), SERVE);
-    await chmod(dir.path, 0o755);
-    const built = await runCommand('flock', ['-o', IMAGE_LOCK, 'sh', '-c', BUILD, 'sh', dir.path, mirror], { withinMs: BUILD_WITHIN_MS });
-    return built.code === 0 ? undefined : { missing: `the DocumentDB image cannot be made: ${lastLine(built.stderr)}` };
-  } finally {
-    await dir.remove();
+    const building = await startProcess({
+      name: 'the making of DocumentDB',
+      command: 'unshare',
+      args: [...CONFINED, 'flock', LOCK_FILE, 'sh', '-c', BUILD, 'sh', SYSTEM_DIR, mirror],
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' },
+      ready: { line: (line) => (line === 'built' ? true : undefined) },
+      readyWithinMs: BUILD_WITHIN_MS,
+    });
+    await building.exited;
+    return undefined;
+  } catch (error) {
+    return { missing: `DocumentDB cannot be made: ${error instanceof Error ? error.message.trim().split('\n').at(-1) : error}` };
   }
 }
 
@@ -162,55 +137,15 @@ async function debianMirror(): Promise<string | undefined> {
     { path: '/etc/apt/sources.list', pattern: /^deb\s+(?:\[[^\]]*\]\s+)?(\S+)/m },
   ];
   for (const { path, pattern } of sources) {
-    const isThere = await access(path, constants.R_OK).then(
-      () => true,
-      () => false,
-    );
-    const found = isThere ? pattern.exec(await readFile(path, 'utf8'))?.[1] : undefined;
+    const found = (await isThere(path)) ? pattern.exec(await readFile(path, 'utf8'))?.[1] : undefined;
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-/** The port on this machine, once the server inside answers there. */
-async function servingPort(id: string): Promise<number | undefined> {
-  const serving = await runCommand(DOCKER, ['exec', id, 'test', '-e', '/run/serving']);
-  if (serving.code !== 0) return undefined;
-  const { stdout } = await runCommand(DOCKER, ['port', id, `${PORT_INSIDE}/tcp`]);
-  const port = Number(/:(\d+)\s*$/.exec(stdout.trim())?.[1]);
-  const socket = createConnection({ host: '127.0.0.1', port });
-  try {
-    await once(socket, 'connect');
-    return port;
-  } finally {
-    socket.destroy();
-  }
-}
-
-/** Containers of test runs that were killed. */
-async function removeAbandoned(): Promise<void> {
-  const { stdout } = await runCommand(DOCKER, [
-    'ps',
-    '--all',
-    '--filter',
-    `label=${OWNER_LABEL}`,
-    '--format',
-    `{{.ID}} {{.Label "${OWNER_LABEL}"}}`,
-  ]);
-  for (const line of stdout.split('\n')) {
-    const [id, owner] = line.split(' ');
-    if (id && owner && !isAlive(Number(owner))) await runCommand(DOCKER, ['rm', '--force', '--volumes', id]);
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
-}
-
-function lastLine(text: string): string {
-  return text.trim().split('\n').at(-1) ?? '';
+function isThere(path: string): Promise<boolean> {
+  return access(path, constants.R_OK).then(
+    () => true,
+    () => false,
+  );
 }
