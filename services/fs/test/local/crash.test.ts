@@ -1,12 +1,14 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { startProcess, waitFor } from '@wharf/harness';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { ConfinedRoot } from '../../src/drivers/local/confined-root.ts';
+import { TempArea } from '../../src/drivers/local/temp-area.ts';
 import { currentOwner, isAbandoned, newBesideName, newTempName } from '../../src/drivers/local/temp-names.ts';
 import { debrisIn, makeFolders, namesIn, openLocal, put } from './open-local.ts';
 
 /** Opens the folder and writes to /old and to /d/new without an end, from a process of its own. */
-async function startWriter(root: string) {
+async function startWriter(root: string, { isReaped = true } = {}) {
   const program = `
     const { localDriver } = await import(${JSON.stringify(new URL('../../src/drivers/local/index.ts', import.meta.url).href)});
     const driver = await localDriver.open(${JSON.stringify(JSON.stringify({ root_folder_path: root }))});
@@ -17,13 +19,15 @@ async function startWriter(root: string) {
       }
     };
     const writes = ['/old', '/d/new'].map((file) => driver.write(file, endless(), { overwrite: true }));
-    console.log('writing');
+    console.log('writing', process.pid);
     await Promise.all(writes);`;
+  const words = [process.execPath, '--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
+  // A shell that becomes a program which waits for no child.
+  const [command = '', ...args] = isReaped ? words : ['/bin/sh', '-c', '"$@" & exec sleep 600', 'sh', ...words];
   const writer = await startProcess({
     name: 'writer',
-    command: process.execPath,
-    args: ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program],
-    ready: { line: (line) => (line === 'writing' ? true : undefined) },
+    ...{ command, args },
+    ready: { line: (line) => (line.startsWith('writing ') ? Number(line.slice('writing '.length)) : undefined) },
   });
   onTestFinished(async () => {
     await writer.kill();
@@ -57,6 +61,38 @@ it('what a living process is writing stays, whoever opens the storage or writes 
   expect((await readdir(path.join(root, '.wharf-tmp'))).sort()).toEqual(before.sort());
   expect(await namesIn(driver, '/')).toEqual(['d', 'mine']);
   await writer.kill();
+});
+
+it('a process that was killed has ended, also while nobody has asked how', async () => {
+  const { root } = await makeFolders();
+  await mkdir(path.join(root, 'd'));
+  const writer = await startWriter(root, { isReaped: false });
+  process.kill(writer.ready, 'SIGKILL');
+  await waitFor('a zombie', async () => / Z /.test(await readFile(`/proc/${writer.ready}/stat`, 'utf8')));
+  await openLocal(root);
+  expect(await debrisIn(root)).toEqual([]);
+});
+
+it('what a process that was about to end leaves is removed within a minute', async () => {
+  const { root } = await makeFolders();
+  await mkdir(path.join(root, 'd'));
+  const writer = await startWriter(root);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  await openLocal(root);
+  expect(await readdir(path.join(root, '.wharf-tmp'))).toHaveLength(2);
+  await writer.kill();
+  vi.advanceTimersByTime(60_000);
+  vi.useRealTimers();
+  await waitFor('an empty folder', async () => (await debrisIn(root)).length === 0);
+});
+
+it('cleaning up that fails ends nothing, and is to be tried again', async () => {
+  const { root } = await makeFolders();
+  const temp = new TempArea(new ConfinedRoot(root));
+  expect(await temp.sweep()).toBe(true);
+  await rm(root, { recursive: true });
+  expect(await temp.sweep()).toBe(false);
 });
 
 it('a temporary file belongs to a process that has ended, to one that lives, or to another host', () => {

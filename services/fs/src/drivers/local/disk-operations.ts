@@ -22,7 +22,7 @@ export function createDiskOperations(settings: LocalSettings) {
   const writes = new DiskWrites(root, temp, settings.folderMode, bin);
   const copies = new DiskCopies(root, temp, writes);
   return {
-    /** Removes what dead processes left. */
+    /** Removes what dead processes left; false: something is to be looked at again. */
     sweep: (_signal: AbortSignal) => temp.sweep(),
     /** The root as it was resolved: later workers of the same storage begin with it. */
     rootPath: (_signal: AbortSignal) => root.rootPath,

@@ -69,6 +69,8 @@ const WAITS_FOR_SYNC: ReadonlySet<keyof DiskOperations> = new Set([
 const SHARED: ReadonlySet<keyof DiskOperations> = new Set(['list', 'listNames', 'open', 'stat', 'statMany']);
 const MAX_LANES = 4;
 const IDLE_AFTER_MS = 60_000;
+/** What could not be cleaned up is looked at again within a minute. */
+const SWEEP_AGAIN_MS = 50_000;
 
 /**
  * Runs disk operations of one storage on threads of its own, so that a disk that hangs blocks nothing but itself.
@@ -83,6 +85,7 @@ export class DiskPool {
   #settings: LocalSettings;
   #nextId = 1;
   #isClosed = false;
+  #nextSweep: NodeJS.Timeout | undefined;
 
   constructor(settings: LocalSettings) {
     this.#settings = settings;
@@ -92,7 +95,18 @@ export class DiskPool {
   async start(signal: AbortSignal | undefined): Promise<void> {
     const rootPath = await this.call('rootPath', [], signal);
     this.#settings = { ...this.#settings, rootPath };
-    await this.call('sweep', [], signal);
+    await this.#sweep(signal);
+  }
+
+  /** Cleans up behind dead processes; what may belong to one that was about to end is looked at again. */
+  async #sweep(signal?: AbortSignal): Promise<void> {
+    if (!(await this.call('sweep', [], signal))) this.#sweepAgain();
+  }
+
+  #sweepAgain(): void {
+    if (this.#isClosed) return;
+    this.#nextSweep = setTimeout(() => void this.#sweep().catch(() => this.#sweepAgain()), SWEEP_AGAIN_MS);
+    this.#nextSweep.unref();
   }
 
   /**
@@ -135,6 +149,7 @@ export class DiskPool {
   /** Ends all threads; calls that still run fail. Safe to call twice. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    clearTimeout(this.#nextSweep);
     await Promise.all(this.#lanes.map((lane) => this.#drop(lane)));
   }
 

@@ -8,6 +8,7 @@ import {
   currentOwner,
   draftNames,
   isAbandoned,
+  isOfAnotherProcess,
   isReservedName,
   newBesideName,
   newTempName,
@@ -82,25 +83,38 @@ export class TempArea {
     }
   }
 
-  /** Removes what owners that have ended left below the root. What cannot be removed stays for the next time. */
-  async sweep(): Promise<void> {
-    const area = this.#findArea();
-    if (area === undefined) return;
+  /**
+   * Removes what owners that have ended left below the root.
+   *
+   * @returns whether nothing is left that another look may find abandoned. Never rejects: what cannot be looked at or removed is left
+   */
+  async sweep(): Promise<boolean> {
     try {
-      for (const name of fs.readdirSync(area.prefix)) await this.sweepOne(area, name);
-    } finally {
-      area.close();
+      const area = this.#findArea();
+      if (area === undefined) return true;
+      let isDone = true;
+      try {
+        for (const name of fs.readdirSync(area.prefix)) if (!(await this.sweepOne(area, name))) isDone = false;
+      } finally {
+        area.close();
+      }
       this.#dropAreaIfEmpty();
+      return isDone;
+    } catch {
+      return false;
     }
   }
 
-  /** Removes one temporary entry of a folder if its owner has ended. */
-  async sweepOne(folder: HeldFolder, name: string): Promise<void> {
+  /** Removes one temporary entry of a folder if its owner has ended. @returns as {@link sweep} */
+  async sweepOne(folder: HeldFolder, name: string): Promise<boolean> {
     try {
       const { mtimeMs } = fs.lstatSync(folder.prefix + name);
-      if (isAbandoned(name, mtimeMs, this.#owner, Date.now())) await removeAny(folder.prefix + name);
-    } catch {
+      if (!isAbandoned(name, mtimeMs, this.#owner, Date.now())) return !isOfAnotherProcess(name, this.#owner);
+      await removeAny(folder.prefix + name);
+      return true;
+    } catch (error) {
       // It went away by itself, or is not ours to remove.
+      return errnoOf(error) === 'ENOENT';
     }
   }
 

@@ -25,7 +25,7 @@ export interface TempOwner {
 }
 
 export function currentOwner(): TempOwner {
-  return { host: hostId(), pid: process.pid, start: processStart(process.pid) ?? digest('unknown') };
+  return { host: hostId(), pid: process.pid, start: readProcess(process.pid)?.start ?? digest('unknown') };
 }
 
 export function newTempName(owner: TempOwner): string {
@@ -65,8 +65,14 @@ export function isAbandoned(name: string, modifiedMs: number, self: TempOwner, n
   const [, host, pid, start] = parsed ?? [];
   if (host === undefined) return false;
   if (host !== self.host) return nowMs - modifiedMs > OTHERS_MAX_AGE_MS;
-  const found = processStart(Number(pid));
-  return found === undefined ? !isAlive(Number(pid)) : found !== start;
+  const found = readProcess(Number(pid));
+  return found === undefined ? !answersSignals(Number(pid)) : found.hasEnded || found.start !== start;
+}
+
+/** Whether a temporary file belongs to another process of this host: when that still lives, the file is to be looked at again. */
+export function isOfAnotherProcess(name: string, self: TempOwner): boolean {
+  const [, host, pid, start] = TEMP_NAME.exec(name) ?? [];
+  return host === self.host && (Number(pid) !== self.pid || start !== self.start);
 }
 
 /**
@@ -77,17 +83,23 @@ function hostId(): string {
   return digest(os.hostname(), read('/etc/machine-id') ?? '', readLink('/proc/self/ns/pid') ?? '');
 }
 
-/** When a process began, in this run of the system; undefined when there is none. Numbers are used again, the pair is not. */
-function processStart(pid: number): string | undefined {
-  if (process.platform !== 'linux') return isAlive(pid) ? digest(String(pid)) : undefined;
-  // Absent for a process that has ended, and with `hidepid` for those of other users.
+/**
+ * When a process began, in this run of the system, and whether it has ended though its number is still taken; undefined when nothing can be
+ * read of it. Numbers are used again, the pair of number and start is not.
+ */
+function readProcess(pid: number): { start: string; hasEnded: boolean } | undefined {
+  if (process.platform !== 'linux') return answersSignals(pid) ? { start: digest(String(pid)), hasEnded: false } : undefined;
+  // Absent for a process that is gone, and with `hidepid` for those of other users.
   const stat = read(`/proc/${pid}/stat`);
-  // The name of the program, in parentheses, may hold anything; the start is the 20th field after it (proc(5), field 22).
-  const ticks = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-  return ticks === undefined ? undefined : digest(read('/proc/sys/kernel/random/boot_id') ?? '', ticks);
+  if (stat === undefined) return undefined;
+  // The name of the program, in parentheses, may hold anything; behind it come the state, and 19 fields later the start (proc(5), fields 3 and 22).
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state = '', ticks = ''] = [fields[0], fields[19]];
+  // What was killed stays a zombie until its parent asks how it ended, and some never do.
+  return { start: digest(read('/proc/sys/kernel/random/boot_id') ?? '', ticks), hasEnded: 'ZXx'.includes(state) };
 }
 
-function isAlive(pid: number): boolean {
+function answersSignals(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
