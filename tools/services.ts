@@ -68,10 +68,11 @@ async function startAll(): Promise<void> {
   };
   const ops = (standard: number) => ({ WHARF_OPS_PORT: String(config.opsPort === 0 ? 0 : standard) });
   await startService('auth', { ...environment, WHARF_GRPC_PORT: String(ports.auth), ...ops(9091) });
-  await startService('admin', { ...environment, WHARF_GRPC_PORT: String(ports.admin), ...ops(9092) });
   // A store of this machine is for this machine: its only fs keeps the index in a file. It would be too much for the embedded store.
   const search = config.mongoUrl === undefined ? { WHARF_SEARCH_DIR: join(dataDir.path, 'search') } : {};
   await startService('fs', { ...environment, ...search, WHARF_DATA_DIR: dataDir.path, WHARF_GRPC_PORT: String(ports.fs), ...ops(9093) });
+  // After fs, which says what a first storage looks like.
+  await startService('admin', { ...environment, WHARF_GRPC_PORT: String(ports.admin), ...ops(9092) });
   await startService('downloader', { ...environment, WHARF_GRPC_PORT: String(ports.downloader), ...ops(9094) });
   await startService('api-gateway', { ...environment, ...ops(9090) });
 }

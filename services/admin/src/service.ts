@@ -33,7 +33,7 @@ import { deprecateUnknown, isSecret } from './domain/setting-items.ts';
 import { createStorageStarter } from './domain/storage-starter.ts';
 import { createAnnounceChange } from './events/announce-change.ts';
 import { addFolderMounts } from './store/add-folder-mounts.ts';
-import { configureFirstStorage } from './store/configure-first-storage.ts';
+import { createFirstStorage } from './store/configure-first-storage.ts';
 import { createCounters } from './store/counters.ts';
 import { createRuleStore } from './store/rule-store.ts';
 import { createSettingStore } from './store/setting-store.ts';
@@ -57,6 +57,15 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
   const { clock } = kit;
   const configuration = { settings, storages, rules, fs, users: createUsers(kit), clock };
   const tools = { settings, counters, probe: createProbeTool(kit), announceChange };
+  const firstStorage = createFirstStorage({
+    storages,
+    counters,
+    folder: config.filesDir,
+    driver: fs.folderDriver,
+    clock,
+    onConfigured: announceChange,
+    onError: (error) => kit.logger.warn({ err: error }, 'the first storage is configured when fs is there'),
+  });
   const findUsers = (ids: readonly number[]) => readUserIds(models, ids);
 
   return {
@@ -91,11 +100,15 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
       await Promise.all([models.storages.createIndexes(), models.rules.createIndexes()]);
       await settings.change(deprecateUnknown);
       await rules.sealPasswords();
-      if (config.filesDir !== undefined) await configureFirstStorage(storages, counters, config.filesDir, new Date(clock()));
-      if (config.mounts) await addFolderMounts(storages, counters, config.mounts, new Date(clock()));
+      await firstStorage.configure();
+      if (config.mounts?.length)
+        await addFolderMounts(storages, counters, { mounts: config.mounts, driver: await fs.folderDriver(), now: new Date(clock()) });
       // Covers a change that was written before a crash and never announced.
       await announceChange();
     },
-    stop: () => starter.stop(),
+    async stop() {
+      firstStorage.stop();
+      await starter.stop();
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { waitFor } from '@wharf/harness';
 import { REVISION } from '@wharf/models';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Installation, openInstallation } from './installation.ts';
@@ -17,25 +18,23 @@ const list = async (replica: Replica) => (await replica.admin.listStorages({}, r
 const revisionOf = async (replica: Replica) => (await replica.models.adminCounters.findById(REVISION).lean())?.value;
 
 describe('a start', () => {
-  it('mounts the folder at /local and makes it, with nothing asked of fs', async () => {
+  it('mounts the folder at /local and makes it, as the form of the driver proposes, without starting the storage', async () => {
     const filesDir = join(installation.dir, 'deep', 'files');
     const replica = await installation.open({ filesDir });
     const [first, ...others] = await list(replica);
     expect(others).toEqual([]);
-    expect(first).toMatchObject({ id: 1, mount_path: '/local', driver: 'Local', disabled: false });
-    expect(JSON.parse(first?.addition ?? '')).toEqual({
-      root_folder_path: filesDir,
-      directory_size: false,
-      thumbnail: false,
-      thumb_cache_folder: '',
-      thumb_concurrency: '16',
-      video_thumb_pos: '20%',
-      show_hidden: true,
-      mkdir_perm: '777',
-      recycle_bin_path: 'delete permanently',
-    });
+    expect(first).toMatchObject({ id: 1, mount_path: '/local', driver: 'Local', disabled: false, webdav_policy: 'native_proxy' });
+    expect(JSON.parse(first?.addition ?? '')).toEqual({ where: filesDir, shown: true, parallel: 16, mode: '777' });
     expect((await stat(filesDir)).isDirectory()).toBe(true);
     expect(installation.fs.reloads).toEqual([]);
+  });
+
+  it('does so as soon as fs is there, and serves meanwhile', async () => {
+    installation.fs.asksUntilUp = 2;
+    const replica = await installation.open({ filesDir: join(installation.dir, 'files') });
+    expect(await list(replica)).toEqual([]);
+    await waitFor('the first storage', async () => (await list(replica)).length === 1);
+    expect(installation.fs.asksUntilUp).toBe(0);
   });
 
   it('does so once, also when four replicas start together, and not again after the storage was deleted', async () => {

@@ -2,6 +2,23 @@ import { AppError } from '@wharf/errors';
 import type { Models, StorageRecord } from '@wharf/models';
 import { deriveKeys, Secret, unseal } from '@wharf/service-kit';
 
+/** A driver of folders as fs describes it, with an item of each type. */
+export const FOLDER_DRIVER = {
+  config: { name: 'Local' },
+  common: [
+    { name: 'mount_path', type: 'string', default: '' },
+    { name: 'webdav_policy', type: 'select', default: 'native_proxy' },
+    { name: 'enable_sign', type: 'bool', default: 'false' },
+  ],
+  additional: [
+    { name: 'where', type: 'string', default: '/' },
+    { name: 'shown', type: 'bool', default: 'true' },
+    { name: 'parallel', type: 'number', default: '16' },
+    { name: 'mode', type: 'string', default: '777' },
+  ],
+  host_folder_items: ['where'],
+};
+
 /**
  * Stands for fs at the seam between the services: it reads the stored configuration as fs does, and "starts" a storage unless its
  * addition says why it fails. Starting adds a key to the addition, as drivers do that normalise it.
@@ -13,6 +30,8 @@ export class FakeFs {
   /** Ids and admin revisions of all reloads. */
   readonly reloads: Array<{ id: number; revision: number }> = [];
   isDown = false;
+  /** So many calls are refused, because it is starting. */
+  asksUntilUp = 0;
   isIndexing = false;
   /** Waited for before each start. */
   gate: Promise<void> = Promise.resolve();
@@ -25,6 +44,10 @@ export class FakeFs {
   }
 
   requireUp(): void {
+    if (this.asksUntilUp > 0) {
+      this.asksUntilUp -= 1;
+      throw new AppError('STORAGE_UNAVAILABLE', 'a service is starting');
+    }
     if (this.isDown) throw new AppError('STORAGE_UNAVAILABLE', 'a service cannot be reached');
   }
 

@@ -21,7 +21,7 @@ import {
 } from '@wharf/service-kit';
 import { pino } from 'pino';
 import { createAdminService } from '../src/index.ts';
-import type { FakeAuth, FakeDownloader, FakeFs } from './peers.ts';
+import { type FakeAuth, type FakeDownloader, type FakeFs, FOLDER_DRIVER } from './peers.ts';
 
 export const SECRET = 'a secret of the tests, 32 bytes or more';
 
@@ -111,7 +111,7 @@ function fsService(fs: FakeFs): RpcService {
   return partOf(FsServiceDefinition, {
     listDrivers: forAdmins(async () => {
       fs.requireUp();
-      return { drivers: fs.drivers.map((name) => ({ config: { name } })) };
+      return { drivers: fs.drivers.map((name) => (name === FOLDER_DRIVER.config.name ? FOLDER_DRIVER : { config: { name } })) };
     }),
     getIndexProgress: forAdmins(async () => {
       fs.requireUp();

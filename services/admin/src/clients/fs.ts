@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { outgoingCall, type ServiceKit } from '@wharf/service-kit';
+import type { FolderDriver } from '../domain/first-storage.ts';
 
 /** What fs answers after it started a storage, or tried to. */
 export interface StartOutcome {
@@ -12,6 +13,11 @@ export interface StartOutcome {
 export interface FsClient {
   /** All drivers by name, each with the names of its items that are secrets; undefined while fs cannot be reached. */
   drivers(): Promise<ReadonlyMap<string, ReadonlySet<string>> | undefined>;
+  /**
+   * The driver that shows folders of this machine.
+   * @throws AppError STORAGE_UNAVAILABLE: fs cannot be reached, or knows no such driver
+   */
+  folderDriver(): Promise<FolderDriver>;
   /** Whether an index job is under way; false while fs cannot be asked. */
   isIndexing(): Promise<boolean>;
   /**
@@ -34,6 +40,14 @@ export function createFsClient({ name, peers, tokens, ownCall, logger }: Omit<Se
         if (AppError.means(error, 'absent')) return undefined;
         throw error;
       }
+    },
+    async folderDriver() {
+      const { drivers } = await peers.fs.listDrivers({}, ownCall());
+      for (const { config, common, additional, host_folder_items } of drivers) {
+        const [folderItem] = host_folder_items;
+        if (config && folderItem !== undefined) return { name: config.name, folderItem, common, additional };
+      }
+      throw new AppError('STORAGE_UNAVAILABLE', 'the file service knows no driver that shows folders of this machine');
     },
     async isIndexing() {
       try {

@@ -7,40 +7,59 @@ export interface FolderMount {
   readonly folder: string;
 }
 
-/** The storage that a first start configures: a folder of this machine at /local. */
-export const firstStorage = (filesDir: string): StorageFields => localStorage('/local', filesDir);
+/** One line of a storage's form, with what it proposes as text. */
+export interface FormItem {
+  readonly name: string;
+  readonly type: string;
+  readonly default: string;
+}
 
-/** A storage of a folder of this machine. The values are those that the driver's form proposes. */
-export function localStorage(mountPath: string, filesDir: string): StorageFields {
-  const addition = {
-    root_folder_path: resolve(filesDir),
-    directory_size: false,
-    thumbnail: false,
-    thumb_cache_folder: '',
-    thumb_concurrency: '16',
-    video_thumb_pos: '20%',
-    show_hidden: true,
-    mkdir_perm: '777',
-    recycle_bin_path: 'delete permanently',
-  };
+/** The driver that shows folders of this machine, as fs describes it. */
+export interface FolderDriver {
+  readonly name: string;
+  /** The item that says which folder. */
+  readonly folderItem: string;
+  readonly common: readonly FormItem[];
+  readonly additional: readonly FormItem[];
+}
+
+/** Where a first start mounts the folder it is given. */
+export const FIRST_MOUNT_PATH = '/local';
+
+const EMPTY_STORAGE: Omit<StorageFields, 'mount_path' | 'driver' | 'addition'> = {
+  order: 0,
+  cache_expiration: 0,
+  custom_cache_policies: '',
+  remark: '',
+  disabled: false,
+  disable_index: false,
+  enable_sign: false,
+  order_by: '',
+  order_direction: '',
+  extract_folder: '',
+  web_proxy: false,
+  webdav_policy: '',
+  proxy_range: false,
+  down_proxy_url: '',
+  disable_proxy_sign: false,
+};
+
+/** A storage of a folder of this machine; everything else is what the driver's form proposes. */
+export function folderStorage(driver: FolderDriver, { mountPath, folder }: FolderMount): StorageFields {
   return {
+    ...EMPTY_STORAGE,
+    ...proposals(driver.common.filter(({ name }) => name in EMPTY_STORAGE)),
     mount_path: mountPath,
-    order: 0,
-    driver: 'Local',
-    cache_expiration: 0,
-    custom_cache_policies: '',
-    addition: JSON.stringify(addition),
-    remark: '',
-    disabled: false,
-    disable_index: false,
-    enable_sign: false,
-    order_by: '',
-    order_direction: '',
-    extract_folder: '',
-    web_proxy: false,
-    webdav_policy: 'native_proxy',
-    proxy_range: false,
-    down_proxy_url: '',
-    disable_proxy_sign: false,
+    driver: driver.name,
+    addition: JSON.stringify({ ...proposals(driver.additional), [driver.folderItem]: resolve(folder) }),
   };
+}
+
+function proposals(items: readonly FormItem[]): Record<string, string | number | boolean> {
+  return Object.fromEntries(items.map((item) => [item.name, proposalOf(item)]));
+}
+
+function proposalOf({ type, default: proposed }: FormItem): string | number | boolean {
+  if (type === 'bool') return proposed === 'true';
+  return type === 'number' ? Number(proposed) : proposed;
 }

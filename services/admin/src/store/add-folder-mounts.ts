@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { ConfigError } from '@wharf/service-kit';
 import { cleanPath } from '../domain/clean-path.ts';
-import { type FolderMount, localStorage } from '../domain/first-storage.ts';
+import { type FolderDriver, type FolderMount, folderStorage } from '../domain/first-storage.ts';
 import type { Counters } from './counters.ts';
 import { insertWithId } from './insert-with-id.ts';
 import type { StorageStore } from './storage-store.ts';
@@ -14,25 +14,22 @@ import type { StorageStore } from './storage-store.ts';
 export async function addFolderMounts(
   storages: StorageStore,
   counters: Counters,
-  mounts: readonly FolderMount[],
-  now: Date,
+  { mounts, driver, now }: { readonly mounts: readonly FolderMount[]; readonly driver: FolderDriver; readonly now: Date },
 ): Promise<void> {
   const present = new Map((await storages.list()).map((storage) => [storage.mount_path, storage]));
-  const wanted = mounts.map(({ mountPath, folder }) => localStorage(cleanPath(mountPath, 'the path of --mount'), folder));
+  const wanted = mounts.map(({ mountPath, folder }) =>
+    folderStorage(driver, { mountPath: cleanPath(mountPath, 'the path of --mount'), folder }),
+  );
+  const folderOf = (addition: string): unknown => Object(JSON.parse(addition))[driver.folderItem];
   const isThere = (fields: (typeof wanted)[number]) => {
     const storage = present.get(fields.mount_path);
-    return storage?.driver === fields.driver && rootOf(storage.addition) === rootOf(fields.addition);
+    return storage?.driver === fields.driver && folderOf(storage.addition) === folderOf(fields.addition);
   };
   const taken = wanted.filter((fields) => present.has(fields.mount_path) && !isThere(fields));
   if (taken.length > 0)
     throw new ConfigError(taken.map(({ mount_path }) => `--mount ${mount_path}: another storage is mounted there; choose another path`));
   for (const fields of wanted)
     if (!isThere(fields)) await insertWithId(counters, 'storages', 0, (id) => storages.insert(id, fields, now)).catch(ignoreTaken);
-}
-
-function rootOf(addition: string): unknown {
-  const values: unknown = JSON.parse(addition);
-  return typeof values === 'object' && values !== null && 'root_folder_path' in values ? values.root_folder_path : undefined;
 }
 
 /** Another replica was faster. */

@@ -9,6 +9,12 @@ export const listDriversHandler = (registry: DriverRegistry) => async (): Promis
     .toSorted((left, right) => compareNames(left.name, right.name))
     .map((driver) => {
       const { common, additional, config } = driverTemplate(driver);
-      return { common: [...common], additional: [...additional], config, secret_items: [...driver.secretKeys] };
+      return {
+        common: [...common],
+        additional: [...additional],
+        config,
+        secret_items: [...driver.secretKeys],
+        host_folder_items: driver.hostFolders.map(({ name }) => name),
+      };
     }),
 });

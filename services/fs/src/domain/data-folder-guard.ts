@@ -3,12 +3,6 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { AppError } from '@wharf/errors';
 import type { DriverDefinition } from '../driver-contract/define-driver.ts';
 
-/** The driver of folders of this machine, and its items that name one. */
-const LOCAL = 'Local';
-const FOLDER_ITEMS = ['root_folder_path', 'recycle_bin_path', 'thumb_cache_folder'] as const;
-/** What these texts mean is no folder. */
-const NO_FOLDER = new Set(['', 'delete permanently']);
-
 /**
  * A driver that opens no folder through which Wharf's own secrets could be read or replaced: not the data folder, none that holds it, and
  * of those inside it only the ones that are for users' files.
@@ -20,7 +14,7 @@ export function guardDataFolder(
   dataFolder: string | undefined,
   filesFolders: readonly string[],
 ): DriverDefinition {
-  if (definition.name !== LOCAL || dataFolder === undefined) return definition;
+  if (definition.hostFolders.length === 0 || dataFolder === undefined) return definition;
   return {
     ...definition,
     async open(addition, options) {
@@ -44,9 +38,9 @@ export function guardDataFolder(
 function foldersOf(definition: DriverDefinition, addition: string): [item: string, folder: string][] {
   const values: unknown = JSON.parse(definition.normaliseAddition(addition));
   if (typeof values !== 'object' || values === null) return [];
-  return FOLDER_ITEMS.flatMap((item) => {
-    const value: unknown = Reflect.get(values, item);
-    return typeof value === 'string' && !NO_FOLDER.has(value.trim()) ? [[item, value.trim()]] : [];
+  return definition.hostFolders.flatMap(({ name, noFolder }) => {
+    const value: unknown = Reflect.get(values, name);
+    return typeof value === 'string' && !noFolder.includes(value.trim()) ? [[name, value.trim()]] : [];
   });
 }
 

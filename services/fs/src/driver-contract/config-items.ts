@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 
-/** One line of the form in which an admin describes a storage (semantics 5.6). All six are always there. */
+/** One line of the form in which an admin describes a storage (docs/api-family.md#driver-templates). All six are always there. */
 export interface ConfigItem {
   readonly name: string;
   readonly type: 'string' | 'number' | 'text' | 'select' | 'bool';
@@ -19,9 +19,21 @@ interface ItemOptions<Value> {
   readonly help?: string;
   /** Encrypted at rest and masked in logs. */
   readonly secret?: boolean;
+  /** Names a folder of the host. An empty text names none, nor does `unless`. */
+  readonly hostFolder?: { readonly unless?: string };
 }
 
-type ItemTemplate = Omit<ConfigItem, 'name'> & { readonly secret: boolean };
+/** An item whose text names a folder of the host. */
+export interface HostFolderItem {
+  readonly name: string;
+  /** Texts that name no folder. */
+  readonly noFolder: readonly string[];
+}
+
+interface ItemTemplate extends Omit<ConfigItem, 'name'> {
+  readonly secret: boolean;
+  readonly hostFolder: { readonly unless?: string } | undefined;
+}
 
 const META_KEY = 'driverItem';
 
@@ -55,6 +67,7 @@ function template(type: ConfigItem['type'], options: string, given: ItemOptions<
     required: given.required ?? false,
     help: given.help ?? '',
     secret: given.secret ?? false,
+    hostFolder: given.hostFolder,
   };
 }
 
@@ -65,18 +78,21 @@ export type ConfigSchema = z.ZodObject<z.ZodRawShape>;
 export interface ConfigItems {
   readonly items: readonly ConfigItem[];
   readonly secretKeys: ReadonlySet<string>;
+  readonly hostFolders: readonly HostFolderItem[];
 }
 
 /** @throws Error for a field that is no config item: a mistake in the driver's code */
 export function configItems(schema: ConfigSchema): ConfigItems {
   const items: ConfigItem[] = [];
   const secretKeys = new Set<string>();
+  const hostFolders: HostFolderItem[] = [];
   for (const [name, field] of Object.entries(schema.shape)) {
-    const { secret, ...rest } = itemTemplate(name, field);
+    const { secret, hostFolder, ...rest } = itemTemplate(name, field);
     items.push({ name, ...rest });
     if (secret) secretKeys.add(name);
+    if (hostFolder) hostFolders.push({ name, noFolder: ['', ...(hostFolder.unless === undefined ? [] : [hostFolder.unless])] });
   }
-  return { items, secretKeys };
+  return { items, secretKeys, hostFolders };
 }
 
 function itemTemplate(name: string, field: unknown): ItemTemplate {
@@ -88,7 +104,7 @@ function itemTemplate(name: string, field: unknown): ItemTemplate {
 /**
  * Reads the `addition` of a storage: a JSON object as text, or nothing. The answer has every key of the driver and no other.
  *
- * A missing or null key becomes '', 0 or false, never the declared default (semantics 5.4). Texts that say a number or a truth value are
+ * A missing or null key becomes '', 0 or false, never the declared default (docs/api-family.md#addition). Texts that say a number or a truth value are
  * taken for items of that type, and the other way round.
  *
  * @throws AppError INVALID_ARGUMENT when it is no JSON object, or a value does not fit the type of its item

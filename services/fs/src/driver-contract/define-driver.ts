@@ -1,9 +1,16 @@
 import { AppError } from '@wharf/errors';
 import type { z } from 'zod';
-import { type ConfigItem, type ConfigSchema, configItems, findMissingItem, normaliseAddition } from './config-items.ts';
+import {
+  type ConfigItem,
+  type ConfigSchema,
+  configItems,
+  findMissingItem,
+  type HostFolderItem,
+  normaliseAddition,
+} from './config-items.ts';
 import type { CallOptions, StorageDriver } from './storage-driver.ts';
 
-/** Facts about a kind of storage that clients and the domain ask for; the snake_case ones are the family's (semantics 5.6). */
+/** Facts about a kind of storage that clients and the domain ask for; the snake_case ones are the family's (docs/api-family.md#driver-templates). */
 export interface DriverConfig {
   /** The server sorts its listings. */
   readonly local_sort: boolean;
@@ -73,6 +80,8 @@ export interface DriverDefinition {
   readonly items: readonly ConfigItem[];
   /** The keys of `addition` that are encrypted at rest and masked in logs. */
   readonly secretKeys: ReadonlySet<string>;
+  /** The items of `addition` that name folders of the host; the first is what the storage shows. */
+  readonly hostFolders: readonly HostFolderItem[];
   /**
    * The `addition` of a storage as it is kept: a JSON object with every key of the driver and no other.
    * @throws AppError INVALID_ARGUMENT
@@ -88,7 +97,7 @@ export interface DriverDefinition {
 }
 
 export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<Schema>): DriverDefinition {
-  const { items, secretKeys } = configItems(source.configSchema);
+  const { items, secretKeys, hostFolders } = configItems(source.configSchema);
   const parse = (addition: string): z.output<Schema> => {
     const values = normaliseAddition(items, addition);
     const missing = findMissingItem(items, values);
@@ -105,6 +114,7 @@ export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<S
     hasRangeOption: source.hasRangeOption ?? false,
     items,
     secretKeys,
+    hostFolders,
     normaliseAddition: (addition) => JSON.stringify(normaliseAddition(items, addition)),
     thumbnails(addition) {
       try {

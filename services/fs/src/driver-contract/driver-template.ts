@@ -1,7 +1,7 @@
 import type { ConfigItem } from './config-items.ts';
 import type { DriverConfig, DriverDefinition } from './define-driver.ts';
 
-/** What clients draw the form of a storage from (semantics 5.6). */
+/** What clients draw the form of a storage from (docs/api-family.md#driver-templates). */
 export interface DriverTemplate {
   /** Fields of the storage itself. */
   readonly common: readonly ConfigItem[];

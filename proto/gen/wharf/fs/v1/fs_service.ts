@@ -272,6 +272,8 @@ export interface DriverTemplate {
     | null;
   /** The names of those of `additional` whose values are secrets. */
   secret_items: string[];
+  /** The names of those of `additional` that name folders of the host; the first is what the storage shows. */
+  host_folder_items: string[];
 }
 
 export interface DriverItem {
@@ -3339,7 +3341,7 @@ export const ListDriversResponse: MessageFns<ListDriversResponse> = {
 };
 
 function createBaseDriverTemplate(): DriverTemplate {
-  return { common: [], additional: [], config: null, secret_items: [] };
+  return { common: [], additional: [], config: null, secret_items: [], host_folder_items: [] };
 }
 
 export const DriverTemplate: MessageFns<DriverTemplate> = {
@@ -3355,6 +3357,9 @@ export const DriverTemplate: MessageFns<DriverTemplate> = {
     }
     for (const v of message.secret_items) {
       writer.uint32(34).string(v!);
+    }
+    for (const v of message.host_folder_items) {
+      writer.uint32(42).string(v!);
     }
     return writer;
   },
@@ -3404,6 +3409,14 @@ export const DriverTemplate: MessageFns<DriverTemplate> = {
             message.secret_items.push(reader.string());
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.host_folder_items.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3427,6 +3440,7 @@ export const DriverTemplate: MessageFns<DriverTemplate> = {
       ? DriverConfig.fromPartial(object.config)
       : null;
     message.secret_items = object.secret_items?.map((e) => e) || [];
+    message.host_folder_items = object.host_folder_items?.map((e) => e) || [];
     return message;
   },
 };

@@ -9,21 +9,30 @@ const NO_RECYCLE_BIN = 'delete permanently';
 
 const DEFAULT_FOLDER_MODE = 0o777;
 
-/** Names, order and defaults are the family's (semantics 6.1). */
+/** Names, order and defaults are the family's (docs/api-family.md#driver-templates). */
 export const localConfigSchema = z.object({
-  root_folder_path: stringItem({ default: '/', required: true, help: 'The folder of this machine that is shown. It must exist.' }),
+  root_folder_path: stringItem({
+    default: '/',
+    required: true,
+    hostFolder: {},
+    help: 'The folder of this machine that is shown. It must exist.',
+  }),
   directory_size: boolItem({
     default: false,
     help: 'Add up what is in each folder. Every listing then walks through all folders below it.',
   }),
   thumbnail: boolItem({ required: true, help: 'Show small pictures of images.' }),
-  thumb_cache_folder: stringItem({ help: 'A folder that keeps the small pictures. Empty: one of the server, where it has any.' }),
+  thumb_cache_folder: stringItem({
+    hostFolder: {},
+    help: 'A folder that keeps the small pictures. Empty: one of the server, where it has any.',
+  }),
   thumb_concurrency: stringItem({ default: '16', help: 'How many small pictures are made at the same time.' }),
   video_thumb_pos: stringItem({ default: '20%', help: 'Where in a video its picture is taken: seconds, or a percentage of its length.' }),
   show_hidden: boolItem({ default: true, help: 'List entries whose name begins with a dot.' }),
   mkdir_perm: stringItem({ default: '777', help: 'The mode of new folders in octal, less the umask of the process.' }),
   recycle_bin_path: stringItem({
     default: NO_RECYCLE_BIN,
+    hostFolder: { unless: NO_RECYCLE_BIN },
     help: `A folder on the same file system to which removed entries are moved. Empty or "${NO_RECYCLE_BIN}": they are deleted.`,
   }),
 });
