@@ -78,6 +78,15 @@ it('a query beyond its time is ended', async () => {
   await collection.drop();
 });
 
+it('so is an aggregation that makes much of little', async () => {
+  const collection = client.db('test').collection('steps');
+  const numbers = Array.from({ length: 300 }, (_, n) => n);
+  await collection.insertOne({ a: numbers, b: numbers, c: numbers });
+  const stages = [{ $unwind: '$a' }, { $unwind: '$b' }, { $unwind: '$c' }, { $group: { _id: null, sum: { $sum: '$c' } } }];
+  expect((await failureOf(collection.aggregate(stages, { maxTimeMS: 50 }).toArray())).code).toBe(50);
+  await collection.drop();
+});
+
 it('names that JavaScript or the BSON library would misread are refused', async () => {
   const document: unknown = JSON.parse('{"__proto__": {"a": 1}}');
   expect((await failureOf(client.db('test').collection('names').insertOne(Object(document)))).code).toBe(2);

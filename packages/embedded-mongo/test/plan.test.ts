@@ -6,6 +6,7 @@ import { encodeDocument } from '../src/bson/decode.ts';
 import { KeyWriter } from '../src/bson/key-encoding.ts';
 import type { Doc, Value } from '../src/bson/value.ts';
 import { CommandError } from '../src/command/command-error.ts';
+import { TimeLimit } from '../src/command/time-limit.ts';
 import { findDocuments, planRecords } from '../src/plan/find-documents.ts';
 import { choosePlan } from '../src/plan/plan.ts';
 import { compileFilter } from '../src/query/filter.ts';
@@ -96,7 +97,7 @@ it('an index plan finds what a full scan finds, in the wanted order', () => {
               expect(new Set(candidates).size).toBe(candidates.length);
               let found: Doc[];
               try {
-                found = [...findDocuments(collection, { filter: compiled, sort, limit: undefined, deadlineMs: undefined })].map(
+                found = [...findDocuments(collection, { filter: compiled, sort, limit: undefined, timeLimit: new TimeLimit(0) })].map(
                   ({ doc }) => doc,
                 );
               } catch (error) {

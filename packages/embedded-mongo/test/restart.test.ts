@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { encodeDocument } from '../src/bson/decode.ts';
 import type { Doc } from '../src/bson/value.ts';
 import { CommandError } from '../src/command/command-error.ts';
+import { TimeLimit } from '../src/command/time-limit.ts';
 import { findDocuments } from '../src/plan/find-documents.ts';
 import { compileFilter } from '../src/query/filter.ts';
 import { parseKeyPattern } from '../src/query/key-pattern.ts';
@@ -66,7 +67,7 @@ function insertIfPossible(collection: ReturnType<Catalog['open']>, doc: Doc): vo
 function answers(catalog: Catalog): unknown {
   const collection = catalog.open('test', 'c');
   const find = (filter: Doc, sort: Doc) => {
-    const query = { filter: compileFilter(filter), sort: parseKeyPattern(sort), limit: undefined, deadlineMs: undefined };
+    const query = { filter: compileFilter(filter), sort: parseKeyPattern(sort), limit: undefined, timeLimit: new TimeLimit(0) };
     return [...findDocuments(collection, query)].map(({ body }) => body.toString('hex'));
   };
   return {

@@ -1,6 +1,6 @@
 import { AppError, ERROR_CODES } from '@wharf/errors';
 import type { TaskRecord } from '@wharf/models';
-import type { Logger } from '@wharf/service-kit';
+import { type Logger, within } from '@wharf/service-kit';
 import { postponedMs } from './postponed.ts';
 import { createProgressMeter } from './progress-meter.ts';
 import type { RawRun, TaskKind, TaskOutcome } from './task-kind.ts';
@@ -52,6 +52,7 @@ export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
   let renewedAtMs = performance.now();
   let areChunksFenced = fence === 1;
   let writing: Promise<unknown> = Promise.resolve();
+  let unwritten = 0;
 
   const stop = (why: StopReason) => {
     // A loss outranks whatever was asked before.
@@ -64,10 +65,11 @@ export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
 
   /** One write after the other, each with what the meter has to tell. @throws AppError CANCELLED: the task is not held any more */
   const write = (patch: Partial<TaskRecord>): Promise<void> => {
+    unwritten += 1;
     const next = writing.then(async () => {
       if (reason === 'lost') throw new AppError('CANCELLED', STOPPED.lost);
       const startedAtMs = performance.now();
-      const stored = await queue.write(id, fence, HELD_STATES, { ...meter.take(), ...patch });
+      const stored = await within(GIVE_UP_MS, queue.write(id, fence, HELD_STATES, { ...meter.take(), ...patch }), STOPPED.lost);
       if (!stored) {
         stop('lost');
         throw new AppError('CANCELLED', STOPPED.lost);
@@ -77,7 +79,11 @@ export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
       else if (!isCleaning && stored.paused) stop('paused');
       context.onChange(stored);
     });
-    writing = next.catch(() => {});
+    writing = next
+      .catch(() => {})
+      .finally(() => {
+        unwritten -= 1;
+      });
     return next;
   };
 
@@ -89,7 +95,8 @@ export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
   const timer = setInterval(() => {
     const silentMs = performance.now() - renewedAtMs;
     if (silentMs > GIVE_UP_MS) stop('lost');
-    else if (meter.hasNews() || silentMs >= HEARTBEAT_MS) look();
+    // While the store is away one write waits for it, not one more each second.
+    else if (unwritten === 0 && (meter.hasNews() || silentMs >= HEARTBEAT_MS)) look();
   }, TICK_MS);
 
   /** What the attempt saved last is what its cleanup begins from. */

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type TaskOwner, type TaskRecord, taskModelsOf, taskProgressed, taskWake } from '@wharf/models';
-import type { Bus, Logger, StoreConnection } from '@wharf/service-kit';
+import { type Bus, type Logger, type StoreConnection, within } from '@wharf/service-kit';
 import type { Registry } from 'prom-client';
 import { createHousekeeping } from './housekeeping.ts';
 import { createOpenLimit } from './open-limit.ts';
 import { createPassedOver } from './passed-over.ts';
 import { type ActiveRun, startRun } from './run-task.ts';
 import { createStoreClock } from './store-clock.ts';
+import { createStoreContact } from './store-contact.ts';
 import { createTaskControl, type TaskAction, type TaskControl, type TaskScope } from './task-control.ts';
 import { newTaskId } from './task-id.ts';
 import type { TaskCreator, TaskKind } from './task-kind.ts';
@@ -17,6 +18,8 @@ import { TASK_STATE } from './task-state.ts';
 /** How often a worker looks for tasks and expired leases when nobody tells it, in milliseconds. */
 const POLL_MS = 1_000;
 const HOUSEKEEPING_MS = 60_000;
+/** The store may be silent for so long before a look at it is given up and another one begun, in milliseconds. */
+const SILENCE_MS = 60_000;
 /** How long runs may take to save what they have when this worker stops, in milliseconds. */
 const STOP_LIMIT_MS = 3_000;
 /** Cleanups that run at a time beside the tasks themselves. */
@@ -81,6 +84,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const { owner, store, bus, logger } = options;
   const models = taskModelsOf(store, owner);
   const clock = createStoreClock(store);
+  const contact = createStoreContact();
   const queue = createTaskQueue(models, clock);
   const control = createTaskControl(models, clock);
   const openLimit = createOpenLimit(control.countOpen, () => performance.now());
@@ -154,7 +158,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const claimRound = async (): Promise<void> => {
     await clock.sync();
     while (cleanups < MAX_CLEANUPS && !isStopped) {
-      const record = await queue.claimCleanup([...kinds.keys()], worker);
+      const record = await queue.claimCleanup([...kinds.keys()], worker, contact.isSteady());
       // Claimed in the last moment: its lease runs out, and another worker puts it away.
       if (!record || isStopped) break;
       begin(record, true);
@@ -194,8 +198,11 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   };
 
   const poll = async () => {
-    await clock.sync();
-    if (kinds.size > 0 && (await queue.reap())) passedOver.forget();
+    const hasReaped = await contact.through(async () => {
+      await clock.sync();
+      return kinds.size > 0 && (await queue.reap(contact.isSteady()));
+    });
+    if (hasReaped) passedOver.forget();
     pump();
   };
 
@@ -205,7 +212,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     const timer = setInterval(() => {
       if (isBusy || isStopped) return;
       isBusy = true;
-      work()
+      within(SILENCE_MS, work(), 'the store does not answer')
         .catch((error) => logger.warn({ err: error }, what))
         .finally(() => {
           isBusy = false;

@@ -3,7 +3,7 @@ import type { StoreClock } from './store-clock.ts';
 import { CLEANUP_STATES, HELD_STATES, TASK_STATE } from './task-state.ts';
 
 /** How long a worker holds a task without a sign of life, in milliseconds. */
-const LEASE_MS = 6_000;
+export const LEASE_MS = 6_000;
 /** So many workers in a row may be lost with a task that leaves nothing durable behind; then it is the task that ends them. */
 const MAX_LOSSES = 20;
 /** A cleanup that fails is tried so many times, after pauses that grow by this factor from the first: whatever it needs may be starting again. */
@@ -27,10 +27,13 @@ export interface TaskQueue {
    * @param closedKeys tasks with one of these are left alone. @param from so are those that were due before
    */
   claim(kind: string, closedKeys: readonly string[], worker: string, from?: Date): Promise<TaskRecord | undefined>;
-  /** Takes a task of one of the kinds that was cancelled or failed and is not yet put away. */
-  claimCleanup(kinds: readonly string[], worker: string): Promise<TaskRecord | undefined>;
-  /** Returns tasks whose worker gave no sign of life to the queue. True when there were tasks with an expired lease. */
-  reap(): Promise<boolean>;
+  /**
+   * Takes a task of one of the kinds that was cancelled or failed and is not yet put away.
+   * @param mayTakeOver whether leases are believed: also from a worker that gave no sign of life
+   */
+  claimCleanup(kinds: readonly string[], worker: string, mayTakeOver: boolean): Promise<TaskRecord | undefined>;
+  /** Looks for tasks whose worker gave no sign of life, and returns them to the queue if it may. True when there were some that it did so with. */
+  reap(mayTakeOver: boolean): Promise<boolean>;
   /** A worker's write, which also renews its lease. Undefined: it holds the task no more, or not in one of these states; nothing changed. */
   write(id: string, fence: number, states: readonly number[], patch: Patch): Promise<TaskRecord | undefined>;
   /** Ends a held task in its final state. */
@@ -113,8 +116,9 @@ export function createTaskQueue({ tasks, chunks }: TaskModels, clock: StoreClock
       return (await tasks.findOneAndUpdate(filter, [{ $set: claimed }], options).lean<TaskRecord>()) ?? undefined;
     },
 
-    async claimCleanup(kinds, worker) {
-      const filter = { kind: { $in: [...kinds] }, state: { $in: CLEANUP_STATES }, lease_until: { $lte: clock.now() } };
+    async claimCleanup(kinds, worker, mayTakeOver) {
+      const free = mayTakeOver ? {} : { worker: '' };
+      const filter = { kind: { $in: [...kinds] }, state: { $in: CLEANUP_STATES }, lease_until: { $lte: clock.now() }, ...free };
       // Hardly ever there is one, and looking costs less than trying to change.
       if ((await tasks.findOne(filter, { _id: 1 }).lean()) === null) return undefined;
       const update = {
@@ -125,9 +129,10 @@ export function createTaskQueue({ tasks, chunks }: TaskModels, clock: StoreClock
       return (await tasks.findOneAndUpdate(filter, update, { returnDocument: 'after' }).lean<TaskRecord>()) ?? undefined;
     },
 
-    async reap() {
+    async reap(mayTakeOver) {
       const expired = { state: { $in: HELD_STATES }, lease_until: { $lte: clock.now() } };
-      if ((await tasks.findOne(expired, { _id: 1 }).lean()) === null) return false;
+      const found = await tasks.findOne(expired, { _id: 1 }).lean();
+      if (found === null || !mayTakeOver) return false;
       const lost = { ...expired, state: TASK_STATE.running };
       await tasks.updateMany(
         { ...lost, losses: { $gte: MAX_LOSSES } },

@@ -9,6 +9,7 @@ export { type NatsServer, startNatsServer } from './nats-server.ts';
 export { type ExitStatus, type ProcessOptions, type RunningProcess, runCommand, startProcess } from './process.ts';
 export { programFlags } from './program-flags.ts';
 export { isAvailable, isMissing, type Missing } from './required.ts';
+export { type StoreProcess, startStoreProcess } from './store-process.ts';
 export { makeTempDir, type TempDir } from './temp-dir.ts';
 export { type WaitOptions, waitFor } from './wait-for.ts';
 export { startServices, startStandalone, type Wharf, type WharfOptions } from './wharf.ts';

@@ -2,6 +2,7 @@ import { integerValue, toSafeInteger } from '../bson/arithmetic.ts';
 import { KeyWriter } from '../bson/key-encoding.ts';
 import { type Doc, getField, isDoc, typeName, type Value } from '../bson/value.ts';
 import { CommandError } from '../command/command-error.ts';
+import type { TimeLimit } from '../command/time-limit.ts';
 import { compileFilter } from '../query/filter.ts';
 import { parseKeyPattern, sortKey } from '../query/key-pattern.ts';
 import { compileDocumentStage, readStage } from './document-stages.ts';
@@ -19,13 +20,14 @@ const MAX_STAGES = 1000;
  *
  * @throws CommandError Location40324 for a stage that is not supported, and the stages' own.
  */
-export function compilePipeline(pipeline: readonly Value[], budget = new MemoryBudget(), isInFacet = false): Stage {
+export function compilePipeline(pipeline: readonly Value[], timeLimit: TimeLimit, budget = new MemoryBudget(), isInFacet = false): Stage {
   if (pipeline.length > MAX_STAGES) throw new CommandError('FailedToParse', `a pipeline may have at most ${MAX_STAGES} stages`);
-  const stages = pipeline.map((stage) => compileStage(stage, budget, isInFacet));
-  return (input, now) => stages.reduce((documents, stage) => stage(documents, now), input);
+  const stages = pipeline.map((stage) => compileStage(stage, timeLimit, budget, isInFacet));
+  // A stage can make many documents of one, so each looks at the clock.
+  return (input, now) => stages.reduce((documents, stage) => timeLimit.over(stage(documents, now)), input);
 }
 
-function compileStage(source: Value, budget: MemoryBudget, isInFacet: boolean): Stage {
+function compileStage(source: Value, timeLimit: TimeLimit, budget: MemoryBudget, isInFacet: boolean): Stage {
   const { name, operand } = readStage(source);
   const single = compileDocumentStage(name, operand);
   if (single) {
@@ -50,7 +52,7 @@ function compileStage(source: Value, budget: MemoryBudget, isInFacet: boolean): 
       return compileUnwind(operand);
     case '$facet':
       if (isInFacet) throw new CommandError('Location40600', '$facet is not allowed to be used within a $facet stage');
-      return compileFacet(operand, budget);
+      return compileFacet(operand, timeLimit, budget);
     default:
       throw new CommandError('Location40324', `Unrecognized pipeline stage name: '${name}'`);
   }
@@ -124,7 +126,7 @@ function compileCount(operand: Value): Stage {
   };
 }
 
-function compileFacet(operand: Value, budget: MemoryBudget): Stage {
+function compileFacet(operand: Value, timeLimit: TimeLimit, budget: MemoryBudget): Stage {
   if (!isDoc(operand) || Object.keys(operand).length === 0) {
     throw new CommandError('Location40169', 'the $facet specification must be a non-empty object');
   }
@@ -132,7 +134,7 @@ function compileFacet(operand: Value, budget: MemoryBudget): Stage {
     const pipeline = getField(operand, name);
     if (!Array.isArray(pipeline))
       throw new CommandError('Location40170', `arguments to $facet must be arrays, ${name} is type ${typeName(pipeline)}`);
-    return { name, stage: compilePipeline(pipeline, budget, true) };
+    return { name, stage: compilePipeline(pipeline, timeLimit, budget, true) };
   });
   return function* facet(input, now) {
     const documents: Doc[] = [];

@@ -19,15 +19,15 @@ function aggregate(request: Request, { catalog, cursors, now }: CommandContext):
   if (!options) throw new CommandError('FailedToParse', "The 'cursor' option is required, except for aggregate with the explain argument");
   const batchSize = new Fields('aggregate.cursor', options, ['batchSize']).count('batchSize');
   // The whole pipeline is compiled for its errors; what the planner takes over is left out of what runs.
-  compilePipeline(pipeline);
+  compilePipeline(pipeline, request.timeLimit);
   const { filter, sort, rest } = leadingStages(pipeline);
-  const run = compilePipeline(rest);
+  const run = compilePipeline(rest, request.timeLimit);
   const collection = catalog.find(request.database, name);
   const found = collection
-    ? findDocuments(collection, { filter: compileFilter(filter), sort, limit: undefined, deadlineMs: request.deadlineMs })
+    ? findDocuments(collection, { filter: compileFilter(filter), sort, limit: undefined, timeLimit: request.timeLimit })
     : [];
   const documents = encodeEach(run(documentsOf(found), now()));
-  return { batch: cursors.open(`${request.database}.${name}`, documents, batchSize, false) };
+  return { batch: cursors.open(`${request.database}.${name}`, documents, request.timeLimit, batchSize, false) };
 }
 
 interface LeadingStages {

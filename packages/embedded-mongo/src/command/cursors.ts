@@ -1,6 +1,7 @@
 import { Long } from 'bson';
 import { MAX_DOCUMENT_BYTES } from '../bson/decode.ts';
 import { CommandError } from './command-error.ts';
+import type { TimeLimit } from './time-limit.ts';
 
 /** As MongoDB's default of cursorTimeoutMillis. */
 const IDLE_TIMEOUT_MS = 600_000;
@@ -12,6 +13,7 @@ const FIRST_BATCH = 101;
 interface Cursor {
   readonly namespace: string;
   readonly documents: Iterator<Buffer>;
+  readonly timeLimit: TimeLimit;
   /** A document that did not fit the last batch. */
   pending: Buffer | undefined;
   lastUsedMs: number;
@@ -31,13 +33,14 @@ export class Cursors {
   #lastId = 0n;
 
   /** The first batch of a result, and a cursor for the rest when there is one. @param batchSize undefined: 101 documents. */
-  open(namespace: string, documents: Iterator<Buffer>, batchSize: number | undefined, isSingleBatch: boolean): Batch {
-    const cursor: Cursor = { namespace, documents, pending: undefined, lastUsedMs: performance.now() };
+  open(namespace: string, documents: Iterator<Buffer>, timeLimit: TimeLimit, batchSize: number | undefined, isSingleBatch: boolean): Batch {
+    const cursor: Cursor = { namespace, documents, timeLimit, pending: undefined, lastUsedMs: performance.now() };
     const { batch, isDone } = take(cursor, batchSize ?? FIRST_BATCH);
     if (isDone || isSingleBatch) return { field: 'firstBatch', id: Long.ZERO, namespace, documents: batch };
     if (this.#cursors.size >= MAX_CURSORS) throw new CommandError('TooManyOpenCursors', `at most ${MAX_CURSORS} cursors can be open`);
     const id = Long.fromBigInt(++this.#lastId);
     this.#cursors.set(id.toString(), cursor);
+    timeLimit.pause();
     return { field: 'firstBatch', id, namespace, documents: batch };
   }
 
@@ -47,8 +50,10 @@ export class Cursors {
     const cursor = this.#cursors.get(key);
     if (cursor?.namespace !== namespace) throw new CommandError('CursorNotFound', `cursor id ${key} not found`);
     cursor.lastUsedMs = performance.now();
+    cursor.timeLimit.resume();
     try {
       const { batch, isDone } = take(cursor, batchSize || Number.POSITIVE_INFINITY);
+      cursor.timeLimit.pause();
       if (isDone) this.#cursors.delete(key);
       return { field: 'nextBatch', id: isDone ? Long.ZERO : id, namespace, documents: batch };
     } catch (error) {

@@ -35,7 +35,7 @@ function findAndModify(request: Request, { catalog, now }: CommandContext): Repl
     throw new CommandError('FailedToParse', "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document");
   const change = isRemoval ? undefined : compileUpdate(fields.value('update'));
   const collection = catalog.find(request.database, name);
-  const stored = collection && firstOf(findDocuments(collection, { filter, sort, limit: 1, deadlineMs: request.deadlineMs }));
+  const stored = collection && firstOf(findDocuments(collection, { filter, sort, limit: 1, timeLimit: request.timeLimit }));
   if (!change) {
     if (collection && stored) collection.remove(stored);
     return answer({ n: stored ? 1 : 0 }, stored ? projection(stored.doc) : null);

@@ -37,10 +37,10 @@ function find(request: Request, { catalog, cursors }: CommandContext): Reply {
   const batchSize = fields.count('batchSize');
   const collection = catalog.find(request.database, name);
   const documents = collection
-    ? findDocuments(collection, { filter, sort, limit: limit === undefined ? undefined : skip + limit, deadlineMs: request.deadlineMs })
+    ? findDocuments(collection, { filter, sort, limit: limit === undefined ? undefined : skip + limit, timeLimit: request.timeLimit })
     : [];
   const encoded = slice(documents, skip, limit, projection ? ({ doc }) => encodeDocument(projection(doc)) : ({ body }) => body);
-  return { batch: cursors.open(`${request.database}.${name}`, encoded, batchSize, fields.flag('singleBatch')) };
+  return { batch: cursors.open(`${request.database}.${name}`, encoded, request.timeLimit, batchSize, fields.flag('singleBatch')) };
 }
 
 function* slice<T>(documents: Iterable<T>, skip: number, limit: number | undefined, encode: (document: T) => Buffer): Generator<Buffer> {
@@ -85,7 +85,7 @@ function count(request: Request, { catalog }: CommandContext): Reply {
   if (Object.keys(query).length > 0) {
     found = 0;
     const wanted = skip + limit;
-    for (const _ of findDocuments(collection, { filter, sort: undefined, limit: undefined, deadlineMs: request.deadlineMs })) {
+    for (const _ of findDocuments(collection, { filter, sort: undefined, limit: undefined, timeLimit: request.timeLimit })) {
       if (++found >= wanted) break;
     }
   }
@@ -101,7 +101,7 @@ function distinct(request: Request, { catalog }: CommandContext): Reply {
   const values = new Map<string, Value>();
   let sizeBytes = 0;
   const documents: Iterable<StoredDocument> = collection
-    ? findDocuments(collection, { filter, sort: undefined, limit: undefined, deadlineMs: request.deadlineMs })
+    ? findDocuments(collection, { filter, sort: undefined, limit: undefined, timeLimit: request.timeLimit })
     : [];
   for (const { doc } of documents) {
     for (const value of distinctValues(doc, path)) {

@@ -3,6 +3,7 @@ import { type Doc, getField, isDoc, isNumber, typeName, type Value } from '../bs
 import { isTruthy } from '../query/filter.ts';
 import { checkCollectionName, checkDatabaseName } from '../storage/names.ts';
 import { CommandError } from './command-error.ts';
+import { TimeLimit } from './time-limit.ts';
 
 /** Fields that every command takes. Those that ask for what a standalone server does not have are refused below. */
 const GENERIC_FIELDS: ReadonlySet<string> = new Set([
@@ -124,8 +125,7 @@ export interface Request {
   readonly name: string;
   readonly database: string;
   readonly body: Doc;
-  /** On the clock of performance.now(); undefined: none. */
-  readonly deadlineMs: number | undefined;
+  readonly timeLimit: TimeLimit;
 }
 
 /**
@@ -146,7 +146,7 @@ export function parseRequest(body: Doc): Request {
   const maxTimeMs = getField(body, 'maxTimeMS');
   const budgetMs = maxTimeMs === undefined ? 0 : toSafeInteger(maxTimeMs);
   if (budgetMs === undefined || budgetMs < 0) throw new CommandError('BadValue', 'maxTimeMS must be a whole number of at least 0');
-  return { name, database, body, deadlineMs: budgetMs === 0 ? undefined : performance.now() + budgetMs };
+  return { name, database, body, timeLimit: new TimeLimit(budgetMs) };
 }
 
 /** The command's own fields, without those that all commands share. */

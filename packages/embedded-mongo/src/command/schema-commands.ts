@@ -56,7 +56,7 @@ function listCollections(request: Request, { catalog, cursors }: CommandContext)
     .map((collection): Doc => ({ name: collection.name, type: 'collection', options: {}, info: { readOnly: false }, idIndex: ID_INDEX }))
     .filter((doc) => filter.matches(doc))
     .map((doc) => encodeDocument(isNameOnly ? { name: doc['name'] ?? null, type: doc['type'] ?? null } : doc));
-  const batch = cursors.open(`${request.database}.$cmd.listCollections`, documents.values(), batchSizeOf(fields), false);
+  const batch = cursors.open(`${request.database}.$cmd.listCollections`, documents.values(), request.timeLimit, batchSizeOf(fields), false);
   return { batch };
 }
 
@@ -115,7 +115,7 @@ function listIndexes(request: Request, { catalog, cursors }: CommandContext): Re
     encodeDocument(ID_INDEX),
     ...collection.indexes.map(({ definition }) => Buffer.from(serialize(indexSpec(definition)))),
   ];
-  return { batch: cursors.open(collection.namespace, documents.values(), batchSizeOf(fields), false) };
+  return { batch: cursors.open(collection.namespace, documents.values(), request.timeLimit, batchSizeOf(fields), false) };
 }
 
 function requireCollection(request: Request, catalog: CommandContext['catalog']): Collection {

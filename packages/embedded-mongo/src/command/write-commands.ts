@@ -11,6 +11,7 @@ import { CommandError } from './command-error.ts';
 import type { CommandContext, Handler } from './handler.ts';
 import type { Reply } from './reply.ts';
 import { collectionName, commandFields, Fields, type Request, requireDoc } from './request.ts';
+import type { TimeLimit } from './time-limit.ts';
 
 /** As MongoDB's maxWriteBatchSize. */
 export const MAX_WRITE_BATCH = 100_000;
@@ -52,7 +53,7 @@ function update(request: Request, { catalog, now }: CommandContext): Reply {
       throw new CommandError('FailedToParse', 'multi update is not supported for replacement-style update');
     }
     const existing = catalog.find(request.database, name);
-    const records = existing ? matchingRecords(existing, filter, isMulti ? undefined : 1, request.deadlineMs) : [];
+    const records = existing ? matchingRecords(existing, filter, isMulti ? undefined : 1, request.timeLimit) : [];
     if (existing && records.length > 0) {
       for (const record of records) {
         const stored = existing.read(record);
@@ -82,7 +83,7 @@ function remove(request: Request, { catalog }: CommandContext): Reply {
     if (limit !== 0 && limit !== 1) throw new CommandError('FailedToParse', `The limit field in delete objects must be 0 or 1`);
     const collection = catalog.find(request.database, name);
     if (!collection) return;
-    for (const record of matchingRecords(collection, filter, limit === 0 ? undefined : 1, request.deadlineMs)) {
+    for (const record of matchingRecords(collection, filter, limit === 0 ? undefined : 1, request.timeLimit)) {
       const stored = collection.read(record);
       if (!stored) continue;
       collection.remove(stored);
@@ -93,9 +94,9 @@ function remove(request: Request, { catalog }: CommandContext): Reply {
 }
 
 /** Found before anything changes: a document that an update moves within an index is not met twice. */
-function matchingRecords(collection: Collection, filter: Filter, limit: number | undefined, deadlineMs: number | undefined): number[] {
+function matchingRecords(collection: Collection, filter: Filter, limit: number | undefined, timeLimit: TimeLimit): number[] {
   const records: number[] = [];
-  for (const { record } of findDocuments(collection, { filter, sort: undefined, limit, deadlineMs })) {
+  for (const { record } of findDocuments(collection, { filter, sort: undefined, limit, timeLimit })) {
     records.push(record);
     if (records.length === limit) break;
   }

@@ -1,5 +1,6 @@
 import { KeyWriter } from '../bson/key-encoding.ts';
 import { CommandError } from '../command/command-error.ts';
+import type { TimeLimit } from '../command/time-limit.ts';
 import type { Filter } from '../query/filter.ts';
 import { type KeyPattern, sortKey } from '../query/key-pattern.ts';
 import type { Collection, StoredDocument } from '../storage/collection.ts';
@@ -9,15 +10,13 @@ import { choosePlan, type Plan } from './plan.ts';
 const MAX_SORT_BYTES = 100 * 1024 * 1024;
 /** What a sorted document takes besides its key. */
 const SORT_ENTRY_BYTES = 64;
-const DEADLINE_CHECK_EVERY = 64;
 
 export interface FindQuery {
   readonly filter: Filter;
   readonly sort: KeyPattern | undefined;
   /** No more than this many documents will be taken; undefined: all. */
   readonly limit: number | undefined;
-  /** On the clock of performance.now(); undefined: none. */
-  readonly deadlineMs: number | undefined;
+  readonly timeLimit: TimeLimit;
 }
 
 /**
@@ -33,13 +32,11 @@ export function* findDocuments(collection: Collection, query: FindQuery): Genera
     return;
   }
   const records = sortedRecords(collection, plan, query, query.sort);
-  yield* matches(collection, records, { ...query, deadlineMs: undefined });
+  yield* matches(collection, records, query);
 }
 
 function* matches(collection: Collection, records: Iterable<number>, query: FindQuery): Generator<StoredDocument> {
-  let seen = 0;
-  for (const record of records) {
-    if (seen++ % DEADLINE_CHECK_EVERY === 0) checkDeadline(query.deadlineMs);
+  for (const record of query.timeLimit.over(records)) {
     const stored = collection.read(record);
     if (stored && query.filter.matches(stored.doc)) yield stored;
   }
@@ -93,9 +90,4 @@ function sortedRecords(collection: Collection, plan: Plan, query: FindQuery, sor
 
 function compareEntries(a: SortEntry, b: SortEntry): number {
   return Buffer.compare(a.key, b.key) || a.record - b.record;
-}
-
-function checkDeadline(deadlineMs: number | undefined): void {
-  if (deadlineMs !== undefined && performance.now() > deadlineMs)
-    throw new CommandError('MaxTimeMSExpired', 'operation exceeded time limit');
 }

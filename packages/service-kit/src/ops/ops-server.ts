@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { collectDefaultMetrics, type Registry } from 'prom-client';
+import { knownMetrics } from './known-metrics.ts';
 import type { Readiness } from './readiness.ts';
 
 /** `/healthz`: the event loop turns. `/readyz`: everything needed works, else 503 with the names of what does not. `/metrics`: Prometheus text. */
@@ -17,10 +18,7 @@ export function opsHandler(readiness: Readiness, metrics: Registry): RequestList
         return void (missing.length === 0 ? answer(200, 'ready\n') : answer(503, `not ready: ${missing.join(', ')}\n`));
       }
       case '/metrics':
-        return void metrics.metrics().then(
-          (text) => answer(200, text, metrics.contentType),
-          () => answer(500, 'metrics failed\n'),
-        );
+        return void knownMetrics(metrics).then((text) => answer(200, text, metrics.contentType));
       default:
         return void answer(404, 'not found\n');
     }

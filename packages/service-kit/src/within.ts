@@ -1,0 +1,14 @@
+import { AppError } from '@wharf/errors';
+
+/** What a promise answers, if it does so in time; what it does later is nobody's concern. @throws AppError DEADLINE_EXCEEDED with the message */
+export async function within<Answer>(ms: number, answer: Promise<Answer>, message: string): Promise<Answer> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new AppError('DEADLINE_EXCEEDED', message)), ms);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
