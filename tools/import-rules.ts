@@ -15,6 +15,7 @@ const KITS = [
   '@wharf/egress',
   '@wharf/errors',
   '@wharf/pace',
+  '@wharf/held-folders',
   '@wharf/paths',
   '@wharf/models',
   '@wharf/proto',
@@ -29,6 +30,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'packages/paths/', may: ['packages/paths/', '@wharf/errors'], npm: [] },
   { files: 'packages/pace/', may: ['packages/pace/', '@wharf/errors'], npm: [] },
   { files: 'packages/egress/', may: ['packages/egress/', '@wharf/errors'], npm: [] },
+  { files: 'packages/held-folders/', may: ['packages/held-folders/'], npm: [] },
   { files: 'packages/models/', may: ['packages/models/', '@wharf/errors'], npm: true },
   { files: 'packages/service-kit/', may: ['packages/service-kit/', '@wharf/errors', '@wharf/proto', '@wharf/rights'], npm: true },
   {
@@ -79,7 +81,14 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     files: 'services/fs/src/drivers/*/',
-    may: ['services/fs/src/drivers/=/', 'services/fs/src/driver-contract/', '@wharf/errors', '@wharf/pace', '@wharf/paths'],
+    may: [
+      'services/fs/src/drivers/=/',
+      'services/fs/src/driver-contract/',
+      '@wharf/errors',
+      '@wharf/held-folders',
+      '@wharf/pace',
+      '@wharf/paths',
+    ],
     npm: true,
   },
 

@@ -1,15 +1,18 @@
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { listResults, removeResult, toolFolder, walkResult } from '../src/tools/tool-folder.ts';
+import { type ToolFile, type ToolFolder, toolFolder } from '../src/tools/tool-folder.ts';
 
 let dir: TempDir;
+let task: ToolFolder;
 let folder: string;
 beforeEach(async () => {
   dir = await makeTempDir('tool-folder');
-  folder = toolFolder(dir.path, 'aria2', 'task-1');
-  await mkdir(folder, { recursive: true });
+  task = toolFolder(dir.path, 'aria2', 'task-1');
+  folder = task.path;
+  await task.make();
 });
 afterEach(() => dir.remove());
 
@@ -28,12 +31,12 @@ it('results are what is in the folder: no control files, no links', async () => 
   await symlink(join(dir.path, 'secret'), join(folder, 'show', 'link'));
   await symlink(dir.path, join(folder, 'show', 'folder-link'));
   await symlink(join(dir.path, 'secret'), join(folder, 'top-link'));
-  expect(await listResults(folder)).toEqual(['show']);
-  expect((await walkResult(folder, 'show')).files.map(({ names, sizeBytes }) => [names.join('/'), sizeBytes])).toEqual([
+  expect(await task.list()).toEqual(['show']);
+  expect((await task.walk('show')).files.map(({ names, sizeBytes }) => [names.join('/'), sizeBytes])).toEqual([
     ['show/a.bin', 1],
     ['show/season/b.bin', 2],
   ]);
-  expect(await walkResult(folder, 'top-link')).toEqual({ files: [], emptyFolders: [] });
+  expect(await task.walk('top-link')).toEqual({ files: [], emptyFolders: [] });
 });
 
 it('folders with nothing in them that could be kept are results too', async () => {
@@ -43,18 +46,18 @@ it('folders with nothing in them that could be kept are results too', async () =
   await mkdir(join(folder, 'show', 'full'));
   await writeFile(join(folder, 'show', 'full', 'a'), 'a');
   await mkdir(join(folder, 'alone'));
-  expect((await walkResult(folder, 'show')).emptyFolders).toEqual([
+  expect((await task.walk('show')).emptyFolders).toEqual([
     ['show', 'empty', 'deep'],
     ['show', 'links'],
   ]);
-  expect(await walkResult(folder, 'alone')).toEqual({ files: [], emptyFolders: [['alone']] });
+  expect(await task.walk('alone')).toEqual({ files: [], emptyFolders: [['alone']] });
 });
 
 it('names on the disk are made safe', async () => {
   await mkdir(join(folder, 'back\\slash'));
   await writeFile(join(folder, 'back\\slash', 'a\nb'), '');
   await writeFile(join(folder, 'back\\slash', 'CON'), '');
-  expect((await walkResult(folder, 'back\\slash')).files.map(({ names }) => names)).toEqual([
+  expect((await task.walk('back\\slash')).files.map(({ names }) => names)).toEqual([
     ['slash', '_CON'],
     ['slash', 'ab'],
   ]);
@@ -63,11 +66,128 @@ it('names on the disk are made safe', async () => {
 it('nothing outside is read or removed', async () => {
   await writeFile(join(dir.path, 'canary'), '');
   for (const name of ['..', '.', '../canary', '../../canary', '/etc']) {
-    await expect(walkResult(folder, name)).rejects.toThrowError();
-    await removeResult(folder, name);
+    await expect(task.walk(name)).rejects.toThrowError();
+    await task.removeResult(name);
   }
   expect(await readdir(dir.path)).toContain('canary');
   await writeFile(join(folder, 'x'), '');
-  await removeResult(folder, 'x');
+  await task.removeResult('x');
   expect(await readdir(join(dir.path, 'aria2'))).toEqual([]);
+});
+
+const SECRET = 'the secret outside';
+
+async function textOf({ place }: ToolFile): Promise<string> {
+  const handle = await task.open(place);
+  try {
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A folder beside that of the tools, which nobody may get at by way of a tool. */
+async function makeOutside(): Promise<string> {
+  const outside = join(dir.path, 'outside');
+  await mkdir(join(outside, 'show'), { recursive: true });
+  for (const name of ['film', 'show/a', 'kept']) await writeFile(join(outside, name), SECRET);
+  return outside;
+}
+
+const isUntouched = async (outside: string) =>
+  Promise.all(['film', 'show/a', 'kept'].map(async (name) => expect(await readFile(join(outside, name), 'utf8')).toBe(SECRET)));
+
+it.each([
+  ['the folder of the task', async () => folder],
+  ['the folder of the tool', async () => join(folder, '..')],
+])('C4: %s that has become a link leads to nothing', async (_what, placeOf) => {
+  const outside = await makeOutside();
+  const place = await placeOf();
+  await rm(place, { recursive: true });
+  await mkdir(join(outside, 'task-1'));
+  await writeFile(join(outside, 'task-1', 'film'), SECRET);
+  await symlink(outside, place);
+  const refused = { code: 'FAILED_PRECONDITION' };
+  await expect(task.make()).rejects.toMatchObject(refused);
+  await expect(task.list()).rejects.toMatchObject(refused);
+  await expect(task.walk('film')).rejects.toMatchObject(refused);
+  await expect(task.open(['film'])).rejects.toMatchObject(refused);
+  await expect(task.removeResult('film')).rejects.toMatchObject(refused);
+  // A link in the place of what is to be removed is removed itself.
+  await task.remove().catch(() => undefined);
+  await isUntouched(outside);
+  await access(join(outside, 'task-1', 'film'));
+});
+
+it('C4: an entry that is exchanged for a link after it was looked at is not read', async () => {
+  const outside = await makeOutside();
+  await mkdir(join(folder, 'show'));
+  for (const name of ['film', 'show/a']) await writeFile(join(folder, name), 'a film, a long');
+  const [film] = (await task.walk('film')).files;
+  const [inShow] = (await task.walk('show')).files;
+  if (!film || !inShow) throw new Error('nothing was found');
+  expect([await textOf(film), await textOf(inShow)]).toEqual(['a film, a long', 'a film, a long']);
+  for (const name of ['film', 'show']) {
+    await rename(join(folder, name), join(folder, `${name}-before`));
+    await symlink(join(outside, name), join(folder, name));
+  }
+  await expect(textOf(film)).rejects.toThrow();
+  await expect(textOf(inShow)).rejects.toThrow();
+  expect(await task.walk('show')).toEqual({ files: [], emptyFolders: [] });
+  for (const name of ['film', 'show']) await task.removeResult(name);
+  expect((await readdir(folder)).sort()).toEqual(['film-before', 'show-before']);
+  await isUntouched(outside);
+});
+
+/** Exchanges `name` for a link to `outside` and back, as fast as it can. */
+const SWAPPER = `
+const fs = require('node:fs');
+const { name, outside, stop } = require('node:worker_threads').workerData;
+const flag = new Int32Array(stop);
+const quietly = (act) => { try { act(); } catch {} };
+for (let round = 0; Atomics.load(flag, 0) === 0; round++) {
+  quietly(() => fs.mkdirSync(name));
+  quietly(() => fs.writeFileSync(name + '/a', 'inside'));
+  quietly(() => fs.writeFileSync(name + '/kept', 'inside'));
+  quietly(() => fs.renameSync(name, name + '-' + (round % 2)));
+  quietly(() => fs.symlinkSync(outside, name));
+  quietly(() => fs.unlinkSync(name));
+  quietly(() => fs.renameSync(name + '-' + (round % 2), name));
+  Atomics.add(flag, 1, 1);
+}
+`;
+
+it('C4: while a folder is exchanged for a link, nothing outside is read or removed', async () => {
+  const outside = await makeOutside();
+  await writeFile(join(outside, 'a'), SECRET);
+  const stop = new SharedArrayBuffer(8);
+  const flag = new Int32Array(stop);
+  const swapper = new Worker(SWAPPER, { eval: true, workerData: { name: join(folder, 'show'), outside, stop } });
+  const ended = new Promise((resolve, reject) => swapper.once('exit', resolve).once('error', reject));
+  await new Promise((resolve) => swapper.once('online', resolve));
+  const read = new Set<string>();
+  try {
+    for (let round = 0; round < 200; round++) {
+      const found = await task.walk('show').catch(() => undefined);
+      for (const file of found?.files ?? []) read.add(await textOf(file).catch(() => ''));
+      if (round % 3 === 0) await task.removeResult('show').catch(() => undefined);
+      if (round % 20 === 0) await task.remove().catch(() => undefined);
+      await task.make().catch(() => undefined);
+    }
+  } finally {
+    Atomics.store(flag, 0, 1);
+    await ended;
+  }
+  expect(Atomics.load(flag, 1)).toBeGreaterThan(0);
+  expect([...read].sort()).toEqual(['', 'inside']);
+  await isUntouched(outside);
+  await access(join(outside, 'a'));
+});
+
+it('C18: a tree that is too deep to be removed holds no more than so many handles', async () => {
+  let place = folder;
+  for (let depth = 0; depth < 300; depth++) place = join(place, 'd');
+  await mkdir(place, { recursive: true });
+  await expect(task.remove()).rejects.toMatchObject({ code: 'ENAMETOOLONG' });
+  await expect(task.walk('d')).rejects.toThrow('too deep');
 });

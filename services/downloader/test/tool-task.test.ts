@@ -84,7 +84,7 @@ function openDownload() {
     known,
     queued,
     saved: () => saved,
-    folder: toolFolder(dir.path, 'aria2', 'task-1'),
+    folder: toolFolder(dir.path, 'aria2', 'task-1').path,
     duringAdd(run: () => Promise<void>) {
       onAdd = run;
     },

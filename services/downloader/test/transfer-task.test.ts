@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
@@ -86,4 +86,23 @@ it('the hour begins anew when what was missing was read in between', async () =>
   await expect(replica.run(run)).rejects.toThrowError('quota exceeded');
   now += 61 * MINUTE_MS;
   await expect(open(join(dir.path, 'elsewhere')).run(run)).rejects.toThrowError('waits for');
+});
+
+it('C4: a file that is exchanged for a link after it was found is not read', async () => {
+  const { run, fs, open } = openTransfer();
+  const folder = join(dir.path, 'aria2', 'task-1');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'film'), 'a film');
+  await writeFile(join(dir.path, 'secret'), 'secret');
+  run.saveCheckpoint = async (saved) => {
+    run.checkpoint = saved;
+    // The tool does it between the look and the reading.
+    await rm(join(folder, 'film'), { force: true });
+    await symlink(join(dir.path, 'secret'), join(folder, 'film'));
+  };
+  await expect(open(dir.path).run(run)).rejects.toMatchObject({
+    code: 'CONTENT_CORRUPT',
+    message: 'a file changed while it was transferred',
+  });
+  expect([...fs.files.values()].map(String)).toEqual([]);
 });

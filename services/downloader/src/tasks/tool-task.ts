@@ -1,6 +1,6 @@
-import fs from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
+import { isMissing } from '@wharf/held-folders';
 import { type ServiceKit, unseal } from '@wharf/service-kit';
 import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
@@ -8,7 +8,7 @@ import type { FetchNetwork } from '../fetch/source.ts';
 import { isPassing } from '../fetch/transfer.ts';
 import type { SeedStore } from '../store/seed-store.ts';
 import type { ExternalTool } from '../tools/external-tool.ts';
-import { listResults, removeToolFolder, toolFolder } from '../tools/tool-folder.ts';
+import { type ToolFolder, toolFolder } from '../tools/tool-folder.ts';
 import type { ToolSight } from '../tools/tool-sight.ts';
 import type { Tools } from '../tools/tools.ts';
 import { vetSource } from '../tools/vet-source.ts';
@@ -56,14 +56,14 @@ const MINUTE_MS = 60_000;
 export function createToolTasks(options: ToolTaskOptions): ToolTasks {
   const { kit, tools, sight, seeds, toolsDir } = options;
 
-  const begin = async (run: ToolRun, tool: ExternalTool, folder: string, note: (toolId: string) => Promise<void>): Promise<string> => {
+  const begin = async (run: ToolRun, tool: ExternalTool, folder: ToolFolder, note: (toolId: string) => Promise<void>): Promise<string> => {
     const network = options.openNetwork();
     try {
       const source = await vetSource({ policy: network.policy, network }, tool, unseal(kit.keys.atRest, run.input.url), run.signal);
-      await fs.mkdir(folder, { recursive: true });
+      await folder.make();
       const id = tool.newId?.(source);
       if (id !== undefined) await note(id);
-      const added = await tool.add(source, folder, run.signal, id);
+      const added = await tool.add(source, folder.path, run.signal, id);
       if (added !== id) await note(added);
       return added;
     } finally {
@@ -72,7 +72,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
   };
 
   /** Follows the download until the tool has all of it. @returns the id by which the tool knows it at the end */
-  const follow = async (run: ToolRun, tool: ExternalTool, folder: string, known: string, save: (toolId: string) => Promise<void>) => {
+  const follow = async (run: ToolRun, tool: ExternalTool, folder: ToolFolder, known: string, save: (toolId: string) => Promise<void>) => {
     let toolId = known;
     let isInherited = known !== '';
     let doneBytes: number | undefined;
@@ -123,9 +123,9 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
     }
   };
 
-  const handOver = async (run: ToolRun, folder: string, isAgain: boolean, save: () => Promise<void>): Promise<void> => {
-    const results = await listResults(folder).catch((error) => {
-      if (isAgain && error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+  const handOver = async (run: ToolRun, folder: ToolFolder, isAgain: boolean, save: () => Promise<void>): Promise<void> => {
+    const results = await folder.list().catch((error) => {
+      if (isAgain && isMissing(error)) return [];
       throw error;
     });
     if (results.length === 0 && isAgain) return;
@@ -174,7 +174,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
     async drop(run, saved) {
       const tool = await tools.get(run.input.tool);
       if (saved && saved.toolId !== '') await tool.remove(saved.toolId);
-      await removeToolFolder(toolFolder(toolsDir, tool.name, run.id));
+      await toolFolder(toolsDir, tool.name, run.id).remove();
     },
   };
 }

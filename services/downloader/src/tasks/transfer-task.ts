@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { AppError } from '@wharf/errors';
 import { childPath, type EntryName, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import type { WriteSession } from '@wharf/proto/fs-write';
@@ -8,7 +7,7 @@ import { postponed, type TaskOutcome, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { ByteWriter } from '../clients/byte-writer.ts';
 import type { SeedStore } from '../store/seed-store.ts';
-import { removeResult, type ToolFile, type ToolResult, toolFolder, walkResult } from '../tools/tool-folder.ts';
+import { type ToolFile, type ToolResult, toolFolder } from '../tools/tool-folder.ts';
 import { BLIND_MS, HAND_OVER_MS } from '../tools/tool-sight.ts';
 import { DELETE_POLICIES, isDeletedAfter } from './download-input.ts';
 
@@ -68,10 +67,12 @@ export function createTransferTasks(options: {
   const requireResult = async (run: TransferRun): Promise<ToolResult> => {
     const { input } = run;
     const { missingSince, ...done } = run.checkpoint ?? BEGINNING;
-    const found = await walkResult(folderOf(input), input.name).catch((error: unknown) => {
-      if (AppError.is(error)) throw error;
-      run.logger.warn({ err: error, tool: input.tool }, 'what a download tool made cannot be read here');
-    });
+    const found = await folderOf(input)
+      .walk(input.name)
+      .catch((error: unknown) => {
+        if (AppError.is(error)) throw error;
+        run.logger.warn({ err: error, tool: input.tool }, 'what a download tool made cannot be read here');
+      });
     const now = kit.clock();
     if (found) {
       unreadable.delete(input.parent);
@@ -91,8 +92,14 @@ export function createTransferTasks(options: {
   const store = async (run: TransferRun, file: ToolFile, session: WriteSession, onBytes: (bytes: number) => void): Promise<void> => {
     const hash = createHash('sha256');
     let sentBytes = 0;
+    const changed = (cause?: unknown) => new AppError('CONTENT_CORRUPT', 'a file changed while it was transferred', { cause });
     const content = async function* () {
-      for await (const chunk of createReadStream(file.path, { highWaterMark: READ_CHUNK_BYTES, signal: run.signal })) {
+      const handle = await folderOf(run.input)
+        .open(file.place)
+        .catch((error) => {
+          throw changed(error);
+        });
+      for await (const chunk of handle.createReadStream({ highWaterMark: READ_CHUNK_BYTES, signal: run.signal })) {
         if (!Buffer.isBuffer(chunk)) continue;
         hash.update(chunk);
         sentBytes += chunk.length;
@@ -103,7 +110,7 @@ export function createTransferTasks(options: {
     const target = { id: session.id, dataUrl: session.data_url };
     if (session.takes_ranges) await bytes.writeRange(target, 0, content(), run.signal);
     else await bytes.writeWhole(target, { sizeBytes: file.sizeBytes, digests: {} }, content(), run.signal);
-    if (sentBytes !== file.sizeBytes) throw new AppError('CONTENT_CORRUPT', 'a file changed while it was transferred');
+    if (sentBytes !== file.sizeBytes) throw changed();
     await run.assertLease();
     const digests = session.takes_ranges ? { sha256: hash.digest('hex') } : undefined;
     await fsWrites.commitWrite(
@@ -178,6 +185,6 @@ export function createTransferTasks(options: {
 
   /** What is still seeded goes when that ends. */
   async function removeOrLeave(input: TransferInput): Promise<void> {
-    if (!(await seeds.leaveFile(input.parent, input.name))) await removeResult(folderOf(input), input.name);
+    if (!(await seeds.leaveFile(input.parent, input.name))) await folderOf(input).removeResult(input.name);
   }
 }

@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import fs from 'node:fs/promises';
-import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
+import { isMissing } from '@wharf/held-folders';
 import { makeProbeTorrent, type ProbeTorrent } from './probe-torrent.ts';
-import { removeToolFolder, toolFolder } from './tool-folder.ts';
+import { type ToolFolder, toolFolder } from './tool-folder.ts';
 
 /** What a tool was found to make of a folder of ours. `unknown`: it could not be asked, or did not answer in time. */
 export type FolderView = 'shared' | 'apart' | 'unknown';
 
 export interface FolderProbe {
   /** As the tool would get it for a download; empty but for the files of {@link torrent}. */
-  readonly folder: string;
+  readonly folder: ToolFolder;
   /** Its files are in the folder, but for the empty one. */
   readonly torrent: ProbeTorrent;
   readonly signal: AbortSignal;
@@ -32,10 +31,12 @@ export async function probeFolder(toolsDir: string, tool: string, view: ViewFold
   const folder = toolFolder(toolsDir, tool, `probe-${randomBytes(8).toString('hex')}`);
   const torrent = makeProbeTorrent(`wharf-${randomBytes(8).toString('hex')}`, randomBytes(FILE_BYTES));
   try {
-    await fs.mkdir(join(folder, torrent.name), { recursive: true });
-    await fs.writeFile(join(folder, torrent.name, torrent.fileName), torrent.fileContent);
+    await folder.make(async (held) => {
+      const inner = await held.makeFolder(torrent.name);
+      await inner.writeFile(torrent.fileName, torrent.fileContent).finally(() => inner.close());
+    });
   } catch (cause) {
-    await removeToolFolder(folder).catch(() => undefined);
+    await folder.remove().catch(() => undefined);
     throw wrongSetup(`the downloader cannot write to ${toolsDir} (WHARF_TOOLS_DIR)`, cause);
   }
   try {
@@ -50,17 +51,17 @@ export async function probeFolder(toolsDir: string, tool: string, view: ViewFold
         `${tool} and the downloader do not share ${toolsDir}: both must see WHARF_TOOLS_DIR under this path, and ${tool} must be allowed to write there`,
       );
   } finally {
-    await removeToolFolder(folder).catch(() => undefined);
+    await folder.remove().catch(() => undefined);
   }
 }
 
 /** Whether a file that a tool was to make is there. @throws AppError FAILED_PRECONDITION: it is, but we may not read it */
-export async function canRead(path: string): Promise<boolean> {
+export async function canRead(folder: ToolFolder, ...place: readonly string[]): Promise<boolean> {
   try {
-    await (await fs.open(path, 'r')).close();
+    await (await folder.open(place)).close();
     return true;
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return false;
+    if (isMissing(cause)) return false;
     throw wrongSetup('the downloader may not read what the tool writes', cause);
   }
 }

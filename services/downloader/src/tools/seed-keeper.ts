@@ -1,6 +1,6 @@
 import type { Logger } from '@wharf/service-kit';
 import type { SeedStore } from '../store/seed-store.ts';
-import { removeResult, toolFolder } from './tool-folder.ts';
+import { toolFolder } from './tool-folder.ts';
 import type { Tools } from './tools.ts';
 
 /** Takes torrents out of their tools when they have seeded long enough. No worker waits for that. */
@@ -29,7 +29,7 @@ export function createSeedKeeper(options: {
     for (let seed = await takeDue(); seed; seed = await takeDue()) {
       try {
         await (await tools.get(seed.tool)).remove(seed.tool_id);
-        for (const name of seed.left_files) await removeResult(toolFolder(toolsDir, seed.tool, seed._id), name);
+        for (const name of seed.left_files) await toolFolder(toolsDir, seed.tool, seed._id).removeResult(name);
         await seeds.end(seed);
       } catch (error) {
         logger.warn({ err: error, tool: seed.tool }, 'a torrent could not be taken out of its tool');

@@ -1,42 +1,18 @@
+import type { FileHandle } from 'node:fs/promises';
 import fs from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { AppError } from '@wharf/errors';
+import { type HeldFolder, holdFolder, isMissing, isNoFolder } from '@wharf/held-folders';
 import { compareNames, type EntryName } from '@wharf/paths';
 import { safeName } from '../fetch/file-name.ts';
 
 /** A file that a tool made. */
 export interface ToolFile {
-  /** On this machine's disk. */
-  readonly path: string;
+  /** On this machine's disk, from the task's folder down, as its names are there. */
+  readonly place: readonly Buffer[];
   /** From the task's folder down, each made safe. */
   readonly names: readonly EntryName[];
   readonly sizeBytes: number;
-}
-
-/** What tools keep beside their results. */
-const CONTROL_FILE = /\.(?:aria2|!qB|part)$|^[0-9a-f]{40}\.(?:torrent|meta4|metalink)$/;
-const TASK_FOLDER = /^[A-Za-z0-9_-]{1,64}$/;
-const MAX_DEPTH = 64;
-
-/** The folder of one task: the tool writes there and nowhere else, and we read what is there instead of believing what it reports. */
-export function toolFolder(root: string, tool: string, taskId: string): string {
-  const folder = tool.toLowerCase();
-  if (!TASK_FOLDER.test(folder) || !TASK_FOLDER.test(taskId)) throw new AppError('INTERNAL', 'internal error');
-  return join(root, folder, taskId);
-}
-
-/** Whether a tool and we mean the same folder: some put slashes at the end. */
-export function isSameFolder(left: string, right: string): boolean {
-  return resolve(left) === resolve(right);
-}
-
-/** The names directly in a task's folder, without control files, in byte order. */
-export async function listResults(folder: string): Promise<string[]> {
-  const entries = await fs.readdir(folder, { withFileTypes: true });
-  return entries
-    .filter((entry) => (entry.isDirectory() || entry.isFile()) && !CONTROL_FILE.test(entry.name))
-    .map(({ name }) => name)
-    .sort(compareNames);
 }
 
 /** One result of a tool. */
@@ -48,41 +24,147 @@ export interface ToolResult {
 }
 
 /**
- * What one result is made of. Links and what is no file are left out, so nothing outside the folder is ever read.
- * @throws AppError: nobody may have it | what the disk says: some of it is not there, or may not be read
+ * The folder of one task: the tool writes there and nowhere else, and we read what is there instead of believing what it reports. The tool may
+ * write to the folders above it as well, and while we look: each step goes from a folder that is held open into what is no link.
+ *
+ * All methods throw FAILED_PRECONDITION when a folder of ours is a link by now, and what the disk says.
  */
-export async function walkResult(folder: string, name: string): Promise<ToolResult> {
-  if (name.includes(sep) || name === '.' || name === '..') throw new AppError('UNSAFE_PATH', 'using relative path is not allowed');
-  const files: ToolFile[] = [];
-  const emptyFolders: (readonly EntryName[])[] = [];
-  const walk = async (path: string, names: readonly EntryName[]): Promise<void> => {
-    if (names.length > MAX_DEPTH) throw new AppError('INVALID_ARGUMENT', 'the folders are too deep');
-    const stats = await fs.lstat(path);
-    if (stats.isFile()) {
-      await fs.access(path, fs.constants.R_OK);
-      files.push({ path, names, sizeBytes: stats.size });
+export interface ToolFolder {
+  /** As the tool gets it. */
+  readonly path: string;
+  /** Makes it where it is missing, and does something in it. */
+  make(use?: (folder: HeldFolder) => Promise<void>): Promise<void>;
+  /** The names directly in it, without control files, in byte order. @throws ENOENT */
+  list(): Promise<string[]>;
+  /**
+   * What one result is made of. Links and what is no file are left out.
+   * @throws AppError: nobody may have it | what the disk says: some of it is not there, or may not be read
+   */
+  walk(name: string): Promise<ToolResult>;
+  /** Opens a file of a result for reading. The caller closes it. @throws ENOENT | ENOTDIR, ELOOP, EINVAL: it has become something else */
+  open(place: readonly (string | Buffer)[]): Promise<FileHandle>;
+  /** Removes one result, and the folder with it when nothing else is in there. Nothing there is success. */
+  removeResult(name: string): Promise<void>;
+  /** Removes all of it. Nothing there is success. */
+  remove(): Promise<void>;
+}
+
+/** What tools keep beside their results. */
+const CONTROL_FILE = /\.(?:aria2|!qB|part)$|^[0-9a-f]{40}\.(?:torrent|meta4|metalink)$/;
+const TASK_FOLDER = /^[A-Za-z0-9_-]{1,64}$/;
+const MAX_DEPTH = 64;
+
+/** @param root it, and what is above it, is ours: links in its path are followed */
+export function toolFolder(root: string, tool: string, taskId: string): ToolFolder {
+  const ofTool = tool.toLowerCase();
+  if (!TASK_FOLDER.test(ofTool) || !TASK_FOLDER.test(taskId)) throw new AppError('INTERNAL', 'internal error');
+  const below = async <Result>(names: readonly string[], use: (folder: HeldFolder) => Promise<Result>) => {
+    const top = await holdFolder(root);
+    try {
+      return await enter(top, names, use);
+    } catch (error) {
+      throw isNoFolder(error) ? new AppError('FAILED_PRECONDITION', 'a folder of downloads was exchanged', { cause: error }) : error;
+    } finally {
+      await top.close();
     }
-    if (!stats.isDirectory()) return;
-    const before = files.length + emptyFolders.length;
-    for (const inner of (await fs.readdir(path)).sort(compareNames)) {
-      const safe = safeName(inner);
-      if (safe !== undefined && !CONTROL_FILE.test(inner)) await walk(join(path, inner), [...names, safe]);
-    }
-    if (files.length + emptyFolders.length === before) emptyFolders.push(names);
   };
-  const safe = safeName(name);
-  if (safe !== undefined) await walk(join(folder, name), [safe]);
-  return { files, emptyFolders };
+  const within = <Result>(use: (folder: HeldFolder) => Promise<Result>) => below([ofTool, taskId], use);
+  const removeEmpty = () => below([ofTool], (folder) => folder.removeEmptyFolder(taskId)).catch(() => undefined);
+  return {
+    path: join(root, ofTool, taskId),
+    async make(use = async () => {}) {
+      await fs.mkdir(root, { recursive: true });
+      await below([], async (top) => (await top.makeFolder(ofTool)).close());
+      await below([ofTool], async (folder) => (await folder.makeFolder(taskId)).close());
+      await within(use);
+    },
+    list: () =>
+      within(async (folder) => {
+        const results = (await folder.entries()).filter((entry) => entry.isDirectory() || entry.isFile());
+        return results
+          .map(({ name }) => name.toString())
+          .filter((name) => !CONTROL_FILE.test(name))
+          .sort(compareNames);
+      }),
+    async walk(name) {
+      if (!isName(name)) throw new AppError('UNSAFE_PATH', 'using relative path is not allowed');
+      const safe = safeName(name);
+      const result = { files: [], emptyFolders: [] };
+      if (safe !== undefined) await within((folder) => addEntry(result, folder, [Buffer.from(name)], [safe]));
+      return result;
+    },
+    open: (place) => within((folder) => enter(folder, place.slice(0, -1), (last) => last.openFile(place.at(-1) ?? ''))),
+    async removeResult(name) {
+      if (!isName(name)) return;
+      try {
+        await within(async (folder) => {
+          await folder.remove(name);
+          await folder.remove(`${name}.aria2`);
+        });
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+      }
+      await removeEmpty();
+    },
+    async remove() {
+      try {
+        await below([ofTool], (folder) => folder.remove(taskId));
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+      }
+    },
+  };
 }
 
-/** Removes one result, and the task's folder with it when nothing else is in there. Nothing there is success. */
-export async function removeResult(folder: string, name: string): Promise<void> {
-  if (name.includes(sep) || name === '.' || name === '..') return;
-  await fs.rm(join(folder, name), { recursive: true, force: true });
-  await fs.rm(join(folder, `${name}.aria2`), { force: true });
-  await fs.rmdir(folder).catch(() => undefined);
+/** Whether a tool and we mean the same folder: some put slashes at the end. */
+export function isSameFolder(left: string, right: string): boolean {
+  return resolve(left) === resolve(right);
 }
 
-export async function removeToolFolder(folder: string): Promise<void> {
-  await fs.rm(folder, { recursive: true, force: true });
+/** Goes down from a held folder, step by step, and closes what it opens when `use` is through. */
+async function enter<Result>(
+  folder: HeldFolder,
+  [name, ...rest]: readonly (string | Buffer)[],
+  use: (folder: HeldFolder) => Promise<Result>,
+): Promise<Result> {
+  if (name === undefined) return use(folder);
+  const inner = await folder.openFolder(name);
+  try {
+    return await enter(inner, rest, use);
+  } finally {
+    await inner.close();
+  }
+}
+
+/** @param place of the entry, from the task's folder down; its last name is in `folder` */
+async function addEntry(
+  result: { readonly files: ToolFile[]; readonly emptyFolders: (readonly EntryName[])[] },
+  folder: HeldFolder,
+  place: readonly Buffer[],
+  names: readonly EntryName[],
+): Promise<void> {
+  const { files, emptyFolders } = result;
+  if (names.length > MAX_DEPTH) throw new AppError('INVALID_ARGUMENT', 'the folders are too deep');
+  const name = place.at(-1) ?? '';
+  const stats = await folder.stat(name);
+  if (stats.isFile()) {
+    // Who may not read it must not begin with the others.
+    await (await folder.openFile(name)).close();
+    files.push({ place, names, sizeBytes: stats.size });
+  }
+  if (!stats.isDirectory()) return;
+  const before = files.length + emptyFolders.length;
+  await enter(folder, [name], async (inner) => {
+    const innerNames = (await inner.entries()).map((entry) => entry.name).sort(Buffer.compare);
+    for (const innerName of innerNames) {
+      const text = innerName.toString();
+      const safe = safeName(text);
+      if (safe !== undefined && !CONTROL_FILE.test(text)) await addEntry(result, inner, [...place, innerName], [...names, safe]);
+    }
+  });
+  if (files.length + emptyFolders.length === before) emptyFolders.push(names);
+}
+
+function isName(text: string): boolean {
+  return text !== '' && text !== '.' && text !== '..' && !text.includes(sep) && !text.includes('\0');
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { canRead, type ViewFolder } from '../probe-folder.ts';
@@ -28,7 +27,7 @@ export function viewFolderOfQbittorrent(client: QbittorrentClient): ViewFolder {
     };
     const form = new FormData();
     form.set('torrents', new Blob([new Uint8Array(torrent.content)], { type: 'application/x-bittorrent' }), `${torrent.hash}.torrent`);
-    form.set('savepath', folder);
+    form.set('savepath', folder.path);
     form.set('useDownloadPath', 'false');
     form.set('autoTMM', 'false');
     form.set('paused', 'false');
@@ -40,10 +39,10 @@ export function viewFolderOfQbittorrent(client: QbittorrentClient): ViewFolder {
     try {
       for (let fetching = 0; ; ) {
         const found = await find();
-        const isHere = found && isSameFolder(found.save_path, folder);
+        const isHere = found && isSameFolder(found.save_path, folder.path);
         if (found && isHere && FAILED.has(found.state)) return 'apart';
         if (found && isHere && found.amount_left === 0) {
-          await canRead(join(folder, torrent.name, torrent.emptyName));
+          await canRead(folder, torrent.name, torrent.emptyName);
           return 'shared';
         }
         fetching = found && isHere && WOULD_FETCH.has(found.state) ? fetching + 1 : 0;

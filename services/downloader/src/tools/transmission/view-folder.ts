@@ -19,7 +19,7 @@ export function viewFolderOfTransmission(client: TransmissionClient): ViewFolder
         throw error;
       }
     };
-    if (await sees(folder)) return viewFile(client, probe);
+    if (await sees(folder.path)) return viewFile(client, probe);
     // One that answers for no folder at all has told nothing.
     const session = sessionShape.parse(await client.call('session-get', { fields: ['download-dir'] }, { signal }));
     return (await sees(session['download-dir'])) ? 'apart' : 'unknown';
@@ -29,7 +29,7 @@ export function viewFolderOfTransmission(client: TransmissionClient): ViewFolder
 async function viewFile(client: TransmissionClient, { folder, torrent, signal }: FolderProbe): Promise<FolderView> {
   const ids = [torrent.hash];
   const metainfo = torrent.content.toString('base64');
-  await client.call('torrent-add', { metainfo, 'download-dir': folder, paused: true }, { signal });
+  await client.call('torrent-add', { metainfo, 'download-dir': folder.path, paused: true }, { signal });
   try {
     const path = `${torrent.name}/${torrent.fileName}`;
     await client.call('torrent-rename-path', { ids, path, name: `${torrent.fileName}-renamed` }, { signal });

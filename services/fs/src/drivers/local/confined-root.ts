@@ -1,12 +1,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { HAS_HANDLE_PATHS, handlePath, O_PATH } from '@wharf/held-folders';
 import { baseName, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { errnoOf } from './errors.ts';
 import { isReservedPath } from './temp-names.ts';
 
-/** Linux opens a place with it without reading or waking what is there (open(2)). Node does not name the constant. */
-const O_PATH = 0o10000000;
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = fs.constants;
 
 /** A folder that was proved to be inside the root, held so that it stays the same whatever happens to its name. */
@@ -36,7 +35,7 @@ export class ConfinedRoot {
   readonly rootPath: string;
   readonly #hasHandles: boolean;
 
-  constructor(rootPath: string, hasHandles = process.platform === 'linux') {
+  constructor(rootPath: string, hasHandles = HAS_HANDLE_PATHS) {
     this.rootPath = rootPath;
     this.#hasHandles = hasHandles;
   }
@@ -65,7 +64,7 @@ export class ConfinedRoot {
     const fd = fs.openSync(place, O_PATH | O_NOFOLLOW);
     try {
       const stats = fs.fstatSync(fd);
-      if (!this.#contains(fs.readlinkSync(fdPath(fd)))) throw storageError('ENTRY_NOT_FOUND');
+      if (!this.#contains(fs.readlinkSync(handlePath(fd)))) throw storageError('ENTRY_NOT_FOUND');
       return stats.isSymbolicLink() ? { stats: this.statTarget(place) ?? stats, isLink: true } : { stats, isLink: false };
     } finally {
       fs.closeSync(fd);
@@ -94,7 +93,7 @@ export class ConfinedRoot {
     const before = this.#hasHandles ? undefined : fs.realpathSync.native(place);
     const fd = fs.openSync(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     try {
-      const realPath = this.#hasHandles ? fs.readlinkSync(fdPath(fd)) : fs.realpathSync.native(place);
+      const realPath = this.#hasHandles ? fs.readlinkSync(handlePath(fd)) : fs.realpathSync.native(place);
       if (!this.#contains(realPath) || (before !== undefined && before !== realPath)) throw storageError('ENTRY_NOT_FOUND');
       const stats = fs.fstatSync(fd);
       checkRegular(stats);
@@ -160,7 +159,7 @@ export class ConfinedRoot {
       }
       const fd = fs.openSync(link, O_PATH);
       try {
-        const realPath = fs.readlinkSync(fdPath(fd));
+        const realPath = fs.readlinkSync(handlePath(fd));
         return this.#contains(realPath) ? { stats: fs.fstatSync(fd), realPath } : undefined;
       } finally {
         fs.closeSync(fd);
@@ -193,7 +192,7 @@ export class ConfinedRoot {
  */
 export function openChildFolder(place: Buffer): { fd: number; prefix: Buffer } {
   const fd = fs.openSync(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  return { fd, prefix: process.platform === 'linux' ? Buffer.from(`${fdPath(fd)}/`) : Buffer.concat([place, Buffer.from('/')]) };
+  return { fd, prefix: HAS_HANDLE_PATHS ? Buffer.from(`${handlePath(fd)}/`) : Buffer.concat([place, Buffer.from('/')]) };
 }
 
 /** Opens a regular file in the same way. @throws UNSUPPORTED_OPERATION for what is none */
@@ -211,11 +210,11 @@ export function openChildFile(place: Buffer): { fd: number; stats: fs.Stats } {
 
 function heldByHandle(fd: number): HeldFolder {
   try {
-    const realPath = fs.readlinkSync(fdPath(fd));
+    const realPath = fs.readlinkSync(handlePath(fd));
     const mountId = () => /^mnt_id:\s*(\d+)/m.exec(fs.readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1] ?? '';
     return {
       realPath,
-      prefix: `${fdPath(fd)}/`,
+      prefix: `${handlePath(fd)}/`,
       stat: () => fs.fstatSync(fd, { bigint: true }),
       mountId,
       recheck: () => undefined,
@@ -241,8 +240,4 @@ function heldByPath(realPath: string, recheck: () => void): HeldFolder {
 function checkRegular(stats: fs.Stats): void {
   if (stats.isDirectory()) throw storageError('IS_A_DIRECTORY');
   if (!stats.isFile()) throw storageError('UNSUPPORTED_OPERATION');
-}
-
-function fdPath(fd: number): string {
-  return `/proc/self/fd/${fd}`;
 }

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { handlePath } from '@wharf/held-folders';
 import { createPace, type Pace } from '@wharf/pace';
 import { baseName, isWithin, type MountPath, parentPath } from '@wharf/paths';
 import { giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
@@ -178,7 +179,7 @@ async function copyBytes({ fd: source, stats }: OpenSource, fd: number, pace: Pa
 function share(source: number, place: string | Buffer): boolean {
   if (process.platform !== 'linux') return false;
   try {
-    fs.copyFileSync(`/proc/self/fd/${source}`, place, COPYFILE_EXCL | COPYFILE_FICLONE_FORCE);
+    fs.copyFileSync(handlePath(source), place, COPYFILE_EXCL | COPYFILE_FICLONE_FORCE);
     return true;
   } catch (error) {
     if (errnoOf(error) === 'ENOSPC' || errnoOf(error) === 'EDQUOT') throw error;

@@ -1,0 +1,208 @@
+import { constants, type Dirent, type Stats } from 'node:fs';
+import fs, { type FileHandle } from 'node:fs/promises';
+import { HAS_HANDLE_PATHS, handlePath, O_PATH } from './handle-path.ts';
+
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
+/** Deeper trees are not removed: each level holds a handle of the process. */
+const MAX_DEPTH = 256;
+/** What appears while a folder is emptied, or takes the place of an entry, is looked at again so many times. */
+const MAX_ROUNDS = 10;
+
+/** A name on the disk; bytes, where it need not be UTF-8. */
+type DiskName = string | Buffer;
+
+/**
+ * A folder that stays the same one whatever happens to its name. Everything is done by name in exactly this folder, and no link is ever
+ * followed: somebody who exchanges entries for links meanwhile gets an error, at worst what lies beside it.
+ *
+ * Errors are those of the system; {@link isMissing} and {@link isNoFolder} tell the two that callers meet.
+ */
+export interface HeldFolder {
+  /** What is in it, a link as a link. */
+  entries(): Promise<Dirent<Buffer>[]>;
+  /** What an entry is; a link is one itself. */
+  stat(name: DiskName): Promise<Stats>;
+  /** @throws ENOENT | ENOTDIR, ELOOP: it is no folder, or a link */
+  openFolder(name: DiskName): Promise<HeldFolder>;
+  /** Opens a folder, made where there is nothing of its name. @throws ENOTDIR, ELOOP: it is no folder, or a link */
+  makeFolder(name: DiskName): Promise<HeldFolder>;
+  /** Opens a regular file for reading. @throws ENOENT | EACCES | EINVAL, ELOOP: it is none, or a link */
+  openFile(name: DiskName): Promise<FileHandle>;
+  /** @throws EEXIST, also for a link */
+  writeFile(name: DiskName, content: Uint8Array): Promise<void>;
+  /** Removes an entry with all it holds, a link itself. Nothing there is success. @throws ENAMETOOLONG: it is deeper than 256 folders */
+  remove(name: DiskName): Promise<void>;
+  /** @throws ENOENT | ENOTEMPTY | ENOTDIR, also for a link */
+  removeEmptyFolder(name: DiskName): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Holds a folder whose path nobody exchanges: links on the way are followed. @throws ENOENT | ENOTDIR */
+export function holdFolder(path: string): Promise<HeldFolder> {
+  return open(Buffer.from(path), 0, undefined);
+}
+
+/** Nothing has the name. */
+export function isMissing(error: unknown): boolean {
+  return codeOf(error) === 'ENOENT';
+}
+
+/** What has the name is a link, or no folder. */
+export function isNoFolder(error: unknown): boolean {
+  return codeOf(error) === 'ENOTDIR' || codeOf(error) === 'ELOOP';
+}
+
+/** @param parent where `path` lies, if that is held */
+async function open(path: Buffer, flags: number, parent: OpenFolder | undefined): Promise<OpenFolder> {
+  const handle = await fs.open(path, (HAS_HANDLE_PATHS ? O_PATH : O_RDONLY) | O_DIRECTORY | flags);
+  const folder = new OpenFolder(handle, path, (parent?.depth ?? 0) + 1);
+  try {
+    await parent?.recheck();
+    return folder;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+class OpenFolder implements HeldFolder {
+  /** How many folders are held to get here. */
+  readonly depth: number;
+  readonly #handle: FileHandle;
+  /** Where it was opened. */
+  readonly #path: Buffer;
+  readonly #prefix: Buffer;
+
+  constructor(handle: FileHandle, path: Buffer, depth: number) {
+    this.#handle = handle;
+    this.#path = path;
+    this.depth = depth;
+    this.#prefix = HAS_HANDLE_PATHS ? Buffer.from(`${handlePath(handle.fd)}/`) : Buffer.concat([path, Buffer.from('/')]);
+  }
+
+  async entries(): Promise<Dirent<Buffer>[]> {
+    return this.#checked(fs.readdir(this.#prefix, { withFileTypes: true, encoding: 'buffer' }));
+  }
+
+  async stat(name: DiskName): Promise<Stats> {
+    return this.#checked(fs.lstat(this.#place(name)));
+  }
+
+  openFolder(name: DiskName): Promise<OpenFolder> {
+    return open(this.#place(name), O_NOFOLLOW, this);
+  }
+
+  async makeFolder(name: DiskName): Promise<HeldFolder> {
+    await this.recheck();
+    await fs.mkdir(this.#place(name)).catch((error) => {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    });
+    return this.openFolder(name);
+  }
+
+  async openFile(name: DiskName): Promise<FileHandle> {
+    const place = this.#place(name);
+    // To open a pipe waits and to open a device may act on it: first what is there is held, then exactly that is opened.
+    const held = HAS_HANDLE_PATHS ? await fs.open(place, O_PATH | O_NOFOLLOW) : undefined;
+    try {
+      requireFile(held ? await held.stat() : await fs.lstat(place));
+      const handle = await fs.open(held ? handlePath(held.fd) : place, O_RDONLY | O_NONBLOCK | O_NOCTTY | (held ? 0 : O_NOFOLLOW));
+      try {
+        requireFile(await handle.stat());
+        return await this.#checked(Promise.resolve(handle));
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
+    } finally {
+      await held?.close();
+    }
+  }
+
+  async writeFile(name: DiskName, content: Uint8Array): Promise<void> {
+    await this.recheck();
+    await fs.writeFile(this.#place(name), content, { flag: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW });
+  }
+
+  async remove(name: DiskName): Promise<void> {
+    for (let round = 1; ; round++) {
+      const folder = await this.#openOrUnlink(name);
+      if (!folder) return;
+      try {
+        for (const entry of await folder.entries()) await folder.remove(entry.name);
+      } finally {
+        await folder.close();
+      }
+      try {
+        return await this.removeEmptyFolder(name);
+      } catch (error) {
+        if (isMissing(error)) return;
+        if (!mayHaveChanged(error) || round === MAX_ROUNDS) throw error;
+      }
+    }
+  }
+
+  async removeEmptyFolder(name: DiskName): Promise<void> {
+    await this.recheck();
+    await fs.rmdir(this.#place(name));
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+  }
+
+  /** Where there are no paths of handles: @throws ELOOP when the folder is no longer where it was */
+  async recheck(): Promise<void> {
+    if (HAS_HANDLE_PATHS) return;
+    const [held, there] = await Promise.all([this.#handle.stat(), fs.lstat(this.#path)]);
+    if (held.ino !== there.ino || held.dev !== there.dev) throw refusal('ELOOP', 'the folder was exchanged');
+  }
+
+  /** Opens a folder; whatever else has the name is removed, and nothing is left to do then. */
+  async #openOrUnlink(name: DiskName): Promise<OpenFolder | undefined> {
+    for (let round = 1; ; round++) {
+      try {
+        if ((await this.stat(name)).isDirectory()) {
+          if (this.depth >= MAX_DEPTH) throw refusal('ENAMETOOLONG', 'the folders are too deep to be removed');
+          return await this.openFolder(name);
+        }
+        await this.recheck();
+        return await fs.unlink(this.#place(name)).then(() => undefined);
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        if (!mayHaveChanged(error) || round === MAX_ROUNDS) throw error;
+      }
+    }
+  }
+
+  async #checked<Result>(result: Promise<Result>): Promise<Result> {
+    const value = await result;
+    await this.recheck();
+    return value;
+  }
+
+  /** A name is one segment; what is none would lead elsewhere. */
+  #place(name: DiskName): Buffer {
+    const bytes = Buffer.from(name);
+    if (['', '.', '..'].includes(bytes.toString('latin1')) || bytes.includes('/') || bytes.includes(0))
+      throw refusal('EINVAL', 'a name is expected');
+    return Buffer.concat([this.#prefix, bytes]);
+  }
+}
+
+/** Something came into a folder, or an entry has become a folder, or a link, since it was looked at. */
+function mayHaveChanged(error: unknown): boolean {
+  return isNoFolder(error) || ['ENOTEMPTY', 'EEXIST', 'EISDIR', 'EPERM'].includes(codeOf(error) ?? '');
+}
+
+function requireFile(stats: Stats): void {
+  if (!stats.isFile()) throw refusal('EINVAL', 'no regular file');
+}
+
+function refusal(code: string, message: string): Error {
+  return Object.assign(new Error(`${code}: ${message}`), { code });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

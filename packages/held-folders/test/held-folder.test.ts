@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeTempDir, type TempDir } from '@wharf/harness';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type HeldFolder, holdFolder } from '../src/index.ts';
+
+let dir: TempDir;
+let held: HeldFolder;
+beforeEach(async () => {
+  dir = await makeTempDir('held-folder');
+  await mkdir(join(dir.path, 'held'));
+  held = await holdFolder(join(dir.path, 'held'));
+});
+afterEach(async () => {
+  await held.close();
+  await dir.remove();
+});
+
+it('is the same folder when its name leads elsewhere', async () => {
+  await writeFile(join(dir.path, 'held', 'a'), 'inside');
+  await rename(join(dir.path, 'held'), join(dir.path, 'moved'));
+  await mkdir(join(dir.path, 'held'));
+  await writeFile(join(dir.path, 'held', 'a'), 'outside');
+  const file = await held.openFile('a');
+  expect(await file.readFile('utf8')).toBe('inside');
+  await file.close();
+  await held.remove('a');
+  expect([await readdir(join(dir.path, 'moved')), await readdir(join(dir.path, 'held'))]).toEqual([[], ['a']]);
+});
+
+it('follows no link', async () => {
+  await mkdir(join(dir.path, 'outside', 'inner'), { recursive: true });
+  await writeFile(join(dir.path, 'outside', 'a'), 'outside');
+  await symlink(join(dir.path, 'outside'), join(dir.path, 'held', 'folder'));
+  await symlink(join(dir.path, 'outside', 'a'), join(dir.path, 'held', 'file'));
+  await expect(held.openFolder('folder')).rejects.toThrow();
+  await expect(held.makeFolder('folder')).rejects.toThrow();
+  await expect(held.openFile('file')).rejects.toThrow();
+  await expect(held.writeFile('file', Buffer.from('x'))).rejects.toMatchObject({ code: 'EEXIST' });
+  for (const name of ['folder', 'file']) await held.remove(name);
+  expect(await held.entries()).toEqual([]);
+  expect(await readFile(join(dir.path, 'outside', 'a'), 'utf8')).toBe('outside');
+  expect(await readdir(join(dir.path, 'outside'))).toEqual(['a', 'inner']);
+});
+
+it('takes names and no paths', async () => {
+  await writeFile(join(dir.path, 'a'), '');
+  for (const name of ['', '.', '..', '../a', '/etc/passwd', 'a\0']) {
+    await expect(held.openFile(name)).rejects.toMatchObject({ code: 'EINVAL' });
+    await expect(held.remove(name)).rejects.toMatchObject({ code: 'EINVAL' });
+  }
+});
+
+it.runIf(process.platform === 'linux')('does not wait for a pipe', async () => {
+  execFileSync('mkfifo', [join(dir.path, 'held', 'pipe')]);
+  await expect(held.openFile('pipe')).rejects.toMatchObject({ code: 'EINVAL' });
+});
+
+it('names need not be UTF-8', async () => {
+  const name = Buffer.from([0x66, 0xff]);
+  await held.writeFile(name, Buffer.from('x'));
+  expect((await held.entries()).map((entry) => entry.name)).toEqual([name]);
+  await held.remove(name);
+  expect(await held.entries()).toEqual([]);
+});
