@@ -26,6 +26,7 @@ const SCRIPTS = {
   ],
   format: [['biome', 'check', '--write']],
   gen: [['node', 'tools/gen.ts']],
+  baseline: [['buf', 'build', 'proto', '-o', 'proto/baseline.binpb']],
   'gen:check': [['node', 'tools/gen.ts', '--check']],
   exec: [],
 };

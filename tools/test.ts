@@ -30,6 +30,7 @@ await check('types', ['tsc', '-p', 'tsconfig.json']);
 await check('format and lint', ['biome', 'ci', '--error-on-warnings']);
 await check('import directions', ['node', 'tools/lint-imports.ts']);
 await check('dead code', ['knip', '--no-config-hints']);
+await check('dead code but for tests', ['knip', '--production', '--no-config-hints']);
 await check('proto lint', ['buf', 'lint', 'proto']);
 await check('proto compatibility', ['buf', 'breaking', 'proto', '--against', 'proto/baseline.binpb']);
 await check('generated files', ['node', 'tools/gen.ts', '--check']);

@@ -13,6 +13,7 @@ export interface EmbeddedNatsConfig {
  * itself, because every user of the machine can read those.
  *
  * @throws AppError INVALID_ARGUMENT
+ * @internal for its test
  */
 export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): EmbeddedNatsConfig {
   const { values } = parseArgs({ args: [...args], options: { port: { type: 'string', default: '0' }, 'token-file': { type: 'string' } } });

@@ -123,7 +123,7 @@ const endedAtOnce = (now: Date): Change => ({ state: TASK_STATE.canceled, waitin
 /** Left to a worker that puts away what is there. */
 const leftForCleanup = { state: TASK_STATE.canceling, waiting: false, paused: false, losses: 0, lease_until: new Date(0) } as const;
 
-/** What an action does to a task, by the state that it is in. At most one filter is met at a time. */
+/** What an action does to a task, by the state that it is in. At most one filter is met at a time. @internal for its test */
 export const STEPS: Readonly<Record<TaskAction, (now: Date) => readonly Step[]>> = {
   cancel: (now) => [
     [{ ...inStates(QUEUED_STATES), has_cleanup: false }, endedAtOnce(now)],
@@ -164,7 +164,7 @@ export const STEPS: Readonly<Record<TaskAction, (now: Date) => readonly Step[]>>
   ],
 };
 
-/** True when a record meets one of the filters above: equality, or one of several states. */
+/** True when a record meets one of the filters above: equality, or one of several states. @internal for its test */
 export function meets(record: Pick<TaskRecord, 'state' | 'paused' | 'has_cleanup'>, filter: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(filter).every(([key, wanted]) => {
     const value: unknown = Reflect.get(record, key);

@@ -42,7 +42,7 @@ function* matches(collection: Collection, records: Iterable<number>, query: Find
   }
 }
 
-/** Candidates in the plan's order, each once. */
+/** Candidates in the plan's order, each once. @internal for its test */
 export function* planRecords(collection: Collection, plan: Plan): Generator<number> {
   if (plan.kind === 'all') {
     yield* collection.records();

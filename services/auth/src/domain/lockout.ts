@@ -58,6 +58,7 @@ export function createLockout(attempts: AttemptStore, limit: Limit, clock: () =>
   };
 }
 
+/** @internal for its test */
 export function isLocked(attempts: Attempts | undefined, limit: Limit, nowMs: number): boolean {
   return attempts !== undefined && attempts.failures >= limit.failures && attempts.expiresAt.getTime() > nowMs;
 }
@@ -66,6 +67,8 @@ export function isLocked(attempts: Attempts | undefined, limit: Limit, nowMs: nu
  * The attempts after one more failure; undefined when they are locked already, which no further attempt prolongs.
  *
  * The window is fixed: it begins with its first failure and does not move with later ones; the failure that locks starts the lock's time.
+ *
+ * @internal for its test
  */
 export function afterFailure(attempts: Attempts | undefined, limit: Limit, nowMs: number): Attempts | undefined {
   if (isLocked(attempts, limit, nowMs)) return undefined;

@@ -94,7 +94,7 @@ const UNLIMITED: HeldClaim = {
   letGo: () => {},
 };
 
-/** Nobody has a quota. */
+/** Nobody has a quota. @internal for tests of the domain */
 export const NO_QUOTAS: Quotas = {
   limits: () => false,
   claim: async () => UNLIMITED,

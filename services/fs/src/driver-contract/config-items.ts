@@ -41,11 +41,12 @@ export function stringItem(options: ItemOptions<string> = {}) {
   return z.string().meta({ [META_KEY]: template('string', '', options) });
 }
 
-/** A text of several lines. */
+/** A text of several lines. @public */
 export function textItem(options: ItemOptions<string> = {}) {
   return z.string().meta({ [META_KEY]: template('text', '', options) });
 }
 
+/** @public */
 export function numberItem(options: ItemOptions<number> = {}) {
   return z.number().meta({ [META_KEY]: template('number', '', options) });
 }
@@ -54,7 +55,7 @@ export function boolItem(options: ItemOptions<boolean> = {}) {
   return z.boolean().meta({ [META_KEY]: template('bool', '', options) });
 }
 
-/** One of `choices`, or the empty text when nothing was chosen. */
+/** One of `choices`, or the empty text when nothing was chosen. @public */
 export function selectItem<const Choice extends string>(choices: readonly Choice[], options: ItemOptions<Choice> = {}) {
   return z.enum(['', ...choices]).meta({ [META_KEY]: template('select', choices.join(','), options) });
 }
