@@ -139,6 +139,7 @@ export function taskModelsOf(connection: Connection, owner: TaskOwner): TaskMode
         schema.index({ state: 1, lease_until: 1 });
         schema.index({ list: 1, done: 1, created_at: -1 });
         schema.index({ creator_id: 1, done: 1, created_at: -1 });
+        schema.index({ done: 1, created_at: -1 });
         schema.index({ done: 1, end_time: -1 });
         schema.index({ updated_at: 1 });
       },

@@ -1,7 +1,8 @@
-import { type TaskModels, type TaskOwner, type TaskRecord, taskModelsOf, taskProgressed, taskWake } from '@wharf/models';
+import { type TaskModels, type TaskOwner, taskModelsOf, taskProgressed, taskWake } from '@wharf/models';
 import type { Bus, StoreConnection } from '@wharf/service-kit';
 import { createStoreClock } from './store-clock.ts';
 import type { TaskScope } from './task-control.ts';
+import { createTaskSnapshots, SHOWN, type ShownRecord, type TaskSnapshots } from './task-snapshot.ts';
 import { type WireTask, wireTask } from './wire-task.ts';
 
 /** How often the store is asked for changes while somebody watches, in milliseconds; a hint from the bus makes it sooner. */
@@ -9,16 +10,13 @@ const POLL_MS = 1_000;
 const AFTER_HINT_MS = 200;
 /** Writes become visible in another order than that of their times; each look goes back so far, in milliseconds. */
 const OVERLAP_MS = 3_000;
-/** What a snapshot has at most of each owner's tasks: of those that have not ended, and of the newest that have. */
-const MAX_OPEN = 10_000;
-const MAX_DONE = 1_000;
 
 export type TaskChange = { readonly kind: 'task'; readonly task: WireTask } | { readonly kind: 'removed'; readonly id: string };
 
 /** The tasks of all owners as they change, for whoever may see them. Reads only; works without the owners and without the bus. */
 export interface TaskFeed {
-  /** The tasks of this moment, the newest first. @throws what the store throws */
-  snapshot(scope: TaskScope): Promise<WireTask[]>;
+  /** The tasks of this moment. @throws what the store throws */
+  readonly snapshot: TaskSnapshots['of'];
   /** Tells of changes until the answer is called. A change may be told twice, and only the last of several in a row. */
   watch(scope: TaskScope, onChange: (change: TaskChange) => void): () => void;
   close(): void;
@@ -28,9 +26,6 @@ interface Watcher {
   readonly scope: TaskScope;
   readonly onChange: (change: TaskChange) => void;
 }
-
-type Shown = Omit<TaskRecord, 'input' | 'checkpoint'>;
-const SHOWN = { input: 0, checkpoint: 0 } as const;
 
 /** @param onError is told when the store could not be asked; the next look catches up. */
 export function createTaskFeed(options: {
@@ -47,12 +42,13 @@ export function createTaskFeed(options: {
     cursor: undefined as Date | undefined,
     seen: new Map<string, Seen>(),
   }));
+  const snapshots = createTaskSnapshots(sources.map(({ models }) => models));
   let timer: NodeJS.Timeout | undefined;
   let dueAtMs = Number.POSITIVE_INFINITY;
   let isLooking = false;
   let isClosed = false;
 
-  const tell = (record: Shown) => {
+  const tell = (record: ShownRecord) => {
     const change: TaskChange = record.forget ? { kind: 'removed', id: record._id } : { kind: 'task', task: wireTask(record) };
     for (const { scope, onChange } of watchers) if (isVisible(record, scope)) onChange(change);
   };
@@ -96,24 +92,7 @@ export function createTaskFeed(options: {
     for (const subject of [taskProgressed(owner), taskWake(owner)]) bus.subscribe<unknown>(subject, () => schedule(AFTER_HINT_MS));
 
   return {
-    async snapshot(scope) {
-      const found = await Promise.all(
-        sources.map(async ({ models: { tasks } }) => {
-          const visible = { forget: false, ...(scope.creatorId === undefined ? {} : { creator_id: scope.creatorId }) };
-          const part = (done: boolean, limit: number) =>
-            tasks
-              .find({ ...visible, done }, SHOWN)
-              .sort({ created_at: -1 })
-              .limit(limit)
-              .lean<Shown[]>();
-          return [...(await part(false, MAX_OPEN)), ...(await part(true, MAX_DONE))];
-        }),
-      );
-      return found
-        .flat()
-        .toSorted((a, b) => b.created_at.getTime() - a.created_at.getTime())
-        .map(wireTask);
-    },
+    snapshot: snapshots.of,
     watch(scope, onChange) {
       const watcher = { scope, onChange };
       // Whatever changed while nobody watched is in the snapshot.
@@ -141,10 +120,10 @@ interface Seen {
   readonly at: Date;
 }
 
-const isVisible = (record: Shown, { creatorId }: TaskScope) => creatorId === undefined || record.creator_id === creatorId;
+const isVisible = (record: ShownRecord, { creatorId }: TaskScope) => creatorId === undefined || record.creator_id === creatorId;
 
-const changedSince = ({ tasks }: TaskModels, since: Date): AsyncIterable<Shown> =>
+const changedSince = ({ tasks }: TaskModels, since: Date): AsyncIterable<ShownRecord> =>
   tasks
     .find({ updated_at: { $gt: since } }, SHOWN)
-    .lean<Shown[]>()
-    .cursor() as AsyncIterable<Shown>;
+    .lean<ShownRecord[]>()
+    .cursor() as AsyncIterable<ShownRecord>;

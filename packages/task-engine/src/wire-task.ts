@@ -1,9 +1,10 @@
 import type { TaskRecord } from '@wharf/models';
+import { shownError, shownName } from './shown-text.ts';
 import { newTaskId } from './task-id.ts';
 import type { TaskCreator } from './task-kind.ts';
 import { TASK_STATE } from './task-state.ts';
 
-/** A task as clients see it. */
+/** A task as clients see it; its name and its error are shortened where they are too long. */
 export interface WireTask {
   readonly id: string;
   readonly name: string;
@@ -27,7 +28,7 @@ export interface WireTask {
 export function wireTask(record: Omit<TaskRecord, 'input' | 'checkpoint'>): WireTask {
   return {
     id: record._id,
-    name: record.name,
+    name: shownName(record.name),
     creator: record.creator,
     creator_role: record.creator_role,
     state: record.state,
@@ -36,7 +37,7 @@ export function wireTask(record: Omit<TaskRecord, 'input' | 'checkpoint'>): Wire
     start_time: record.start_time?.toISOString() ?? null,
     end_time: record.end_time?.toISOString() ?? null,
     total_bytes: record.total_bytes,
-    error: record.error,
+    error: shownError(record.error),
     paused: record.paused,
     speed: record.speed,
     eta: record.eta,
@@ -56,7 +57,7 @@ export function finishedTask(task: {
 }): WireTask {
   return {
     id: newTaskId(),
-    name: task.name,
+    name: shownName(task.name),
     creator: task.creator?.name ?? '',
     creator_role: task.creator?.role ?? -1,
     state: TASK_STATE.succeeded,

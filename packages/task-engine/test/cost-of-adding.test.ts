@@ -1,9 +1,9 @@
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir, type TempDir } from '@wharf/harness';
-import { connectStore, type StoreConnection } from '@wharf/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTaskKind, type TaskEngine } from '../src/index.ts';
+import { documentsRead } from './documents-read.ts';
 import { ANN, type Installation, openInstallation } from './installation.ts';
 
 /** Tasks added at each step, one by one. */
@@ -20,33 +20,27 @@ const idle = defineTaskKind({
 
 let dir: TempDir;
 let embedded: EmbeddedMongo;
-let store: StoreConnection;
 let place: Installation;
 beforeAll(async () => {
   dir = await makeTempDir('cost-of-adding');
   embedded = await startEmbeddedMongo({ dataDir: dir.path });
-  store = await connectStore(embedded.url);
 });
 beforeEach(async () => {
   place = await openInstallation(embedded.url);
 });
 afterEach(() => place.close());
 afterAll(async () => {
-  await store?.close();
   await embedded?.stop();
   await dir?.remove();
 });
-
-const status = z.object({ metrics: z.object({ queryExecutor: z.object({ scannedObjects: z.number() }) }) });
-const documentsRead = async () => status.parse(await store.db?.admin().command({ serverStatus: 1 })).metrics.queryExecutor.scannedObjects;
 
 /** How many documents the store reads for each step, while ever more tasks are open. */
 async function costs(engine: TaskEngine, steps: number, keys: readonly string[]): Promise<number[]> {
   const found: number[] = [];
   for (let step = 0; step < steps; step += 1) {
-    const before = await documentsRead();
+    const before = await documentsRead(embedded.url);
     for (let added = 0; added < STEP; added += 1) await engine.add(idle, { name: 'one', creator: ANN, input: {}, keys });
-    found.push((await documentsRead()) - before);
+    found.push((await documentsRead(embedded.url)) - before);
   }
   return found;
 }

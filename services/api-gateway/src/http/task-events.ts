@@ -21,6 +21,8 @@ const STALL_MS = 60_000;
 /** Tasks whose change waits for a slow client; beyond it he gets a new snapshot instead. */
 const MAX_PENDING = 2_000;
 const MAX_STREAMS_OF_A_USER = 20;
+/** Changes are written together, in pieces of so many characters at least. */
+const PIECE_LENGTH = 16 * 1024;
 
 /**
  * `GET /api/task/events`: server-sent events. First `snapshot` with an array of tasks, then `task` with one, or `removed` with `{"id"}`,
@@ -101,12 +103,11 @@ export function createTaskEvents(parts: GatewayParts, feed: TaskFeed, isStopping
       while (!over.signal.aborted) {
         if (needsSnapshot) {
           needsSnapshot = false;
-          await write(response, event('snapshot', await feed.snapshot(visible)), over.signal);
+          await writeSnapshot(response, feed.snapshot(visible), over.signal);
         } else if (pending.size > 0) {
-          const changes = [...pending.values()];
-          pending.clear();
-          for (const change of changes)
-            await write(response, change.kind === 'task' ? event('task', change.task) : event('removed', { id: change.id }), over.signal);
+          const { text, told } = nextEvents(pending);
+          for (const id of told) pending.delete(id);
+          await write(response, text, over.signal);
         } else {
           const isQuiet = await new Promise<boolean>((resolve) => {
             const timer = setTimeout(() => resolve(true), HEARTBEAT_MS);
@@ -129,6 +130,28 @@ export function createTaskEvents(parts: GatewayParts, feed: TaskFeed, isStopping
 }
 
 const event = (name: string, data: unknown) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** An event of many pieces, each read when the client has taken the one before. */
+async function writeSnapshot(response: ServerResponse, pieces: AsyncIterable<string>, signal: AbortSignal): Promise<void> {
+  await write(response, 'event: snapshot\ndata: ', signal);
+  for await (const piece of pieces) {
+    if (signal.aborted) return;
+    await write(response, piece, signal);
+  }
+  await write(response, '\n\n', signal);
+}
+
+/** The first of the changes that wait, as many as make one piece. */
+function nextEvents(pending: ReadonlyMap<string, TaskChange>): { text: string; told: string[] } {
+  const told: string[] = [];
+  let text = '';
+  for (const [id, change] of pending) {
+    text += change.kind === 'task' ? event('task', change.task) : event('removed', { id: change.id });
+    told.push(id);
+    if (text.length >= PIECE_LENGTH) break;
+  }
+  return { text, told };
+}
 
 /** Waits until the client has taken most of it; one that takes nothing is cut off. */
 async function write(response: ServerResponse, text: string, signal: AbortSignal): Promise<void> {
