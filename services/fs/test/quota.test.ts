@@ -150,6 +150,45 @@ describe('C17: a quota', () => {
     expect(await ledger.claim(owner, 'c', 35, 100)).toBe('claimed');
   });
 
+  it('is counted for all who wait: one who goes away fails nobody else, and the count ends with the last one', async () => {
+    const driver = createTestDriver('Slow');
+    const { home, memory, owner, upload } = await openHome(100, { drivers: [driver.definition], storages: [{ driver: 'Slow' }] });
+    await memory.makeFolder(`${home}/d`);
+    const held = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    driver.beforeCalls(async (_store, signal) => {
+      begun.resolve();
+      const aborted = new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(new Error('ended'))));
+      await Promise.race([held.promise, aborted]);
+    });
+    const caller = new AbortController();
+    const hold = (name: string, signal: AbortSignal) => holdRoom(memory.operation(owner, signal), name, 60, signal);
+    const first = hold('first', caller.signal);
+    await begun.promise;
+    const second = hold('second', new AbortController().signal);
+    caller.abort();
+    await expect(first).rejects.toMatchObject({ code: 'CANCELLED' });
+    held.resolve();
+    const claim = await second;
+    expect(await refusalOf(upload('a', 'x'.repeat(41)))).toEqual(FULL(100));
+    await claim.release();
+    await upload('a', 'x'.repeat(41));
+
+    const nobody = await openHome(100, { drivers: [driver.definition], storages: [{ driver: 'Slow' }] });
+    await nobody.memory.makeFolder(nobody.home);
+    const counting = Promise.withResolvers<AbortSignal | undefined>();
+    driver.beforeCalls(async (_store, signal) => {
+      counting.resolve(signal);
+      await new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(new Error('nobody waits'))));
+    });
+    const only = new AbortController();
+    const waiting = holdRoom(nobody.memory.operation(nobody.owner, only.signal), 'only', 1);
+    const signal = await counting.promise;
+    only.abort();
+    await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(signal?.aborted).toBe(true);
+  });
+
   it('of work that many processes share is claimed once, grows, and is claimed anew where it ran out', async () => {
     const { home, memory, owner, upload, pass } = await openHome(100);
     const hold = (name: string, bytes: number) => holdRoom(memory.operation(owner), name, bytes);

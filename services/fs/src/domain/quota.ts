@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
 import type { Actor } from './permissions.ts';
+import { createSharedWork } from './shared-work.ts';
 
 /** What is known of the bytes below base paths. Every step is atomic in the store, also among replicas. */
 export interface QuotaLedger {
@@ -55,6 +56,9 @@ export interface HeldClaim extends Claim {
   letGo(): void;
 }
 
+/** Adds up what is below a base path. Several who wait for it share one count, which is bound to none of their signals but to its own. */
+type Count = (signal: AbortSignal) => Promise<number>;
+
 /** Keeps what users store below their base paths within their quotas. */
 export interface Quotas {
   /** Whether somebody has a quota at all. */
@@ -62,15 +66,17 @@ export interface Quotas {
   /**
    * Claims bytes before the first of them is written.
    * @param count adds up what is below the actor's base path; asked only when it is not known, or when there seems to be no room.
+   * @param signal the caller waits for a count no longer.
    * @throws AppError QUOTA_EXCEEDED; what `count` throws
    */
-  claim(actor: Actor, bytes: number, count: () => Promise<number>): Promise<Claim>;
+  claim(actor: Actor, bytes: number, count: Count, signal: AbortSignal): Promise<Claim>;
   /**
    * The same for work that goes on in other processes: one claim for all who give its name, of so many bytes at least. Where it has run out
    * meanwhile it is made anew.
-   * @param name letters, digits and `-`. @throws AppError QUOTA_EXCEEDED; what `count` throws
+   * @param name letters, digits and `-`. @param signal of whoever holds it: it may grow later.
+   * @throws AppError QUOTA_EXCEEDED; what `count` throws
    */
-  hold(actor: Actor, name: string, bytes: number, count: () => Promise<number>): Promise<HeldClaim>;
+  hold(actor: Actor, name: string, bytes: number, count: Count, signal: AbortSignal): Promise<HeldClaim>;
   /** Ends a held claim from wherever it was made; one that is not there is success. */
   end(actor: Actor, name: string, writtenBytes: number): Promise<void>;
   /** Something was removed: there may be more room than is known. */
@@ -109,35 +115,31 @@ export const NO_QUOTAS: Quotas = {
  * @returns what makes them of the limits in bytes by user; who is not listed has none
  */
 export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits: ReadonlyMap<number, number>) => Quotas {
-  const counting = new Map<VirtualPath, Promise<void>>();
-  /** Whoever asks while somebody counts already waits for that one. */
-  const countOnce = (owner: VirtualPath, count: () => Promise<number>): Promise<void> => {
-    const running = counting.get(owner) ?? ledger.count(owner, count).finally(() => counting.delete(owner));
-    counting.set(owner, running);
-    return running;
-  };
+  const share = createSharedWork<VirtualPath>();
+  const countOnce = (owner: VirtualPath, count: Count, signal: AbortSignal): Promise<void> =>
+    share(owner, signal, (until) => ledger.count(owner, () => count(until)));
   return (limits) => ({
     limits: (actor) => limits.has(actor.id),
-    async claim(actor, bytes, count) {
+    async claim(actor, bytes, count, signal) {
       const limit = limits.get(actor.id);
       if (limit === undefined) return UNLIMITED;
       const owner = actor.basePath;
       const wanted = { owner, id: randomBytes(12).toString('hex'), bytes, limit };
       await claimRoom(ledger, wanted, {
         claim: () => ledger.claim(owner, wanted.id, bytes, limit),
-        count: () => countOnce(owner, count),
+        count: () => countOnce(owner, count, signal),
         clock,
       });
       return openClaim(ledger, wanted);
     },
-    async hold(actor, name, bytes, count) {
+    async hold(actor, name, bytes, count, signal) {
       const limit = limits.get(actor.id);
       if (limit === undefined) return UNLIMITED;
       const wanted = { owner: actor.basePath, id: name, bytes, limit };
       const reach = (reached: number) =>
         claimRoom(ledger, wanted, {
           claim: () => ledger.hold(wanted.owner, name, reached, limit),
-          count: () => countOnce(wanted.owner, count),
+          count: () => countOnce(wanted.owner, count, signal),
           clock,
         });
       await reach(bytes);

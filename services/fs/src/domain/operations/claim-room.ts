@@ -10,17 +10,22 @@ import type { Operation } from './operation.ts';
  * @throws AppError QUOTA_EXCEEDED
  */
 export function claimRoom(operation: Operation, bytes: number): Promise<Claim> {
-  return operation.tree.quotas.claim(operation.actor, bytes, () => allBytes(operation));
+  return operation.tree.quotas.claim(operation.actor, bytes, counterOf(operation), operation.signal);
 }
 
-/** The same for work that goes on in other processes: they share the claim of this name. @throws AppError QUOTA_EXCEEDED */
-export function holdRoom(operation: Operation, name: string, bytes: number): Promise<HeldClaim> {
-  return operation.tree.quotas.hold(operation.actor, name, bytes, () => allBytes(operation));
+/**
+ * The same for work that goes on in other processes: they share the claim of this name.
+ *
+ * @param signal of whoever holds the claim, where that outlives the operation. @throws AppError QUOTA_EXCEEDED
+ */
+export function holdRoom(operation: Operation, name: string, bytes: number, signal = operation.signal): Promise<HeldClaim> {
+  return operation.tree.quotas.hold(operation.actor, name, bytes, counterOf(operation), signal);
 }
 
-function allBytes(operation: Operation): Promise<number> {
+/** Adds up everything below the caller's base path, for whoever waits for it: not bound to the operation. */
+function counterOf(operation: Operation): (signal: AbortSignal) => Promise<number> {
   const { tree, actor } = operation;
-  return bytesBelow(operation, { path: actor.basePath, located: tree.table.locate(actor.basePath) });
+  return (signal) => bytesBelow({ ...operation, signal }, { path: actor.basePath, located: tree.table.locate(actor.basePath) });
 }
 
 /**

@@ -28,6 +28,8 @@ const DIGEST_LENGTHS: ReadonlyMap<string, number> = new Map([
 ]);
 const DRIVER_HASHES: readonly HashName[] = ['md5', 'sha1', 'sha256'];
 
+const NEVER = new AbortController().signal;
+
 /** Digests by algorithm, in hexadecimal. */
 export type Digests = Readonly<Record<string, string>>;
 
@@ -358,7 +360,8 @@ async function heldDuring(
 
 /** The claim of a session that is in use here, over the announced size or what is there, whichever is more. @throws AppError QUOTA_EXCEEDED */
 async function claimOf({ session, operation, draft }: OpenDraft, held: InUse): Promise<HeldClaim> {
-  held.claiming ??= draft.sizeBytes().then((bytes) => holdRoom(operation, session.id, Math.max(session.sizeBytes, bytes)));
+  // For all who write to the session, as long as one does: no signal of one of them.
+  held.claiming ??= draft.sizeBytes().then((bytes) => holdRoom(operation, session.id, Math.max(session.sizeBytes, bytes), NEVER));
   try {
     return await held.claiming;
   } catch (error) {
