@@ -130,7 +130,9 @@ describe('two gateways and two replicas of auth (C11)', () => {
     const body = { username, password: 'x', otp_code: codeOf(one, secret, 1) };
     const attempts = Array.from({ length: 50 }, (_, i) => (i % 2 ? one : two).ask('/api/auth/login', { body, address: newAddress() }));
     const codes = (await Promise.all(attempts)).map(({ code }) => code).sort();
-    expect(codes).toEqual([200, ...Array.from({ length: 49 }, () => 402)]);
+    // Those behind the fifth wrong one are not looked at.
+    expect(codes.filter((code) => code === 200)).toHaveLength(1);
+    expect(codes.filter((code) => code !== 402 && code !== 429)).toEqual([200]);
   });
 
   it('two-step verification is seen in /api/me at once, and recovery codes log in once', async () => {
@@ -144,11 +146,9 @@ describe('two gateways and two replicas of auth (C11)', () => {
     await login(two, username, 'x', code);
     const again = await one.ask('/api/auth/login', { body: { username, password: 'x', otp_code: code }, address: newAddress() });
     expect(again.code).toBe(402);
-    expect(await one.ask('/api/auth/2fa/verify', { token, body: { secret, code: '0' } })).toEqual({
-      code: 400,
-      message: 'Invalid 2FA code',
-      data: null,
-    });
+    const replace = (body: object) => one.ask('/api/auth/2fa/verify', { token, body: { secret, code: '0', ...body } });
+    expect(await replace({})).toMatchObject({ code: 400, message: expect.stringContaining('otp_code is missing'), data: null });
+    expect(await replace({ otp_code: code })).toEqual({ code: 400, message: 'Invalid 2FA code', data: null });
   });
 
   it('a login that ended through one is refused by the other within two seconds', async () => {

@@ -49,7 +49,7 @@ import { createAccounts } from './domain/accounts.ts';
 import { createAppPasswords } from './domain/app-passwords.ts';
 import { createAudit } from './domain/audit.ts';
 import { ADMIN_ID, firstStart } from './domain/first-start.ts';
-import { ACCOUNT_LIMIT, ADDRESS_LIMIT, CODE_LIMIT, createLockout } from './domain/lockout.ts';
+import { ACCOUNT_LIMIT, ADDRESS_LIMIT, CODE_LIMIT, createLockout, PAIR_LIMIT } from './domain/lockout.ts';
 import { createLogin } from './domain/login.ts';
 import { createLoginGuard } from './domain/login-guard.ts';
 import { createPasswords } from './domain/passwords.ts';
@@ -134,6 +134,7 @@ export function createAuthService(config: AuthOptions, kit: ServiceKit): Service
   const audited = createAudited(audit);
   const guard = createLoginGuard({
     findUser: users.findByKey,
+    pairs: createLockout(attempts, PAIR_LIMIT, clock),
     addresses: createLockout(attempts, ADDRESS_LIMIT, clock),
     accounts: createLockout(attempts, ACCOUNT_LIMIT, clock),
     known: loginAddresses,

@@ -1,7 +1,8 @@
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir, type TempDir } from '@wharf/harness';
+import { ROLE } from '@wharf/rights';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN_PASSWORD, openReplica, type Replica } from './replica.ts';
+import { ADMIN, ADMIN_PASSWORD, openReplica, type Replica } from './replica.ts';
 
 const LOCKED = 'Too many unsuccessful sign-in attempts have been made using an incorrect username or password, Try again later.';
 const MINUTE = 60_000;
@@ -39,8 +40,8 @@ afterAll(async () => {
   await dir?.remove();
 });
 
-describe('the lockout, with two replicas on one store (C14)', () => {
-  it('five failures of an address lock it everywhere, even for the right password, and no other address', async () => {
+describe('the lockout of an address with an account, with two replicas on one store (C14)', () => {
+  it('five failures lock it everywhere, even for the right password, and no other address', async () => {
     const address = newAddress();
     for (const replica of [one, two, one, two, one]) expect(await tryLogin(replica, address, 'wrong')).toBe('UNAUTHENTICATED');
     for (const replica of [one, two]) {
@@ -98,12 +99,58 @@ describe('the lockout, with two replicas on one store (C14)', () => {
   });
 });
 
+const tryName = (username: string, address: string, password: string, replica = one) =>
+  replica.auth.login({ username, password, address }).then(
+    () => 'ok',
+    (error) => error.code,
+  );
+const makeUser = async (username: string) =>
+  (await one.auth.createUser({ user: { username, password: 'x', base_path: '/' } }, one.as())).id;
+
+describe('failures with one account', () => {
+  it('are not forgotten by a login to another one from there', async () => {
+    const address = newAddress();
+    await makeUser('guesser');
+    const guesses = [];
+    for (let i = 0; i < 3; i += 1) {
+      for (let j = 0; j < 2; j += 1) guesses.push(await tryName('admin', address, 'wrong', j % 2 ? one : two));
+      expect(await tryName('guesser', address, 'x')).toBe('ok');
+    }
+    expect(guesses).toEqual([...Array(5).fill('UNAUTHENTICATED'), 'RATE_LIMITED']);
+    expect(await tryName('admin', address, ADMIN_PASSWORD)).toBe('RATE_LIMITED');
+  });
+
+  it('are not forgotten by the password of an app', async () => {
+    const address = newAddress();
+    const id = await makeUser('with an app');
+    const options = one.as({ ...ADMIN, id, username: 'with an app', role: ROLE.general });
+    const { password } = await one.auth.createAppPassword({ name: 'phone', protocols: ['webdav'] }, options);
+    const check = () => one.auth.checkCredential({ username: 'with an app', password, protocol: 'webdav', address }, one.kit.ownCall());
+    for (let i = 0; i < 4; i += 1) expect(await tryName('with an app', address, 'wrong')).toBe('UNAUTHENTICATED');
+    await check();
+    expect(await tryName('with an app', address, 'wrong')).toBe('UNAUTHENTICATED');
+    expect(await tryName('with an app', address, 'x')).toBe('RATE_LIMITED');
+  });
+
+  it('do not refuse the others from there, until twenty are in a quarter of an hour; a login takes back its own alone', async () => {
+    const address = newAddress();
+    await makeUser('neighbour');
+    const guess = (name: string) => tryName(name, address, 'wrong');
+    for (let i = 0; i < 16; i += 1) expect(await guess(`name ${i % 4}`)).toBe('UNAUTHENTICATED');
+    for (let i = 0; i < 3; i += 1) expect(await guess('neighbour')).toBe('UNAUTHENTICATED');
+    // Nineteen; three of them are taken back.
+    expect(await tryName('neighbour', address, 'x')).toBe('ok');
+    for (let i = 0; i < 4; i += 1) expect(await guess(`other ${i}`)).toBe('UNAUTHENTICATED');
+    const before = await one.verifications();
+    expect(await tryName('neighbour', address, 'x')).toBe('RATE_LIMITED');
+    expect(await one.verifications()).toBe(before);
+    expect(await tryName('neighbour', newAddress(), 'x')).toBe('ok');
+    advance(15 * MINUTE);
+    expect(await tryName('neighbour', address, 'x')).toBe('ok');
+  });
+});
+
 describe('the lockout of an account, with two replicas on one store', () => {
-  const tryName = (username: string, address: string, password: string, replica = one) =>
-    replica.auth.login({ username, password, address }).then(
-      () => 'ok',
-      (error) => error.code,
-    );
   /** Fifty failures, from ten addresses. */
   const failFiftyTimes = async (username: string) => {
     for (let i = 0; i < 10; i += 1) {

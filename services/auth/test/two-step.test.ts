@@ -103,10 +103,38 @@ describe('switching two-step verification on', () => {
     const { secret } = await one.auth.generateOtp({}, user.options());
     await user.login(codeOf(user.secret));
     nextStep();
-    await one.auth.verifyOtp({ secret, code: codeOf(secret) }, user.options());
+    const otp_code = codeOf(user.secret, 1);
+    await one.auth.verifyOtp({ secret, code: codeOf(secret), otp_code }, user.options());
     nextStep();
-    for (const code of [codeOf(user.secret), codes[0] ?? '']) await expect(user.login(code)).rejects.toMatchObject(OTP_REQUIRED);
+    for (const code of [codeOf(user.secret, 1), codes[0] ?? '']) await expect(user.login(code)).rejects.toMatchObject(OTP_REQUIRED);
     await user.login(codeOf(secret));
+  });
+
+  it('in the place of one that is on takes a code of that one, or a recovery code, once', async () => {
+    const user = await makeVerified();
+    const { codes } = await one.auth.generateRecoveryCodes({ code: codeOf(user.secret) }, user.options());
+    nextStep();
+    const { secret } = await one.auth.generateOtp({}, user.options());
+    const replace = (otp_code: string, replica = one) =>
+      replica.auth.verifyOtp({ secret, code: codeOf(secret), otp_code }, user.options(replica));
+    await expect(replace('')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('otp_code is missing') });
+    for (const code of [codeOf(secret, 1), codeOf(user.secret, -1), 'abcd-efgh-jkmn'])
+      await expect(replace(code)).rejects.toMatchObject(WRONG_CODE);
+    expect(await isOn(user.id)).toBe(true);
+    // What does not fit the new secret uses nothing up.
+    const unfit = { secret, code: codeOf(secret, 5), otp_code: codes[0] ?? '' };
+    await expect(one.auth.verifyOtp(unfit, user.options())).rejects.toMatchObject(WRONG_CODE);
+    const results = await Promise.allSettled([replace(codes[0] ?? ''), replace(codes[0] ?? '', two)]);
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    await user.login(codeOf(secret, 1));
+  });
+
+  it('beside another one that is switched on at the same time is refused', async () => {
+    const user = await makeUser();
+    const { secret } = await one.auth.generateOtp({}, user.options());
+    const verify = (replica: Replica) => replica.auth.verifyOtp({ secret, code: codeOf(secret) }, user.options(replica));
+    const results = await Promise.allSettled([verify(one), verify(two)]);
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
   it('keeps secrets sealed in the store and out of the log', async () => {
@@ -184,8 +212,40 @@ describe('a code (C13)', () => {
     const code = codeOf(user.secret);
     const results = await Promise.allSettled(Array.from({ length: 50 }, (_, i) => user.login(code, i % 2 ? one : two, `198.51.100.${i}`)));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    for (const result of results) if (result.status === 'rejected') expect(result.reason).toMatchObject(OTP_REQUIRED);
+    for (const result of results)
+      if (result.status === 'rejected') expect([OTP_REQUIRED.code, 'RATE_LIMITED']).toContain(result.reason.code);
     expect(await one.models.sessions.countDocuments({ user_id: user.id })).toBe(1);
+  });
+
+  it('is guessed at five times in a quarter of an hour, from whichever address, however often the owner logs in', async () => {
+    const user = await makeVerified();
+    const home = newAddress();
+    const outcome = (login: Promise<unknown>) =>
+      login.then(
+        () => 'ok',
+        (error) => error.code,
+      );
+    const guess = (replica: Replica, address: string) => outcome(user.login(codeOf(user.secret, 9), replica, address));
+    const guesses = [await guess(one, home), await guess(two, newAddress())];
+    expect(await outcome(user.login(codeOf(user.secret), one, home))).toBe('ok');
+    for (let i = 0; i < 8; i += 1) guesses.push(await guess(i % 2 ? one : two, newAddress()));
+    expect(guesses).toEqual([...Array(5).fill('OTP_REQUIRED'), ...Array(5).fill('RATE_LIMITED')]);
+    expect(await outcome(user.login(codeOf(user.secret, 1), one, home))).toBe('RATE_LIMITED');
+    for (let i = 0; i < 30; i += 1) nextStep();
+    expect(await outcome(user.login(codeOf(user.secret), one, home))).toBe('ok');
+  });
+
+  it('that nobody knows the password for cannot be locked, and recovery codes get in where others guess', async () => {
+    const user = await makeVerified();
+    const { codes } = await one.auth.generateRecoveryCodes({ code: codeOf(user.secret) }, user.options());
+    const stranger = { username: user.username, password: 'wrong', otp_code: '000000' };
+    for (let i = 0; i < 6; i += 1)
+      await expect(one.auth.login({ ...stranger, address: newAddress() })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    await user.login(codeOf(user.secret, 1));
+    const wrong = codeOf(user.secret, 9);
+    const guesses = await Promise.allSettled(Array.from({ length: 12 }, (_, i) => user.login(wrong, i % 2 ? one : two)));
+    expect(guesses.filter((each) => each.status === 'rejected' && each.reason.code === 'OTP_REQUIRED')).toHaveLength(5);
+    await user.login(codes[0] ?? '', two);
   });
 
   it('is not asked for before the password is right', async () => {
@@ -226,7 +286,7 @@ describe('recovery codes', () => {
     await user.login(again.codes[0] ?? '');
   });
 
-  it('need a fresh code; five wrong ones lock them for five minutes', async () => {
+  it('need a fresh code; five wrong ones lock them for a quarter of an hour, together with those of logins', async () => {
     const user = await makeUser();
     await expect(one.auth.generateRecoveryCodes({ code: '000000' }, user.options())).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
     const verified = await makeVerified();
@@ -234,11 +294,13 @@ describe('recovery codes', () => {
     const used = codeOf(verified.secret);
     await ask(used);
     await expect(ask(used)).rejects.toMatchObject(WRONG_CODE);
-    const results = await Promise.allSettled(Array.from({ length: 12 }, (_, i) => ask(`abc${i}`, i % 2 ? one : two)));
-    expect(results.filter((each) => each.status === 'rejected' && each.reason.code === 'RATE_LIMITED')).toHaveLength(8);
+    const wrong = codeOf(verified.secret, 9);
+    await expect(verified.login(wrong)).rejects.toMatchObject(OTP_REQUIRED);
+    const results = await Promise.allSettled(Array.from({ length: 12 }, (_, i) => ask(wrong, i % 2 ? one : two)));
+    expect(results.filter((each) => each.status === 'rejected' && each.reason.code === 'RATE_LIMITED')).toHaveLength(9);
     nextStep();
     await expect(ask(codeOf(verified.secret))).rejects.toMatchObject({ code: 'RATE_LIMITED' });
-    for (let i = 0; i < 10; i += 1) nextStep();
+    for (let i = 0; i < 30; i += 1) nextStep();
     await ask(codeOf(verified.secret));
   });
 });

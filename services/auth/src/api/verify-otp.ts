@@ -5,6 +5,6 @@ import { accountOf } from './account-of.ts';
 
 export const verifyOtp =
   (twoStep: TwoStep) =>
-  async ({ code, secret }: wire.VerifyOtpRequest, call: Call): Promise<wire.VerifyOtpResponse> => ({
-    revision: await twoStep.verify(accountOf(call, 'Guest user can not generate 2FA code').id, { code, secret }),
+  async ({ code, secret, otp_code }: wire.VerifyOtpRequest, call: Call): Promise<wire.VerifyOtpResponse> => ({
+    revision: await twoStep.verify(accountOf(call, 'Guest user can not generate 2FA code').id, { code, secret, otp_code }),
   });

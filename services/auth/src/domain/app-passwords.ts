@@ -121,13 +121,15 @@ export function createAppPasswords(parts: AppPasswordParts): AppPasswords {
         await attempt.refuseLocked();
         // A password that is right but not enough is refused like a wrong one: this is no place to try passwords out.
         if (!user || !isMatch || user.otpSecret !== '') {
-          await attempt.fail();
+          await attempt.fail('wrong name or password');
           throw new AppError('UNAUTHENTICATED', 'Invalid username or password');
         }
       }
       if (!user) throw new AppError('UNAUTHENTICATED', 'Invalid username or password');
       if (user.disabled) throw new AppError('UNAUTHENTICATED', 'Current user is disabled, replace please');
-      await attempt.succeed();
+      // Whoever has no more than the password of an app gets no further guesses at the account's own by using it.
+      if (!appPassword) await attempt.forgetFailures();
+      await attempt.rememberAddress();
       const usedMs = appPassword?.lastUsedAt?.getTime() ?? 0;
       if (appPassword && now.getTime() - usedMs >= LAST_USED_EVERY_MS) await store.setLastUsed(appPassword.id, now);
       return { user, appPassword, basePath: joinPath(parseVirtualPath(user.basePath), parseVirtualPath(appPassword?.path ?? '/')) };

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { ADDRESS_LIMIT, type Attempts, afterFailure as afterFailureOf, isLocked as isLockedBy, plainAddress } from './lockout.ts';
+import { type Attempts, afterFailure as afterFailureOf, isLocked as isLockedBy, PAIR_LIMIT, plainAddress } from './lockout.ts';
 
 const START = 1_700_000_000_000;
 const MINUTE = 60_000;
-const { windowMs, lockMs } = ADDRESS_LIMIT;
+const { windowMs, lockMs } = PAIR_LIMIT;
 
-const afterFailure = (attempts: Attempts | undefined, nowMs: number) => afterFailureOf(attempts, ADDRESS_LIMIT, nowMs);
-const isLocked = (attempts: Attempts | undefined, nowMs: number) => isLockedBy(attempts, ADDRESS_LIMIT, nowMs);
+const afterFailure = (attempts: Attempts | undefined, nowMs: number) => afterFailureOf(attempts, PAIR_LIMIT, nowMs);
+const isLocked = (attempts: Attempts | undefined, nowMs: number) => isLockedBy(attempts, PAIR_LIMIT, nowMs);
 
 /** The attempts after failures at these times. */
 const failuresAt = (...times: number[]) =>
   times.reduce<Attempts | undefined>((known, time) => afterFailure(known, time) ?? known, undefined);
 
-describe('the lockout of an address', () => {
+describe('the lockout of an address with an account', () => {
   it('four failures do not lock, the fifth does, for five minutes from then', () => {
     const four = failuresAt(START, START + 1, START + 2, START + 3);
     expect(isLocked(four, START + 4)).toBe(false);

@@ -10,12 +10,14 @@ export interface Limit {
 
 const MINUTE_MS = 60_000;
 
-/** Failures of one address to log in to anything. */
-export const ADDRESS_LIMIT: Limit = { failures: 5, windowMs: 5 * MINUTE_MS, lockMs: 5 * MINUTE_MS };
+/** Failures of one address to log in to one account. */
+export const PAIR_LIMIT: Limit = { failures: 5, windowMs: 5 * MINUTE_MS, lockMs: 5 * MINUTE_MS };
+/** Failures of one address to log in to whichever accounts. */
+export const ADDRESS_LIMIT: Limit = { failures: 20, windowMs: 15 * MINUTE_MS, lockMs: 15 * MINUTE_MS };
 /** Failures to log in to one account, from whichever address; it is then locked for addresses that it does not know. */
 export const ACCOUNT_LIMIT: Limit = { failures: 50, windowMs: 15 * MINUTE_MS, lockMs: 15 * MINUTE_MS };
-/** Wrong codes of a user who is logged in. */
-export const CODE_LIMIT: Limit = { failures: 5, windowMs: 5 * MINUTE_MS, lockMs: 5 * MINUTE_MS };
+/** Wrong codes for one account, from whichever address, by whoever has its password or is logged in to it. */
+export const CODE_LIMIT: Limit = { failures: 5, windowMs: 15 * MINUTE_MS, lockMs: 15 * MINUTE_MS };
 
 /** What failed, and how often. */
 export interface Attempts {
@@ -29,8 +31,8 @@ export interface AttemptStore {
   find(key: string): Promise<Attempts | undefined>;
   /** Compare and set: false when the attempts are no longer those of `before`, and nothing was written. */
   replace(key: string, before: Attempts | undefined, after: Attempts): Promise<boolean>;
-  /** Forgets the attempts while there are fewer than `failures`. */
-  clear(key: string, failures: number): Promise<void>;
+  /** Forgets the attempts while there are fewer than `failures`; answers what was forgotten, to one caller only. */
+  clear(key: string, failures: number): Promise<Attempts | undefined>;
 }
 
 /** Counts failures and refuses what failed too often. */
@@ -38,8 +40,10 @@ export interface Lockout {
   isLocked(key: string): Promise<boolean>;
   /** False: locked already, which this prolongs by nothing. */
   countFailure(key: string): Promise<boolean>;
-  /** Forgets the failures, but no lock. */
-  forget(key: string): Promise<void>;
+  /** Forgets the failures, but no lock; answers how many there were. */
+  forget(key: string): Promise<number>;
+  /** Counts so many failures less, of those that count at this time. */
+  takeBack(key: string, failures: number): Promise<void>;
 }
 
 export function createLockout(attempts: AttemptStore, limit: Limit, clock: () => number): Lockout {
@@ -54,7 +58,17 @@ export function createLockout(attempts: AttemptStore, limit: Limit, clock: () =>
         if (await attempts.replace(key, before, after)) return true;
       }
     },
-    forget: (key) => attempts.clear(key, limit.failures),
+    async forget(key) {
+      const forgotten = await attempts.clear(key, limit.failures);
+      return forgotten && forgotten.expiresAt.getTime() > clock() ? forgotten.failures : 0;
+    },
+    async takeBack(key, failures) {
+      for (;;) {
+        const before = await attempts.find(key);
+        if (!before || before.expiresAt.getTime() <= clock()) return;
+        if (await attempts.replace(key, before, { ...before, failures: Math.max(0, before.failures - failures) })) return;
+      }
+    },
   };
 }
 

@@ -5,7 +5,9 @@ import { findUsernameKey } from './username.ts';
 
 interface LoginGuardParts {
   findUser(usernameKey: string): Promise<User | undefined>;
-  /** Failures of addresses. */
+  /** Failures of an address with an account. */
+  pairs: Lockout;
+  /** Failures of addresses with whichever accounts. */
   addresses: Lockout;
   /** Failures of accounts, whether they exist or not: a lock must not tell. */
   accounts: Lockout;
@@ -23,48 +25,58 @@ export interface LoginTry {
   /** Undefined: nobody has this name. */
   readonly user: User | undefined;
   readonly address: string;
-  /** @throws AppError RATE_LIMITED: the address was locked meanwhile */
+  /** @throws AppError RATE_LIMITED: what this is about was locked meanwhile */
   refuseLocked(): Promise<void>;
-  /** Counts a failure. @param isGuess false: nothing was guessed at, so the account is not in danger. @throws AppError RATE_LIMITED */
-  fail(isGuess?: boolean): Promise<void>;
-  /** Forgets the address's failures and remembers that it knows the account. */
-  succeed(): Promise<void>;
+  /** Counts a failure. @throws AppError RATE_LIMITED: there were too many meanwhile */
+  fail(reason: Failure): Promise<void>;
+  /** Forgets the failures of this address with this account, and no others. */
+  forgetFailures(): Promise<void>;
+  /** Remembers that the account was logged in to from this address. */
+  rememberAddress(): Promise<void>;
 }
+
+/** Why a try failed, in the words of the audit trail; where no code was sent nothing was guessed at, so the account is not in danger. */
+type Failure = 'wrong name or password' | 'wrong two-step code' | 'no two-step code';
 
 /**
  * Begins a try.
  *
  * @param way what is logged in to, for the audit trail.
- * @throws AppError RATE_LIMITED: the address is locked, or the account is and does not know the address
+ * @throws AppError RATE_LIMITED: the address is locked, for all accounts or for this one, or the account is and does not know the address
  */
 export type LoginGuard = (username: string, address: string, way: string) => Promise<LoginTry>;
 
 /** What everything that takes a name and a password shares: finding the account, and the locks. */
-export function createLoginGuard({ findUser, addresses, accounts, known, audit, clock }: LoginGuardParts): LoginGuard {
+export function createLoginGuard({ findUser, pairs, addresses, accounts, known, audit, clock }: LoginGuardParts): LoginGuard {
   return async (username, rawAddress, way) => {
     const address = plainAddress(rawAddress);
     const addressKey = `address ${address}`;
+    // What cannot be a name is counted as one account.
+    const usernameKey = findUsernameKey(username) ?? '';
+    const accountKey = `account ${usernameKey}`;
+    const pairKey = `pair ${address} ${usernameKey}`;
+    const user = usernameKey === '' ? undefined : await findUser(usernameKey);
+    const isKnown = async () => user !== undefined && (await known.has(user.id, address));
     const refuseLocked = async () => {
-      if (await addresses.isLocked(addressKey)) throw lockedOut();
+      if ((await addresses.isLocked(addressKey)) || (await pairs.isLocked(pairKey))) throw lockedOut();
+      if ((await accounts.isLocked(accountKey)) && !(await isKnown())) throw lockedOut();
     };
     await refuseLocked();
-    const usernameKey = findUsernameKey(username);
-    const user = usernameKey === undefined ? undefined : await findUser(usernameKey);
-    const accountKey = usernameKey === undefined ? undefined : `account ${usernameKey}`;
-    const isKnown = async () => user !== undefined && (await known.has(user.id, address));
-    if (accountKey !== undefined && (await accounts.isLocked(accountKey)) && !(await isKnown())) throw lockedOut();
     return {
       user,
       address,
       refuseLocked,
-      async fail(isGuess = true) {
-        if (!(await addresses.countFailure(addressKey))) throw lockedOut();
-        if (isGuess && accountKey !== undefined) await accounts.countFailure(accountKey);
+      async fail(reason) {
+        if (!(await pairs.countFailure(pairKey)) || !(await addresses.countFailure(addressKey))) throw lockedOut();
+        if (reason !== 'no two-step code') await accounts.countFailure(accountKey);
         const who = user ? { userId: user.id, username: user.username } : { username };
-        await audit.record({ action: 'login_failed', ...who, address, target: way, detail: isGuess ? '' : 'no two-step code' });
+        await audit.record({ action: 'login_failed', ...who, address, target: way, detail: reason });
       },
-      async succeed() {
-        await addresses.forget(addressKey);
+      async forgetFailures() {
+        const failures = await pairs.forget(pairKey);
+        if (failures > 0) await addresses.takeBack(addressKey, failures);
+      },
+      async rememberAddress() {
         if (user) await known.remember(user.id, address, new Date(clock()));
       },
     };

@@ -20,7 +20,7 @@ interface LoginParts {
   guard: LoginGuard;
   audit: Audit;
   passwords: Passwords;
-  /** Uses a code up: whether it is right for this user, whose `otpSecret` is not empty, and was never used. */
+  /** Uses a code up: whether it is right for this user, whose `otpSecret` is not empty, and was never used. @throws AppError RATE_LIMITED */
   useCode(user: User, code: string): Promise<boolean>;
   insertSession(session: Session): Promise<void>;
   sign(claims: { username: string; pwd_ts: number; sid: string; iat: number; nbf: number; exp: number }): string;
@@ -55,16 +55,17 @@ export function createLogin(parts: LoginParts): Login {
     // Guesses sent side by side all passed the guard; this keeps those behind the fifth failure from learning anything.
     await attempt.refuseLocked();
     if (!user || !isMatch) {
-      await attempt.fail();
+      await attempt.fail('wrong name or password');
       throw new AppError('UNAUTHENTICATED', 'Invalid username or password');
     }
     if (user.otpSecret !== '' && !(await parts.useCode(user, otpCode))) {
       // Clients ask for the code only after they were refused without one.
-      await attempt.fail(otpCode !== '');
+      await attempt.fail(otpCode === '' ? 'no two-step code' : 'wrong two-step code');
       throw new AppError('OTP_REQUIRED', 'Invalid 2FA code');
     }
     const token = await openSession(user, attempt.address);
-    await attempt.succeed();
+    await attempt.forgetFailures();
+    await attempt.rememberAddress();
     await parts.audit.record({ action: 'login', userId: user.id, username: user.username, address: attempt.address, target: 'api' });
     return token;
   };

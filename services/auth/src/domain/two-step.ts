@@ -15,6 +15,8 @@ const RECOVERY_CODES = 10;
 const RECOVERY_ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const RECOVERY_GROUPS = 3;
 const GROUP_LENGTH = 4;
+const NEEDS_PRESENT_CODE =
+  'otp_code is missing: replacing two-step verification takes a code of the one that is on, or a recovery code, as otp_code';
 /** Longer input is no code of either kind. */
 const MAX_CODE_LENGTH = 32;
 
@@ -32,8 +34,8 @@ export interface Totp {
 export interface TwoStepStore {
   setPending(userId: number, sealed: string, until: Date): Promise<void>;
   findPending(userId: number, now: Date): Promise<string | undefined>;
-  /** Makes the waiting secret the user's, with no recovery codes and the codes up to `step` used up. */
-  confirm(userId: number, sealed: string, step: number): Promise<boolean>;
+  /** Makes the waiting secret the user's in the place of `before` (empty: none), with no recovery codes and the codes up to `step` used up. */
+  confirm(userId: number, before: string, sealed: string, step: number): Promise<boolean>;
   /** Uses up the codes up to `step`. False when one of that step or a later one was used before. */
   useStep(userId: number, sealed: string, step: number): Promise<boolean>;
   useRecovery(userId: number, sealed: string, digest: string): Promise<boolean>;
@@ -55,7 +57,7 @@ interface TwoStepParts {
   endSessionsOf(userId: number): Promise<void>;
   /** Called after every change; answers the new revision. */
   changed(): Promise<number>;
-  /** Counts wrong codes of users who are logged in. */
+  /** Counts wrong codes of accounts. */
   codes: Lockout;
   clock: () => number;
 }
@@ -64,13 +66,20 @@ interface TwoStepParts {
 export interface TwoStep {
   /** A secret that waits to be verified, in the place of one that waited. @throws AppError RECORD_NOT_FOUND */
   generate(userId: number): Promise<{ secret: string; qr: string }>;
-  /** Answers the revision. @throws AppError INVALID_ARGUMENT: the code does not fit the secret that waits, or that is another one */
-  verify(userId: number, input: { code: string; secret: string }): Promise<number>;
+  /**
+   * Makes the secret that waits the user's; answers the revision. Where there is one already, `otp_code` is a code of that, or a recovery
+   * code.
+   * @throws AppError INVALID_ARGUMENT: the code does not fit the secret that waits, that is another one, or `otp_code` does not fit | RATE_LIMITED
+   */
+  verify(userId: number, input: { code: string; secret: string; otp_code: string }): Promise<number>;
   /** @throws AppError INVALID_ARGUMENT: the code does not fit | FAILED_PRECONDITION: it is off | RATE_LIMITED | RECORD_NOT_FOUND */
   makeRecoveryCodes(userId: number, code: string): Promise<{ codes: string[]; revision: number }>;
   /** Switches it off; answers the revision. @throws AppError RECORD_NOT_FOUND */
   cancel(userId: number): Promise<number>;
-  /** Uses a code up: whether it is right, and was never used before. For a user who has a secret. */
+  /**
+   * Uses a code up: whether it is right, and was never used before. For a user who has a secret.
+   * @throws AppError RATE_LIMITED: there were too many wrong ones; recovery codes are taken even then
+   */
   useCode(user: User, code: string): Promise<boolean>;
 }
 
@@ -84,8 +93,8 @@ export function createTwoStep(parts: TwoStepParts): TwoStep {
   };
   /** The step whose code this is; undefined: none of those that count now. */
   const stepOf = (secret: string, code: string): number | undefined => {
-    const digits = code.replace(/\s/g, '');
-    if (!/^\d{6}$/.test(digits)) return undefined;
+    if (!isSixDigits(code)) return undefined;
+    const digits = withoutSpaces(code);
     const now = Math.floor(parts.clock() / (STEP_S * 1000));
     return NEIGHBOURS.map((offset) => now + offset).find((step) => step >= 0 && isEqual(totp.codeAt(secret, step), digits));
   };
@@ -93,9 +102,16 @@ export function createTwoStep(parts: TwoStepParts): TwoStep {
 
   const useCode = async (user: User, code: string): Promise<boolean> => {
     if (code === '' || code.length > MAX_CODE_LENGTH) return false;
+    // Nobody guesses a recovery code, so these are the owner's way in while somebody who knows the password tries codes.
+    if (!isSixDigits(code)) return store.useRecovery(user.id, user.otpSecret, digestOf(user.id, code));
+    // Counted before it is looked at, so that guesses side by side are no more than guesses in a row.
+    const key = `code ${user.id}`;
+    if (!(await parts.codes.countFailure(key))) throw lockedOut();
     const step = stepOf(parts.unseal(user.otpSecret), code);
-    if (step !== undefined) return store.useStep(user.id, user.otpSecret, step);
-    return store.useRecovery(user.id, user.otpSecret, digestOf(user.id, code));
+    if (step === undefined || !(await store.useStep(user.id, user.otpSecret, step))) return false;
+    // The failures of others stay counted.
+    await parts.codes.takeBack(key, 1);
+    return true;
   };
 
   return {
@@ -106,21 +122,22 @@ export function createTwoStep(parts: TwoStepParts): TwoStep {
       return { secret, qr: await parts.qrImage(totp.uri(secret, username)) };
     },
     async verify(userId, input) {
+      const user = await getUser(userId);
+      const isReplaced = user.otpSecret !== '';
+      if (isReplaced && input.otp_code === '') throw new AppError('INVALID_ARGUMENT', NEEDS_PRESENT_CODE);
       const sealed = await store.findPending(userId, new Date(parts.clock()));
       if (sealed === undefined) throw wrongCode();
       const secret = parts.unseal(sealed);
       const step = isEqual(secret, input.secret.trim()) ? stepOf(secret, input.code) : undefined;
-      if (step === undefined || !(await store.confirm(userId, sealed, step))) throw wrongCode();
+      if (step === undefined) throw wrongCode();
+      if (isReplaced && !(await useCode(user, input.otp_code))) throw wrongCode();
+      if (!(await store.confirm(userId, user.otpSecret, sealed, step))) throw wrongCode();
       return parts.changed();
     },
     async makeRecoveryCodes(userId, code) {
       const user = await getUser(userId);
       if (user.otpSecret === '') throw new AppError('FAILED_PRECONDITION', 'two-step verification is off');
-      // Counted before it is looked at, so that guesses side by side are no more than guesses in a row.
-      const key = `code ${userId}`;
-      if (!(await parts.codes.countFailure(key))) throw lockedOut();
       if (!(await useCode(user, code))) throw wrongCode();
-      await parts.codes.forget(key);
       const codes = Array.from({ length: RECOVERY_CODES }, makeRecoveryCode);
       const digests = codes.map((each) => digestOf(userId, each));
       if (!(await store.setRecovery(userId, user.otpSecret, digests))) throw wrongCode();
@@ -137,6 +154,9 @@ export function createTwoStep(parts: TwoStepParts): TwoStep {
 }
 
 const makeRecoveryCode = () => Array.from({ length: RECOVERY_GROUPS }, () => randomText(RECOVERY_ALPHABET, GROUP_LENGTH)).join('-');
+
+const withoutSpaces = (code: string) => code.replace(/\s/g, '');
+const isSixDigits = (code: string) => /^\d{6}$/.test(withoutSpaces(code));
 
 const wrongCode = () => new AppError('INVALID_ARGUMENT', 'Invalid 2FA code');
 

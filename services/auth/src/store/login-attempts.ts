@@ -1,11 +1,10 @@
 import { isDuplicateKey, type LoginAttemptRecord, type Models } from '@wharf/models';
-import type { AttemptStore } from '../domain/lockout.ts';
+import type { AttemptStore, Attempts } from '../domain/lockout.ts';
 
 export function createLoginAttemptStore({ loginAttempts }: Models): AttemptStore {
   return {
     async find(key) {
-      const record = await loginAttempts.findById(key).lean<LoginAttemptRecord>();
-      return record ? { failures: record.failures, expiresAt: record.expires_at } : undefined;
+      return attemptsOf(await loginAttempts.findById(key).lean<LoginAttemptRecord>());
     },
     async replace(key, before, after) {
       const next = { failures: after.failures, expires_at: after.expiresAt };
@@ -22,7 +21,10 @@ export function createLoginAttemptStore({ loginAttempts }: Models): AttemptStore
       }
     },
     async clear(key, failures) {
-      await loginAttempts.deleteOne({ _id: key, failures: { $lt: failures } });
+      return attemptsOf(await loginAttempts.findOneAndDelete({ _id: key, failures: { $lt: failures } }).lean<LoginAttemptRecord>());
     },
   };
 }
+
+const attemptsOf = (record: LoginAttemptRecord | null): Attempts | undefined =>
+  record ? { failures: record.failures, expiresAt: record.expires_at } : undefined;

@@ -13,10 +13,10 @@ export function createTwoStepStore({ users }: Models): TwoStepStore {
       const record = await users.findOne({ _id: userId, otp_pending_until: { $gt: now } }).lean<UserRecord>();
       return record?.otp_pending ? record.otp_pending : undefined;
     },
-    confirm: (userId, sealed, step) =>
+    confirm: (userId, before, sealed, step) =>
       happened(
         users.findOneAndUpdate(
-          { _id: userId, otp_pending: sealed },
+          { _id: userId, otp_secret: before, otp_pending: sealed },
           { $set: { otp_secret: sealed, otp_last_step: step, otp_recovery: [], otp_pending: '', otp_pending_until: null } },
         ),
       ),

@@ -128,8 +128,11 @@ export interface GenerateOtpResponse {
 }
 
 export interface VerifyOtpRequest {
+  /** Of the secret that waits. */
   code: string;
   secret: string;
+  /** Of the secret that is replaced, or a recovery code; empty where none is. */
+  otp_code: string;
 }
 
 export interface VerifyOtpResponse {
@@ -1620,7 +1623,7 @@ export const GenerateOtpResponse: MessageFns<GenerateOtpResponse> = {
 };
 
 function createBaseVerifyOtpRequest(): VerifyOtpRequest {
-  return { code: "", secret: "" };
+  return { code: "", secret: "", otp_code: "" };
 }
 
 export const VerifyOtpRequest: MessageFns<VerifyOtpRequest> = {
@@ -1630,6 +1633,9 @@ export const VerifyOtpRequest: MessageFns<VerifyOtpRequest> = {
     }
     if (message.secret !== "") {
       writer.uint32(18).string(message.secret);
+    }
+    if (message.otp_code !== "") {
+      writer.uint32(26).string(message.otp_code);
     }
     return writer;
   },
@@ -1663,6 +1669,14 @@ export const VerifyOtpRequest: MessageFns<VerifyOtpRequest> = {
             message.secret = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.otp_code = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1682,6 +1696,7 @@ export const VerifyOtpRequest: MessageFns<VerifyOtpRequest> = {
     const message = createBaseVerifyOtpRequest();
     message.code = object.code ?? "";
     message.secret = object.secret ?? "";
+    message.otp_code = object.otp_code ?? "";
     return message;
   },
 };
@@ -4700,8 +4715,9 @@ export const AuthServiceDefinition = {
       options: {},
     },
     /**
-     * Makes the secret that GenerateOtp gave the caller his own, in the place of one he has, when the code fits it; that code is used then.
-     * INVALID_ARGUMENT: the code does not fit, or this is not the secret that waits. PERMISSION_DENIED for the guest.
+     * Makes the secret that GenerateOtp gave the caller theirs when the code fits it; that code is used then. It takes the place of one that
+     * the caller has only with a code of that one, or a recovery code, as otp_code. INVALID_ARGUMENT: a code does not fit or is missing, or
+     * this is not the secret that waits. RATE_LIMITED: too many wrong codes. PERMISSION_DENIED for the guest.
      */
     verifyOtp: {
       name: "VerifyOtp",
@@ -4943,8 +4959,9 @@ export interface AuthServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<GenerateOtpResponse>>;
   /**
-   * Makes the secret that GenerateOtp gave the caller his own, in the place of one he has, when the code fits it; that code is used then.
-   * INVALID_ARGUMENT: the code does not fit, or this is not the secret that waits. PERMISSION_DENIED for the guest.
+   * Makes the secret that GenerateOtp gave the caller theirs when the code fits it; that code is used then. It takes the place of one that
+   * the caller has only with a code of that one, or a recovery code, as otp_code. INVALID_ARGUMENT: a code does not fit or is missing, or
+   * this is not the secret that waits. RATE_LIMITED: too many wrong codes. PERMISSION_DENIED for the guest.
    */
   verifyOtp(request: VerifyOtpRequest, context: CallContext & CallContextExt): Promise<DeepPartial<VerifyOtpResponse>>;
   /**
@@ -5083,8 +5100,9 @@ export interface AuthServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<GenerateOtpResponse>;
   /**
-   * Makes the secret that GenerateOtp gave the caller his own, in the place of one he has, when the code fits it; that code is used then.
-   * INVALID_ARGUMENT: the code does not fit, or this is not the secret that waits. PERMISSION_DENIED for the guest.
+   * Makes the secret that GenerateOtp gave the caller theirs when the code fits it; that code is used then. It takes the place of one that
+   * the caller has only with a code of that one, or a recovery code, as otp_code. INVALID_ARGUMENT: a code does not fit or is missing, or
+   * this is not the secret that waits. RATE_LIMITED: too many wrong codes. PERMISSION_DENIED for the guest.
    */
   verifyOtp(request: DeepPartial<VerifyOtpRequest>, options?: CallOptions & CallOptionsExt): Promise<VerifyOtpResponse>;
   /**

@@ -61,9 +61,10 @@ export const authRoutes: readonly Route[] = [
     methods: ['POST'],
     path: '/api/auth/2fa/verify',
     access: 'guest',
-    summary: 'Switches two-step verification on with the secret that was made and a code that fits it.',
+    summary:
+      'Switches two-step verification on with the secret that was made and a code that fits it. Where it is on, `otp_code` takes a code of the present secret, or a recovery code.',
     takes: 'body',
-    input: z.object({ code: requiredText(), secret: requiredText() }),
+    input: z.object({ code: requiredText(), secret: requiredText(), otp_code: text() }),
     answer: nothingBack,
     call: async ({ peers, options }, input) => {
       await peers.auth.verifyOtp(input, options);
