@@ -38,7 +38,7 @@ const post = async (route: Route, body: string | Uint8Array, headers: Record<str
   envelopeOf(await gateway.request({ method: 'POST', path: route.path, headers: { ...AS_ADMIN, ...headers }, body }), `POST ${route.path}`);
 
 /** What comes with a refused input. */
-const refusedData = (route: Route) => route.failureData?.(new AppError('INVALID_ARGUMENT', '')) ?? null;
+const refusedData = (route: Route) => route.failureData?.of(new AppError('INVALID_ARGUMENT', '')) ?? null;
 
 describe('every route answers an envelope', () => {
   it.each(['{"path": ', '{"a":1}}', "{'a':1}", 'null null', '[', '\u0000'])('400 for %j, which is not JSON', async (text) => {

@@ -41,6 +41,27 @@ describe('the OpenAPI document', () => {
   });
 });
 
+describe('what the OpenAPI document says of answers', () => {
+  const answerOf = (path: string, method: string) => document.paths[path][method].responses['200'].content;
+
+  it('data belongs to success; a failure has none unless the route says which', () => {
+    const [success, failure] = answerOf('/api/admin/storage/update', 'post')['application/json'].schema.anyOf;
+    expect(success.properties).toMatchObject({ code: { const: 200 }, data: { type: 'null' } });
+    expect(failure.properties).toMatchObject({ code: { not: { const: 200 } } });
+    expect(failure.properties.data.anyOf).toMatchObject([{ properties: { id: { type: 'integer' } } }, { type: 'null' }]);
+    expect(answerOf('/api/fs/list', 'post')['application/json'].schema.anyOf[1].properties.data).toEqual({ type: 'null' });
+  });
+
+  it('a stream of events has a shape for each of them, and an envelope for whoever may not watch', () => {
+    const content = answerOf('/api/task/events', 'get');
+    expect(Object.keys(content)).toEqual(['text/event-stream', 'application/json']);
+    const { snapshot, task, removed } = content['text/event-stream']['x-wharf-events'];
+    expect(snapshot).toMatchObject({ type: 'array', items: { properties: { status: { type: 'string' } } } });
+    expect(task.required).toContain('progress');
+    expect(removed.required).toEqual(['id']);
+  });
+});
+
 describe('the route table', () => {
   it('no two routes share a path', () => {
     expect(indexRoutes([...ROUTES, ...BYTE_ROUTES]).size).toBe(ROUTES.length + BYTE_ROUTES.length);

@@ -51,7 +51,7 @@ function operation(route: Route, method: Method): Json {
     ...(isInBody
       ? { requestBody: { required: true, content: { 'application/json': { schema: input } } } }
       : { parameters: parametersOf(input) }),
-    responses: { '200': envelopeOf(schemaOf(route.answer, 'output')) },
+    responses: { '200': envelopeOf(schemaOf(route.answer, 'output'), route.failureData && schemaOf(route.failureData.shape, 'output')) },
   };
 }
 
@@ -85,7 +85,7 @@ function uploadOperation(route: ByteRoute): Json {
   };
 }
 
-function eventOperation({ path, summary, access }: EventRoute): Json {
+function eventOperation({ path, summary, access, events }: EventRoute): Json {
   return {
     operationId: operationId('GET', path),
     summary,
@@ -94,26 +94,35 @@ function eventOperation({ path, summary, access }: EventRoute): Json {
     'x-wharf-access': access,
     responses: {
       '200': {
-        description: 'Server-sent events until the caller goes away or may not watch any more. An envelope when he may not watch at all.',
-        content: { 'text/event-stream': { schema: { type: 'string' } } },
+        description:
+          'Server-sent events until the caller goes away or may not watch any more; `x-wharf-events` has the data of each. An envelope for whoever may not watch.',
+        content: {
+          'text/event-stream': {
+            schema: { type: 'string' },
+            'x-wharf-events': Object.fromEntries(Object.entries(events).map(([name, shape]) => [name, schemaOf(shape, 'output')])),
+          },
+          'application/json': { schema: failureSchema() },
+        },
       },
     },
   };
 }
 
-function envelopeOf(data: Json): Json {
+function envelopeOf(data: Json, failureData?: Json): Json {
   return {
-    description: 'The envelope. On a failure `code` is not 200, `message` says why and `data` is null unless said otherwise.',
-    content: {
-      'application/json': {
-        schema: {
-          type: 'object',
-          required: ['code', 'message', 'data'],
-          properties: { code: { type: 'integer' }, message: { type: 'string' }, data: { anyOf: [data, { type: 'null' }] } },
-        },
-      },
-    },
+    description: 'The envelope. On a failure `code` is not 200 and `message` says why.',
+    content: { 'application/json': { schema: { anyOf: [envelopeSchema({ const: 200 }, data), failureSchema(failureData)] } } },
   };
+}
+
+/** @param data what it may have beside null */
+function failureSchema(data?: Json): Json {
+  const nothing = { type: 'null' };
+  return envelopeSchema({ type: 'integer', not: { const: 200 } }, data === undefined ? nothing : { anyOf: [data, nothing] });
+}
+
+function envelopeSchema(code: Json, data: Json): Json {
+  return { type: 'object', required: ['code', 'message', 'data'], properties: { code, message: { type: 'string' }, data } };
 }
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output' = 'input'): Json {

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Access, Method, Route } from './route.ts';
 import { adminAbsentRoutes } from './routes/admin-absent.ts';
 import { adminAuditRoutes } from './routes/admin-audit.ts';
@@ -17,6 +18,7 @@ import { meSessionRoutes } from './routes/me-session.ts';
 import { publicRoutes } from './routes/public.ts';
 import { shareRoutes } from './routes/share.ts';
 import { taskRoutes } from './routes/task.ts';
+import { taskShape } from './shapes.ts';
 
 /** Every JSON route. What reaches a service, the OpenAPI document and the tests of access all come from here. */
 export const ROUTES: readonly Route[] = [
@@ -72,6 +74,8 @@ export interface EventRoute {
   readonly path: `/api/${string}`;
   readonly access: Exclude<Access, 'public'>;
   readonly summary: string;
+  /** The shape of the data of each event. */
+  readonly events: Readonly<Record<string, z.ZodType>>;
 }
 
 export const EVENT_ROUTES: readonly EventRoute[] = [
@@ -79,6 +83,7 @@ export const EVENT_ROUTES: readonly EventRoute[] = [
     path: '/api/task/events',
     access: 'user',
     summary: 'Tasks as they change: `snapshot` with an array of tasks, then `task` with one, or `removed` with its id.',
+    events: { snapshot: z.array(taskShape), task: taskShape, removed: z.object({ id: z.string() }) },
   },
 ];
 

@@ -69,8 +69,8 @@ interface RouteDeclaration<Input extends z.ZodType, Answer extends z.ZodType> {
   readonly answer: Answer;
   /** Envelope codes of this route where they differ from those of the error table. */
   readonly codes?: EnvelopeCodes;
-  /** What `data` is when the call fails, or its input is refused; null otherwise, and for who may not call it. */
-  readonly failureData?: (error: AppError) => unknown;
+  /** What `data` is when the call fails, or its input is refused, and its shape; null otherwise, and for who may not call it. */
+  readonly failureData?: { readonly shape: z.ZodType; readonly of: (error: AppError) => unknown };
   /** Said about any input that cannot be used, in the place of a sentence about the field. */
   readonly refusal?: string;
 }

@@ -25,7 +25,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
   const refuse = async (request: IncomingMessage, response: ServerResponse, thrown: unknown, route: Route, isAllowed: boolean) => {
     const scope = parts.scopes.of(request);
     const error = AppError.from(thrown);
-    const envelope = await failure(parts, scope.id, thrown, route.codes, isAllowed ? route.failureData?.(error) : undefined);
+    const envelope = await failure(parts, scope.id, thrown, route.codes, isAllowed ? route.failureData?.of(error) : undefined);
     scope.code = envelope.code;
     scope.error = error.code;
     if (await beforeRefusal(request, response)) sendEnvelope(response, envelope);

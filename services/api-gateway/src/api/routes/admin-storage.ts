@@ -44,7 +44,10 @@ const withDetails = <Storage>(storage: Storage, details: MountDetails | undefine
   details === undefined ? storage : { ...storage, mount_details: details };
 
 /** Clients read `data.id` of a create or an update that failed: the storage may be stored although it could not be started. */
-const failedId = (error: AppError) => ({ id: typeof error.details['id'] === 'number' ? error.details['id'] : 0 });
+const failedId = {
+  shape: z.object({ id: z.int() }),
+  of: (error: AppError) => ({ id: typeof error.details['id'] === 'number' ? error.details['id'] : 0 }),
+};
 
 export const adminStorageRoutes: readonly Route[] = [
   route({
