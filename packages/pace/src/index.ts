@@ -1,1 +1,2 @@
 export { createPace, type Pace } from './pace.ts';
+export { createTurns } from './turns.ts';

@@ -126,6 +126,12 @@ describe('parseVirtualPath', () => {
     expect(refusal(() => parseVirtualPath('/abcd'.repeat(1024)))).toBe('INVALID_ARGUMENT');
   });
 
+  it('a text that is far longer is not looked at', () => {
+    expect(parseVirtualPath('/.'.repeat(30_000))).toBe('/');
+    for (const raw of ['/.'.repeat(40_000), 'a/'.repeat(2_000_000), '/..'.repeat(30_000), '\0'.repeat(70_000)])
+      expect(refusal(() => parseVirtualPath(raw))).toBe('INVALID_ARGUMENT');
+  });
+
   it('what it accepts is in normal form, and parsing again changes nothing', () => {
     fc.assert(
       fc.property(hostile, (raw) => {

@@ -18,6 +18,8 @@ export const ROOT_NAME = 'root' as EntryName;
 /** The usual PATH_MAX; longer ones reach no file system. */
 const MAX_PATH_BYTES = 4096;
 const MAX_NAME_BYTES = 255;
+/** Room for what vanishes from a path, such as `/./`; a longer text is not looked at. */
+const MAX_RAW_LENGTH = 16 * MAX_PATH_BYTES;
 
 /** The family's literal text for everything that leaves its folder or cannot be a name. */
 const UNSAFE_TEXT = 'using relative path is not allowed';
@@ -27,11 +29,12 @@ const UNSAFE_TEXT = 'using relative path is not allowed';
  *
  * Nothing is percent-decoded: `%2e%2e` is a name like any other. `a..b` and `...` are names too. Normal forms of Unicode are kept apart.
  *
- * @throws AppError UNSAFE_PATH (a ".." segment, a C0 control character, half of a surrogate pair) | INVALID_ARGUMENT (over 4096 bytes, or
+ * @throws AppError INVALID_ARGUMENT for a text of more than MAX_RAW_LENGTH characters; else UNSAFE_PATH (a ".." segment, a C0 control character, half of a surrogate pair) | INVALID_ARGUMENT (over 4096 bytes, or
  * over 255 in one segment)
  */
 export function parseVirtualPath(raw: string): VirtualPath {
   if (isPlainPath(raw)) return raw as VirtualPath;
+  if (raw.length > MAX_RAW_LENGTH) throw tooLong();
   if (hasUnsafeCharacter(raw)) throw unsafe();
   const segments = raw
     .replaceAll('\\', '/')
@@ -56,7 +59,7 @@ export function parseEntryName(raw: string): EntryName {
 
 /** Whether a text is a name as it stands. For names that a storage reports: what is none cannot be reached by a path and is not listed. */
 export function isEntryName(raw: string): raw is EntryName {
-  if (raw === '' || raw === '.' || raw === '..') return false;
+  if (raw === '' || raw === '.' || raw === '..' || raw.length > MAX_NAME_BYTES) return false;
   return !/[/\\]/.test(raw) && !hasUnsafeCharacter(raw) && !isLongerThan(raw, MAX_NAME_BYTES);
 }
 
@@ -149,8 +152,12 @@ function isLongerThan(text: string, maxBytes: number): boolean {
 }
 
 function checkedLength(path: string): string {
-  if (isLongerThan(path, MAX_PATH_BYTES)) throw new AppError('INVALID_ARGUMENT', 'the path is too long');
+  if (isLongerThan(path, MAX_PATH_BYTES)) throw tooLong();
   return path;
+}
+
+function tooLong(): AppError {
+  return new AppError('INVALID_ARGUMENT', 'the path is too long');
 }
 
 function unsafe(): AppError {

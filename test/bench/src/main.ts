@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { formatBlocked, measureBlocked } from './blocked.ts';
 import { prepareFetchWorks } from './fetch-works.ts';
 import { type Figures, measure, medianOf, WrongAnswer } from './figures.ts';
-import { makeFixture } from './fixture.ts';
+import { type Fixture, makeFixture } from './fixture.ts';
 import { type LoadGenerator, startLoadGenerator } from './load.ts';
 import { type BenchOptions, parseOptions } from './options.ts';
 import { readUsage } from './process-usage.ts';
@@ -54,9 +55,41 @@ async function bench(options: BenchOptions): Promise<void> {
     if (server) stopping.push(() => server.stop());
     return server;
   };
+  const isWanted = (name: WorkName) => only === undefined || only.includes(name);
   console.error('starting servers');
   const wharfs: WharfServer[] = [];
   for (const shape of options.shapes) wharfs.push(keep(await startWharf(shape, fixture, options.cpuProfileDir)));
+  const results = only?.every((name) => name === 'blocked') ? [] : await runWorks(options, fixture, wharfs, generator, keep);
+  const blocked = isWanted('blocked') ? await measureBlocked(wharfs, fixture, options.rounds) : [];
+  if (isInterrupted) return;
+  if (results.length > 0) {
+    console.error('at rest');
+    await delay(AT_REST_MS);
+  }
+  const processes = wharfs.map(({ name, pids, firstStartMs, secondStartMs }): ProcessFigures => {
+    const { residentBytes, processes: count } = readUsage(pids());
+    return { shape: name, firstStartMs, secondStartMs, residentBytes, processes: count };
+  });
+  const tables = [
+    results.length > 0 ? formatTable(results) : undefined,
+    formatHops(results),
+    blocked.length > 0 ? formatBlocked(blocked) : undefined,
+    results.length > 0 ? formatProcesses(processes) : undefined,
+  ];
+  console.log(`\n${tables.filter((table) => table !== undefined).join('\n\n')}\n`);
+  console.log(`written to ${await writeJson(RESULTS_DIR, results, processes, blocked)}`);
+}
+
+/** Everything that is compared with other servers. */
+async function runWorks(
+  options: BenchOptions,
+  fixture: Fixture,
+  wharfs: readonly WharfServer[],
+  generator: LoadGenerator,
+  keep: <Kind extends Server | undefined>(server: Kind) => Kind,
+): Promise<Result[]> {
+  const { isQuick, only } = options;
+  const isWanted = (name: WorkName) => only === undefined || only.includes(name);
   const field = {
     wharfs,
     express: keep(await startExpress()),
@@ -64,7 +97,6 @@ async function bench(options: BenchOptions): Promise<void> {
     nginx: keep(await startNginx(fixture)),
     rclone: keep(await startRclone(fixture)),
   };
-  const isWanted = (name: WorkName) => only === undefined || only.includes(name);
   const keepStop = (stop: () => Promise<void>) => void stopping.push(stop);
   const works = [
     ...(await prepareWorks(field, fixture, isQuick)),
@@ -85,17 +117,9 @@ async function bench(options: BenchOptions): Promise<void> {
   for (const work of works.filter(({ name }) => only === undefined || only.includes(name))) {
     console.error(work.title);
     results.push(...(await inTurn(generator, work, options.rounds)));
-    if (isInterrupted) return;
+    if (isInterrupted) break;
   }
-  console.error('at rest');
-  await delay(AT_REST_MS);
-  const processes = wharfs.map(({ name, pids, firstStartMs, secondStartMs }): ProcessFigures => {
-    const { residentBytes, processes: count } = readUsage(pids());
-    return { shape: name, firstStartMs, secondStartMs, residentBytes, processes: count };
-  });
-  const tables = [formatTable(results), formatHops(results), formatProcesses(processes)];
-  console.log(`\n${tables.filter((table) => table !== undefined).join('\n\n')}\n`);
-  console.log(`written to ${await writeJson(RESULTS_DIR, results, processes)}`);
+  return results;
 }
 
 /** Every server does one round, then every server the next: what disturbs the machine for a while disturbs all alike. */

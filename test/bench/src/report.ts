@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
+import type { Wait } from './blocked.ts';
 import type { Figures } from './figures.ts';
 import type { Work } from './works.ts';
 
@@ -70,7 +71,12 @@ export function formatProcesses(processes: readonly ProcessFigures[]): string {
 }
 
 /** Writes `<folder>/<time>.json` and answers its path. */
-export async function writeJson(folder: string, results: readonly Result[], processes: readonly ProcessFigures[]): Promise<string> {
+export async function writeJson(
+  folder: string,
+  results: readonly Result[],
+  processes: readonly ProcessFigures[],
+  blocked: readonly Wait[],
+): Promise<string> {
   const time = new Date().toISOString();
   const path = join(folder, `${time.replaceAll(':', '-')}.json`);
   const [cpu] = cpus();
@@ -88,6 +94,7 @@ export async function writeJson(folder: string, results: readonly Result[], proc
       rounds: result.rounds,
     })),
     processes,
+    blocked,
   };
   await mkdir(folder, { recursive: true });
   await writeFile(path, `${JSON.stringify(document, undefined, 2)}\n`);
@@ -137,7 +144,7 @@ function rounded(value: number): string {
 }
 
 /** The first two columns to the left, the last too, numbers to the right. */
-function alignColumns(rows: readonly (readonly string[])[]): string {
+export function alignColumns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const isLeft = (column: number) => column < 2 || column === widths.length - 1;
   return rows

@@ -60,6 +60,7 @@ export const WORKS = [
   'tasks',
   'fetch',
   'fetch-replicas',
+  'blocked',
 ] as const;
 export type WorkName = (typeof WORKS)[number];
 

@@ -18,11 +18,6 @@ export function successEnvelope(data?: unknown, message = 'success'): Envelope {
   return { code: SUCCESS_CODE, message, data: data ?? null };
 }
 
-/** The text of a success whose data is JSON text already. */
-export function successText(dataJson: string): string {
-  return `{"code":${SUCCESS_CODE},"message":"success","data":${dataJson}}`;
-}
-
 /**
  * The envelope of a failure. Nothing of an unforeseen error is shown.
  *

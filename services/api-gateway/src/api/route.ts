@@ -44,12 +44,12 @@ export class Said<Data> {
   }
 }
 
-/** An answer that is JSON text already: a large one is not parsed only to be written again. */
+/** An answer that is JSON text already, in pieces: a large one is not parsed only to be written again. */
 export class Written {
-  readonly json: string;
+  readonly pieces: readonly string[];
 
-  constructor(json: string) {
-    this.json = json;
+  constructor(pieces: readonly string[]) {
+    this.pieces = pieces;
   }
 }
 

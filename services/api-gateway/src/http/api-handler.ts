@@ -1,15 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import { ROLE } from '@wharf/rights';
-import { type Caller, type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope, successText } from '@wharf/service-kit';
+import { type Caller, type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope } from '@wharf/service-kit';
 import { openApiDocument } from '../api/openapi.ts';
-import { type Access, type Route, Said, Written } from '../api/route.ts';
+import { type Access, type Route, Said } from '../api/route.ts';
 import { answersMethod, BYTE_ROUTES, EVENT_ROUTES, indexRoutes, ROUTES } from '../api/route-table.ts';
 import { requirePermission } from '../domain/permissions.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { readBody } from './read-body.ts';
 import { RequestContext } from './request-context.ts';
-import { beforeRefusal, sendEnvelope, sendJson } from './send-answer.ts';
+import { beforeRefusal, sendEnvelope, sendJson, sendPieces } from './send-answer.ts';
+import { writeJson } from './write-json.ts';
 
 export const OPENAPI_PATH = '/api/openapi.json';
 
@@ -65,9 +67,8 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       const call = route.prepare({ query, body });
       const result = await call(new RequestContext(parts, request, response, caller));
       const envelope = result instanceof Said ? successEnvelope(result.data, result.message) : successEnvelope(result);
-      const json = result instanceof Written ? successText(result.json) : JSON.stringify(envelope);
       scope.code = envelope.code;
-      sendJson(response, json);
+      await sendPieces(response, await writeJson(envelope, createPace()));
     } catch (thrown) {
       await refuse(request, response, thrown, route, isAllowed);
     }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '@wharf/errors';
+import { createTurns } from '@wharf/pace';
 import type { RawInput } from './decode-input.ts';
 import { parseJson } from './parse-json.ts';
 import { parseMultipart } from './parse-multipart.ts';
@@ -11,6 +12,11 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 /** A JSON body, or the rest of a refused one, must have come within this time, in milliseconds. */
 const BODY_TIMEOUT_MS = 30_000;
+
+/** Larger bodies are read one in each turn of the event loop, in bytes: many at once would add up. */
+const MAX_AT_ONCE_BYTES = 64 * 1024;
+
+const takeTurn = createTurns();
 
 const NO_BODY: RawInput['body'] = { kind: 'none' };
 
@@ -31,6 +37,7 @@ export async function readBody(
     if (isJson && options.isNeeded) throw new AppError('INVALID_ARGUMENT', options.refusal ?? 'EOF');
     return NO_BODY;
   }
+  if (bytes.length > MAX_AT_ONCE_BYTES) await takeTurn();
   if (isJson || (!isForm(type) && /^\s*[[{]/.test(bytes.toString('latin1', 0, 64))))
     return { kind: 'json', value: parseJson(bytes, options.refusal ?? 'the body is not valid JSON') };
   if (type.startsWith('multipart/form-data'))

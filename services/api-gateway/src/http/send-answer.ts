@@ -9,13 +9,41 @@ export function sendEnvelope(response: ServerResponse, envelope: Envelope): void
 }
 
 export function sendJson(response: ServerResponse, json: string): void {
+  beginJson(response, Buffer.byteLength(json));
+  finish(response, json);
+}
+
+/** The same for a text in pieces, which go out as the client takes them. Resolves when all are on their way, or the client is gone. */
+export async function sendPieces(response: ServerResponse, pieces: readonly string[]): Promise<void> {
+  beginJson(
+    response,
+    pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0),
+  );
+  for (const piece of pieces.slice(0, -1)) {
+    if (response.destroyed) return;
+    if (!response.write(piece)) await drained(response);
+  }
+  if (!response.destroyed) finish(response, pieces.at(-1) ?? '');
+}
+
+function beginJson(response: ServerResponse, lengthBytes: number): void {
   response.writeHead(200, {
     'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(json),
+    'Content-Length': lengthBytes,
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
   });
-  finish(response, json);
+}
+
+/** Resolves once more can be written, or nobody is left to read it. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      response.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    response.on('drain', settle).on('close', settle);
+  });
 }
 
 export function sendText(response: ServerResponse, status: number, text: string): void {

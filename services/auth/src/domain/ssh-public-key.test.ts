@@ -58,6 +58,15 @@ describe('an OpenSSH public key', () => {
     expect(parseSshPublicKey(text)).toMatchObject({ type: 'ssh-ed25519', blob: encoded });
   });
 
+  it.each([
+    ['alone', `"${good}`],
+    ['in options', `command="say ${good}`],
+    ['behind many that are escaped', `"${'\\"'.repeat(4_000)} ${good}`],
+    ['before a lone backslash', `"${'\\"'.repeat(4_000)} ${good}\\`],
+  ])('is not found behind a quote that is not closed, %s', (_, text) => {
+    expect(() => parseSshPublicKey(text)).toThrow('provided key invalid');
+  });
+
   const reversed = Buffer.from(p256).reverse();
   it.each([
     ['nothing', ''],

@@ -60,9 +60,12 @@ export function parseSshPublicKey(line: string): SshPublicKey {
   return { type, blob: standard, fingerprint: `SHA256:${unpadded(createHash('sha256').update(blob).digest('base64'))}` };
 }
 
-/** The first words of a line; blanks inside double quotes, where `\"` is a quote, do not part words. */
+/**
+ * The first words of a line; blanks inside double quotes, where `\"` is a quote, do not part words. A quote that is not closed goes on to the
+ * end, so that nothing is read twice.
+ */
 function wordsOf(text: string): string[] {
-  return text.match(/(?:"(?:\\.|[^"\\])*"|[^\s"])+/g) ?? [];
+  return text.match(/(?:"(?:\\.?|[^"\\])*(?:"|$)|[^\s"])+/g) ?? [];
 }
 
 function readRsa(reader: WireReader): void {

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import { VIRTUAL_ROOT } from '@wharf/paths';
 import type { ListDirectoriesRequest, ListDirectoriesResponse } from '@wharf/proto/fs';
 import { isAdmin } from '@wharf/rights';
@@ -22,5 +23,11 @@ export const listDirectoriesHandler =
       onlyFolders: true,
       signal,
     });
-    return { directories: entries.map((entry) => ({ name: entry.name, modified: toWireTime(entry.modifiedAt) })) };
+    const pace = createPace(signal);
+    const directories: { name: string; modified: string }[] = [];
+    for (const entry of entries) {
+      directories.push({ name: entry.name, modified: toWireTime(entry.modifiedAt) });
+      await pace.step();
+    }
+    return { directories };
   };

@@ -1,10 +1,11 @@
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import type { DeepPartial, ListEntriesRequest, ListEntriesResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
 import { listEntries, pageOf } from '../domain/list-entries.ts';
 import { resolvePath } from '../domain/tree.ts';
 import { beginOperation, type FsContext } from './fs-context.ts';
-import { chunksOf, createPageWriter } from './page-writer.ts';
+import { CHUNK_ENTRIES, chunksOf, createPageWriter } from './page-writer.ts';
 import { toWireEntry } from './wire-entry.ts';
 
 /** fs/list. Refreshing needs the right to write there. */
@@ -28,14 +29,20 @@ export function listEntriesHandler(context: FsContext) {
     };
     const reader = { actor, password: request.password, siteUrl: request.site_url };
     const mount = located?.mount;
+    const pace = createPace(signal);
+    // In the first message only.
+    let head: { listing?: typeof listing } = { listing };
     if (request.as_json) {
-      const texts = pages.write(entries, { tree, reader, mount, directory: path });
-      for (const [index, entries_json] of texts.entries()) yield index === 0 ? { listing, entries_json } : { entries_json };
+      for await (const entries_json of pages.write(entries, { tree, reader, mount, directory: path }, pace)) {
+        yield { ...head, entries_json };
+        head = {};
+      }
       return;
     }
-    for (const [index, chunk] of chunksOf(entries).entries()) {
-      const shown = chunk.map((entry) => toWireEntry(tree, reader, mount, path, entry));
-      yield index === 0 ? { listing, entries: shown } : { entries: shown };
+    for (const chunk of chunksOf(entries, CHUNK_ENTRIES)) {
+      yield { ...head, entries: chunk.map((entry) => toWireEntry(tree, reader, mount, path, entry)) };
+      head = {};
+      await pace.step();
     }
   };
 }

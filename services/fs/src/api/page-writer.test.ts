@@ -1,3 +1,4 @@
+import { createPace, type Pace } from '@wharf/pace';
 import type { EntryName } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
 import { actor, openTree, vpath } from '../domain/testing/memory-tree.ts';
@@ -5,7 +6,18 @@ import { locate } from '../domain/tree.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import { createPageWriter } from './page-writer.ts';
 
-const ENTRIES: readonly Entry[] = [{ name: 'a.txt' as EntryName, isDirectory: false, sizeBytes: 1, modifiedAt: new Date(0) }];
+/** How often an entry was written. */
+let looks = 0;
+const entryOf = (name: string): Entry => ({
+  name: name as EntryName,
+  isDirectory: false,
+  modifiedAt: new Date(0),
+  get sizeBytes() {
+    looks += 1;
+    return 1;
+  },
+});
+const ENTRIES: readonly Entry[] = [entryOf('a.txt')];
 
 /** Writes the same entries again and again, each time for somebody who is an object of his own, as each request has one. */
 async function openPages() {
@@ -18,13 +30,17 @@ async function openPages() {
     directory: vpath('/'),
     reader: { actor: actor(who), password: '', siteUrl: 'http://here', ...rest },
   });
-  return (who = {}, rest = {}) => pages.write(ENTRIES, frame(who, rest));
+  return (who = {}, rest = {}, entries = ENTRIES, pace: Pace = createPace()) =>
+    Array.fromAsync(pages.write(entries, frame(who, rest), pace));
 }
 
 describe('the texts of a page', () => {
   it('are written once for the same reader', async () => {
     const write = await openPages();
-    expect(write()).toBe(write());
+    const first = await write();
+    const before = looks;
+    expect(await write()).toEqual(first);
+    expect(looks).toBe(before);
   });
 
   it.each([
@@ -36,13 +52,30 @@ describe('the texts of a page', () => {
     ['address', {}, { siteUrl: 'http://there' }],
   ])('are written anew for another %s', async (_what, who, rest) => {
     const write = await openPages();
-    const first = write();
-    expect(write(who, rest)).not.toBe(first);
+    await write();
+    const before = looks;
+    await write(who, rest);
+    expect(looks).toBe(before + 1);
   });
 
   it('have no signature for whom the file is closed to, whoever read them before', async () => {
     const write = await openPages();
-    expect(write()[0]).toMatch(/"sign":"[^"]+:0"/);
-    expect(write({ id: 8 })[0]).toContain('"sign":""');
+    expect((await write())[0]).toMatch(/"sign":"[^"]+:0"/);
+    expect((await write({ id: 8 }))[0]).toContain('"sign":""');
+  });
+
+  it.each([6_000, 12_000, 24_000])('of %i entries leave room for others after every hundred', async (count) => {
+    const write = await openPages();
+    const entries = Array.from({ length: count }, (_, index) => entryOf(`${index}.txt`));
+    const stretches: number[] = [];
+    let before = looks;
+    const step = async () => {
+      stretches.push(looks - before);
+      before = looks;
+    };
+    const texts = await write({}, {}, entries, { step });
+    expect(texts).toHaveLength(count / 1_000);
+    expect(JSON.parse(`[${texts.join(',')}]`)).toHaveLength(count);
+    expect([Math.max(...stretches), stretches.length]).toEqual([100, count / 100]);
   });
 });

@@ -1,3 +1,4 @@
+import type { Pace } from '@wharf/pace';
 import type { VirtualPath } from '@wharf/paths';
 import type { Mount } from '../domain/mounts.ts';
 import type { Actor } from '../domain/permissions.ts';
@@ -5,8 +6,11 @@ import type { Tree } from '../domain/tree.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import { type Reader, toWireEntry } from './wire-entry.ts';
 
+/** Entries that are written between two turns of others: less than a millisecond. */
+const ENTRIES_PER_STEP = 100;
+
 /** Entries in one message of the stream: far below gRPC's limit of 4 MiB, also with the longest names. */
-const CHUNK_ENTRIES = 1_000;
+export const CHUNK_ENTRIES = 1_000;
 
 /** All that the JSON of an entry depends on beside the entry. */
 export interface PageFrame {
@@ -19,7 +23,7 @@ export interface PageFrame {
 /** Writes entries as clients get them. */
 export interface PageWriter {
   /** The texts of objects, separated by commas; each text is one message of the stream. At least one, which may be empty. */
-  write(entries: readonly Entry[], frame: PageFrame): readonly string[];
+  write(entries: readonly Entry[], frame: PageFrame, pace: Pace): AsyncIterable<string>;
 }
 
 /**
@@ -29,15 +33,24 @@ export interface PageWriter {
 export function createPageWriter(): PageWriter {
   const written = new WeakMap<readonly Entry[], { frame: PageFrame; texts: readonly string[] }>();
   return {
-    write(entries, frame) {
+    async *write(entries, frame, pace) {
       const known = written.get(entries);
-      if (known && isSame(known.frame, frame)) return known.texts;
+      if (known && isSame(known.frame, frame)) return yield* known.texts;
       const { tree, reader, mount, directory } = frame;
       const writeEntry = (entry: Entry) =>
         JSON.stringify({ ...toWireEntry(tree, reader, mount, directory, entry), hash_info: entry.hashes ?? null });
-      const texts = chunksOf(entries).map((chunk) => chunk.map(writeEntry).join(','));
+      const texts: string[] = [];
+      for (const chunk of chunksOf(entries, CHUNK_ENTRIES)) {
+        const steps: string[] = [];
+        for (const step of chunksOf(chunk, ENTRIES_PER_STEP)) {
+          steps.push(step.map(writeEntry).join(','));
+          await pace.step();
+        }
+        const text = steps.join(',');
+        texts.push(text);
+        yield text;
+      }
       if (tree.settings.number('link_expiration', 0) <= 0) written.set(entries, { frame, texts });
-      return texts;
     },
   };
 }
@@ -58,9 +71,7 @@ function isSameActor(left: Actor, right: Actor): boolean {
 }
 
 /** At least one chunk, which may be empty. */
-export function chunksOf(entries: readonly Entry[]): (readonly Entry[])[] {
-  if (entries.length <= CHUNK_ENTRIES) return [entries];
-  return Array.from({ length: Math.ceil(entries.length / CHUNK_ENTRIES) }, (_, index) =>
-    entries.slice(index * CHUNK_ENTRIES, (index + 1) * CHUNK_ENTRIES),
-  );
+export function chunksOf(entries: readonly Entry[], size: number): (readonly Entry[])[] {
+  if (entries.length <= size) return [entries];
+  return Array.from({ length: Math.ceil(entries.length / size) }, (_, index) => entries.slice(index * size, (index + 1) * size));
 }

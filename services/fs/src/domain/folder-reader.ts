@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
+import { createPace, type Pace } from '@wharf/pace';
 import type { EntryName, VirtualPath } from '@wharf/paths';
 import { isWithin, parentPath, pathSegments } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
@@ -92,7 +93,7 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
     const fresh = listing ?? (await driver.listNames(located.path, undefined, { signal }));
     if (!fresh) throw new Error('a driver answered no names without a version to compare');
     const folder: Folder = {
-      names: sortNamesBy(order, fresh.names, (name) => fresh.directories.has(name)),
+      names: await sortNamesBy(order, fresh.names, (name) => fresh.directories.has(name), createPace(signal)),
       isDirectory: (name) => fresh.directories.has(name),
       entries: (names, pageSignal) => driver.statMany(located.path, names, { signal: pageSignal }),
     };
@@ -140,7 +141,7 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
       const order = orderOf(located.mount);
       const key = keyOf(located, driver);
       if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
-      return (await readListing(key, located, driver, options.refresh)).inOrder(order);
+      return (await readListing(key, located, driver, options.refresh)).inOrder(order, createPace(options.signal));
     },
     forget(paths) {
       for (const key of loading.keys()) if (paths.some((path) => touches(placeIn(key), path))) loading.delete(key);
@@ -184,7 +185,7 @@ function hasNames(driver: StorageDriver): driver is NamesDriver {
 interface Listing {
   readonly count: number;
   isDirectory(name: EntryName): boolean;
-  inOrder(order: EntryOrder): Folder;
+  inOrder(order: EntryOrder, pace: Pace): Promise<Folder>;
 }
 
 function createListing(entries: readonly Entry[]): Listing {
@@ -194,10 +195,10 @@ function createListing(entries: readonly Entry[]): Listing {
   return {
     count: entries.length,
     isDirectory,
-    inOrder(order) {
+    async inOrder(order, pace) {
       if (last?.order === orderKey(order)) return last.folder;
       const folder: Folder = {
-        names: sortEntries(order, entries).map((entry) => entry.name),
+        names: (await sortEntries(order, entries, pace)).map((entry) => entry.name),
         isDirectory,
         entries: async (names) => names.flatMap((name) => byName.get(name) ?? []),
       };

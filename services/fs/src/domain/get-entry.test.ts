@@ -66,6 +66,13 @@ describe('related files', () => {
     expect(await related(['.x', 'a', 'b'], '.x')).toEqual(['a', 'b']);
   });
 
+  it('are the first 200, however many there are', async () => {
+    for (const count of [300, 600, 1_200]) {
+      const names = Array.from({ length: count }, (_, index) => `film${String(index).padStart(4, '0')}`);
+      expect(await related(['film', ...names], 'film')).toEqual(names.slice(0, 200));
+    }
+  });
+
   it('are none that the caller may not see', async () => {
     const names = ['film.mkv', 'film.hidden.srt'];
     expect(await related(names, 'film.mkv', actor({ permission: 0 }))).toEqual([]);

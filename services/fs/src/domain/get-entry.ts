@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import { baseName, type EntryName, parentPath, ROOT_NAME, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import type { Folder, FolderReader } from './folder-reader.ts';
@@ -16,6 +17,9 @@ export interface Found {
 
 /** The family's zero time, which it gives to a root that no storage dates. */
 const ZERO_TIME = new Date('0001-01-01T00:00:00Z');
+
+/** No more are told of one entry: a look at each costs as much as at the entry itself. */
+const MAX_RELATED = 200;
 
 /** Finds what is at a path. A folder that mounts make comes before what its storage may have there. @throws AppError ENTRY_NOT_FOUND | MOUNT_NOT_FOUND */
 export async function getEntry(tree: Tree, path: VirtualPath, signal?: AbortSignal): Promise<Found> {
@@ -65,7 +69,7 @@ function mountedEntry(tree: Tree, path: VirtualPath): Found | undefined {
 
 /**
  * The same with what is related to it: what is beside it and begins with its stem (the name without its last extension), as far as `actor` may
- * see them: none where he may not list the folder with this password. One look at the storage is enough where the names beside it are kept.
+ * see them, the first MAX_RELATED of the folder: none where he may not list the folder with this password. One look at the storage is enough where the names beside it are kept.
  */
 export async function getWithRelated(
   tree: Tree,
@@ -88,7 +92,7 @@ export async function getWithRelated(
   if (known) return { ...known, located };
   const entry = await lookAt(located, signal);
   const folder = await reader.read(beside, { refresh: false, signal });
-  const names = relatedNames(folder, entry.name, isVisible);
+  const names = await relatedNames(folder, entry.name, isVisible, signal);
   return { entry, located, related: names.length === 0 ? [] : await folder.entries(names, signal) };
 }
 
@@ -103,7 +107,7 @@ async function lookAtKept(
 ): Promise<{ entry: Entry; related: readonly Entry[] } | undefined> {
   if (name === undefined || !folder.names.includes(name)) return undefined;
   try {
-    const [entry, ...related] = await folder.entries([name, ...relatedNames(folder, name, isVisible)], signal);
+    const [entry, ...related] = await folder.entries([name, ...(await relatedNames(folder, name, isVisible, signal))], signal);
     return entry?.name === name ? { entry, related } : undefined;
   } catch (error) {
     if (AppError.is(error, 'STALE_VERSION')) return undefined;
@@ -111,10 +115,21 @@ async function lookAtKept(
   }
 }
 
-function relatedNames(folder: Folder, name: EntryName, isVisible: Filter): EntryName[] {
+async function relatedNames(
+  folder: Folder,
+  name: EntryName,
+  isVisible: Filter,
+  signal: AbortSignal | undefined,
+): Promise<readonly EntryName[]> {
   const dot = name.lastIndexOf('.');
   const stem = dot === -1 ? name : name.slice(0, dot);
-  return folder.names.filter(
-    (other) => other.startsWith(stem) && other !== name && (!isVisible || isVisible(other, folder.isDirectory(other))),
-  );
+  const pace = createPace(signal);
+  const related: EntryName[] = [];
+  for (const other of folder.names) {
+    if (!other.startsWith(stem) || other === name) continue;
+    if (!isVisible || isVisible(other, folder.isDirectory(other))) related.push(other);
+    if (related.length === MAX_RELATED) break;
+    await pace.step();
+  }
+  return related;
 }

@@ -45,11 +45,11 @@ export const fsReadRoutes: readonly Route[] = [
       let listing = { total: 0, readme: '', header: '', write: false, write_content_bypass: false, provider: 'unknown' };
       for await (const part of peers.fs.listEntries({ path, password, ...pages, refresh, site_url: siteUrl, as_json: true }, options)) {
         if (part.listing) listing = part.listing;
-        if (part.entries_json !== '') content.push(part.entries_json);
+        if (part.entries_json !== '') content.push(content.length === 0 ? part.entries_json : `,${part.entries_json}`);
       }
       const { total, readme, header, write, write_content_bypass, provider } = listing;
       const rest = JSON.stringify({ total, readme, header, write, write_content_bypass, provider });
-      return new Written(`{"content":[${content.join(',')}],${rest.slice(1)}`);
+      return new Written(['{"content":[', ...content, `],${rest.slice(1)}`]);
     },
   }),
   route({

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import type { VirtualPath } from '@wharf/paths';
 import type { FolderReader } from '../folder-reader.ts';
 import { listEntries } from '../list-entries.ts';
@@ -65,9 +66,12 @@ export async function searchFolder(
   const scope = scopeOf(request.scope);
   const collector = createHitCollector(page);
   const { entries } = await listEntries(tree, reader, actor, parent, { page: { page: 1, perPage: 0 }, refresh: false, signal });
-  for (const { name, isDirectory, sizeBytes } of entries)
+  const pace = createPace(signal);
+  for (const { name, isDirectory, sizeBytes } of entries) {
     if ((scope === 'all' || isDirectory === (scope === 'folders')) && containsAll(name, words))
       collector.add({ parent, name, isDirectory, sizeBytes });
+    await pace.step();
+  }
   return collector.answer();
 }
 
