@@ -16,16 +16,25 @@ interface AccountUser {
   readonly pwd_ts: number;
 }
 
+/** How exactly it is known when a session was last used, in milliseconds; coarse, so that not every request writes. */
+const USE_KNOWN_WITHIN_MS = 10 * 60_000;
+
 /**
  * The reads that service-kit's `createCallers` asks for, straight from the store: nothing is cached here.
  *
  * @param options.unseal opens a text that was sealed for the store (service-kit's `unseal` with `keys.atRest`).
  * @param options.clock milliseconds since 1970; a session whose `expires_at` has passed is none, reaped or not.
+ * @param options.onUse is told of sessions whose last use that is known is some time ago; told again until it is noted.
  */
-export function accountReads(models: Models, options: { unseal: (sealed: string) => string; clock: () => number }) {
+export function accountReads(
+  models: Models,
+  options: { unseal: (sealed: string) => string; clock: () => number; onUse?: (sessionId: string) => void },
+) {
   return {
     async findSessionUser(sessionId: string): Promise<{ userId: number; user: AccountUser | undefined } | undefined> {
-      const session = await readSession(models, sessionId, new Date(options.clock()));
+      const nowMs = options.clock();
+      const session = await readSession(models, sessionId, new Date(nowMs));
+      if (session && nowMs - (session.lastUsedAt?.getTime() ?? 0) >= USE_KNOWN_WITHIN_MS) options.onUse?.(sessionId);
       return session && { userId: session.userId, user: session.user && accountUser(session.user) };
     },
     async findUserByName(username: string): Promise<AccountUser | undefined> {

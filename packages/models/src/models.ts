@@ -122,10 +122,11 @@ export function modelsOf(connection: Connection): Models {
         user_id: required(Number),
         address: text,
         created_at: required(Date),
+        last_used_at: Date,
         expires_at: required(Date),
       },
       (schema) => {
-        schema.index({ user_id: 1 });
+        schema.index({ user_id: 1, last_used_at: -1, _id: 1 });
         schema.index({ expires_at: 1 }, { expireAfterSeconds: 0 });
       },
     ),

@@ -1,6 +1,14 @@
 import type { Model } from 'mongoose';
 import type { Models } from './models.ts';
-import type { CounterRecord, PermanentTokenRecord, RuleRecord, SettingsRecord, StorageRecord, UserRecord } from './records.ts';
+import type {
+  CounterRecord,
+  PermanentTokenRecord,
+  RuleRecord,
+  SessionRecord,
+  SettingsRecord,
+  StorageRecord,
+  UserRecord,
+} from './records.ts';
 
 /** The id under which an owner counts the changes of its data. */
 export const REVISION = 'revision';
@@ -46,10 +54,10 @@ export async function readSession(
   models: Models,
   id: string,
   now: Date,
-): Promise<{ userId: number; user: UserRecord | undefined } | undefined> {
-  const session = await models.sessions.findOne({ _id: id, expires_at: { $gt: now } }).lean<{ user_id: number }>();
+): Promise<{ userId: number; user: UserRecord | undefined; lastUsedAt: Date | undefined } | undefined> {
+  const session = await models.sessions.findOne({ _id: id, expires_at: { $gt: now } }).lean<SessionRecord>();
   if (!session) return undefined;
-  return { userId: session.user_id, user: await readUser(models, session.user_id) };
+  return { userId: session.user_id, user: await readUser(models, session.user_id), lastUsedAt: session.last_used_at };
 }
 
 /** The sealed permanent token, or undefined before the first start is over. */

@@ -82,6 +82,8 @@ export interface SessionRecord {
   user_id: number;
   address: string;
   created_at: Date;
+  /** Within ten minutes; absent in records of older versions until it is used. */
+  last_used_at?: Date;
   /** The store forgets it then. */
   expires_at: Date;
 }

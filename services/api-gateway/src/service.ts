@@ -41,7 +41,14 @@ export function createGatewayService(config: GatewayOptions, kit: ServiceKit, op
   const models = modelsOf(kit.store);
   const callers = createCallers({
     tokens: createLoginTokens(kit.keys.jwt, clock),
-    reads: accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock }),
+    reads: accountReads(models, {
+      unseal: (sealed) => unseal(kit.keys.atRest, sealed),
+      clock,
+      onUse(id) {
+        const onError = (error: unknown) => kit.logger.warn({ err: error }, 'the use of a login was not noted');
+        kit.peers.auth.noteSessionUse({ id }, kit.ownCall()).catch(onError);
+      },
+    }),
     clock,
   });
   const settingsCache = createRevisionedCache({ readRevision: () => readAdminRevision(models), load: () => readSettings(models), clock });

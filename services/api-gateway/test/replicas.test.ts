@@ -1,4 +1,5 @@
 import { at, waitFor } from '@wharf/harness';
+import { modelsOf } from '@wharf/models';
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADMIN_PASSWORD, type Cluster, openCluster, type Pair } from './cluster.ts';
@@ -191,6 +192,19 @@ describe('two gateways and two replicas of auth (C11)', () => {
       { action: 'logout', username, address },
       { action: 'login', username, address },
     ]);
+  });
+
+  it('the use of a login is noted, when the last that is known is some time ago', async () => {
+    const { id, username } = await makeUser();
+    const token = await login(one, username);
+    const { sessions } = modelsOf(one.kit.store);
+    const lastUsed = async () => (await sessions.findOne({ user_id: id }).lean())?.last_used_at?.getTime() ?? 0;
+    const begun = await lastUsed();
+    await ok(two, '/api/me', token);
+    expect(await lastUsed()).toBe(begun);
+    await sessions.updateOne({ user_id: id }, { $set: { last_used_at: new Date(begun - 11 * 60_000) } });
+    await ok(one, '/api/me', token);
+    await expect.poll(lastUsed, { timeout: 10_000 }).toBeGreaterThanOrEqual(begun);
   });
 
   it('no token, password, secret or code is in a log', async () => {

@@ -35,6 +35,7 @@ import { listUsers } from './api/list-users.ts';
 import { login } from './api/login.ts';
 import { loginWithHash } from './api/login-with-hash.ts';
 import { logout } from './api/logout.ts';
+import { noteSessionUse } from './api/note-session-use.ts';
 import { resetPermanentToken } from './api/reset-permanent-token.ts';
 import { revokeSession } from './api/revoke-session.ts';
 import { setPermanentToken } from './api/set-permanent-token.ts';
@@ -146,7 +147,10 @@ export function createAuthService(config: AuthOptions, kit: ServiceKit): Service
     audit,
     passwords,
     useCode: twoStep.useCode,
-    insertSession: sessions.insert,
+    async insertSession(session) {
+      await sessions.insert(session);
+      if (await sessions.removeSurplus(session.userId)) await changed();
+    },
     sign: createLoginTokens(keys.jwt, clock).sign,
     clock,
     tokenHours: config.tokenHours,
@@ -183,6 +187,7 @@ export function createAuthService(config: AuthOptions, kit: ServiceKit): Service
       logout: forUsers(audited('logout', logout({ endSession: sessions.remove, changed, revision: counters.revision }))),
       listSessions: forUsers(listSessions((userId) => sessions.list(userId, new Date(clock())))),
       revokeSession: forUsers(audited('session_revoked', revokeSession({ removeOwn: sessions.removeOwn, changed }))),
+      noteSessionUse: forServices(noteSessionUse((id) => sessions.noteUse(id, new Date(clock())))),
       updateCurrentUser: forUsers(
         audited('profile_updated', updateCurrentUser(accounts), ({ username, password }) => ({
           target: `user ${username}`,

@@ -151,6 +151,39 @@ describe('a login', () => {
   });
 });
 
+describe('the logins of a user', () => {
+  it('are at most a thousand: those used least recently end, also when many log in at once through two replicas', async () => {
+    const { auth, models } = replica;
+    const { id } = await auth.createUser({ user: { username: 'busy', password: 'x', base_path: '/' } }, replica.as());
+    const logIn = async (each = replica) => {
+      const { token } = await each.auth.login({ username: 'busy', password: 'x', address: '192.0.2.50' });
+      return token;
+    };
+    const [used, unused] = [await logIn(), await logIn()];
+    const sidOf = (token: string) => String(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).sid);
+    const now = replica.kit.clock();
+    const made = (i: number) => ({ created_at: new Date(now + i), last_used_at: new Date(now + i), expires_at: new Date(now + 3_600_000) });
+    await models.sessions.insertMany(Array.from({ length: 997 }, (_, i) => ({ _id: `filler ${i}`, user_id: id, ...made(i + 1) })));
+    replica.advance(60_000);
+    await auth.noteSessionUse({ id: sidOf(used) }, replica.kit.ownCall());
+    await expect(auth.noteSessionUse({ id: sidOf(unused) }, replica.as())).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    const other = await openReplica(store.url);
+    try {
+      other.advance(60_000);
+      const tokens = await Promise.all(Array.from({ length: 8 }, (_, i) => logIn(i % 2 ? replica : other)));
+      expect(await models.sessions.countDocuments({ user_id: id })).toBe(1_000);
+      for (const token of [used, ...tokens]) expect((await replica.callers.establish(token)).identity.id).toBe(id);
+      await expect(other.callers.establish(unused)).rejects.toMatchObject({ message: 'token is invalidated' });
+      const fillers = (await models.sessions.find({ user_id: id }, { _id: 1 }).sort({ last_used_at: 1 }).limit(1).lean()).map(
+        ({ _id }) => _id,
+      );
+      expect(fillers).toEqual(['filler 6']);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
 describe('a logout', () => {
   it("ends the caller's session, no other one, and may be repeated", async () => {
     const logIn = async () => (await replica.auth.login({ username: 'admin', password: ADMIN_PASSWORD, address: address() })).token;

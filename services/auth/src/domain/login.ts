@@ -22,6 +22,7 @@ interface LoginParts {
   passwords: Passwords;
   /** Uses a code up: whether it is right for this user, whose `otpSecret` is not empty, and was never used. @throws AppError RATE_LIMITED */
   useCode(user: User, code: string): Promise<boolean>;
+  /** Stores a session, and ends the one that was used least recently where the user has too many. */
   insertSession(session: Session): Promise<void>;
   sign(claims: { username: string; pwd_ts: number; sid: string; iat: number; nbf: number; exp: number }): string;
   clock: () => number;

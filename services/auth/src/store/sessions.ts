@@ -10,19 +10,22 @@ interface SessionStore {
   /** False when the user has no such session. */
   removeOwn(id: string, userId: number): Promise<boolean>;
   removeOfUser(userId: number): Promise<void>;
+  noteUse(id: string, at: Date): Promise<void>;
+  /** Removes those of a user beyond {@link MAX_SESSIONS} that were used least recently; false: there were none. */
+  removeSurplus(userId: number): Promise<boolean>;
 }
 
-/** Older ones are shown when newer ones have ended. */
-const MAX_LISTED = 1_000;
+/** Of one user. */
+export const MAX_SESSIONS = 1_000;
 
 export function createSessionStore({ sessions }: Models): SessionStore {
   return {
     async insert({ id, userId, address, createdAt, expiresAt }) {
-      await sessions.create({ _id: id, user_id: userId, address, created_at: createdAt, expires_at: expiresAt });
+      await sessions.create({ _id: id, user_id: userId, address, created_at: createdAt, last_used_at: createdAt, expires_at: expiresAt });
     },
     async list(userId, now) {
       const newest = sessions.find({ user_id: userId, expires_at: { $gt: now } }).sort({ created_at: -1, _id: 1 });
-      const records = await newest.limit(MAX_LISTED).lean<SessionRecord[]>();
+      const records = await newest.limit(MAX_SESSIONS).lean<SessionRecord[]>();
       return records.map(({ _id: id, address, created_at: createdAt, expires_at: expiresAt }) => ({
         id,
         userId,
@@ -39,6 +42,16 @@ export function createSessionStore({ sessions }: Models): SessionStore {
     },
     async removeOfUser(userId) {
       await sessions.deleteMany({ user_id: userId });
+    },
+    async noteUse(id, at) {
+      await sessions.updateOne({ _id: id }, { $max: { last_used_at: at } });
+    },
+    async removeSurplus(userId) {
+      // All logins at once agree on the order, so that together they remove no more than one after the other would.
+      const byUse = sessions.find({ user_id: userId }, { _id: 1 }).sort({ last_used_at: -1, _id: 1 });
+      const surplus = await byUse.skip(MAX_SESSIONS).lean<Pick<SessionRecord, '_id'>[]>();
+      if (surplus.length > 0) await sessions.deleteMany({ _id: { $in: surplus.map(({ _id }) => _id) } });
+      return surplus.length > 0;
     },
   };
 }

@@ -106,6 +106,13 @@ export interface RevokeSessionResponse {
   revision: number;
 }
 
+export interface NoteSessionUseRequest {
+  id: string;
+}
+
+export interface NoteSessionUseResponse {
+}
+
 export interface UpdateCurrentUserRequest {
   username: string;
   /** Empty keeps the password. */
@@ -1374,6 +1381,104 @@ export const RevokeSessionResponse: MessageFns<RevokeSessionResponse> = {
   fromPartial(object: DeepPartial<RevokeSessionResponse>): RevokeSessionResponse {
     const message = createBaseRevokeSessionResponse();
     message.revision = object.revision ?? 0;
+    return message;
+  },
+};
+
+function createBaseNoteSessionUseRequest(): NoteSessionUseRequest {
+  return { id: "" };
+}
+
+export const NoteSessionUseRequest: MessageFns<NoteSessionUseRequest> = {
+  encode(message: NoteSessionUseRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): NoteSessionUseRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseNoteSessionUseRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<NoteSessionUseRequest>): NoteSessionUseRequest {
+    return NoteSessionUseRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<NoteSessionUseRequest>): NoteSessionUseRequest {
+    const message = createBaseNoteSessionUseRequest();
+    message.id = object.id ?? "";
+    return message;
+  },
+};
+
+function createBaseNoteSessionUseResponse(): NoteSessionUseResponse {
+  return {};
+}
+
+export const NoteSessionUseResponse: MessageFns<NoteSessionUseResponse> = {
+  encode(_: NoteSessionUseResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): NoteSessionUseResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseNoteSessionUseResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<NoteSessionUseResponse>): NoteSessionUseResponse {
+    return NoteSessionUseResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<NoteSessionUseResponse>): NoteSessionUseResponse {
+    const message = createBaseNoteSessionUseResponse();
     return message;
   },
 };
@@ -4693,6 +4798,18 @@ export const AuthServiceDefinition = {
       responseStream: false,
       options: {},
     },
+    /**
+     * Tells that a login was used just now (services); told at most every ten minutes of each, so that the one used least recently is known.
+     * Nothing to do for one that ended.
+     */
+    noteSessionUse: {
+      name: "NoteSessionUse",
+      requestType: NoteSessionUseRequest as typeof NoteSessionUseRequest,
+      requestStream: false,
+      responseType: NoteSessionUseResponse as typeof NoteSessionUseResponse,
+      responseStream: false,
+      options: {},
+    },
     /** Changes the caller's own name, password and single-sign-on id. PERMISSION_DENIED for the guest. */
     updateCurrentUser: {
       name: "UpdateCurrentUser",
@@ -4945,6 +5062,14 @@ export interface AuthServiceImplementation<CallContextExt = {}> {
     request: RevokeSessionRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<RevokeSessionResponse>>;
+  /**
+   * Tells that a login was used just now (services); told at most every ten minutes of each, so that the one used least recently is known.
+   * Nothing to do for one that ended.
+   */
+  noteSessionUse(
+    request: NoteSessionUseRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<NoteSessionUseResponse>>;
   /** Changes the caller's own name, password and single-sign-on id. PERMISSION_DENIED for the guest. */
   updateCurrentUser(
     request: UpdateCurrentUserRequest,
@@ -5086,6 +5211,14 @@ export interface AuthServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<RevokeSessionRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<RevokeSessionResponse>;
+  /**
+   * Tells that a login was used just now (services); told at most every ten minutes of each, so that the one used least recently is known.
+   * Nothing to do for one that ended.
+   */
+  noteSessionUse(
+    request: DeepPartial<NoteSessionUseRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<NoteSessionUseResponse>;
   /** Changes the caller's own name, password and single-sign-on id. PERMISSION_DENIED for the guest. */
   updateCurrentUser(
     request: DeepPartial<UpdateCurrentUserRequest>,
