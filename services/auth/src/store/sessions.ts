@@ -16,7 +16,7 @@ interface SessionStore {
 }
 
 /** Of one user. */
-export const MAX_SESSIONS = 1_000;
+const MAX_SESSIONS = 1_000;
 
 export function createSessionStore({ sessions }: Models): SessionStore {
   return {
