@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { httpRequest } from '@wharf/harness';
+import { MOUNT_ROOT } from '@wharf/paths';
 import { callHeaders } from '@wharf/service-kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
@@ -211,6 +212,18 @@ describe('a write session', () => {
     expect(await readdir(folder)).toEqual([]);
     expect((await put(id, 'offset=0', 'late')).status).toBe(404);
     await expect(commit(id, 5)).rejects.toMatchObject({ code: 'RECORD_NOT_FOUND' });
+  });
+
+  it('that is aborted while its file is stored gives it no name', async () => {
+    const id = await open('/p/aborted.txt', 7, 5);
+    let isAborted = false;
+    plain.beforeCalls(async () => {
+      if (isAborted) return;
+      isAborted = true;
+      await replica.writes.abortWrite({ id }, asService());
+    });
+    expect((await put(id, 'size=5', 'hello')).json()).toMatchObject({ code: 'RECORD_NOT_FOUND' });
+    expect((await Array.fromAsync(plain.storeOf().list(MOUNT_ROOT))).map(({ name }) => name)).not.toContain('aborted.txt');
   });
 
   it('never takes the place of a file that is there: it gets a number', async () => {

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
-import { type Entry, type Hashes, supports } from '../driver-contract/storage-driver.ts';
+import { type BeforePublish, type Entry, type Hashes, supports } from '../driver-contract/storage-driver.ts';
 import { findEntry } from './get-entry.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
@@ -36,7 +36,7 @@ export interface Upload {
   /** Claims room for a content that is stored later, perhaps by another process. @throws AppError QUOTA_EXCEEDED */
   hold(claim: string): Promise<HeldClaim>;
   /** Stores the content whole or not at all. @throws AppError QUOTA_EXCEEDED as soon as there is no room for the next byte */
-  store(content: AsyncIterable<Uint8Array>): Promise<Entry>;
+  store(content: AsyncIterable<Uint8Array>, beforePublish?: BeforePublish): Promise<Entry>;
 }
 
 /** After so long, in milliseconds, rights are asked for again before the file gets its name. */
@@ -75,7 +75,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
     located,
     mayReplace,
     hold: (claim) => holdRoom(operation, claim, request.sizeBytes ?? 0),
-    async store(content) {
+    async store(content, beforePublish) {
       const { sizeBytes, modifiedAt, expectedHashes } = request;
       const overwrite = request.overwrite && mayReplace;
       const known = sizeBytes ?? 0;
@@ -84,7 +84,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       const checked = thenAllowed(bounded, operation, { path, password: overwrite ? password : undefined });
       let entry: Entry;
       try {
-        entry = await driver.write(located.path, checked, { overwrite, sizeBytes, modifiedAt, expectedHashes, signal });
+        entry = await driver.write(located.path, checked, { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, signal });
       } catch (error) {
         await claim.release();
         // What appeared meanwhile is guarded like what was there.

@@ -1,4 +1,4 @@
-import type { CallOptions, Entry, PlaceOptions } from './storage-driver.ts';
+import type { BeforePublish, CallOptions, Entry, PlaceOptions } from './storage-driver.ts';
 
 /** Ids of drafts are made by us: 32 hexadecimal digits. */
 const DRAFT_ID = /^[0-9a-f]{32}$/;
@@ -10,6 +10,7 @@ export interface DraftOptions extends CallOptions {
 
 export interface PublishOptions extends PlaceOptions {
   readonly modifiedAt?: Date | undefined;
+  readonly beforePublish?: BeforePublish | undefined;
 }
 
 /**

@@ -32,6 +32,12 @@ export interface ByteRange {
   readonly lengthBytes?: number | undefined;
 }
 
+/**
+ * Asked when a content is durable, right before the file gets its name, whether it still may; rejecting takes the write back. Where something
+ * else has the name afterwards than before, it is asked again: time has passed, and somebody else may have gone on with the work.
+ */
+export type BeforePublish = () => Promise<void>;
+
 export interface WriteOptions extends CallOptions {
   /** False: only a new file; ENTRY_EXISTS when something has the name, decided atomically. */
   readonly overwrite: boolean;
@@ -41,6 +47,7 @@ export interface WriteOptions extends CallOptions {
   readonly modifiedAt?: Date | undefined;
   /** What the content must hash to; CONTENT_CORRUPT otherwise. Upper-case digits are fine. */
   readonly expectedHashes?: Hashes | undefined;
+  readonly beforePublish?: BeforePublish | undefined;
 }
 
 export interface PlaceOptions extends CallOptions {

@@ -1,4 +1,4 @@
-import type { CallOptions, FileContent, StorageDriver } from './storage-driver.ts';
+import type { CallOptions, FileContent, StorageDriver, WriteOptions } from './storage-driver.ts';
 import { Watchdog } from './watchdog.ts';
 
 export interface Deadlines {
@@ -14,7 +14,7 @@ export interface Deadlines {
  * Ends every call that takes too long with DEADLINE_EXCEEDED, and every aborted one at once, also when the driver does not react: its signal
  * is aborted and its late answer dropped. Whether the storage still does what was asked is unknown then.
  *
- * The time in which the source of a write, or the reader of a file, stands still is not counted.
+ * The time in which the source of a write, what it asks before it publishes, or the reader of a file stands still is not counted.
  */
 export function withDeadline(driver: StorageDriver, { callMs, stallMs, treeMs }: Deadlines): StorageDriver {
   const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany } = driver;
@@ -96,13 +96,20 @@ async function readWithin(
 async function writeWithin<Result>(
   stallMs: number,
   content: AsyncIterable<Uint8Array>,
-  options: CallOptions,
-  run: (chunks: AsyncIterable<Uint8Array>, call: CallOptions) => Promise<Result>,
+  options: WriteOptions,
+  run: (chunks: AsyncIterable<Uint8Array>, call: Pick<WriteOptions, 'signal' | 'beforePublish'>) => Promise<Result>,
 ): Promise<Result> {
   const watchdog = new Watchdog(options.signal);
   watchdog.arm(stallMs);
   try {
-    return await watchdog.guard(run(uncounted(content, watchdog, stallMs), { signal: watchdog.signal }));
+    const { beforePublish } = options;
+    const ask = async () => {
+      watchdog.disarm();
+      await beforePublish?.();
+      watchdog.arm(stallMs);
+    };
+    const call = { signal: watchdog.signal, ...(beforePublish && { beforePublish: ask }) };
+    return await watchdog.guard(run(uncounted(content, watchdog, stallMs), call));
   } finally {
     watchdog.dispose();
   }

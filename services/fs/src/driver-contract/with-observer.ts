@@ -1,4 +1,4 @@
-import type { CallOptions, FileContent, StorageDriver } from './storage-driver.ts';
+import type { CallOptions, FileContent, StorageDriver, WriteOptions } from './storage-driver.ts';
 
 /** Is told of the calls of one storage. */
 export interface CallObserver {
@@ -22,8 +22,8 @@ export function withObserver(driver: StorageDriver, observer: CallObserver): Sto
     close: () => driver.close(),
     ...(write && {
       write: (file, content, options) => {
-        const source = noted(content);
-        return observed(observer, false, () => write.call(driver, file, source.content, options), source.isOwnFailure);
+        const source = noted(content, options);
+        return observed(observer, false, () => write.call(driver, file, source.content, source.options), source.isOwnFailure);
       },
     }),
     ...(makeDirectory && { makeDirectory: (path, options) => timed(() => makeDirectory.call(driver, path, options)) }),
@@ -100,16 +100,30 @@ function watchedContent(content: FileContent, observer: CallObserver): FileConte
   };
 }
 
-/** The content of a write, and whether an error is the content's own: the storage is not to blame for that. */
-function noted(content: AsyncIterable<Uint8Array>): { content: AsyncIterable<Uint8Array>; isOwnFailure: (error: unknown) => boolean } {
+interface Noted {
+  readonly content: AsyncIterable<Uint8Array>;
+  readonly options: WriteOptions;
+  readonly isOwnFailure: (error: unknown) => boolean;
+}
+
+/** The content of a write and what it asks, and whether an error is their own: the storage is not to blame for that. */
+function noted(content: AsyncIterable<Uint8Array>, options: WriteOptions): Noted {
   let failure: unknown;
+  const note = (error: unknown) => {
+    failure = error;
+    throw error;
+  };
   const pass = async function* () {
     try {
       yield* content;
     } catch (error) {
-      failure = error;
-      throw error;
+      note(error);
     }
   };
-  return { content: pass(), isOwnFailure: (error) => error === failure };
+  const { beforePublish } = options;
+  return {
+    content: pass(),
+    options: beforePublish ? { ...options, beforePublish: () => beforePublish().catch(note) } : options,
+    isOwnFailure: (error) => error === failure,
+  };
 }

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
-import type { Entry, FileContent, HashName, StorageDriver } from '../driver-contract/storage-driver.ts';
+import type { BeforePublish, Entry, FileContent, HashName, StorageDriver } from '../driver-contract/storage-driver.ts';
 import type { TargetDriver } from './placement.ts';
 
 const HASH_NAMES: readonly HashName[] = ['sha256', 'sha1', 'md5'];
@@ -12,8 +12,7 @@ export interface FileTransfer {
   readonly signal: AbortSignal;
   /** Told of each chunk's bytes. */
   readonly onBytes: (bytes: number) => void;
-  /** Asked when everything is written, right before the file gets its name; rejecting takes the write back. */
-  readonly beforePublish: () => Promise<void>;
+  readonly beforePublish: BeforePublish;
 }
 
 /**
@@ -28,8 +27,9 @@ export async function transferFile({ from, to, overwrite, signal, onBytes, befor
   const content = await from.driver.read(from.path, undefined, { signal: AbortSignal.any([signal, reading.signal]) });
   const { entry } = content;
   try {
-    const written = await to.driver.write(to.path, watched(content, onBytes, beforePublish), {
+    const written = await to.driver.write(to.path, watched(content, onBytes), {
       overwrite,
+      beforePublish,
       sizeBytes: entry.sizeBytes,
       modifiedAt: entry.modifiedAt,
       expectedHashes: entry.hashes,
@@ -43,12 +43,11 @@ export async function transferFile({ from, to, overwrite, signal, onBytes, befor
   }
 }
 
-async function* watched(content: FileContent, onBytes: FileTransfer['onBytes'], atEnd: () => Promise<void>): AsyncGenerator<Uint8Array> {
+async function* watched(content: FileContent, onBytes: FileTransfer['onBytes']): AsyncGenerator<Uint8Array> {
   for await (const chunk of content) {
     onBytes(chunk.byteLength);
     yield chunk;
   }
-  await atEnd();
 }
 
 function hasOtherHash(source: Entry, target: Entry): boolean {

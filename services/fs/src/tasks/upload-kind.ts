@@ -50,7 +50,7 @@ export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Pr
       const content = await area.read(input.file);
       if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
       try {
-        await upload.store(watched(run, content));
+        await upload.store(watched(run, content), () => run.assertLease());
       } catch (error) {
         if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
         // A retry would need as much room: the body is not kept for one. Whoever has the task now still needs it.
@@ -100,5 +100,4 @@ async function* watched(run: UploadRun, content: AsyncIterable<Uint8Array>): Asy
     doneBytes += chunk.byteLength;
     run.progress({ doneBytes });
   }
-  await run.assertLease();
 }

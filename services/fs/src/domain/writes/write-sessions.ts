@@ -105,6 +105,8 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
     if (!session) throw gone();
     return session;
   };
+  /** Whoever took over may have ended it while its content was stored, or verified and made durable. */
+  const requireSession = (id: string) => async (): Promise<void> => void (await find(id));
   const openDraft = async (session: WriteSession, signal: AbortSignal): Promise<OpenDraft> => {
     const { operation, located } = await locateSession(options, session, signal);
     const driver = await located.mount.driver();
@@ -251,7 +253,10 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
           const expectedHashes: Hashes = Object.fromEntries(
             DRIVER_HASHES.flatMap((name) => (digests[name] ? [[name, digests[name]]] : [])),
           );
-          const entry = await driver.write(place.path, content, { overwrite: false, sizeBytes, expectedHashes, signal });
+          const entry = await driver.write(place.path, content, {
+            ...{ overwrite: false, sizeBytes, expectedHashes, signal },
+            beforePublish: requireSession(id),
+          });
           return published(session, operation, path, entry.sizeBytes);
         }
         throw noName();
@@ -289,7 +294,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
           const draft = await driver.openDraft(place.path, id, { create: false, signal });
           await store.beginPublishing(id, path);
           try {
-            const entry = await draft.publish({ overwrite: false });
+            const entry = await draft.publish({ overwrite: false, beforePublish: requireSession(id) });
             return await published(session, operation, path, entry.sizeBytes);
           } catch (error) {
             await draft.close();

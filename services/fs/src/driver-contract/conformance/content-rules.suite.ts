@@ -104,6 +104,55 @@ export function contentRules(rule: Rule): void {
     expect(await textOf(driver, '/file')).toBe('short');
     expect(await namesIn(driver, '/')).toEqual(['file']);
   });
+  rule('a write asks for the last time when its content is complete, before the file has its name', ['write'], async (driver) => {
+    let isComplete = false;
+    const content = async function* () {
+      yield Buffer.from('new');
+      isComplete = true;
+    };
+    const write = (path: string, beforePublish: () => Promise<void>) =>
+      driver.write(at(path), content(), { overwrite: true, beforePublish });
+    for (const path of ['/file', '/d/new']) {
+      await put(driver, '/file', 'old');
+      const refusal = new Error('no');
+      await expect(
+        write(path, async () => {
+          expect(isComplete).toBe(true);
+          throw refusal;
+        }),
+      ).rejects.toBe(refusal);
+      expect(await textOf(driver, '/file')).toBe('old');
+      await refuses('ENTRY_NOT_FOUND', driver.stat(at('/d/new')));
+    }
+    for (const path of ['/file', '/d/new']) {
+      await write(path, async () => {});
+      expect(await textOf(driver, path)).toBe('new');
+    }
+  });
+  rule('a write whose name was given to something else while it asked asks again', ['write'], async (driver) => {
+    const answers = ['old', 'of another', 'of a third'];
+    const texts: string[] = [];
+    await put(driver, '/file', answers.shift() ?? '');
+    await put(driver, '/file', 'new', {
+      async beforePublish() {
+        texts.push(await textOf(driver, '/file'));
+        const next = answers.shift();
+        if (next !== undefined) await put(driver, '/file', next);
+      },
+    });
+    expect(texts).toEqual(['old', 'of another', 'of a third']);
+    expect(await textOf(driver, '/file')).toBe('new');
+    await put(driver, '/file', 'old');
+    await expect(
+      put(driver, '/file', 'late', {
+        async beforePublish() {
+          if ((await textOf(driver, '/file')) !== 'old') throw new Error('lost');
+          await put(driver, '/file', 'of the one who went on');
+        },
+      }),
+    ).rejects.toThrow('lost');
+    expect(await textOf(driver, '/file')).toBe('of the one who went on');
+  });
   rule('an existing file is refused unless asked', ['write'], async (driver) => {
     await put(driver, '/file', 'old');
     await refuses('ENTRY_EXISTS', put(driver, '/file', 'new', { overwrite: false }));

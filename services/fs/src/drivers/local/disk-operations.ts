@@ -35,10 +35,14 @@ export function createDiskOperations(settings: LocalSettings) {
     space: (_signal: AbortSignal) => reads.space(),
     beginWrite: (_signal: AbortSignal, path: MountPath, overwrite: boolean) => writes.beginWrite(path, overwrite),
     openDraft: (_signal: AbortSignal, path: MountPath, id: string, create: boolean) => writes.openDraft(path, id, create),
+    seal: (_signal: AbortSignal, fd: number, path: MountPath, overwrite: boolean, isDraft: boolean) =>
+      writes.seal(fd, path, overwrite, isDraft),
     publish: (_signal: AbortSignal, ref: TempRef, fd: number, path: MountPath, overwrite: boolean) =>
       writes.publish(ref, fd, path, overwrite),
     publishDraft: (_signal: AbortSignal, ref: TempRef, fd: number, path: MountPath, overwrite: boolean) =>
       writes.publishDraft(ref, fd, path, overwrite),
+    publishSealed: (_signal: AbortSignal, ref: TempRef, fd: number, path: MountPath, overwrite: boolean, seen: string) =>
+      writes.publishSealed(ref, fd, path, overwrite, seen),
     discard: (_signal: AbortSignal, ref: TempRef) => temp.discard(ref),
     makeDirectory: (_signal: AbortSignal, path: MountPath) => writes.makeDirectory(path),
     remove: (signal: AbortSignal, path: MountPath, recursive: boolean) => writes.remove(path, recursive, signal),

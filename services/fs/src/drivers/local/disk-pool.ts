@@ -61,8 +61,11 @@ const WAITS_FOR_SYNC: ReadonlySet<keyof DiskOperations> = new Set([
   'discard',
   'makeDirectory',
   'publish',
+  'publishDraft',
+  'publishSealed',
   'remove',
   'rename',
+  'seal',
   'sweep',
 ]);
 /** Their results may be shared: they change nothing, and whoever joins before they have begun gets what is true after he asked. */

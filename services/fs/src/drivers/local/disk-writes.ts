@@ -78,19 +78,26 @@ export class DiskWrites {
     }
   }
 
+  /**
+   * Makes durable what {@link publishSealed} gives its name, so that nothing takes long between a last question and the name.
+   * @param isDraft its folder is made again where it was removed. @returns what has the name before the question
+   */
+  async seal(fd: number, path: MountPath, overwrite: boolean, isDraft: boolean): Promise<string> {
+    if (isDraft) await this.#makeFolders(parentPath(path));
+    return this.#withTarget(path, overwrite, async ({ existing }) => {
+      if (existing !== undefined) keepOwnership(fd, existing);
+      await syncHandle(fd);
+      return stampOf(existing);
+    });
+  }
+
   /** Gives a finished temporary file its name, durably. Closes `fd` in any case. */
   async publish(temp: TempRef, fd: number, path: MountPath, overwrite: boolean): Promise<PackedEntry> {
     try {
       return await this.#withTarget(path, overwrite, async (target) => {
         if (target.existing !== undefined) keepOwnership(fd, target.existing);
         await syncHandle(fd);
-        const packed = packOne(fs.fstatSync(fd), false);
-        await this.#temp.at(temp, async (place) => {
-          if (overwrite) fs.renameSync(place, target.place);
-          else placeExclusively(place, target.place);
-        });
-        await syncFolder(target.folder);
-        return packed;
+        return this.#giveName(temp, fd, target, overwrite);
       });
     } finally {
       fs.closeSync(fd);
@@ -106,6 +113,33 @@ export class DiskWrites {
       throw error;
     }
     return this.publish(temp, fd, path, overwrite);
+  }
+
+  /**
+   * The same for what was sealed, without a pause between the last look and the name.
+   * @param seen what had the name when it was sealed. @returns undefined when something else has it by now; only then `fd` stays open
+   */
+  async publishSealed(temp: TempRef, fd: number, path: MountPath, overwrite: boolean, seen: string): Promise<PackedEntry | undefined> {
+    let isOpen = false;
+    try {
+      const packed = await this.#withTarget(path, overwrite, async (target) =>
+        stampOf(target.existing) === seen ? this.#giveName(temp, fd, target, overwrite) : undefined,
+      );
+      isOpen = packed === undefined;
+      return packed;
+    } finally {
+      if (!isOpen) fs.closeSync(fd);
+    }
+  }
+
+  async #giveName(temp: TempRef, fd: number, target: Target, overwrite: boolean): Promise<PackedEntry> {
+    const packed = packOne(fs.fstatSync(fd), false);
+    await this.#temp.at(temp, async (place) => {
+      if (overwrite) fs.renameSync(place, target.place);
+      else placeExclusively(place, target.place);
+    });
+    await syncFolder(target.folder);
+    return packed;
   }
 
   async makeDirectory(path: MountPath): Promise<PackedEntry> {
@@ -243,6 +277,11 @@ export class DiskWrites {
       throw error;
     }
   }
+}
+
+/** Tells one state of a file from every other. */
+function stampOf(stats: fs.Stats | undefined): string {
+  return stats === undefined ? '' : [stats.dev, stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs].join(' ');
 }
 
 /** A new file with the mode that the umask leaves. @throws EEXIST */

@@ -25,6 +25,7 @@ import { fileContent, inlineContent } from './file-content.ts';
 import { KnownPages } from './known-pages.ts';
 import { LocalDraft } from './local-draft.ts';
 import { NUMBERS_PER_ENTRY, type PackedEntry, unpackEntry, unpackOne } from './packed-entries.ts';
+import { publishFile } from './publish-file.ts';
 import { pumpContent } from './pump-content.ts';
 import type { TempRef } from './temp-area.ts';
 import { isReservedName, isReservedPath } from './temp-names.ts';
@@ -143,8 +144,7 @@ export class LocalDriver implements StorageDriver {
       throw isSystemError(error) ? toAppError(error) : error;
     }
     try {
-      // Not to be aborted: whether the file has its name would then be unknown. `publish` closes the handle.
-      return unpackOne(file, await this.#disk.call('publish', [temp, fd, file, overwrite]));
+      return await publishFile(this.#disk, { temp, fd, isDraft: false }, file, options);
     } catch (error) {
       await this.#discard(temp, undefined);
       throw error;

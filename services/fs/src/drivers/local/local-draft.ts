@@ -9,7 +9,7 @@ import { abortable } from '../../driver-contract/verified-content.ts';
 import type { DiskPool } from './disk-pool.ts';
 import { toAppError } from './errors.ts';
 import { readPiece } from './file-content.ts';
-import { unpackOne } from './packed-entries.ts';
+import { publishFile } from './publish-file.ts';
 import { pumpContent } from './pump-content.ts';
 import type { TempRef } from './temp-area.ts';
 
@@ -71,12 +71,11 @@ export class LocalDraft implements Draft {
     giveBackBatch(batch);
   }
 
-  async publish({ overwrite, modifiedAt }: PublishOptions): Promise<Entry> {
+  async publish({ modifiedAt, ...options }: PublishOptions): Promise<Entry> {
     if (modifiedAt !== undefined) await this.#use((open) => setTimes(open, new Date(), modifiedAt));
     const fd = await this.#letGo();
     if (fd === undefined) throw storageError('STORAGE_UNAVAILABLE');
-    // The worker closes the handle, whatever comes.
-    return unpackOne(this.#file, await this.#disk.call('publishDraft', [this.#temp, fd, this.#file, overwrite]));
+    return publishFile(this.#disk, { temp: this.#temp, fd, isDraft: true }, this.#file, options);
   }
 
   async discard(): Promise<void> {

@@ -84,8 +84,14 @@ export class MemoryDriver implements StorageDriver {
     const folder = this.#makeFolders(parentPath(path));
     const chunks: Uint8Array[] = [];
     for await (const chunk of verifiedContent(content, options)) chunks.push(Uint8Array.from(chunk));
+    let replaced = this.#checkWritable(path, options);
+    for (let isAnswered = options.beforePublish === undefined; !isAnswered; ) {
+      await options.beforePublish?.();
+      const there = this.#checkWritable(path, options);
+      isAnswered = there === replaced;
+      replaced = there;
+    }
     this.#begin(options);
-    const replaced = this.#checkWritable(path, options);
     const now = new Date();
     const file: MemoryFile = {
       content: Buffer.concat(chunks),
