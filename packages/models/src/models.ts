@@ -156,8 +156,13 @@ export function modelsOf(connection: Connection): Models {
         address: text,
         target: text,
         detail: text,
+        count: Number,
+        last_at: Date,
+        repeat_key: String,
       },
       (schema) => {
+        schema.index({ user_id: 1, action: 1, _id: 1 });
+        schema.index({ repeat_key: 1 }, { unique: true, sparse: true });
         schema.index({ at: 1 }, { expireAfterSeconds: HALF_A_YEAR_S });
       },
     ),

@@ -61,7 +61,7 @@ export interface AppPasswordRecord {
   last_used_at: Date | null;
 }
 
-/** An entry of the audit trail. Written by auth, never changed. */
+/** An entry of the audit trail. Written by auth; only failed logins that repeat within an hour are counted in one. */
 export interface AuditRecord {
   /** In the order of time. */
   _id: string;
@@ -74,6 +74,12 @@ export interface AuditRecord {
   address: string;
   target: string;
   detail: string;
+  /** How often it happened; absent: once. */
+  count?: number;
+  /** Of the last time; absent: `at`. */
+  last_at?: Date;
+  /** Of failed logins: what is the same of those that are counted together. */
+  repeat_key?: string;
 }
 
 /** A login that was not ended. Written by auth. */

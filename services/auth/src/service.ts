@@ -131,7 +131,7 @@ export function createAuthService(config: AuthOptions, kit: ServiceKit): Service
   });
   const auditStore = createAuditStore(models);
   const onError = (error: unknown) => kit.logger.error({ err: error }, 'an entry of the audit trail was not written');
-  const audit = createAudit({ insert: auditStore.insert, trim: auditStore.trim, clock, onError });
+  const audit = createAudit({ insert: auditStore.insert, insertRepeated: auditStore.insertRepeated, clock, onError });
   const audited = createAudited(audit);
   const guard = createLoginGuard({
     findUser: users.findByKey,

@@ -4,6 +4,7 @@ import { ROLE } from '@wharf/rights';
 import { outgoingCall } from '@wharf/service-kit';
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AuditAction } from '../src/domain/audit.ts';
 import { createAuditStore } from '../src/store/audit.ts';
 import { ADMIN, ADMIN_PASSWORD, alignToStep, openReplica, type Replica } from './replica.ts';
 
@@ -120,12 +121,63 @@ describe('the audit trail', () => {
     expect((await list({ address: '198.51.100.9' })).content[0]?.username).toBe('x'.repeat(256));
   });
 
-  it('is bounded: the oldest entries go first, and all of them after half a year', async () => {
-    const small = createAuditStore(replica.models, 5);
-    const newest = (await list()).content.slice(0, 5).map(({ id }) => id);
-    await small.trim();
-    await small.trim();
-    expect((await list()).content.map(({ id }) => id)).toEqual(newest);
+  it('counts failures that repeat within an hour in one entry, also those side by side', async () => {
+    const address = '198.51.100.20';
+    replica.advance(3_600_000 - (replica.kit.clock() % 3_600_000));
+    const fail = (username: string) => expect(replica.auth.login({ username, password: 'wrong', address })).rejects.toThrow();
+    await Promise.all(Array.from({ length: 4 }, () => fail('admin')));
+    await fail('ghost');
+    const ofAddress = async () =>
+      (await list({ address })).content.map(({ username, count, detail }) => [username, count, detail]).toSorted();
+    const wrong = 'wrong name or password';
+    expect(await ofAddress()).toEqual([
+      ['admin', 4, wrong],
+      ['ghost', 1, wrong],
+    ]);
+    replica.advance(3_600_000);
+    await fail('admin');
+    expect(await ofAddress()).toEqual([
+      ['admin', 1, wrong],
+      ['admin', 4, wrong],
+      ['ghost', 1, wrong],
+    ]);
+    const [newest] = (await list({ address })).content;
+    expect(newest?.last_time).toBe(newest?.time);
+  });
+
+  it('is kept by share: failures push out failures, a user his own of the same kind, and nobody what is known of others', async () => {
+    const limits = { share: 20, total: 100_000, least: 5, lookEvery: 4 };
+    const countOf = (userId: number, action: string) => replica.models.audit.countDocuments({ user_id: userId, action });
+    const at = (i: number) => new Date(replica.kit.clock() + i);
+    const entry = { username: '', address: '', target: '', detail: '' };
+    const write = async (store: ReturnType<typeof createAuditStore>, userId: number, action: AuditAction, count: number) => {
+      for (let i = 0; i < count; i += 1)
+        await (action === 'login_failed' ? store.insertRepeated : store.insert)({ at: at(i), action, userId, ...entry, target: `${i}` });
+    };
+    const roomy = createAuditStore(replica.models, limits);
+    await write(roomy, 71, 'user_updated', 10);
+    for (const flood of [40, 80, 160]) {
+      await write(roomy, 72, 'login', flood);
+      await write(roomy, 0, 'login_failed', flood);
+      for (const count of [await countOf(72, 'login'), await countOf(0, 'login_failed')]) {
+        expect(count).toBeGreaterThanOrEqual(20);
+        expect(count).toBeLessThan(24);
+      }
+    }
+    expect(await countOf(71, 'user_updated')).toBe(10);
+    // Full: what is written to shrinks, to no less than what everybody keeps.
+    const full = createAuditStore(replica.models, { ...limits, total: 30 });
+    const before = await countOf(0, 'login_failed');
+    await write(full, 72, 'login', 40);
+    const kept = await countOf(72, 'login');
+    expect(kept).toBeGreaterThanOrEqual(5);
+    expect(kept).toBeLessThan(9);
+    expect([await countOf(71, 'user_updated'), await countOf(0, 'login_failed')]).toEqual([10, before]);
+    const newest = (await replica.models.audit.find({ user_id: 72 }).sort({ _id: -1 }).limit(1).lean())[0];
+    expect(newest?.target).toBe('39');
+  });
+
+  it('is forgotten after half a year', async () => {
     const indexes = await replica.models.audit.collection.indexes();
     expect(indexes).toContainEqual(expect.objectContaining({ key: { at: 1 }, expireAfterSeconds: 180 * 86_400 }));
   });

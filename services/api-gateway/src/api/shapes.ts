@@ -75,6 +75,9 @@ export const auditEntryShape = z.object({
   address: z.string(),
   target: z.string(),
   detail: z.string(),
+  /** Failed logins that repeat within an hour are one entry. */
+  count: z.int(),
+  last_time: timestamp,
 });
 
 export const storageShape = z.object({

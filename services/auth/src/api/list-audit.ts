@@ -20,7 +20,7 @@ export const listAudit =
     const total = await store.count(filter);
     const slice = sliceOf(request.page, perPage);
     const entries = slice.skip >= total ? [] : await store.list(filter, slice);
-    const content = entries.map(({ id, at, action, userId, username, address, target, detail }) => ({
+    const content = entries.map(({ id, at, action, userId, username, address, target, detail, count, lastAt }) => ({
       id,
       time: at.toISOString(),
       action,
@@ -29,6 +29,8 @@ export const listAudit =
       address,
       target,
       detail,
+      count,
+      last_time: lastAt.toISOString(),
     }));
     return { content, total };
   };

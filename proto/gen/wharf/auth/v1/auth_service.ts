@@ -373,6 +373,10 @@ export interface AuditEntry {
   /** To what. */
   target: string;
   detail: string;
+  /** How often it happened: failed logins that repeat within an hour are one entry. */
+  count: number;
+  /** RFC 3339; of the last of these. */
+  last_time: string;
 }
 
 /** Filters that are empty let everything through. */
@@ -4412,7 +4416,18 @@ export const ResetPermanentTokenResponse: MessageFns<ResetPermanentTokenResponse
 };
 
 function createBaseAuditEntry(): AuditEntry {
-  return { id: "", time: "", action: "", user_id: 0, username: "", address: "", target: "", detail: "" };
+  return {
+    id: "",
+    time: "",
+    action: "",
+    user_id: 0,
+    username: "",
+    address: "",
+    target: "",
+    detail: "",
+    count: 0,
+    last_time: "",
+  };
 }
 
 export const AuditEntry: MessageFns<AuditEntry> = {
@@ -4440,6 +4455,12 @@ export const AuditEntry: MessageFns<AuditEntry> = {
     }
     if (message.detail !== "") {
       writer.uint32(66).string(message.detail);
+    }
+    if (message.count !== 0) {
+      writer.uint32(72).int64(message.count);
+    }
+    if (message.last_time !== "") {
+      writer.uint32(82).string(message.last_time);
     }
     return writer;
   },
@@ -4521,6 +4542,22 @@ export const AuditEntry: MessageFns<AuditEntry> = {
             message.detail = reader.string();
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.count = longToNumber(reader.int64());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.last_time = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4546,6 +4583,8 @@ export const AuditEntry: MessageFns<AuditEntry> = {
     message.address = object.address ?? "";
     message.target = object.target ?? "";
     message.detail = object.detail ?? "";
+    message.count = object.count ?? 0;
+    message.last_time = object.last_time ?? "";
     return message;
   },
 };
