@@ -89,9 +89,9 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const control = createTaskControl(models, clock);
   const openLimit = createOpenLimit(control.countOpen, () => performance.now());
   const passedOver = createPassedOver(() => performance.now());
-  const housekeeping = createHousekeeping(models, clock);
   const metrics = createTaskMetrics(options.metrics, owner, models);
   const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
+  const housekeeping = createHousekeeping(models, clock, [...kinds.keys()]);
   if (kinds.size !== options.kinds.length) throw new Error('two kinds of tasks have the same name');
   const progressed = taskProgressed(owner);
   const wake = taskWake(owner);

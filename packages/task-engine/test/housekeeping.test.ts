@@ -39,7 +39,7 @@ it('of the tasks that ended the newest are kept, for a month; those that have no
   for (let index = 0; index < 5; index += 1) await write(`done ${index}`, index * 1_000, {});
   await write('waiting', 400 * DAY_MS, { done: false, state: TASK_STATE.pending, end_time: null });
   await write('old', 31 * DAY_MS, {});
-  await createHousekeeping(place.models, clock, 3).run();
+  await createHousekeeping(place.models, clock, ['copy'], 3).run();
   expect(await visible()).toEqual(['done 0', 'done 1', 'done 2', 'waiting']);
 });
 
@@ -49,9 +49,37 @@ it('a deleted task goes with its chunks, after watchers could learn of it and wh
   await write('at work', 61_000, { forget: true, done: false, state: TASK_STATE.canceling, end_time: null });
   for (const task of ['just now', 'long ago', 'at work'])
     await place.models.chunks.create({ _id: `${task}:0`, task, index: 0, fence: 1, body: '{}' });
-  await createHousekeeping(place.models, clock).run();
+  await createHousekeeping(place.models, clock, ['copy']).run();
   const left = async (model: 'tasks' | 'chunks') =>
     (model === 'tasks' ? await place.models.tasks.find().lean() : await place.models.chunks.find().lean()).map(({ _id }) => _id).sort();
   expect(await left('tasks')).toEqual(['at work', 'just now']);
   expect(await left('chunks')).toEqual(['at work:0', 'just now:0']);
+});
+
+it('what only one replica could do is given up when that one has been away for a day, and not sooner', async () => {
+  const open = { done: false, end_time: null, waiting: true, state: TASK_STATE.pending, paused: false };
+  const gone = { ...open, kind: 'upload-gone', list: 'upload' };
+  await write('gone', 2 * DAY_MS, gone);
+  await write('gone, to be retried', 2 * DAY_MS, { ...gone, state: TASK_STATE.waitingRetry });
+  await write('gone, being cancelled', 2 * DAY_MS, { ...gone, waiting: false, state: TASK_STATE.canceling });
+  await write('paused', 2 * DAY_MS, { ...gone, waiting: false, paused: true });
+  await write('mine', 2 * DAY_MS, open);
+  await write('of a busy one', 2 * DAY_MS, { ...open, kind: 'upload-busy' });
+  await write('what it works on', DAY_MS / 2, { ...open, kind: 'upload-busy', waiting: false, state: TASK_STATE.running });
+  await write('of one that was here today', DAY_MS / 2, { ...open, kind: 'upload-away' });
+  let now = NOW;
+  const housekeeping = createHousekeeping(place.models, { ...clock, now: () => now }, ['copy']);
+  await housekeeping.run();
+  const ended = async () =>
+    (await place.models.tasks.find({ done: true }).sort({ _id: 1 }).lean()).map(({ _id, state, error }) => ({ _id, state, error }));
+  // It has just begun to look: the others may be starting as well.
+  expect(await ended()).toEqual([]);
+  now = new Date(NOW.getTime() + 3_600_000);
+  await housekeeping.run();
+  const error = 'the only worker that could do this has been away for a day';
+  expect(await ended()).toEqual([
+    { _id: 'gone', state: TASK_STATE.failed, error },
+    { _id: 'gone, being cancelled', state: TASK_STATE.canceled, error: '' },
+    { _id: 'gone, to be retried', state: TASK_STATE.failed, error },
+  ]);
 });
