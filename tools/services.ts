@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { configKey, openDataDir, readConfig, Secret, schemas } from '@wharf/service-kit';
+import { configKey, connectStore, type DataDir, openDataDir, prepareStore, readConfig, Secret, schemas } from '@wharf/service-kit';
 
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 9_500;
@@ -46,7 +46,9 @@ try {
 
 async function startAll(): Promise<void> {
   const dataDir = await openDataDir(config.dataDir, config.secret === undefined ? undefined : new Secret(config.secret));
-  const mongoUrl = config.mongoUrl ?? (await startEngine('embedded-mongo', ['--data-dir', join(dataDir.path, 'store')], {}));
+  const copyAs = dataDir.copyAs === undefined ? [] : ['--copy-as', dataDir.copyAs];
+  const mongoUrl = config.mongoUrl ?? (await startEngine('embedded-mongo', ['--data-dir', dataDir.storeDir, ...copyAs], {}));
+  const storeId = config.mongoUrl === undefined ? await prepareOwnStore(mongoUrl, dataDir) : undefined;
   const natsToken = randomBytes(24).toString('base64url');
   const natsAddress = config.natsUrl ?? (await startEngine('embedded-nats', ['--port', '0'], { WHARF_EMBEDDED_NATS_TOKEN: natsToken }));
   const natsUrl = config.natsUrl ?? natsAddress.replace('nats://', `nats://${natsToken}@`);
@@ -74,7 +76,17 @@ async function startAll(): Promise<void> {
   // After fs, which says what a first storage looks like.
   await startService('admin', { ...environment, WHARF_GRPC_PORT: String(ports.admin), ...ops(9092) });
   await startService('downloader', { ...environment, WHARF_GRPC_PORT: String(ports.downloader), ...ops(9094) });
+  if (storeId !== undefined) await dataDir.keepStoreId(storeId);
   await startService('api-gateway', { ...environment, ...ops(9090) });
+}
+
+async function prepareOwnStore(url: string, { note }: DataDir): Promise<string> {
+  const store = await connectStore(url);
+  try {
+    return await prepareStore(store, note);
+  } finally {
+    await store.close();
+  }
 }
 
 /** Services must know each other's ports before the first of them runs, so free ones are looked for here. */

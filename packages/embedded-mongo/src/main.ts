@@ -1,15 +1,15 @@
 import { parseArgs } from 'node:util';
 import { startEmbeddedMongo } from './start-embedded-mongo.ts';
 
-const { values } = parseArgs({ options: { 'data-dir': { type: 'string' }, port: { type: 'string' } } });
+const { values } = parseArgs({ options: { 'data-dir': { type: 'string' }, port: { type: 'string' }, 'copy-as': { type: 'string' } } });
 const dataDir = values['data-dir'];
 if (dataDir === undefined) {
-  console.error('usage: node main.ts --data-dir DIR [--port PORT]');
+  console.error('usage: node main.ts --data-dir DIR [--port PORT] [--copy-as NAME]');
   process.exit(2);
 }
 const listen = values.port === undefined ? 'socket' : { host: '127.0.0.1' as const, port: Number(values.port) };
 try {
-  const store = await startEmbeddedMongo({ dataDir, listen });
+  const store = await startEmbeddedMongo({ dataDir, listen, copyAs: values['copy-as'] });
   process.stdout.write(`ready ${store.url}\n`);
   const stop = async () => {
     await store.stop();

@@ -1,70 +1,108 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, link, mkdir, open, readFile, unlink } from 'node:fs/promises';
+import { access, chmod, mkdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { AppError } from '@wharf/errors';
+import { z } from 'zod';
 import { Secret } from './config/secret.ts';
+import { DATA_VERSION, newerData, type StoreNote, UNVERSIONED } from './data-version.ts';
+import { replaceFile, writeOnce } from './write-once.ts';
 
 const SECRET_FILE = 'secret';
+const NOTE_FILE = 'store.json';
+const STORE_FOLDER = 'store';
 const SECRET_BYTES = 48;
 const MIN_SECRET_LENGTH = 32;
+
+const noteShape = z.object({ id: z.string().nullable(), version: z.int() });
 
 /** The folder that a Wharf on one machine keeps everything in. */
 export interface DataDir {
   readonly path: string;
   /** The given secret, or the one that this folder was made with. */
   readonly secret: Secret;
+  /** For the embedded store. */
+  readonly storeDir: string;
+  /** Which store belongs to this folder. */
+  readonly note: StoreNote;
+  /** What the embedded store copies itself to before its data is brought to this version; undefined: it is of this version. */
+  readonly copyAs: string | undefined;
+  /** Ends a start: from now on only this store is accepted. It is called before anybody is answered. */
+  keepStoreId(id: string): Promise<void>;
 }
 
 /**
  * Makes the folder (0700) when it is missing, and in it the secret (0600) when none is given. The first secret made is kept for ever:
- * everything encrypted at rest and every login depends on it.
+ * everything encrypted at rest and every login depends on it. A process that is killed at any step leaves nothing that stops the next one.
  *
- * @throws Error saying what to do when the folder cannot be used
+ * @throws AppError FAILED_PRECONDITION saying what to do when the folder cannot be used
  */
 export async function openDataDir(dataDir: string, given: Secret | undefined): Promise<DataDir> {
   const path = resolve(dataDir);
   await mkdir(path, { recursive: true, mode: 0o700 });
   await chmod(path, 0o700);
-  return { path, secret: given ?? new Secret(await secretOf(join(path, SECRET_FILE))) };
+  const note = await noteOf(path);
+  if (note.version > DATA_VERSION) throw newerData(`${join(path, NOTE_FILE)} says`, note.version);
+  return {
+    path,
+    secret: given ?? new Secret(await secretOf(join(path, SECRET_FILE))),
+    storeDir: join(path, STORE_FOLDER),
+    note,
+    copyAs: note.version < DATA_VERSION ? `before-data-${DATA_VERSION}` : undefined,
+    keepStoreId: (id) =>
+      note.id === id && note.version === DATA_VERSION
+        ? Promise.resolve()
+        : replaceFile(join(path, NOTE_FILE), `${JSON.stringify({ id, version: DATA_VERSION })}\n`),
+  };
+}
+
+/** In a folder that has nothing of ours it is made before anything else, so that a first start can be told from a loss. */
+async function noteOf(path: string): Promise<StoreNote> {
+  const file = join(path, NOTE_FILE);
+  let text = await readIfThere(file);
+  if (text === undefined) {
+    const isOld = (await isThere(join(path, SECRET_FILE))) || (await isThere(join(path, STORE_FOLDER)));
+    if (isOld) return { path, id: undefined, version: UNVERSIONED, isFirstStart: false };
+    await writeOnce(file, `${JSON.stringify({ id: null, version: DATA_VERSION })}\n`);
+    text = await readFile(file, 'utf8');
+  }
+  const { success, data } = noteShape.safeParse(parse(text));
+  if (!success)
+    throw new AppError(
+      'FAILED_PRECONDITION',
+      `${file} does not say which store belongs to this folder. Restore it from a backup of the folder; without one remove it.`,
+    );
+  return { path, id: data.id ?? undefined, version: data.version, isFirstStart: data.id === null };
 }
 
 async function secretOf(file: string): Promise<string> {
-  const known = await readIfThere(file);
-  if (known !== undefined) return checked(known, file);
-  // Written aside, synced and linked, so that a secret is there whole or not at all, and of two starts at once one wins.
-  const made = `${file}.${process.pid}.new`;
-  const handle = await open(made, 'wx', 0o600);
-  try {
-    await handle.writeFile(`${randomBytes(SECRET_BYTES).toString('base64url')}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  try {
-    await link(made, file);
-  } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error;
-  } finally {
-    await unlink(made);
-  }
-  return checked(await readFile(file, 'utf8'), file);
-}
-
-function checked(text: string, file: string): string {
-  const secret = text.trim();
+  if (!(await isThere(file))) await writeOnce(file, `${randomBytes(SECRET_BYTES).toString('base64url')}\n`);
+  const secret = (await readFile(file, 'utf8')).trim();
   if (secret.length < MIN_SECRET_LENGTH)
-    throw new Error(`${file} does not hold a secret. Restore it from a backup: what is stored cannot be read without it.`);
+    throw new AppError(
+      'FAILED_PRECONDITION',
+      `${file} does not hold a secret. Restore it from a backup: what is stored cannot be read without it.`,
+    );
   return secret;
 }
 
-async function readIfThere(file: string): Promise<string | undefined> {
+function parse(text: string): unknown {
   try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined;
-    throw error;
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+function isThere(place: string): Promise<boolean> {
+  return access(place).then(
+    () => true,
+    (error) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  return (await isThere(file)) ? readFile(file, 'utf8') : undefined;
 }

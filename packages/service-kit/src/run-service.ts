@@ -1,8 +1,10 @@
 import type { RequestListener } from 'node:http';
+import { AppError } from '@wharf/errors';
 import { createLocalBus } from './bus/local-bus.ts';
 import { createNatsBus } from './bus/nats-bus.ts';
 import { ConfigError } from './config/config.ts';
 import type { Secret } from './config/secret.ts';
+import { prepareStore } from './data-version.ts';
 import { collectWhenIdle } from './ops/collect-when-idle.ts';
 import { listenHttp } from './ops/http-listener.ts';
 import { createLogger, type Logger } from './ops/logger.ts';
@@ -59,6 +61,7 @@ export async function runService<Config extends ProcessConfig>(options: {
     if (config.mongoUrl === undefined)
       throw new ConfigError(['MONGO_URL: a service on its own needs a store. `npm run services` brings one.']);
     const store = await connectStore(config.mongoUrl);
+    await prepareStore(store);
     const onBusError = (error: unknown, subject: string) => logger.warn({ err: error, subject }, 'bus');
     const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, options.name, onBusError);
     // Only a process of its own needs gRPC; it takes a while to load.
@@ -143,7 +146,9 @@ export async function runProcess<Config extends { readonly logLevel: string }>(
       console.error(`${name}: ${error.message}`);
       process.exit(2);
     }
-    if (logger) logger.fatal({ err: error }, 'cannot start');
+    // What was foreseen says what to do.
+    if (AppError.is(error, 'FAILED_PRECONDITION') || AppError.is(error, 'CONTENT_CORRUPT')) console.error(`${name}: ${error.message}`);
+    else if (logger) logger.fatal({ err: error }, 'cannot start');
     else console.error(error);
     process.exit(1);
   }

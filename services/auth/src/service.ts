@@ -244,6 +244,7 @@ export function createAuthService(config: AuthOptions, kit: ServiceKit): Service
         passwords,
         adminPassword: config.adminPassword?.reveal(),
         announcePassword,
+        withdrawPassword,
         clock,
       });
       if (config.resetAdminPassword && !isFirst) {
@@ -263,4 +264,8 @@ const userById = ({ id }: { id: number }) => ({ target: `user ${id}` });
 /** The one place where a password is shown: a plain line for the person at the terminal, never the log. */
 function announcePassword(password: string): void {
   process.stdout.write(`First start: log in as "admin" with the password ${password} (it is shown only this once).\n`);
+}
+
+function withdrawPassword(): void {
+  process.stdout.write('First start: another process was faster; its password holds, and the one above does not.\n');
 }

@@ -19,6 +19,7 @@ import {
   openDataDir,
   opsHandler,
   type Peers,
+  prepareStore,
   type RpcService,
   type Service,
 } from '@wharf/service-kit';
@@ -33,7 +34,7 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
   const given = await readArguments(config.argv);
   const dataDir = await openDataDir(config.dataDir, config.secret);
   // The store starts in its own thread while this one loads the services.
-  const embedding = config.mongoUrl === undefined ? startEmbeddedMongo({ dataDir: join(dataDir.path, 'store') }) : undefined;
+  const embedding = config.mongoUrl === undefined ? startEmbeddedMongo({ dataDir: dataDir.storeDir, copyAs: dataDir.copyAs }) : undefined;
   const [
     { createAdminService },
     { createGatewayService },
@@ -54,6 +55,12 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
     throw error;
   });
   const store = await connectStore(config.mongoUrl ?? embedded?.url ?? '');
+  const storeId = await prepareStore(store, embedded && dataDir.note).catch(async (error) => {
+    // In order, so that nothing of a refused store lies beside the one that is restored.
+    await store.close();
+    await embedded?.stop();
+    throw error;
+  });
   const onBusError = (error: unknown, subject: string) => logger.warn({ err: error, subject }, 'bus');
   const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, 'wharf', onBusError);
 
@@ -93,6 +100,7 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
   const services = [auth, admin, fs, downloader, gateway];
 
   for (const service of services) await service.start();
+  if (embedded !== undefined) await dataDir.keepStoreId(storeId);
   const http = await listenHttp(httpOf(gateway), config.httpHost, config.httpPort);
   const ops =
     config.opsPort === undefined ? undefined : await listenHttp(opsHandler(kit.readiness, kit.metrics), config.bind, config.opsPort);

@@ -15,6 +15,7 @@ export interface StoreServerOptions {
   readonly listen: ListenOption;
   readonly ttlIntervalMs: number;
   readonly maxDocuments: number;
+  readonly copyAs: string | undefined;
 }
 
 export interface StoreServer {
@@ -32,6 +33,7 @@ export async function startStoreServer(options: StoreServerOptions): Promise<Sto
   preparePrivateDirectory(options.dataDir);
   const file = StoreFile.open(options.dataDir);
   try {
+    if (options.copyAs !== undefined) file.copyAs(options.copyAs);
     return await serve(file, options);
   } catch (error) {
     file.close();

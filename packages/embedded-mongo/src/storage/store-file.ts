@@ -1,13 +1,15 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AppError } from '@wharf/errors';
 
 /** Marks the file as ours (SQLite's `application_id`): "WHMS". */
 const APPLICATION_ID = 0x57484d53;
-/** SQLite's `user_version`: the layout described in the README. */
-const LAYOUT_VERSION = 1;
+/** For each layout after the first, what makes it of the one before; SQLite's `user_version` says which a file has (README). */
+const MIGRATIONS: readonly string[] = [];
 const FILE_NAME = 'store.sqlite';
+/** There from the first change until everything is in the main file: without the WAL something would be lost then. */
+const OPEN_MARK = 'store.open';
 
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
@@ -28,20 +30,24 @@ const SCHEMA = `
  */
 export class StoreFile {
   readonly #database: DatabaseSync;
+  readonly #directory: string;
   #inTransaction = false;
   #changes = 0;
 
-  private constructor(database: DatabaseSync) {
+  private constructor(database: DatabaseSync, directory: string) {
     this.#database = database;
+    this.#directory = directory;
   }
 
   /**
-   * Opens or creates `store.sqlite` (0600) in the directory.
+   * Opens or creates `store.sqlite` (0600) in the directory. A file of an older layout is copied and brought to this one.
    *
-   * @throws AppError FAILED_PRECONDITION when another process has it open or it is not ours, CONTENT_CORRUPT when it is damaged.
+   * @throws AppError FAILED_PRECONDITION when another process has it open, it is not ours, or of a newer layout; CONTENT_CORRUPT when it is
+   * damaged or its WAL is gone.
    */
-  static open(directory: string): StoreFile {
+  static open(directory: string, migrations = MIGRATIONS): StoreFile {
     const path = join(directory, FILE_NAME);
+    requireWal(directory, path);
     createPrivateFile(path);
     let database: DatabaseSync | undefined;
     try {
@@ -50,13 +56,40 @@ export class StoreFile {
       database.exec('PRAGMA locking_mode = EXCLUSIVE');
       database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;');
       database.exec('BEGIN IMMEDIATE');
-      prepareLayout(database, path);
+      const layout = readLayout(database, path, migrations.length + 1);
       database.exec('COMMIT');
-      return new StoreFile(database);
+      const file = new StoreFile(database, directory);
+      file.#migrate(layout, migrations);
+      if (existsSync(`${path}-wal`)) closeSync(openSync(join(directory, OPEN_MARK), 'w', 0o600));
+      return file;
     } catch (error) {
       database?.close();
       throw openingError(error, directory, path);
     }
+  }
+
+  #migrate(layout: number, migrations: readonly string[]): void {
+    const latest = migrations.length + 1;
+    if (layout === latest) return;
+    if (layout > 0) this.copyAs(`before-layout-${latest}`);
+    const steps = layout === 0 ? [SCHEMA, ...migrations] : migrations.slice(layout - 1);
+    this.#database.exec(
+      `BEGIN IMMEDIATE; ${steps.join('; ')}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${latest}; COMMIT;`,
+    );
+  }
+
+  /** Copies all that is committed to `store.<name>.sqlite` beside the file, whole and durable, unless that is there. */
+  copyAs(name: string): void {
+    const place = join(this.#directory, `store.${name}.sqlite`);
+    if (existsSync(place)) return;
+    const made = `${place}.new`;
+    rmSync(made, { force: true });
+    // Made first, because SQLite would make it readable for everybody.
+    createPrivateFile(made);
+    this.#database.prepare('VACUUM INTO ?').run(made);
+    syncPlace(made);
+    renameSync(made, place);
+    syncPlace(this.#directory);
   }
 
   prepare(sql: string): StatementSync {
@@ -115,6 +148,9 @@ export class StoreFile {
   close(): void {
     this.commit();
     this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    // Before SQLite removes the WAL.
+    rmSync(join(this.#directory, OPEN_MARK), { force: true });
+    syncPlace(this.#directory);
     this.#database.close();
   }
 }
@@ -128,21 +164,43 @@ function createPrivateFile(path: string): void {
   }
 }
 
-function prepareLayout(database: DatabaseSync, path: string): void {
+/** @returns 0 for a new file. @throws AppError FAILED_PRECONDITION */
+function readLayout(database: DatabaseSync, path: string, latest: number): number {
   const applicationId = pragma(database, 'application_id');
-  const version = pragma(database, 'user_version');
+  const layout = Number(pragma(database, 'user_version'));
   if (applicationId === APPLICATION_ID) {
-    if (version === LAYOUT_VERSION) return;
+    if (layout <= latest) return layout;
     throw new AppError(
       'FAILED_PRECONDITION',
-      `${path} was written by another version of this program (layout ${version}); start that version`,
+      `${path} is of layout ${layout}, written by a newer version of this program, which knows layouts up to ${latest}; ` +
+        'start that version, or put the copy in its place that it made before (store.before-layout-<number>.sqlite)',
     );
   }
   const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_master').get();
   if (applicationId !== 0 || tables?.['tables'] !== 0) {
     throw new AppError('FAILED_PRECONDITION', `${path} is a database of another program; choose another data directory`);
   }
-  database.exec(`${SCHEMA} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT_VERSION};`);
+  return 0;
+}
+
+/** A store that was not closed in order has its last changes in the WAL: without it they are lost, all of them after a first start. */
+function requireWal(directory: string, path: string): void {
+  const mark = join(directory, OPEN_MARK);
+  if (!existsSync(mark) || existsSync(`${path}-wal`)) return;
+  throw new AppError(
+    'CONTENT_CORRUPT',
+    `${path}-wal is missing, and with it the last changes of the store, which was not closed in order; ` +
+      `restore the whole folder from a backup, or remove ${mark} to go on with what is left`,
+  );
+}
+
+function syncPlace(place: string): void {
+  const fd = openSync(place, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function pragma(database: DatabaseSync, name: 'application_id' | 'user_version'): unknown {

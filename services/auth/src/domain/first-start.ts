@@ -13,8 +13,10 @@ interface FirstStartParts {
   passwords: Passwords;
   /** Undefined: a random one is made. */
   adminPassword: string | undefined;
-  /** Is given a random password, once, by the one process that made the admin. */
+  /** Is given a random password before the admin is made with it: one that a killed process has not shown would be lost. */
   announcePassword(password: string): void;
+  /** Another process made the admin right after that, with a password of its own. */
+  withdrawPassword(): void;
   clock: () => number;
 }
 
@@ -49,9 +51,11 @@ export async function firstStart(parts: FirstStartParts): Promise<void> {
   if (!(await users.find(ADMIN_ID))) {
     const password = parts.adminPassword ?? newPassword();
     const passwordHash = await passwords.hash(password);
+    const isShown = parts.adminPassword === undefined && !(await users.find(ADMIN_ID));
+    if (isShown) parts.announcePassword(password);
     const admin = user(ADMIN_ID, 'admin', { role: ROLE.admin, permission: ALL_PERMISSIONS, disabled: false, passwordHash });
     const isMine = await insertOnce(users, admin);
-    if (isMine && parts.adminPassword === undefined) parts.announcePassword(password);
+    if (isShown && !isMine) parts.withdrawPassword();
   }
   if (!(await users.find(GUEST_ID)))
     await insertOnce(users, user(GUEST_ID, 'guest', { role: ROLE.guest, permission: 0, disabled: true, passwordHash: '' }));

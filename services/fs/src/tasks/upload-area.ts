@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createReadStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createReadStream, existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
@@ -121,10 +121,17 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
 /** Two replicas that open one folder at the same time end with one id. */
 function areaId(folder: string): string {
   const place = join(folder, ID_FILE);
-  try {
-    writeFileSync(place, randomUUID(), { flag: 'wx', mode: 0o600, flush: true });
-  } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
+  if (!existsSync(place)) {
+    // Written aside, so that it is there whole or not at all.
+    const made = join(folder, `${randomUUID()}${UNFINISHED}`);
+    writeFileSync(made, randomUUID(), { flag: 'wx', mode: 0o600, flush: true });
+    try {
+      linkSync(made, place);
+    } catch (error) {
+      if (!hasCode(error, 'EEXIST')) throw error;
+    } finally {
+      unlinkSync(made);
+    }
   }
   return readFileSync(place, 'utf8').trim();
 }

@@ -1,0 +1,75 @@
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { makeTempDir, startProcess, type TempDir } from '@wharf/harness';
+import { mongo } from 'mongoose';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { startEmbeddedMongo } from '../src/index.ts';
+import { StoreFile } from '../src/storage/store-file.ts';
+
+const TO_2 = 'ALTER TABLE collections ADD COLUMN note TEXT';
+
+let dir: TempDir;
+beforeEach(async () => {
+  dir = await makeTempDir('versions');
+});
+afterEach(() => dir.remove());
+
+const layoutOf = (file: string): unknown => {
+  const database = new DatabaseSync(join(dir.path, file), { readOnly: true });
+  const layout = database.prepare('PRAGMA user_version').get()?.['user_version'];
+  database.close();
+  return layout;
+};
+
+it('a file of an older layout is copied, then brought to this one', async () => {
+  StoreFile.open(dir.path).close();
+  const file = StoreFile.open(dir.path, [TO_2]);
+  expect(file.prepare('SELECT note FROM collections').all()).toEqual([]);
+  file.close();
+  expect([layoutOf('store.sqlite'), layoutOf('store.before-layout-2.sqlite')]).toEqual([2, 1]);
+  expect((await stat(join(dir.path, 'store.before-layout-2.sqlite'))).mode & 0o777).toBe(0o600);
+  StoreFile.open(dir.path, [TO_2]).close();
+});
+
+it('a file of a newer layout is refused, saying what to do, and stays as it is', () => {
+  StoreFile.open(dir.path, [TO_2]).close();
+  expect(() => StoreFile.open(dir.path)).toThrow(/layout 2, written by a newer version.*start that version/);
+  expect(layoutOf('store.sqlite')).toBe(2);
+});
+
+it('a copy has what was committed, is made once, and opens as a store', async () => {
+  const first = await startEmbeddedMongo({ dataDir: dir.path });
+  const writer = await mongo.MongoClient.connect(first.url);
+  const write = (text: string) => writer.db('test').collection('a').insertOne({ text });
+  await write('before');
+  await writer.close();
+  await first.stop();
+  for (const round of [1, 2]) {
+    const store = await startEmbeddedMongo({ dataDir: dir.path, copyAs: 'before-data-2' });
+    const client = await mongo.MongoClient.connect(store.url);
+    await client.db('test').collection('a').insertOne({ round });
+    await client.close();
+    await store.stop();
+  }
+  expect((await readdir(dir.path)).toSorted()).toEqual(['store.before-data-2.sqlite', 'store.sqlite']);
+  const copy = new DatabaseSync(join(dir.path, 'store.before-data-2.sqlite'), { readOnly: true });
+  expect(copy.prepare('SELECT count(*) AS n FROM documents_1').get()).toEqual({ n: 1 });
+  copy.close();
+});
+
+it('a store that was killed is not opened without its WAL', async () => {
+  const main = join(import.meta.dirname, '..', 'src', 'main.ts');
+  const args = [main, '--data-dir', dir.path];
+  const ready = { line: (line: string) => /^ready (\S+)$/.exec(line)?.[1] };
+  const store = await startProcess({ name: 'embedded store', command: process.execPath, args, ready });
+  const client = await mongo.MongoClient.connect(store.ready);
+  await client.db('test').collection('a').insertOne({ a: 1 });
+  await store.kill();
+  await client.close();
+  await rm(join(dir.path, 'store.sqlite-wal'));
+  await expect(startEmbeddedMongo({ dataDir: dir.path })).rejects.toMatchObject({
+    code: 'CONTENT_CORRUPT',
+    message: expect.stringMatching(/store\.sqlite-wal is missing.*restore the whole folder from a backup/),
+  });
+});

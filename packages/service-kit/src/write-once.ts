@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import { link, open, rename, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Makes a file (0600) with this text, whole and durable or not at all; one that is there stays as it is. Of several at once one wins. */
+export async function writeOnce(file: string, text: string): Promise<void> {
+  await withWritten(file, text, async (made) => {
+    await link(made, file).catch((error) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+    await unlink(made);
+  });
+}
+
+/** The same, and takes the place of a file that is there. */
+export async function replaceFile(file: string, text: string): Promise<void> {
+  await withWritten(file, text, (made) => rename(made, file));
+}
+
+/** A name that no other process and no earlier start has used: what a killed one left behind is in nobody's way. */
+async function withWritten(file: string, text: string, publish: (made: string) => Promise<void>): Promise<void> {
+  const made = `${file}.${randomBytes(8).toString('hex')}.new`;
+  const handle = await open(made, 'wx', 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await publish(made);
+  const folder = await open(dirname(file));
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
