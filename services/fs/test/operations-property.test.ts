@@ -78,7 +78,7 @@ function stepsOver(names: readonly string[]): fc.Arbitrary<Step[]> {
     fc.oneof(
       fc.record({ kind: fc.constantFrom('put', 'put', 'mkdir', 'remove'), folder, name, overwrite }),
       fc.record({ kind: fc.constantFrom('rename', 'swap'), folder, name, other: name, overwrite }),
-      fc.record({ kind: fc.constantFrom('move', 'copy'), folder, name: good, to: folder, overwrite }),
+      fc.record({ kind: fc.constantFrom('move', 'copy'), folder, name, to: folder, overwrite }),
       fc.record({ kind: fc.constant('tidy'), folder }),
     ) as fc.Arbitrary<Step>,
     { minLength: 3, maxLength: 14 },
@@ -93,6 +93,8 @@ class Model {
 
   /** @returns whether the step is one that is done */
   apply(step: Step, content: string): boolean {
+    // A name that leads out of its folder is left out of a list of names; alone it is refused.
+    if ('name' in step && step.name === '..') return step.kind === 'remove' || ('to' in step && step.folder !== step.to);
     if ('name' in step && !isEntryName(step.name)) return false;
     switch (step.kind) {
       case 'put': {

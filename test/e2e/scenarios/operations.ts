@@ -140,7 +140,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     (at) => ({ src_dir: at('d'), dst_dir: at('g'), names: ['f'] }),
     failed(500, 'not a folder'),
   ),
-  copy: row(['d/f'], 'copy', (at) => ({ src_dir: at(''), dst_dir: at('e'), names: ['d/f'] }), DONE, ['d/f', 'e/f<d/f']),
+  copy: row(['d/f'], 'copy', (at) => ({ src_dir: at('d'), dst_dir: at('e'), names: ['f'] }), DONE, ['d/f', 'e/f<d/f']),
+  'copy of a name of two segments': row(['d/f'], 'copy', (at) => ({ src_dir: at(''), dst_dir: at('e'), names: ['d/f'] }), CLIMBS),
   'copy of a folder': row(['d/f/g'], 'copy', (at) => ({ src_dir: at('d'), dst_dir: at('e'), names: ['f'] }), DONE, [
     'd/f/g',
     'e/f/g<d/f/g',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { countWork } from './testing/count-work.ts';
 import { bytesOf, mpath, openTree, vpath } from './testing/memory-tree.ts';
 import { createTestDriver } from './testing/test-drivers.ts';
 import { locate } from './tree.ts';
@@ -179,4 +180,29 @@ describe('names under their version', () => {
     const entries = await second.entries(second.names.slice(1, 3), undefined);
     expect(entries.map(({ name }) => name)).toEqual(['a9', 'a2']);
   });
+});
+
+it('a change costs what it touches, not what is kept', async () => {
+  const work = async (count: number) => {
+    const { names, reader, store, driver } = await setUp();
+    for (let index = 0; index < count; index += 1) await store.write(mpath(`/e${index}/f`), bytesOf('x'), { overwrite: true });
+    for (let index = 0; index < count; index += 1) await names(`/e${index}`);
+    await names('/d');
+    const counted = countWork(() => reader.forget([vpath('/d/b')]));
+    const before = driver.listings();
+    await names('/d');
+    expect(driver.listings()).toBe(before + 1);
+    return counted;
+  };
+  const once = await work(50);
+  expect(once).toBeGreaterThan(0);
+  expect([await work(100), await work(200)]).toEqual([once, once]);
+});
+
+it('a change of a path of many segments reads it once', async () => {
+  const { names, reader } = await setUp();
+  await names('/d');
+  const work = (segments: number) => countWork(() => reader.forget([vpath(`/d${'/s'.repeat(segments)}`)]));
+  const [once, fourTimes] = [work(400), work(1600)];
+  expect(fourTimes).toBeLessThan(4.4 * once);
 });

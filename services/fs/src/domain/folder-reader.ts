@@ -2,12 +2,12 @@ import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
 import { createPace, type Pace } from '@wharf/pace';
 import type { EntryName, VirtualPath } from '@wharf/paths';
-import { isWithin, parentPath, pathSegments } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 import { type CachePolicy, createCachePolicy } from './cache-policy.ts';
 import type { Located } from './mount-table.ts';
 import type { Mount } from './mounts.ts';
+import { PathTree } from './path-tree.ts';
 import { type EntryOrder, sortEntries, sortNamesBy } from './sort-entries.ts';
 
 /** The entries of one folder of a storage in the order of its listing; looked at only as far as somebody asks. */
@@ -67,9 +67,33 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
   const kept = new LRUCache<string, KeptNames | KeptListing>({
     maxSize: MAX_KEPT_ENTRIES,
     sizeCalculation: (value) => 1 + ('listing' in value ? value.listing.count : value.folder.names.length),
+    disposeAfter: (_value, key) => unplace(key),
   });
   /** Only what nothing made obsolete since it began: nobody else may join the others, and they are not kept. */
   const loading = new Map<string, Promise<Listing>>();
+  /** The keys of both by their place in the tree: a change costs what it touches. */
+  const places = new PathTree<Set<string>>();
+  const place = (key: string): void => {
+    const at = placeIn(key);
+    const keys = places.get(at);
+    if (keys) keys.add(key);
+    else places.set(at, new Set([key]));
+  };
+  const unplace = (key: string): void => {
+    if (kept.has(key) || loading.has(key)) return;
+    const at = placeIn(key);
+    const keys = places.get(at);
+    keys?.delete(key);
+    if (keys?.size === 0) places.delete(at);
+  };
+  const keep = (key: string, value: KeptNames | KeptListing): void => {
+    kept.set(key, value);
+    // What is too big is not kept.
+    if (kept.has(key)) place(key);
+  };
+  const dropLoading = (key: string): void => {
+    if (loading.delete(key)) unplace(key);
+  };
   const drivers = numberDrivers();
   const policies = rememberPolicies();
 
@@ -97,7 +121,7 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
       isDirectory: (name) => fresh.directories.has(name),
       entries: (names, pageSignal) => driver.statMany(located.path, names, { signal: pageSignal }),
     };
-    if (fresh.version !== undefined) kept.set(key, { version: fresh.version, folder, order: orderKey(order) });
+    if (fresh.version !== undefined) keep(key, { version: fresh.version, folder, order: orderKey(order) });
     onListed(placeIn(key), folder);
     return folder;
   };
@@ -116,14 +140,15 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
         onListed(placeIn(key), { names: entries.map((entry) => entry.name) });
         if (loading.get(key) !== load) return listing;
         // An empty folder is never kept.
-        if (keepMs > 0 && entries.length > 0) kept.set(key, { listing, readAt });
+        if (keepMs > 0 && entries.length > 0) keep(key, { listing, readAt });
         else kept.delete(key);
         return listing;
       })
       .finally(() => {
-        if (loading.get(key) === load) loading.delete(key);
+        if (loading.get(key) === load) dropLoading(key);
       });
     loading.set(key, load);
+    place(key);
     return load;
   };
 
@@ -144,13 +169,22 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
       return (await readListing(key, located, driver, options.refresh)).inOrder(order, createPace(options.signal));
     },
     forget(paths) {
-      for (const key of loading.keys()) if (paths.some((path) => touches(placeIn(key), path))) loading.delete(key);
-      const obsolete: string[] = [];
-      for (const [key, value] of kept.entries()) {
-        const folder = 'listing' in value ? value.listing : value.folder;
-        if (paths.some((path) => touches(placeIn(key), path, folder))) obsolete.push(key);
+      for (const path of paths) {
+        const obsolete = [...places.below(path)].flatMap((keys) => [...keys]);
+        for (const { name, value: keys, length } of places.steps(path)) {
+          for (const key of keys ?? []) {
+            // A listing that is on its way may not show the way to the path either.
+            dropLoading(key);
+            const known = kept.peek(key);
+            const folder = known && ('listing' in known ? known.listing : known.folder);
+            if (length === path.length || (folder && !folder.isDirectory(name as EntryName))) obsolete.push(key);
+          }
+        }
+        for (const key of obsolete) {
+          dropLoading(key);
+          kept.delete(key);
+        }
       }
-      for (const key of obsolete) kept.delete(key);
     },
   };
 }
@@ -165,14 +199,6 @@ function asStale(error: unknown): never {
   if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY'))
     throw new AppError('STALE_VERSION', 'the folder is gone', { cause: error });
   throw error;
-}
-
-/** Whether a change at `path` makes what is known of the folder at `place` obsolete. @param folder undefined: not known yet */
-function touches(place: VirtualPath, path: VirtualPath, folder?: Pick<Folder, 'isDirectory'>): boolean {
-  if (isWithin(path, place) || place === parentPath(path)) return true;
-  if (!isWithin(place, path)) return false;
-  const next = pathSegments(path)[pathSegments(place).length];
-  return folder === undefined || next === undefined || !folder.isDirectory(next);
 }
 
 type NamesDriver = StorageDriver & Required<Pick<StorageDriver, 'listNames' | 'statMany'>>;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createMountTable } from './mount-table.ts';
+import { countWork } from './testing/count-work.ts';
 import { vpath } from './testing/memory-tree.ts';
 import { storageRecord } from './testing/records.ts';
 
@@ -93,4 +94,15 @@ describe('folders that mounts make', () => {
     expect(['/', '/a', '/a/b', '/c'].map((path) => table.isProtected(vpath(path)))).toEqual([true, true, true, true]);
     expect(['/a/b/x', '/a/bb', '/d', '/a/x'].map((path) => table.isProtected(vpath(path)))).toEqual([false, false, false, false]);
   });
+});
+
+it('looks read a path once, however deep it is and whatever is mounted elsewhere', () => {
+  const table = tableOf('/s/s', ...Array.from({ length: 1000 }, (_, index) => `/m${index}`));
+  const small = tableOf('/s/s');
+  const work = (asked: typeof table, segments: number) => {
+    const path = vpath('/s'.repeat(segments));
+    return countWork(() => [asked.locate(path), asked.isProtected(path), asked.isMountPoint(path)]);
+  };
+  expect(work(table, 1600)).toBeLessThan(4.4 * work(table, 400));
+  expect(work(table, 400)).toBe(work(small, 400));
 });

@@ -3,13 +3,13 @@ import {
   baseName,
   compareNames,
   type EntryName,
-  isWithin,
   type MountPath,
   parentPath,
   parseVirtualPath,
   relativeTo,
   type VirtualPath,
 } from '@wharf/paths';
+import { PathTree } from './path-tree.ts';
 
 /** A folder that is there because a storage is mounted at it or below it. */
 export interface VirtualFolder {
@@ -39,6 +39,8 @@ export interface MountTable<Mount> {
   findVirtualFolder(path: VirtualPath): VirtualFolder | undefined;
   /** True for the root, for every mount point and every folder above one: they are configuration and cannot be renamed or removed. */
   isProtected(path: VirtualPath): boolean;
+  /** Whether a storage is mounted at exactly this place. */
+  isMountPoint(path: VirtualPath): boolean;
   readonly isEmpty: boolean;
   /** Every mount with its place; several may have one place. */
   readonly mounts: ReadonlyArray<{ readonly mountedAt: VirtualPath; readonly mount: Mount }>;
@@ -56,13 +58,16 @@ function byOrder(left: StorageRecord, right: StorageRecord): number {
 
 /** @param storages enabled ones in any order. @param mountOf what locate() answers for a storage. */
 export function createMountTable<Mount>(storages: readonly StorageRecord[], mountOf: (storage: StorageRecord) => Mount): MountTable<Mount> {
-  const places = new Map<string, { mounts: Mount[]; turn: number }>();
+  const places = new PathTree<{ mountedAt: VirtualPath; mounts: Mount[]; turn: number }>();
+  const mounts: { mountedAt: VirtualPath; mount: Mount }[] = [];
   const folders = new Map<string, Map<EntryName, VirtualFolder>>();
   for (const storage of storages.toSorted(byOrder)) {
     const place = actualMountPath(storage.mount_path);
     const known = places.get(place);
-    if (known) known.mounts.push(mountOf(storage));
-    else places.set(place, { mounts: [mountOf(storage)], turn: 0 });
+    const mount = mountOf(storage);
+    mounts.push({ mountedAt: place, mount });
+    if (known) known.mounts.push(mount);
+    else places.set(place, { mountedAt: place, mounts: [mount], turn: 0 });
     for (let at = place; at !== '/'; at = parentPath(at)) {
       const parent = parentPath(at);
       const name = baseName(at);
@@ -75,24 +80,22 @@ export function createMountTable<Mount>(storages: readonly StorageRecord[], moun
 
   return {
     locate(path, beside) {
-      for (let at = path; ; at = parentPath(at)) {
-        const place = places.get(at);
-        if (place) {
-          if (beside?.mountedAt === at) return { ...beside, path: relativeTo(at, path) };
-          const mount = place.mounts[place.turn % place.mounts.length];
-          place.turn = (place.turn + 1) % place.mounts.length;
-          if (mount !== undefined) return { mount, mountedAt: at, path: relativeTo(at, path) };
-        }
-        if (at === '/') return undefined;
-      }
+      const place = places.nearest(path);
+      if (!place) return undefined;
+      const { mountedAt } = place;
+      if (beside?.mountedAt === mountedAt) return { ...beside, path: relativeTo(mountedAt, path) };
+      const mount = place.mounts[place.turn % place.mounts.length];
+      place.turn = (place.turn + 1) % place.mounts.length;
+      return mount === undefined ? undefined : { mount, mountedAt, path: relativeTo(mountedAt, path) };
     },
     virtualFolders: (directory) => [...(folders.get(directory)?.values() ?? [])],
     findVirtualFolder(path) {
       const name = baseName(path);
       return name === undefined ? undefined : folders.get(parentPath(path))?.get(name);
     },
-    isProtected: (path) => path === '/' || [...places.keys()].some((place) => isWithin(path, place as VirtualPath)),
-    isEmpty: places.size === 0,
-    mounts: [...places].flatMap(([place, { mounts }]) => mounts.map((mount) => ({ mountedAt: place as VirtualPath, mount }))),
+    isMountPoint: (path) => places.get(path) !== undefined,
+    isProtected: (path) => path === '/' || places.has(path),
+    isEmpty: mounts.length === 0,
+    mounts,
   };
 }

@@ -1,7 +1,9 @@
 import type { RuleRecord } from '@wharf/models';
+import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
 import type { Actor } from './permissions.ts';
 import { createRuleBook } from './rule-book.ts';
+import { countWork } from './testing/count-work.ts';
 import { actor, vpath } from './testing/memory-tree.ts';
 import { ruleRecord } from './testing/records.ts';
 import { refusal } from './testing/refusal.ts';
@@ -233,4 +235,42 @@ describe('an entry with a rule of its own', () => {
     expect([isOpen(plain, '/a/locked'), isOpen(plain, '/a/listed'), isOpen(plain, '/a/other')]).toEqual([false, false, true]);
     expect([isOpen(plain, '/a/locked', 'word'), isOpen(trusted, '/a/locked'), isOpen(admin, '/a/listed')]).toEqual([true, true, true]);
   });
+});
+
+describe('a path of many segments', () => {
+  const book = bookOf({ path: '/', hide: '^secret$', h_sub: true }, { path: '/s/s', read_users: [7], password: 'word', write_users: [7] });
+  const deep = (segments: number) => vpath('/s'.repeat(segments));
+  const growth = (act: (segments: number) => void) => {
+    const [once = 0, twice = 0, fourTimes = 0] = [400, 800, 1600].map((segments) => countWork(() => act(segments)));
+    expect(once).toBeGreaterThan(0);
+    return [twice / once, fourTimes / once];
+  };
+
+  it.each<[string, (path: VirtualPath) => unknown]>([
+    ['whether it is restricted', (path) => book.isRestricted(path)],
+    ['whether somebody may see it', (path) => book.canAccess(plain, path, 'word')],
+    ['whether somebody may change all of it', (path) => book.mayTouchWhole(plain, path, 'write')],
+    ['whether anything in it may be hidden', (path) => book.mayHideIn(plain, path)],
+  ])('is read once: %s', (_what, ask) => {
+    const [twice, fourTimes] = growth((segments) => void ask(deep(segments)));
+    expect(twice).toBeLessThan(2.2);
+    expect(fourTimes).toBeLessThan(4.4);
+  });
+
+  it('is read once for all entries of a folder', () => {
+    const ask = (entries: number) => () => {
+      for (let index = 0; index < entries; index += 1) book.isRestricted(childPath(deep(1000), `f${index}` as EntryName));
+    };
+    expect(countWork(ask(400)) / countWork(ask(100))).toBeLessThan(4.4);
+    expect(countWork(ask(100)) / 100).toBeLessThan(200);
+  });
+});
+
+it('what is asked of one path does not grow with the rules elsewhere', () => {
+  const work = (count: number) => {
+    const book = bookOf(...Array.from({ length: count }, (_, index) => ({ path: `/r${index}`, hide: 'x', password: 'word' })));
+    const [path, seen] = [vpath('/a/b'), actor({ permission: 2 })];
+    return countWork(() => [book.mayTouchWhole(seen, path, 'write'), book.mayHideIn(seen, path), book.findGuard(path)]);
+  };
+  expect(work(4000)).toBe(work(1000));
 });

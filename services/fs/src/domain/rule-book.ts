@@ -3,6 +3,7 @@ import type { RuleRecord } from '@wharf/models';
 import { baseName, isWithin, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { hasPermission, isAdmin } from '@wharf/rights';
 import { RE2JS } from 're2js';
+import { PathTree } from './path-tree.ts';
 import { type Actor, denied } from './permissions.ts';
 
 /** A rule with its patterns compiled. Exactly one rule applies to a path: the nearest, whatever stands further up. */
@@ -63,27 +64,32 @@ export interface RuleBook {
 const NOBODY: Actor = { id: -1, role: 0, permission: 0, basePath: VIRTUAL_ROOT };
 
 export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
-  const rules = new Map<string, Rule>(
-    records.map((record) => [record.path, { ...record, hidePatterns: compileHide(record.hide), matches: new Map() }]),
-  );
+  const rules = new PathTree<Rule>();
+  for (const record of records)
+    rules.set(record.path as VirtualPath, { ...record, hidePatterns: compileHide(record.hide), matches: new Map() });
   const hasReadLists = records.some((record) => record.read_users.length > 0);
 
-  const nearest = (path: VirtualPath): Rule | undefined => {
-    if (rules.size === 0) return undefined;
-    for (let at = path; ; at = parentPath(at)) {
-      const rule = rules.get(at);
-      if (rule || at === '/') return rule;
-    }
-  };
+  const nearest = (path: VirtualPath): Rule | undefined => rules.nearest(path);
+  const hasHidden = records.some((record) => record.hide !== '');
+  /** Whether a folder is hidden from somebody who was asked about last: its entries are asked about one after another. */
+  const lastFolder = new WeakMap<Actor, { readonly folder: VirtualPath; readonly isHidden: boolean }>();
 
+  /** Every folder on the way counts: what lies in a hidden folder is hidden too. What holds above his own root is not his concern. */
   const isHidden = (actor: Actor, path: VirtualPath): boolean => {
-    if (hasPermission(actor, 'see_hides')) return false;
-    // Every folder on the way counts: what lies in a hidden folder is hidden too. What holds above his own root is not his concern.
-    for (let at = path; at !== '/' && at !== actor.basePath; at = parentPath(at)) {
-      const parent = parentPath(at);
-      const rule = nearest(parent);
-      if (rule && covers(rule, parent, rule.h_sub) && matchesHide(rule, baseName(at) ?? '')) return true;
-    }
+    if (!hasHidden || path === '/' || path === actor.basePath || hasPermission(actor, 'see_hides')) return false;
+    const folder = parentPath(path);
+    const rule = nearest(folder);
+    if (rule && covers(rule, folder, rule.h_sub) && matchesHide(rule, baseName(path) ?? '')) return true;
+    const last = lastFolder.get(actor);
+    if (last?.folder === folder) return last.isHidden;
+    const isFolderHidden = isHiddenOnTheWay(actor, folder);
+    lastFolder.set(actor, { folder, isHidden: isFolderHidden });
+    return isFolderHidden;
+  };
+  const isHiddenOnTheWay = (actor: Actor, path: VirtualPath): boolean => {
+    const rootLength = isWithin(actor.basePath, path) && actor.basePath !== '/' ? actor.basePath.length : 0;
+    for (const { name, value, nearest: rule, length } of rules.steps(path))
+      if (length > rootLength && rule && (value === rule || rule.h_sub) && matchesHide(rule, name)) return true;
     return false;
   };
   const canRead = (actor: Actor, path: VirtualPath) => {
@@ -99,7 +105,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     return rule !== undefined && rule.password !== '' && covers(rule, path, rule.p_sub);
   };
   const canAccess = (actor: Actor, path: VirtualPath, password: string) => {
-    if (rules.size === 0) return true;
+    if (records.length === 0) return true;
     if (isHidden(actor, path) || !canRead(actor, path)) return false;
     if (hasPermission(actor, 'access_without_password') || !isGuarded(path)) return true;
     return nearest(path)?.password === password;
@@ -115,10 +121,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
 
   const mayTouchWhole = (actor: Actor, path: VirtualPath, change: EntryChange) => {
     if (!mayTouch(actor, path, change)) return false;
-    for (const rule of rules.values()) {
-      const inner = rule.path as VirtualPath;
-      if (inner !== path && isWithin(path, inner) && !mayTouch(actor, inner, change)) return false;
-    }
+    for (const { path: inner } of rules.below(path)) if (inner !== path && !mayTouch(actor, inner as VirtualPath, change)) return false;
     return true;
   };
   const hiddenNames = (actor: Actor, directory: VirtualPath) => {
@@ -146,11 +149,11 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     mayHideIn(actor, directory) {
       if (hasPermission(actor, 'see_hides')) return false;
       if (hiddenNames(actor, directory)) return true;
-      for (const rule of rules.values()) if (rule.hidePatterns.length > 0 && isWithin(directory, rule.path as VirtualPath)) return true;
+      for (const rule of rules.below(directory)) if (rule.hidePatterns.length > 0) return true;
       return false;
     },
     findGuard(path) {
-      for (const rule of rules.values()) if (guards(rule) && isWithin(path, rule.path as VirtualPath)) return rule.path;
+      for (const rule of rules.below(path)) if (guards(rule)) return rule.path;
       return undefined;
     },
     listingFilter(actor, directory) {
@@ -164,7 +167,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
         );
       };
     },
-    isOpen: (actor, path, password) => !rules.has(path) || canAccess(actor, path, password),
+    isOpen: (actor, path, password) => !rules.get(path) || canAccess(actor, path, password),
     readme(path) {
       const rule = nearest(path);
       return rule && covers(rule, path, rule.r_sub) ? rule.readme : '';

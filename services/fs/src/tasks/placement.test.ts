@@ -121,7 +121,6 @@ describe.each([
     const memory = await openStorages();
     await memory.put('/a/d/x');
     expect(await refused(memory, placement('/a', 'a/', ['d']))).toEqual(['FAILED_PRECONDITION', `${verb} in place`]);
-    expect(await refused(memory, placement('/', '/a', ['a/d']))).toEqual(['FAILED_PRECONDITION', `${verb} in place`]);
     expect(await refused(memory, placement('/a', '/a/d', ['d']))).toEqual(['FAILED_PRECONDITION', `${verb} of a folder into itself`]);
     expect(await refused(memory, placement('/a', '/a/d/x/y', ['d'], { overwrite: true }))).toEqual([
       'FAILED_PRECONDITION',
@@ -133,18 +132,17 @@ describe.each([
   it('takes a name that is given twice once', async () => {
     const memory = await openStorages();
     await memory.put('/a/f');
-    const request = placement('/a', '/b', ['f', './f'], { skip_existing: true });
+    const request = placement('/a', '/b', ['f', '/f'], { skip_existing: true });
     await act(memory.operation(), request);
     expect(await memory.everything('/b')).toEqual(['/b/f']);
   });
 
-  it('of two entries of one name is refused, also where it may replace, for one would be lost', async () => {
+  it('of one name twice is refused, also where it may replace', async () => {
     const memory = await openStorages();
-    await memory.put('/a/x/f', 'x');
-    await memory.put('/a/y/f', 'y');
+    await memory.put('/a/f');
     for (const overwrite of [false, true])
-      expect(await refused(memory, placement('/a', '/b', ['x/f', 'y/f'], { overwrite }))).toEqual(['ENTRY_EXISTS', 'file [f] exists']);
-    expect(await memory.everything('/')).toEqual(['/a/x/f', '/a/y/f']);
+      expect(await refused(memory, placement('/a', '/b', ['f', 'f/'], { overwrite }))).toEqual(['ENTRY_EXISTS', 'file [f] exists']);
+    expect(await memory.everything('/')).toEqual(['/a/f']);
   });
 
   it('checks names first', async () => {
@@ -160,7 +158,7 @@ describe.each([
   it('leaves out names that lead out of the folder', async () => {
     const memory = await openStorages();
     for (const path of ['/a/in/f', '/a/in/deep/g', '/a/out']) await memory.put(path);
-    await act(memory.operation(), placement('/a/in', '/b', ['../out', 'deep/../../out', '/../out', 'deep/../f']));
+    await act(memory.operation(), placement('/a/in', '/b', ['../out', '..', '../', 'f']));
     expect(await memory.everything('/b')).toEqual(['/b/f']);
     expect(await memory.textOf('/a/out')).toBe('/a/out');
   });
@@ -279,21 +277,14 @@ describe('C16: a guarded file that appears after the look', () => {
   });
 });
 
-describe('a name of several segments', () => {
-  const own = actor({ permission: 0xfffc });
-
-  it('is judged by the folder it leads into', async () => {
-    const memory = await openStorages({
-      rules: [
-        { path: '/a/fixed', write_users: [99] },
-        { path: '/a/guarded', password: 'word' },
-      ],
-    });
-    for (const path of ['/a/fixed/kept', '/a/guarded/secret']) await memory.put(path);
-    const operation = memory.operation(own);
-    expect(await refusalOf(removeEntries(operation, { dir: '/a', names: ['fixed/kept'] }))).toEqual(DENIED);
-    expect(await refusalOf(moveEntries(operation, placement('/a', '/b', ['fixed/kept'])))).toEqual(DENIED);
-    expect((await refusalOf(copyEntries(operation, placement('/a', '/b', ['guarded/secret']))))[0]).toBe('PERMISSION_DENIED');
-    expect(await memory.everything()).toEqual(['/a/fixed/kept', '/a/guarded/secret']);
-  });
+it('a name of several segments is refused before anything is asked of it', async () => {
+  const memory = await openStorages();
+  await memory.put('/a/d/kept');
+  const refused = ['UNSAFE_PATH', 'using relative path is not allowed'];
+  for (const names of [['d/kept'], Array.from({ length: 1500 }, () => 'd/'.repeat(400))]) {
+    expect(await refusalOf(removeEntries(memory.operation(), { dir: '/a', names }))).toEqual(refused);
+    expect(await refusalOf(moveEntries(memory.operation(), placement('/a', '/b', names)))).toEqual(refused);
+    expect(await refusalOf(copyEntries(memory.operation(), placement('/a', '/b', names)))).toEqual(refused);
+  }
+  expect(await memory.everything()).toEqual(['/a/d/kept']);
 });

@@ -66,6 +66,21 @@ describe('moving all files', () => {
     expect(await memory.everything()).toEqual(['/a/d/1', '/a/d/2', '/a/d/3', '/a/d/e/f/']);
   });
 
+  it.each(['', 'cancel', 'skip', 'overwrite'])('with policy %j does not tell whether a hidden name is taken', async (policy) => {
+    const told = async (...there: string[]) => {
+      const memory = await openStorages({ rules: [{ path: '/a/to', hide: 'secret' }] });
+      for (const path of ['/a/from/secret', ...there]) await memory.put(path);
+      const blind = actor({ permission: 0xfffe });
+      const answers = [];
+      for (const target of ['/a/to', '/a/to/secret']) answers.push(await refusalOf(flatten(memory, '/a/from', target, policy, blind)));
+      return answers;
+    };
+    const free = await told();
+    expect(free).toEqual([DENIED, DENIED]);
+    expect(await told('/a/to/secret')).toEqual(free);
+    expect(await told('/a/to/secret/secret')).toEqual(free);
+  });
+
   it('goes through what is mounted below', async () => {
     const memory = await openTree({ storages: [{}, { mount_path: '/d/m/n' }, { mount_path: '/out' }] });
     for (const path of ['/d/1', '/d/m/n/x/2']) await memory.put(path);

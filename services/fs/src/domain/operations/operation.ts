@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { type EntryName, type MountPath, parentPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
+import { childPath, type EntryName, type MountPath, parentPath, parseEntryName, type VirtualPath } from '@wharf/paths';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import type { Changes } from '../changes.ts';
 import { findEntry } from '../get-entry.ts';
@@ -22,30 +22,22 @@ export interface Operation {
 }
 
 /**
- * Paths that names mean below a folder. A name may be a relative path of several segments; one that leads out of the folder is left out, as the
- * family does. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH
+ * Paths that names mean in a folder. One that leads out of it is left out, as the family does.
+ *
+ * @throws AppError INVALID_ARGUMENT (no names, or one that means the folder itself) | UNSAFE_PATH (what is no single name)
  */
 export function innerPaths(directory: VirtualPath, names: readonly string[]): VirtualPath[] {
   if (names.length === 0) throw new AppError('INVALID_ARGUMENT', 'Empty file names');
-  return names.flatMap((name) => {
-    const within = withoutClimbing(name);
-    if (within === undefined) return [];
-    const inner = parseVirtualPath(within);
-    if (inner === '/') throw new AppError('INVALID_ARGUMENT', `invalid file name [${name}]`);
-    return [directory === '/' ? inner : parseVirtualPath(directory + inner)];
-  });
+  return names.filter((raw) => !LEADS_OUT.test(raw)).map((raw) => childPath(directory, singleName(raw)));
 }
 
-/** A relative path without `..`; undefined when it leads further up than it begins. */
-function withoutClimbing(name: string): string | undefined {
-  if (!name.includes('..')) return name;
-  const segments: string[] = [];
-  for (const segment of name.split('/')) {
-    if (segment === '' || segment === '.') continue;
-    if (segment !== '..') segments.push(segment);
-    else if (segments.pop() === undefined) return undefined;
-  }
-  return segments.join('/');
+const LEADS_OUT = /^\.\.(?:\/|$)/;
+
+/** A slash around it changes nothing: clients mark folders so. */
+function singleName(raw: string): EntryName {
+  const name = raw.replace(/^\/|\/$/g, '');
+  if (name === '' || name === '.') throw new AppError('INVALID_ARGUMENT', `invalid file name [${raw}]`);
+  return parseEntryName(name);
 }
 
 /** A place in an opened storage. */
@@ -88,7 +80,7 @@ export function requireWrite(tree: Tree, actor: Actor, directory: VirtualPath): 
 }
 
 export function requireUnprotected(tree: Tree, actor: Actor, path: VirtualPath, verb: 'rename' | 'move' | 'delete'): void {
-  if (path === '/' || path === actor.basePath || tree.table.mounts.some(({ mountedAt }) => mountedAt === path))
+  if (path === '/' || path === actor.basePath || tree.table.isMountPoint(path))
     throw new AppError('FAILED_PRECONDITION', `${verb} root folder is not allowed`);
   if (tree.table.isProtected(path)) throw new AppError('FAILED_PRECONDITION', 'permission denied');
 }

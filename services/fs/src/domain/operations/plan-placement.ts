@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import { baseName, childPath, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { findEntry, getEntry } from '../get-entry.ts';
@@ -45,18 +46,16 @@ export async function planPlacement(operation: Operation, request: Placement, ve
   if (from === to) throw new AppError('FAILED_PRECONDITION', `${verb} in place`);
 
   const items = new Map<VirtualPath, Item>();
+  const pace = createPace(operation.signal);
   for (const source of innerPaths(from, request.names)) {
+    await pace.step();
     if (verb === 'move') requireUnprotected(tree, actor, source, 'move');
-    // A name of several segments leads into another folder, which has a say of its own.
-    tree.rules.requireAccess(actor, parentPath(source), '');
-    if (verb === 'move') requireWrite(tree, actor, parentPath(source));
     tree.rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
     if (verb === 'move') requireNoGuard(operation, source);
     const name = baseName(source);
     if (name === undefined) throw new AppError('INVALID_ARGUMENT', 'invalid file name []');
     const target = childPath(to, name);
     tree.rules.requireEntry(actor, target, 'create');
-    if (source === target) throw new AppError('FAILED_PRECONDITION', `${verb} in place`);
     if (isWithin(source, target)) throw new AppError('FAILED_PRECONDITION', `${verb} of a folder into itself`);
     const item = await planItem(operation, request, { source, target, isCopied: verb === 'copy' });
     if (item === undefined) continue;

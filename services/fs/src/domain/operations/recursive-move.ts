@@ -57,21 +57,24 @@ async function planRecursiveMove(operation: Operation, request: RecursiveMove): 
 
   const root = { path: from, located: tree.table.findVirtualFolder(from) ? tree.table.locate(from) : locate(tree, from) };
   const target: WalkedFolder = { path: to, located: tree.table.locate(to, root.located) };
-  const taken = await namesAt(operation, target);
+  let taken: Map<EntryName, boolean> | undefined;
   const items: Item[] = [];
   const claimed = new Set<EntryName>();
   for await (const file of filesBelow(operation, root)) {
     if (parentPath(file.path) === to) continue;
     const { name } = file.entry;
+    const path = childPath(to, name);
+    // Asked before it is known what is there: whoever does not see a name does not learn whether it is taken.
+    tree.rules.requireEntry(actor, path, 'create');
+    taken ??= await namesAt(operation, target);
     const isFolder = taken.get(name) === true;
     if (taken.has(name) || claimed.has(name)) {
       if (request.conflict_policy === 'skip') continue;
       if (request.conflict_policy !== 'overwrite' || isFolder) throw nameTaken(name);
     }
-    const path = childPath(to, name);
     tree.rules.requireEntry(actor, file.path, 'write');
     requireNoGuard(operation, file.path);
-    tree.rules.requireEntry(actor, path, taken.has(name) || claimed.has(name) ? 'write' : 'create');
+    if (taken.has(name) || claimed.has(name)) tree.rules.requireEntry(actor, path, 'write');
     claimed.add(name);
     const conflict = request.conflict_policy === 'overwrite' ? conflictAt(operation, path) : 'refuse';
     items.push({ source: file.path, target: path, entry: file.entry, from: file.located, to: locate(tree, path, file.located), conflict });

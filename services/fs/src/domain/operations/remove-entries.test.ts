@@ -7,7 +7,7 @@ describe('removing', () => {
   it('takes away files and folders, is content when nothing is there, and tells', async () => {
     const memory = await openStorages();
     for (const path of ['/a/d/e/f', '/a/g', '/a/keep']) await memory.put(path);
-    await removeEntries(memory.operation(), { dir: '/a', names: ['d', 'g', 'none', 'g', 'keep/below'] });
+    await removeEntries(memory.operation(), { dir: '/a', names: ['d/', '/g', 'none', 'g'] });
     expect(await memory.everything('/a')).toEqual(['/a/keep']);
     expect(memory.published).toContain('/a/d');
   });
@@ -17,6 +17,8 @@ describe('removing', () => {
     for (const path of ['/a/f', '/a/fixed/deep/x']) await memory.put(path);
     const names = (...given: string[]) => removeEntries(memory.operation(), { dir: '/a', names: given });
     expect(await refusalOf(names('f', 'fixed'))).toEqual(DENIED);
+    for (const name of ['keep/below', 'x/../../../a/out', 'g/../f', '//f', './f', 'f//'])
+      expect(await refusalOf(names('f', name)), name).toEqual(['UNSAFE_PATH', 'using relative path is not allowed']);
     expect(await refusalOf(names('f', '..\\b'))).toEqual(['UNSAFE_PATH', 'using relative path is not allowed']);
     expect(await refusalOf(names('f', '.'))).toEqual(['INVALID_ARGUMENT', 'invalid file name [.]']);
     expect(await refusalOf(names())).toEqual(['INVALID_ARGUMENT', 'Empty file names']);
@@ -30,7 +32,6 @@ describe('removing', () => {
     for (const [dir, name, message] of [
       ['/', 'm', 'permission denied'],
       ['/m', 'n', 'delete root folder is not allowed'],
-      ['/', 'm/n', 'delete root folder is not allowed'],
     ])
       expect(await refusalOf(removeEntries(memory.operation(), { dir: dir ?? '', names: [name ?? ''] }))).toEqual([
         'FAILED_PRECONDITION',
@@ -41,7 +42,7 @@ describe('removing', () => {
   it('leaves out names that lead out of the folder', async () => {
     const memory = await openStorages();
     for (const path of ['/a/in/f', '/a/in/g', '/a/out']) await memory.put(path);
-    await removeEntries(memory.operation(), { dir: '/a/in', names: ['../out', 'x/../../../a/out', 'g/../f'] });
+    await removeEntries(memory.operation(), { dir: '/a/in', names: ['../out', '..', '../', 'f'] });
     expect(await memory.everything('/a')).toEqual(['/a/in/g', '/a/out']);
   });
 

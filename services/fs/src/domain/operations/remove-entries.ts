@@ -1,7 +1,10 @@
 import { AppError } from '@wharf/errors';
-import { parentPath } from '@wharf/paths';
+import { createPace } from '@wharf/pace';
+import type { VirtualPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
 import { findEntry } from '../get-entry.ts';
+import type { Located } from '../mount-table.ts';
+import type { Mount } from '../mounts.ts';
 import { requirePermission } from '../permissions.ts';
 import { locate, resolvePath } from '../tree.ts';
 import { innerPaths, type Operation, open, requireUnprotected, requireWrite, unsupported } from './operation.ts';
@@ -13,13 +16,14 @@ export async function removeEntries(operation: Operation, request: { dir: string
   requirePermission(actor, 'delete');
   const directory = resolvePath(actor, request.dir);
   requireWrite(tree, actor, directory);
-  const paths = innerPaths(directory, request.names);
-  for (const path of paths) {
+  const doomed: { path: VirtualPath; located: Located<Mount> }[] = [];
+  const pace = createPace(signal);
+  for (const path of innerPaths(directory, request.names)) {
     requireUnprotected(tree, actor, path, 'delete');
-    requireWrite(tree, actor, parentPath(path));
     tree.rules.requireEntry(actor, path, 'write');
+    doomed.push({ path, located: locate(tree, path) });
+    await pace.step();
   }
-  const doomed = paths.map((path) => ({ path, located: locate(tree, path) }));
   for (const { path, located } of doomed) {
     if (!tree.rules.mayHideIn(actor, path)) continue;
     const entry = await findEntry(tree, path, located, signal);

@@ -47,7 +47,7 @@ export async function applyChanges(index: SearchIndex, tree: Tree, changes: Iter
   }
 
   function isLeftOut(path: VirtualPath): boolean {
-    for (let at = path; at !== '/'; at = parentPath(at)) if (scope.isLeftOut(at)) return true;
+    if (scope.isLeftOut(path)) return true;
     const located = tree.table.mounts.find(({ mountedAt }) => mountedAt === '/');
     return (
       located !== undefined &&

@@ -1,9 +1,10 @@
 import type { VirtualPath } from '@wharf/paths';
+import { PathTree } from '../path-tree.ts';
 import type { Tree } from '../tree.ts';
 
 /** What belongs into the index under one configuration. */
 export interface IndexScope {
-  /** Whether an entry is left out, and with it all that is below. Asked from the top down. */
+  /** Whether an entry is left out, itself or with a folder above it. */
   isLeftOut(path: VirtualPath): boolean;
   /** Whether the storage mounted at exactly this place is left out: folders that other mounts make there are not. */
   isMountLeftOut(mountedAt: VirtualPath): boolean;
@@ -36,9 +37,12 @@ export function indexScope({ table, settings }: Tree): IndexScope {
   }
   // Of several storages at one place one is enough.
   for (const mountedAt of Object.keys(mounts)) left.delete(mountedAt);
+  const leftBelowRoot = new PathTree<true>();
+  for (const mountedAt of left) if (mountedAt !== '/') leftBelowRoot.set(mountedAt as VirtualPath, true);
+  // What begins like a folder above a path, the path begins like.
   const isIgnored = (path: string) => prefixes.some((prefix) => path.startsWith(prefix));
   return {
-    isLeftOut: (path) => (path !== '/' && left.has(path)) || isIgnored(path),
+    isLeftOut: (path) => leftBelowRoot.nearest(path) !== undefined || isIgnored(path),
     isMountLeftOut: (mountedAt) => left.has(mountedAt),
     mounts,
     maxDepth: Math.trunc(settings.number('max_index_depth', DEFAULT_MAX_DEPTH)),

@@ -171,7 +171,7 @@ async function prepareUpdate(
   }
   const parent = parentPath(path);
   await index.remove(parent, [name]);
-  for (let at = path; at !== '/'; at = parentPath(at)) if (scope.isLeftOut(at)) return;
+  if (scope.isLeftOut(path)) return;
   const found = await getEntry(tree, path).catch((error: unknown) => {
     if (AppError.is(error)) return undefined;
     throw error;
