@@ -1,6 +1,7 @@
 export { accountReads } from './account-reads.ts';
 export { duplicatesOf, isDuplicateKey } from './duplicate-key.ts';
 export { type Models, modelsOf } from './models.ts';
+export { raiseCounter, reserveCounter } from './raise-counter.ts';
 export {
   REVISION,
   readAdminRevision,

@@ -1,6 +1,7 @@
 export type { Bus, OnBusError, Subject } from './bus/bus.ts';
 export { createLocalBus } from './bus/local-bus.ts';
 export { createNatsBus } from './bus/nats-bus.ts';
+export { type ChangeAnnouncer, createChangeAnnouncer } from './change-announcer.ts';
 export {
   type ConfigDefinition,
   ConfigError,

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createRevisionedCache } from './revisioned-cache.ts';
 
 /** A cache over a value that the test changes, with a clock that the test turns. */
@@ -7,6 +7,7 @@ function setUp() {
   const cache = createRevisionedCache({
     clock: () => source.now,
     readRevision: async () => source.revision,
+    make: (value) => value,
     load: async () => {
       source.loads += 1;
       return source.value;
@@ -56,6 +57,25 @@ describe('revisioned cache', () => {
     expect(source.loads).toBe(1);
   });
 
+  it('a change that was never counted is seen after a minute', async () => {
+    const { source, cache } = setUp();
+    await cache.get();
+    source.value = 'two';
+    source.now = 30_000;
+    expect(await cache.get()).toBe('one');
+    source.now = 60_000;
+    expect([await cache.get(), source.loads]).toEqual(['two', 2]);
+  });
+
+  it('the same data is the same value, however often it is loaded', async () => {
+    let now = 0;
+    const load = async () => ({ names: ['a', 'b'] });
+    const cache = createRevisionedCache({ clock: () => now, readRevision: async () => now, load, make: (data) => ({ data }) });
+    const first = await cache.get();
+    now = 60_000;
+    expect(await cache.get()).toBe(first);
+  });
+
   it('calls at the same time share one load', async () => {
     const { source, cache } = setUp();
     await Promise.all(Array.from({ length: 20 }, () => cache.get()));
@@ -75,6 +95,7 @@ describe('revisioned cache', () => {
     const cache = createRevisionedCache({
       clock: () => 0,
       readRevision: async () => 1,
+      make: (value) => value,
       load: async () => {
         if (isDown) throw new Error('down');
         return 'up';
@@ -83,5 +104,70 @@ describe('revisioned cache', () => {
     await expect(cache.get()).rejects.toThrow('down');
     isDown = false;
     expect(await cache.get()).toBe('up');
+  });
+});
+
+describe('while the store does not answer', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** A cache that has seen 'one' at revision 1, over a store that is away from then on. */
+  async function setUpOutage(away: () => Promise<never>) {
+    const { source, ...rest } = setUp();
+    let isAway = false;
+    const cache = createRevisionedCache({
+      clock: () => source.now,
+      readRevision: async () => (isAway ? away() : source.revision),
+      load: async () => source.value,
+      make: (value) => value,
+    });
+    await cache.get();
+    isAway = true;
+    source.now = 30_000;
+    const comeBack = () => {
+      isAway = false;
+    };
+    return { ...rest, source, cache, comeBack };
+  }
+  const lost = () => Promise.reject(Object.assign(new Error('connection closed'), { name: 'MongoNetworkError' }));
+  const hangs = () => new Promise<never>(() => {});
+  const UNAVAILABLE = { code: 'STORAGE_UNAVAILABLE', message: 'the store does not answer, try again in a moment' };
+
+  it('reads get what was true up to a minute ago, and nobody else does', async () => {
+    const { source, cache } = await setUpOutage(lost);
+    expect(await cache.getKept()).toBe('one');
+    await expect(cache.get()).rejects.toMatchObject(UNAVAILABLE);
+    source.now = 60_000;
+    await expect(cache.getKept()).rejects.toMatchObject(UNAVAILABLE);
+  });
+
+  it('a store that hangs is waited for once, and not for long', async () => {
+    const { cache } = await setUpOutage(hangs);
+    const first = cache.getKept();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([await first, await cache.getKept()]).toEqual(['one', 'one']);
+    const strict = expect(cache.get()).rejects.toMatchObject(UNAVAILABLE);
+    await vi.advanceTimersByTimeAsync(30_000);
+    await strict;
+  });
+
+  it('nothing is answered that something newer was told of', async () => {
+    const { cache } = await setUpOutage(lost);
+    await expect(cache.getKept(2)).rejects.toMatchObject(UNAVAILABLE);
+    cache.invalidate();
+    await expect(cache.getKept()).rejects.toMatchObject(UNAVAILABLE);
+  });
+
+  it('what is new is seen when it is back', async () => {
+    const { cache, comeBack, change } = await setUpOutage(lost);
+    await cache.getKept();
+    change('two');
+    comeBack();
+    expect(await cache.get()).toBe('two');
+    expect(await cache.getKept()).toBe('two');
   });
 });

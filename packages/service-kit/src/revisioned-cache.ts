@@ -1,68 +1,96 @@
+import { isDeepStrictEqual } from 'node:util';
+import { createStoreAsker, MAX_KEPT_MS } from './ask-store.ts';
+
 /** The longest that a cache goes without looking whether its data changed, in milliseconds (design: <= 5 s when events are lost). */
 export const MAX_CACHE_AGE_MS = 5_000;
+/** So often data is read anew whatever its revision says, in milliseconds: a change that could not be counted is seen then. */
+const RELOAD_MS = 60_000;
 
 /** A copy of another service's data. It holds data, never decisions. */
 export interface RevisionedCache<Value> {
-  /** The data, at least as new as `minRevision` and never older than MAX_CACHE_AGE_MS. @throws whatever loading throws */
+  /**
+   * The data, at least as new as `minRevision` and never older than MAX_CACHE_AGE_MS.
+   * @throws AppError STORAGE_UNAVAILABLE: the store does not answer; whatever loading throws
+   */
   get(minRevision?: number): Promise<Value>;
-  /** The same where nothing has to be waited for, else undefined. */
+  /** The same for reads: while the store does not answer, what was true at most MAX_KEPT_MS ago, unless something newer was told of. */
+  getKept(minRevision?: number): Promise<Value>;
+  /** The same as get() where nothing has to be waited for, else undefined. */
   peek(minRevision?: number): Value | undefined;
-  /** Makes the next get() look again. */
+  /** Something newer was told of: the next get() looks again. */
   invalidate(): void;
 }
 
-interface Held<Value> {
+interface Held<Data, Value> {
+  readonly data: Data;
   readonly value: Value;
   readonly revision: number;
+  readonly loadedAt: number;
   checkedAt: number;
 }
 
 /**
  * @param options.readRevision the owner's counter, which rises after every change of the data.
  * @param options.load all the data.
+ * @param options.make what is answered; the same data is answered as the same value.
  * @param options.clock milliseconds; monotonic is best.
  */
-export function createRevisionedCache<Value>(options: {
+export function createRevisionedCache<Data, Value>(options: {
   readRevision: () => Promise<number>;
-  load: () => Promise<Value>;
+  load: () => Promise<Data>;
+  make: (data: Data) => Value;
   clock: () => number;
 }): RevisionedCache<Value> {
-  let held: Held<Value> | undefined;
-  let loading: Promise<Held<Value>> | undefined;
+  const { clock } = options;
+  const store = createStoreAsker();
+  let held: Held<Data, Value> | undefined;
+  let loading: Promise<Held<Data, Value>> | undefined;
   let generation = 0;
 
-  const refresh = async (): Promise<Held<Value>> => {
-    const startedAt = options.clock();
+  const read = async (revision: number, startedAt: number): Promise<Held<Data, Value>> => {
+    if (held?.revision === revision && startedAt - held.loadedAt < RELOAD_MS) return held;
+    // What is known to have changed does not answer in the place of what it became.
+    if (held && held.revision !== revision) held.checkedAt = Number.NEGATIVE_INFINITY;
+    const data = await options.load();
+    const value = held && isDeepStrictEqual(data, held.data) ? held.value : options.make(data);
+    return { data, value, revision, loadedAt: startedAt, checkedAt: startedAt };
+  };
+  const refresh = async (): Promise<Held<Data, Value>> => {
+    const startedAt = clock();
     const startedIn = generation;
-    const revision = await options.readRevision();
-    const next = held && held.revision === revision ? held : { value: await options.load(), revision, checkedAt: 0 };
+    const next = await read(await options.readRevision(), startedAt);
     // An invalidation that came while loading leaves the data usable once, but not fresh.
-    next.checkedAt = generation === startedIn ? startedAt : startedAt - MAX_CACHE_AGE_MS;
+    next.checkedAt = generation === startedIn ? startedAt : Number.NEGATIVE_INFINITY;
     held = next;
     return next;
   };
-  const refreshOnce = (): Promise<Held<Value>> => {
-    loading ??= refresh().finally(() => {
+  const refreshOnce = (): Promise<Held<Data, Value>> => {
+    loading ??= store.ask(refresh()).finally(() => {
       loading = undefined;
     });
     return loading;
   };
 
-  const findFresh = (minRevision: number): Held<Value> | undefined => {
-    const age = held ? options.clock() - held.checkedAt : Number.POSITIVE_INFINITY;
-    if (!held || held.revision < minRevision || age >= MAX_CACHE_AGE_MS) return undefined;
-    if (age > MAX_CACHE_AGE_MS / 2) refreshOnce().catch(() => {});
-    return held;
+  const findHeld = (minRevision: number, maxAgeMs: number): Held<Data, Value> | undefined =>
+    held && held.revision >= minRevision && clock() - held.checkedAt < maxAgeMs ? held : undefined;
+  const findFresh = (minRevision: number): Held<Data, Value> | undefined => {
+    const fresh = findHeld(minRevision, MAX_CACHE_AGE_MS);
+    if (fresh && clock() - fresh.checkedAt > MAX_CACHE_AGE_MS / 2) refreshOnce().catch(() => {});
+    return fresh;
+  };
+  const load = async (minRevision: number): Promise<Held<Data, Value>> => {
+    const first = await refreshOnce();
+    // A load that was under way already may have begun before the wanted revision was written.
+    return first.revision >= minRevision ? first : refreshOnce();
   };
 
   return {
     peek: (minRevision = 0) => findFresh(minRevision)?.value,
-    async get(minRevision = 0) {
+    get: async (minRevision = 0) => (findFresh(minRevision) ?? (await load(minRevision))).value,
+    async getKept(minRevision = 0) {
       const fresh = findFresh(minRevision);
       if (fresh) return fresh.value;
-      const first = await refreshOnce();
-      // A load that was under way already may have begun before the wanted revision was written.
-      return first.revision >= minRevision ? first.value : (await refreshOnce()).value;
+      return (await store.askOrKeep(load(minRevision), () => findHeld(minRevision, MAX_KEPT_MS))).value;
     },
     invalidate() {
       generation += 1;

@@ -8,7 +8,7 @@ import type { Logger } from './ops/logger.ts';
 import { createReadiness, type Readiness } from './ops/readiness.ts';
 import { outgoingCall } from './rpc/call.ts';
 import type { Peers } from './rpc/peers.ts';
-import { isStoreConnected, type StoreConnection } from './store.ts';
+import { createStoreCheck, type StoreConnection } from './store.ts';
 
 /** What a service gets from its process. */
 export interface ServiceKit {
@@ -41,7 +41,7 @@ export function createServiceKit(parts: {
   const keys = deriveKeys(parts.secret);
   const tokens = createInternalTokens(keys.internal, clock);
   const readiness = createReadiness();
-  readiness.require('store', () => isStoreConnected(store));
+  readiness.require('store', createStoreCheck(store));
   const metrics = new Registry();
   return {
     name,

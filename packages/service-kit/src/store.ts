@@ -1,4 +1,5 @@
 import { type Connection, createConnection } from 'mongoose';
+import { MAX_KEPT_MS } from './ask-store.ts';
 
 /** How long an operation may wait for the store to come back, in milliseconds. */
 const SERVER_SELECTION_MS = 5_000;
@@ -31,7 +32,11 @@ export async function connectStore(url: string): Promise<StoreConnection> {
   return connection.asPromise();
 }
 
-/** True while operations can be expected to work. */
-export function isStoreConnected(connection: StoreConnection): boolean {
-  return connection.readyState === 1;
+/** Whether requests can be expected to be answered: the store is there, or was so lately that reads are answered from what is known. */
+export function createStoreCheck(connection: StoreConnection): () => boolean {
+  let seenAt = performance.now();
+  return () => {
+    if (connection.readyState === 1) seenAt = performance.now();
+    return performance.now() - seenAt < MAX_KEPT_MS;
+  };
 }

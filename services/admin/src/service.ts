@@ -31,7 +31,7 @@ import { createUsers } from './clients/users.ts';
 import type { AdminConfig } from './config.ts';
 import { deprecateUnknown, isSecret } from './domain/setting-items.ts';
 import { createStorageStarter } from './domain/storage-starter.ts';
-import { createAnnounceChange } from './events/announce-change.ts';
+import { createConfigurationAnnouncer } from './events/announce-change.ts';
 import { addFolderMounts } from './store/add-folder-mounts.ts';
 import { createFirstStorage } from './store/configure-first-storage.ts';
 import { createCounters } from './store/counters.ts';
@@ -46,7 +46,10 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
   const settings = createSettingStore(models, kit.keys.atRest, isSecret);
   const storages = createStorageStore(models, kit.keys.atRest);
   const rules = createRuleStore(models, kit.keys.atRest);
-  const announceChange = createAnnounceChange(counters, kit.bus);
+  const announcer = createConfigurationAnnouncer(counters, kit.bus, (error) =>
+    kit.logger.warn({ err: error }, 'a change of the configuration is not counted yet'),
+  );
+  const { announce: announceChange, counted } = announcer;
   const token = createPermanentToken(kit);
   const fs = createFsClient(kit);
   const starter = createStorageStarter({
@@ -56,7 +59,7 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
   });
   const { clock } = kit;
   const configuration = { settings, storages, rules, fs, users: createUsers(kit), clock };
-  const tools = { settings, counters, probe: createProbeTool(kit), announceChange };
+  const tools = { settings, probe: createProbeTool(kit), announceChange };
   const firstStorage = createFirstStorage({
     storages,
     counters,
@@ -72,29 +75,29 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
     rpc: defineRpcService(AdminServiceDefinition, {
       listStorages: forAdmins(listStorages(storages)),
       getStorage: forAdmins(getStorage(storages)),
-      createStorage: forAdmins(createStorage({ storages, counters, fs, starter, announceChange, clock })),
-      updateStorage: forAdmins(updateStorage(storages, starter, announceChange, clock)),
-      deleteStorage: forAdmins(deleteStorage(storages, starter, announceChange)),
-      enableStorage: forAdmins(enableStorage(storages, starter, announceChange)),
-      disableStorage: forAdmins(disableStorage(storages, starter, announceChange)),
-      reloadStorages: forAdmins(reloadStorages(storages, starter, announceChange)),
-      reportStorageStatus: forServices(reportStorageStatus(storages, announceChange)),
+      createStorage: forAdmins(counted(createStorage({ storages, counters, fs, starter, announceChange, clock }))),
+      updateStorage: forAdmins(counted(updateStorage(storages, starter, announceChange, clock))),
+      deleteStorage: forAdmins(counted(deleteStorage(storages, starter, announceChange))),
+      enableStorage: forAdmins(counted(enableStorage(storages, starter, announceChange))),
+      disableStorage: forAdmins(counted(disableStorage(storages, starter, announceChange))),
+      reloadStorages: forAdmins(counted(reloadStorages(storages, starter, announceChange))),
+      reportStorageStatus: forServices(counted(reportStorageStatus(storages, announceChange))),
       reportIndexProgress: forServices(reportIndexProgress(settings)),
       listSettings: forAdmins(listSettings(settings, token)),
       getSettings: forAdmins(getSettings(settings, token)),
       listDefaultSettings: forAdmins(listDefaultSettings),
-      saveSettings: forAdmins(saveSettings(settings, token, counters, announceChange, fs)),
-      deleteSetting: forAdmins(deleteSetting(settings, announceChange)),
-      setRpcDownloadTool: forAdmins(setRpcDownloadTool(tools)),
-      setTorrentTool: forAdmins(setTorrentTool(tools)),
-      setTransmissionTool: forAdmins(setTransmissionTool(tools)),
+      saveSettings: forAdmins(counted(saveSettings(settings, token, announceChange, fs))),
+      deleteSetting: forAdmins(counted(deleteSetting(settings, announceChange))),
+      setRpcDownloadTool: forAdmins(counted(setRpcDownloadTool(tools))),
+      setTorrentTool: forAdmins(counted(setTorrentTool(tools))),
+      setTransmissionTool: forAdmins(counted(setTransmissionTool(tools))),
       listRules: forAdmins(listRules(rules)),
       getRule: forAdmins(getRule(rules)),
-      createRule: forAdmins(createRule(rules, counters, announceChange, findUsers)),
-      updateRule: forAdmins(updateRule(rules, announceChange, findUsers)),
-      deleteRule: forAdmins(deleteRule(rules, announceChange)),
+      createRule: forAdmins(counted(createRule(rules, counters, announceChange, findUsers))),
+      updateRule: forAdmins(counted(updateRule(rules, announceChange, findUsers))),
+      deleteRule: forAdmins(counted(deleteRule(rules, announceChange))),
       exportConfiguration: forAdmins(exportConfiguration(configuration)),
-      importConfiguration: forAdmins(importConfiguration({ ...configuration, counters, starter, announceChange })),
+      importConfiguration: forAdmins(counted(importConfiguration({ ...configuration, counters, starter, announceChange }))),
     }),
     async start() {
       await Promise.all([models.storages.createIndexes(), models.rules.createIndexes()]);

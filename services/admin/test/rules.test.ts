@@ -1,3 +1,4 @@
+import { waitFor } from '@wharf/harness';
 import type { Rule } from '@wharf/proto/admin';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Installation, openInstallation } from './installation.ts';
@@ -25,6 +26,38 @@ const get = async (id: number): Promise<Rule | null> => (await replica.admin.get
 const list = (page = 0, per_page = 0) => replica.admin.listRules({ page, per_page }, replica.as());
 
 describe('path rules', () => {
+  it('that are written and cannot be counted are counted as soon as they can be', async () => {
+    const { adminCounters } = replica.models;
+    const counter = adminCounters.collection;
+    const { value: before } = (await adminCounters.findById('revision').lean()) ?? { value: 0 };
+    // Nothing can be added to a text.
+    await counter.updateOne({ _id: 'revision' } as object, { $set: { value: 'broken' } });
+    await expect(create({ path: '/uncounted' })).rejects.toMatchObject({ code: 'INTERNAL' });
+    expect((await list()).content.map(({ path }) => path)).toEqual(['/uncounted']);
+    const heard = replica.events.length;
+    await counter.updateOne({ _id: 'revision' } as object, { $set: { value: before } });
+    await waitFor('the event', () => replica.events.length > heard);
+    expect(replica.events.at(-1)?.revision).toBe(before + 1);
+  });
+
+  it('are counted also by whoever finds them written or gone already', async () => {
+    const { id } = await create({ path: '/a' });
+    const calls: Array<[string, () => Promise<unknown>]> = [
+      ['RECORD_EXISTS', () => create({ path: '/a' })],
+      ['RECORD_NOT_FOUND', () => replica.admin.deleteRule({ id: id + 1_000 }, replica.as())],
+      ['RECORD_NOT_FOUND', () => replica.admin.updateRule({ rule: rule({ id: id + 1_000, path: '/b' }) }, replica.as())],
+    ];
+    for (const [code, call] of calls) {
+      const before = replica.events.length;
+      await expect(call()).rejects.toMatchObject({ code });
+      await waitFor(`the event after ${code}`, () => replica.events.length > before);
+    }
+    const before = replica.events.length;
+    await expect(create({ path: '' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await replica.admin.listRules({}, replica.as());
+    expect(replica.events.length).toBe(before);
+  });
+
   it('are kept with every field, over a restart', async () => {
     const given = {
       ...{ path: '/a', password: 'secret', p_sub: true, write: true, w_sub: true, hide: '^x\n', h_sub: true, readme: '# r', r_sub: true },

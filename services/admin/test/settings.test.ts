@@ -1,4 +1,4 @@
-import { readSettings, SETTING_CATALOGUE } from '@wharf/models';
+import { readSettings, readSettingsRecord, SETTING_CATALOGUE } from '@wharf/models';
 import type { SettingItem } from '@wharf/proto/admin';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Installation, openInstallation } from './installation.ts';
@@ -81,10 +81,11 @@ describe('reading settings', () => {
 describe('saving settings', () => {
   it('takes everything back as it was listed, twice, and changes nothing', async () => {
     const before = await list();
-    const { revision } = await save(...before);
+    await save(...before);
+    const { revision } = (await readSettingsRecord(replica.models)) ?? {};
     await save(...before);
     expect(await list()).toEqual(before);
-    expect((await save(setting('site_title', 'Quay'))).revision).toBe(revision + 1);
+    expect((await readSettingsRecord(replica.models))?.revision).toBe(revision);
   });
 
   it('keeps a change over a restart, for all who read the store', async () => {
@@ -159,8 +160,13 @@ describe('saving settings', () => {
     replica.events.length = 0;
     const { revision } = await save(setting('site_title', 'Quay'));
     expect(replica.events).toEqual([{ revision }]);
+  });
+
+  it('announces also what was written already: by a call, perhaps, that could not announce it', async () => {
     await save(setting('site_title', 'Quay'));
-    expect(replica.events).toHaveLength(1);
+    const before = replica.events.length;
+    const { revision } = await save(setting('site_title', 'Quay'));
+    expect(replica.events.slice(before)).toEqual([{ revision }]);
   });
 });
 
@@ -168,11 +174,11 @@ describe('the search index', () => {
   const progress = { obj_count: 12, is_done: true, last_done_time: '2026-01-02T03:04:05.000Z', error: '' };
 
   it('shows as index_progress what fs reported, and nobody else can say', async () => {
-    replica.events.length = 0;
     await replica.admin.reportIndexProgress(progress, replica.as(FS));
     expect(JSON.parse((await readValue('index_progress')) ?? '')).toEqual(progress);
     await save(setting('index_progress', '{}'));
     expect(JSON.parse((await readValue('index_progress')) ?? '')).toEqual(progress);
+    replica.events.length = 0;
     await replica.admin.reportIndexProgress({ obj_count: 0, is_done: false, error: 'why' }, replica.as(FS));
     expect(JSON.parse((await readValue('index_progress')) ?? '')).toEqual({
       obj_count: 0,

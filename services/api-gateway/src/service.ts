@@ -4,7 +4,7 @@ import {
   configurationChanged,
   modelsOf,
   readAdminRevision,
-  readSettings,
+  readSettingsRecord,
   settingsFrom,
 } from '@wharf/models';
 import {
@@ -51,11 +51,16 @@ export function createGatewayService(config: GatewayOptions, kit: ServiceKit, op
     }),
     clock,
   });
-  const settingsCache = createRevisionedCache({ readRevision: () => readAdminRevision(models), load: () => readSettings(models), clock });
+  const settingsCache = createRevisionedCache({
+    clock,
+    readRevision: () => readAdminRevision(models),
+    load: () => readSettingsRecord(models),
+    make: (record) => settingsFrom(record),
+  });
   const revisions = createKnownRevisions((owner) => {
     if (owner === 'auth') callers.invalidate();
   });
-  const settings = () => settingsCache.get(revisions.current().admin);
+  const settings = () => settingsCache.getKept(revisions.current().admin);
   const privacyMask = createPrivacyMask();
   const proxies = createTrustedProxies(config.trustedProxies);
 

@@ -1,6 +1,7 @@
 import { accountsChanged, modelsOf } from '@wharf/models';
 import { AuthServiceDefinition } from '@wharf/proto/auth';
 import {
+  createChangeAnnouncer,
   createLoginTokens,
   defineRpcService,
   forAdmins,
@@ -100,11 +101,12 @@ export function createAuthService(config: AuthOptions, kit: ServiceKit): Service
   });
 
   /** What every write ends with: the new revision, told to everybody. */
-  const changed = async () => {
-    const revision = await counters.nextRevision();
-    kit.bus.publish(accountsChanged, { revision });
-    return revision;
-  };
+  const announcer = createChangeAnnouncer({
+    nextRevision: counters.nextRevision,
+    publish: (revision) => kit.bus.publish(accountsChanged, { revision }),
+    onError: (error) => kit.logger.warn({ err: error }, 'a change of the accounts is not counted yet'),
+  });
+  const changed = () => announcer.announce();
   const writeToken = async (token: string) => {
     await permanentToken.replace(seal(keys.atRest, token));
     return changed();
@@ -132,7 +134,9 @@ export function createAuthService(config: AuthOptions, kit: ServiceKit): Service
   const auditStore = createAuditStore(models);
   const onError = (error: unknown) => kit.logger.error({ err: error }, 'an entry of the audit trail was not written');
   const audit = createAudit({ insert: auditStore.insert, insertRepeated: auditStore.insertRepeated, clock, onError });
-  const audited = createAudited(audit);
+  const inTrail = createAudited(audit);
+  /** What is in the trail has written. */
+  const audited: typeof inTrail = (action, handle, ...about) => inTrail(action, announcer.counted(handle), ...about);
   const guard = createLoginGuard({
     findUser: users.findByKey,
     pairs: createLockout(attempts, PAIR_LIMIT, clock),
@@ -255,7 +259,10 @@ export function createAuthService(config: AuthOptions, kit: ServiceKit): Service
       // A process that ended between a change and its revision is made good for here.
       await changed();
     },
-    stop: () => argon2id.close(),
+    async stop() {
+      announcer.stop();
+      await argon2id.close();
+    },
   };
 }
 

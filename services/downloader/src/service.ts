@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEgressPolicy, createGuardedClient, endpointsOf } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import { configurationChanged, modelsOf, readAdminRevision, readSettings } from '@wharf/models';
+import { configurationChanged, modelsOf, readAdminRevision, readSettingsRecord, settingsFrom } from '@wharf/models';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import {
   createRevisionedCache,
@@ -82,7 +82,8 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
   const settings = createRevisionedCache({
     clock: kit.clock,
     readRevision: () => readAdminRevision(models),
-    load: () => readSettings(models, (sealed) => unseal(kit.keys.atRest, sealed)),
+    load: () => readSettingsRecord(models),
+    make: (record) => settingsFrom(record, (sealed) => unseal(kit.keys.atRest, sealed)),
   });
   const fetchedBytes = new Counter({
     name: 'wharf_downloader_fetched_bytes_total',

@@ -35,6 +35,7 @@ function setUp() {
     ]),
     sessions: new Map([['sid-1', 'ann']]),
     permanent: 'permanent-token-of-the-admin',
+    isAway: false,
   };
   const clock = () => world.now;
   const tokens = createLoginTokens(KEY, clock);
@@ -43,13 +44,17 @@ function setUp() {
     clock,
     reads: {
       async findSessionUser(id) {
+        if (world.isAway) throw Object.assign(new Error('connection closed'), { name: 'MongoNetworkError' });
         world.reads += 1;
         const name = world.sessions.get(id);
         return name === undefined ? undefined : { userId: 3, user: world.users.get(name) };
       },
       findUserByName: async (name) => world.users.get(name),
       findUserByRole: async (role) => [...world.users.values()].find((user) => user.role === role),
-      readPermanentToken: async () => world.permanent,
+      async readPermanentToken() {
+        if (world.isAway) throw Object.assign(new Error('connection closed'), { name: 'MongoNetworkError' });
+        return world.permanent;
+      },
     },
   });
   const claims = (fields: Partial<LoginClaims> = {}): LoginClaims => ({
@@ -135,6 +140,26 @@ describe('callers', () => {
     callers.invalidate();
     await expect(callers.establish(token)).rejects.toThrow('token is invalidated');
     await expect(early).resolves.toMatchObject({ identity: { username: 'ann' } });
+  });
+
+  it('while the store does not answer, whoever was known a minute ago may read, unless something changed since', async () => {
+    const { world, callers, tokens, claims } = setUp();
+    const token = tokens.sign(claims());
+    const other = tokens.sign(claims({ sid: 'sid-2' }));
+    await callers.establish(token);
+    world.isAway = true;
+    world.now += 59_000;
+    const unavailable = { code: 'STORAGE_UNAVAILABLE' };
+    expect((await callers.establish(token, { isReading: true })).identity).toMatchObject({ id: 3, sessionId: 'sid-1' });
+    await expect(callers.establish(token)).rejects.toMatchObject(unavailable);
+    await expect(callers.establish(other, { isReading: true })).rejects.toMatchObject(unavailable);
+    callers.invalidate();
+    await expect(callers.establish(token, { isReading: true })).rejects.toMatchObject(unavailable);
+    world.isAway = false;
+    await callers.establish(token);
+    world.isAway = true;
+    world.now += 60_000;
+    await expect(callers.establish(token, { isReading: true })).rejects.toMatchObject(unavailable);
   });
 
   it('tokens that are not ours are refused with the texts of the family', async () => {

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
 import { LRUCache } from 'lru-cache';
+import { createStoreAsker, MAX_KEPT_MS } from '../ask-store.ts';
 import { MAX_CACHE_AGE_MS } from '../revisioned-cache.ts';
 import type { UserIdentity } from './identity.ts';
 import type { LoginTokens } from './login-tokens.ts';
@@ -42,14 +43,17 @@ export interface Caller {
 export interface Callers {
   /**
    * @param authorization the raw token, with or without `Bearer `; empty or undefined is the guest.
-   * @throws AppError UNAUTHENTICATED with the family's texts
+   * @param options.isReading whether, while the store does not answer, what was true up to a minute ago will do; unless something changed since.
+   * @throws AppError UNAUTHENTICATED with the family's texts | STORAGE_UNAVAILABLE: the store does not answer
    */
-  establish(authorization: string | undefined): Promise<Caller>;
+  establish(authorization: string | undefined, options?: { isReading: boolean }): Promise<Caller>;
   /** Forgets what was read: an account, a session or the permanent token changed. */
   invalidate(): void;
 }
 
 const REMEMBERED_SESSIONS = 10_000;
+
+type Look = <Value>(key: string, read: () => Promise<Value>) => Promise<Value>;
 
 /** The one place where tokens become callers; used by the gateway, and by fs for requests that reach it directly. */
 export function createCallers(options: { tokens: LoginTokens; reads: AccountReads; clock: () => number }): Callers {
@@ -58,14 +62,15 @@ export function createCallers(options: { tokens: LoginTokens; reads: AccountRead
   /** Reads under way that began after the last invalidation: whoever needs the same joins in. */
   const reading = new Map<string, Promise<unknown>>();
 
-  /** A value read at most MAX_CACHE_AGE_MS ago and after the last invalidation. */
-  const fresh = async <Value>(key: string, read: () => Promise<Value>): Promise<Value> => {
-    const known = remembered.get(key);
+  const store = createStoreAsker();
+
+  /** A value read after the last invalidation. */
+  const readNow = <Value>(key: string, read: () => Promise<Value>): Promise<Value> => {
     const readAt = clock();
-    if (known && readAt - known.readAt < MAX_CACHE_AGE_MS) return known.value as Value;
     const underWay = reading.get(key);
     if (underWay) return underWay as Promise<Value>;
-    const load: Promise<Value> = read()
+    const load: Promise<Value> = store
+      .ask(read())
       .then((value) => {
         if (reading.get(key) === load) remembered.set(key, { value, readAt });
         return value;
@@ -76,27 +81,44 @@ export function createCallers(options: { tokens: LoginTokens; reads: AccountRead
     reading.set(key, load);
     return load;
   };
+  const find = (key: string, maxAgeMs: number): { value: unknown } | undefined => {
+    const known = remembered.get(key);
+    return known && clock() - known.readAt < maxAgeMs ? known : undefined;
+  };
+  /** A value read at most MAX_CACHE_AGE_MS ago. */
+  const fresh: Look = async <Value>(key: string, read: () => Promise<Value>) => {
+    const known = find(key, MAX_CACHE_AGE_MS);
+    return known ? (known.value as Value) : readNow(key, read);
+  };
+  /** The same, or while the store does not answer one read at most MAX_KEPT_MS ago. */
+  const kept: Look = async <Value>(key: string, read: () => Promise<Value>) => {
+    const known = find(key, MAX_CACHE_AGE_MS);
+    if (known) return known.value as Value;
+    const reading = readNow(key, read).then((value) => ({ value }));
+    return (await store.askOrKeep<{ value: unknown }>(reading, () => find(key, MAX_KEPT_MS))).value as Value;
+  };
 
-  const guest = async (): Promise<Caller> => {
-    const user = await fresh('guest', () => reads.findUserByRole(ROLE.guest));
+  const guest = async (look: Look): Promise<Caller> => {
+    const user = await look('guest', () => reads.findUserByRole(ROLE.guest));
     if (!user || user.disabled) throw new AppError('UNAUTHENTICATED', 'Guest user is disabled, login please');
     return callerOf(user, '');
   };
 
   return {
-    async establish(authorization) {
+    async establish(authorization, { isReading } = { isReading: false }) {
+      const look = isReading ? kept : fresh;
       const token = (authorization ?? '').replace(/^Bearer /i, '').trim();
-      if (token === '') return guest();
-      const permanent = await fresh('permanent', () => reads.readPermanentToken());
+      if (token === '') return guest(look);
+      const permanent = await look('permanent', () => reads.readPermanentToken());
       if (permanent !== undefined && permanent !== '' && equalTexts(token, permanent)) {
-        const admin = await fresh('admin', () => reads.findUserByRole(ROLE.admin));
+        const admin = await look('admin', () => reads.findUserByRole(ROLE.admin));
         if (!admin) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
         return callerOf(admin, '');
       }
       const claims = tokens.verify(token);
-      const session = await fresh(`session ${claims.sid}`, () => reads.findSessionUser(claims.sid));
+      const session = await look(`session ${claims.sid}`, () => reads.findSessionUser(claims.sid));
       // The session may be gone because of what happened to the user, which clients want to be told.
-      const user = session ? session.user : await fresh(`name ${claims.username}`, () => reads.findUserByName(claims.username));
+      const user = session ? session.user : await look(`name ${claims.username}`, () => reads.findUserByName(claims.username));
       if (!user || user.username !== claims.username) throw new AppError('UNAUTHENTICATED', 'failed find user: record not found');
       if (user.pwd_ts !== claims.pwd_ts) throw new AppError('UNAUTHENTICATED', 'Password has been changed, login please');
       if (user.disabled) throw new AppError('UNAUTHENTICATED', 'Current user is disabled, replace please');

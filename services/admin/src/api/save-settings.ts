@@ -6,11 +6,10 @@ import type { PermanentToken } from '../clients/permanent-token.ts';
 import { findToken, planSave, refusal } from '../domain/plan-save.ts';
 import { SEARCH_INDEX_KEY, searchIndexOf, TOKEN_KEY } from '../domain/setting-items.ts';
 import type { AnnounceChange } from '../events/announce-change.ts';
-import type { Counters } from '../store/counters.ts';
 import type { SettingStore } from '../store/setting-store.ts';
 
 export const saveSettings =
-  (settings: SettingStore, token: PermanentToken, counters: Counters, announceChange: AnnounceChange, fs: Pick<FsClient, 'isIndexing'>) =>
+  (settings: SettingStore, token: PermanentToken, announceChange: AnnounceChange, fs: Pick<FsClient, 'isIndexing'>) =>
   async ({ items }: SaveSettingsRequest, call: Call): Promise<SaveSettingsResponse> => {
     // Everything is checked before the token changes, because that happens in another service and cannot be taken back.
     const before = await settings.read();
@@ -18,8 +17,9 @@ export const saveSettings =
     if (searchIndexOf(planned) !== searchIndexOf(before) && (await fs.isIndexing())) throw refusal(SEARCH_INDEX_KEY, 'index is running');
     const wantedToken = findToken(items);
     if (wantedToken !== undefined && wantedToken !== (await token.read(call))) await replaceToken(token, call, wantedToken);
-    const isChanged = await settings.change((saved) => planSave(saved, items));
-    return { revision: isChanged ? await announceChange() : await counters.revision() };
+    await settings.change((saved) => planSave(saved, items));
+    // Also where nothing changed: it may have been written by an earlier call that could not count it.
+    return { revision: await announceChange() };
   };
 
 async function replaceToken(token: PermanentToken, call: Call, wanted: string): Promise<void> {

@@ -12,12 +12,10 @@ import type { ProbeTool } from '../clients/download-tools.ts';
 import { planSave } from '../domain/plan-save.ts';
 import { toolItems } from '../domain/setting-items.ts';
 import type { AnnounceChange } from '../events/announce-change.ts';
-import type { Counters } from '../store/counters.ts';
 import type { SettingStore } from '../store/setting-store.ts';
 
 interface Parts {
   readonly settings: SettingStore;
-  readonly counters: Counters;
   readonly probe: ProbeTool;
   readonly announceChange: AnnounceChange;
 }
@@ -49,15 +47,15 @@ export const setTransmissionTool =
 
 /** Everything is checked and the tool has answered before anything is stored. */
 async function setTool(
-  { settings, counters, announceChange }: Parts,
+  { settings, announceChange }: Parts,
   values: Readonly<Record<string, string>>,
   probe: () => Promise<string>,
 ): Promise<{ version: string; revision: number }> {
   const items = toolItems(values);
   planSave(await settings.read(), items);
   const version = await probe();
-  const isChanged = await settings.change((saved) => planSave(saved, items));
-  return { version, revision: isChanged ? await announceChange() : await counters.revision() };
+  await settings.change((saved) => planSave(saved, items));
+  return { version, revision: await announceChange() };
 }
 
 /** Whatever went wrong with the tool is told to the administrator, in front of what failed. */

@@ -1,5 +1,5 @@
 import { configurationChanged } from '@wharf/models';
-import type { Bus } from '@wharf/service-kit';
+import { type Bus, type ChangeAnnouncer, createChangeAnnouncer } from '@wharf/service-kit';
 import type { Counters } from '../store/counters.ts';
 
 /**
@@ -8,12 +8,12 @@ import type { Counters } from '../store/counters.ts';
  * @param storageId the storage that changed, when it was one.
  * @returns the revision that has the change
  */
-export type AnnounceChange = (storageId?: number) => Promise<number>;
+export type AnnounceChange = ChangeAnnouncer<number>['announce'];
 
-export function createAnnounceChange(counters: Counters, bus: Bus): AnnounceChange {
-  return async (storageId) => {
-    const revision = await counters.nextRevision();
-    bus.publish(configurationChanged, storageId === undefined ? { revision } : { revision, storageId });
-    return revision;
-  };
+export function createConfigurationAnnouncer(counters: Counters, bus: Bus, onError: (error: unknown) => void): ChangeAnnouncer<number> {
+  return createChangeAnnouncer({
+    nextRevision: counters.nextRevision,
+    publish: (revision, storageId) => bus.publish(configurationChanged, storageId === undefined ? { revision } : { revision, storageId }),
+    onError,
+  });
 }

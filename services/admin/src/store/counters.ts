@@ -1,4 +1,4 @@
-import { type CounterRecord, isDuplicateKey, type Models, REVISION, readAdminRevision } from '@wharf/models';
+import { type CounterRecord, type Models, REVISION, raiseCounter, readAdminRevision, reserveCounter } from '@wharf/models';
 
 export type CountedKind = 'storages' | 'rules';
 
@@ -17,20 +17,10 @@ export interface Counters {
 
 export function createCounters(models: Models): Counters {
   const { adminCounters } = models;
-  const next = async (id: string): Promise<number> => {
-    const raise = () =>
-      adminCounters.findOneAndUpdate({ _id: id }, { $inc: { value: 1 } }, { upsert: true, returnDocument: 'after' }).lean<CounterRecord>();
-    // Two first upserts of one id may both try to insert; the second then finds the record.
-    const record = await raise().catch((error) => (isDuplicateKey(error) ? raise() : Promise.reject(error)));
-    if (!record) throw new Error(`the counter ${id} vanished`);
-    return record.value;
-  };
+  const next = (id: string) => raiseCounter(adminCounters, id);
   return {
     nextId: next,
-    async reserveIds(kind, upTo) {
-      const reserve = () => adminCounters.updateOne({ _id: kind }, { $max: { value: upTo } }, { upsert: true });
-      await reserve().catch((error) => (isDuplicateKey(error) ? reserve() : Promise.reject(error)));
-    },
+    reserveIds: (kind, upTo) => reserveCounter(adminCounters, kind, upTo),
     lastId: async (kind) => (await adminCounters.findById(kind).lean<CounterRecord>())?.value ?? 0,
     nextRevision: () => next(REVISION),
     revision: () => readAdminRevision(models),

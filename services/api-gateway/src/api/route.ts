@@ -62,6 +62,8 @@ interface RouteDeclaration<Input extends z.ZodType, Answer extends z.ZodType> {
   readonly summary: string;
   /** The bit that a user needs who is no administrator. */
   readonly permission?: PermissionName;
+  /** It only reads: while the store does not answer, what is known of the caller will do. */
+  readonly isReading?: true;
   /** Where the input is declared to come from, for methods other than GET. Ids and the like of `query` are taken from a body too. */
   readonly takes: 'body' | 'query';
   readonly input: Input;

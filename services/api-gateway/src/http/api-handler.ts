@@ -55,7 +55,10 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
     scope.route = route.path;
     let isAllowed = false;
     try {
-      const caller = route.access === 'public' ? undefined : await parts.callers.establish(request.headers.authorization);
+      const caller =
+        route.access === 'public'
+          ? undefined
+          : await parts.callers.establish(request.headers.authorization, { isReading: route.isReading === true });
       scope.userId = caller?.identity.id;
       requireAccess(route.access, caller);
       isAllowed = true;

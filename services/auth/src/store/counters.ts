@@ -1,4 +1,4 @@
-import { type CounterRecord, isDuplicateKey, type Models, REVISION, readAuthRevision } from '@wharf/models';
+import { type Models, REVISION, raiseCounter, readAuthRevision, reserveCounter } from '@wharf/models';
 
 /** Numbers that only rise, shared by all replicas. */
 interface Counters {
@@ -21,22 +21,12 @@ const APP_PASSWORDS = 'app_passwords';
 
 export function createCounters(models: Models): Counters {
   const { authCounters } = models;
-  const next = async (id: string): Promise<number> => {
-    const raise = () =>
-      authCounters.findOneAndUpdate({ _id: id }, { $inc: { value: 1 } }, { upsert: true, returnDocument: 'after' }).lean<CounterRecord>();
-    // Two first upserts of one id may both try to insert; the second then finds the record.
-    const record = await raise().catch((error) => (isDuplicateKey(error) ? raise() : Promise.reject(error)));
-    if (!record) throw new Error(`the counter ${id} vanished`);
-    return record.value;
-  };
+  const next = (id: string) => raiseCounter(authCounters, id);
   return {
     nextUserId: () => next(USERS),
     nextSshKeyId: () => next(SSH_KEYS),
     nextAppPasswordId: () => next(APP_PASSWORDS),
-    async reserveUserIds(upTo) {
-      const reserve = () => authCounters.updateOne({ _id: USERS }, { $max: { value: upTo } }, { upsert: true });
-      await reserve().catch((error) => (isDuplicateKey(error) ? reserve() : Promise.reject(error)));
-    },
+    reserveUserIds: (upTo) => reserveCounter(authCounters, USERS, upTo),
     nextRevision: () => next(REVISION),
     revision: () => readAuthRevision(models),
   };

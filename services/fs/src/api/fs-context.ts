@@ -30,6 +30,12 @@ export function creatorOf(call: Call): TaskCreator {
   return { id, name: username, role };
 }
 
+/** The frame of a handler that only reads: who asks, and under which configuration. @throws AppError UNAUTHENTICATED */
+export async function beginReading(context: FsContext, call: Call): Promise<Pick<Operation, 'tree' | 'actor' | 'signal'>> {
+  const tree = await context.configuration.knownTree(call.revisions);
+  return { tree, actor: actorOf(userOf(call)), signal: call.signal };
+}
+
 /** The frame of a handler: who acts, and under which configuration. @throws AppError UNAUTHENTICATED */
 export async function beginOperation(context: FsContext, call: Call): Promise<Operation> {
   const tree = await context.configuration.tree(call.revisions);

@@ -4,14 +4,14 @@ import type { Call } from '@wharf/service-kit';
 import { getWithRelated } from '../domain/get-entry.ts';
 import { rawUrl } from '../domain/links.ts';
 import { resolvePath } from '../domain/tree.ts';
-import { beginOperation, type FsContext } from './fs-context.ts';
+import { beginReading, type FsContext } from './fs-context.ts';
 import { toWireEntry } from './wire-entry.ts';
 
 /** fs/get. */
 export const getEntryHandler =
   (context: FsContext) =>
   async (request: GetEntryRequest, call: Call): Promise<GetEntryResponse> => {
-    const { tree, actor, signal } = await beginOperation(context, call);
+    const { tree, actor, signal } = await beginReading(context, call);
     const path = resolvePath(actor, request.path);
     tree.rules.requireAccess(actor, path, request.password);
     const { entry, located, related } = await getWithRelated(tree, context.reader, actor, path, request.password, signal);

@@ -6,14 +6,14 @@ import { isAdmin } from '@wharf/rights';
 import type { Call } from '@wharf/service-kit';
 import { listEntries, pageOf } from '../domain/list-entries.ts';
 import { resolvePath } from '../domain/tree.ts';
-import { beginOperation, type FsContext } from './fs-context.ts';
+import { beginReading, type FsContext } from './fs-context.ts';
 import { toWireTime } from './wire-entry.ts';
 
 /** fs/dirs. With force_root an admin names a path of the whole tree. */
 export const listDirectoriesHandler =
   (context: FsContext) =>
   async (request: ListDirectoriesRequest, call: Call): Promise<ListDirectoriesResponse> => {
-    const { tree, actor, signal } = await beginOperation(context, call);
+    const { tree, actor, signal } = await beginReading(context, call);
     if (request.force_root && !isAdmin(actor)) throw new AppError('PERMISSION_DENIED', 'Permission denied');
     const path = resolvePath(request.force_root ? { ...actor, basePath: VIRTUAL_ROOT } : actor, request.path);
     tree.rules.requireAccess(actor, path, request.password);

@@ -4,7 +4,7 @@ import type { DeepPartial, ListEntriesRequest, ListEntriesResponse } from '@whar
 import type { Call } from '@wharf/service-kit';
 import { listEntries, pageOf } from '../domain/list-entries.ts';
 import { resolvePath } from '../domain/tree.ts';
-import { beginOperation, type FsContext } from './fs-context.ts';
+import { beginReading, type FsContext } from './fs-context.ts';
 import { CHUNK_ENTRIES, chunksOf, createPageWriter } from './page-writer.ts';
 import { toWireEntry } from './wire-entry.ts';
 
@@ -12,7 +12,7 @@ import { toWireEntry } from './wire-entry.ts';
 export function listEntriesHandler(context: FsContext) {
   const pages = createPageWriter();
   return async function* (request: ListEntriesRequest, call: Call): AsyncGenerator<DeepPartial<ListEntriesResponse>> {
-    const { tree, actor, signal } = await beginOperation(context, call);
+    const { tree, actor, signal } = await beginReading(context, call);
     const path = resolvePath(actor, request.path);
     tree.rules.requireAccess(actor, path, request.password);
     const write = tree.rules.canCreateIn(actor, path);

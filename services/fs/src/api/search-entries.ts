@@ -3,13 +3,13 @@ import type { Call } from '@wharf/service-kit';
 import { ENTRY_TYPE, typeOfName } from '../domain/entry-type.ts';
 import type { IndexKeeper } from '../domain/search/index-keeper.ts';
 import { searchEntries, searchFolder } from '../domain/search/search-entries.ts';
-import { beginOperation, type FsContext } from './fs-context.ts';
+import { beginReading, type FsContext } from './fs-context.ts';
 
 /** fs/search. With in_folder the one folder is searched by its listing, whether there is an index or not. */
 export const searchEntriesHandler =
   (context: FsContext, keeper: IndexKeeper) =>
   async ({ in_folder, per_page, ...request }: SearchEntriesRequest, call: Call): Promise<SearchEntriesResponse> => {
-    const { tree, actor, signal } = await beginOperation(context, call);
+    const { tree, actor, signal } = await beginReading(context, call);
     const wanted = { ...request, perPage: per_page };
     const { hits, total } = in_folder
       ? await searchFolder(tree, context.reader, actor, wanted, signal)

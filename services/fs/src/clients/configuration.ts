@@ -6,8 +6,9 @@ import {
   readPermanentToken,
   readQuotas,
   readRules,
-  readSettings,
+  readSettingsRecord,
   readStorages,
+  settingsFrom,
 } from '@wharf/models';
 import { createRevisionedCache, type Revisions, type ServiceKit, unseal } from '@wharf/service-kit';
 import { createLinkSigner } from '../domain/link-signer.ts';
@@ -22,6 +23,8 @@ import { createQuotaLedger } from '../store/quota-ledger.ts';
 export interface Configuration {
   /** The same object as long as nothing has changed. */
   tree(revisions: Revisions): Promise<Tree>;
+  /** The same for what only reads: while the store does not answer, as it was up to a minute ago. */
+  knownTree(revisions: Revisions): Promise<Tree>;
   /** Something that admin owns changed. */
   invalidate(): void;
   /** The permanent token or a quota may have changed. */
@@ -34,33 +37,35 @@ export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mou
   const parts = createRevisionedCache({
     clock: kit.clock,
     readRevision: () => readAdminRevision(models),
-    load: async () => {
-      const [storages, rules, settings] = await Promise.all([readStorages(models), readRules(models), readSettings(models)]);
+    load: () => Promise.all([readStorages(models), readRules(models), readSettingsRecord(models)]),
+    make: ([storages, rules, settings]) => {
       const byId = mounts.apply(storages);
       const mountable = storages.filter((storage) => byId.has(storage._id));
       const table: MountTable<Mount> = createMountTable(mountable, (storage) => known(byId, storage._id));
-      return { table, rules: createRuleBook(rules.map(openRule)), settings };
+      return { table, rules: createRuleBook(rules.map(openRule)), settings: settingsFrom(settings) };
     },
   });
   const quotasOver = createQuotas(createQuotaLedger(models, kit.clock), kit.clock);
   const ofAccounts = createRevisionedCache({
     clock: kit.clock,
     readRevision: () => readAuthRevision(models),
-    load: async () => {
-      const [sealed, limits] = await Promise.all([readPermanentToken(models), readQuotas(models)]);
+    load: () => Promise.all([readPermanentToken(models), readQuotas(models)]),
+    make: ([sealed, limits]) => {
       if (sealed === undefined) throw new Error('there is no permanent token yet: has the auth service started?');
       return { signer: createLinkSigner(unseal(kit.keys.atRest, sealed), kit.clock), quotas: quotasOver(limits) };
     },
   });
   let last: Tree | undefined;
+  const treeOf = async (revisions: Revisions, how: 'get' | 'getKept'): Promise<Tree> => {
+    const { table, rules, settings } = parts.peek(revisions.admin) ?? (await parts[how](revisions.admin));
+    const links = ofAccounts.peek(revisions.auth) ?? (await ofAccounts[how](revisions.auth));
+    // The same configuration is the same tree: what was made under it may be kept with it.
+    if (last?.table !== table || last.signer !== links.signer) last = { table, rules, settings, ...links };
+    return last;
+  };
   return {
-    async tree(revisions) {
-      const { table, rules, settings } = parts.peek(revisions.admin) ?? (await parts.get(revisions.admin));
-      const links = ofAccounts.peek(revisions.auth) ?? (await ofAccounts.get(revisions.auth));
-      // The same configuration is the same tree: what was made under it may be kept with it.
-      if (last?.table !== table || last.signer !== links.signer) last = { table, rules, settings, ...links };
-      return last;
-    },
+    tree: (revisions) => treeOf(revisions, 'get'),
+    knownTree: (revisions) => treeOf(revisions, 'getKept'),
     invalidate: () => parts.invalidate(),
     invalidateToken: () => ofAccounts.invalidate(),
   };

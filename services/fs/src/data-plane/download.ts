@@ -36,7 +36,7 @@ export async function serveDownload(
   response: ServerResponse,
   asked: DownloadRequest,
 ): Promise<void> {
-  const tree = await context.configuration.tree(asked.call.revisions);
+  const tree = await context.configuration.knownTree(asked.call.revisions);
   const path = parseVirtualPath(decodePath(asked.path));
   const located = authorise(tree, path, asked.query.get('sign') ?? '');
   const name = baseName(path);

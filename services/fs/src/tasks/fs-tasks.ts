@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { type Models, readAdminRevision, readSettings, readUser } from '@wharf/models';
+import { type Models, readAdminRevision, readSettingsRecord, readUser, settingsFrom } from '@wharf/models';
 import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { createRevisionedCache, type Logger, type ServiceKit } from '@wharf/service-kit';
 import {
@@ -58,7 +58,12 @@ export interface FsTasksParts {
 
 export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksParts): FsTasks {
   const { store, bus, logger, metrics, clock } = kit;
-  const settings = createRevisionedCache({ clock, readRevision: () => readAdminRevision(models), load: () => readSettings(models) });
+  const settings = createRevisionedCache({
+    clock,
+    readRevision: () => readAdminRevision(models),
+    load: () => readSettingsRecord(models),
+    make: (record) => settingsFrom(record),
+  });
 
   const operationOf: FsTasks['operationOf'] = async (run) => {
     const { creator, signal } = run;

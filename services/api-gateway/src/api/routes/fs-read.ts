@@ -33,6 +33,7 @@ export const fsReadRoutes: readonly Route[] = [
   route({
     methods: 'any',
     path: '/api/fs/list',
+    isReading: true,
     access: 'guest',
     summary: 'One page of a folder.',
     takes: 'body',
@@ -55,6 +56,7 @@ export const fsReadRoutes: readonly Route[] = [
   route({
     methods: 'any',
     path: '/api/fs/get',
+    isReading: true,
     access: 'guest',
     summary: 'One file or folder, and where the bytes of a file are.',
     takes: 'body',
@@ -70,6 +72,7 @@ export const fsReadRoutes: readonly Route[] = [
   route({
     methods: 'any',
     path: '/api/fs/dirs',
+    isReading: true,
     access: 'guest',
     summary: 'The folders directly below a folder.',
     takes: 'body',
@@ -83,6 +86,7 @@ export const fsReadRoutes: readonly Route[] = [
   route({
     methods: 'any',
     path: '/api/fs/search',
+    isReading: true,
     access: 'guest',
     summary: 'Files and folders whose names contain every keyword. With in_folder only those in the folder itself, without an index.',
     takes: 'body',

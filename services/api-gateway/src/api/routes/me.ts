@@ -7,6 +7,7 @@ export const meRoutes: readonly Route[] = [
   route({
     methods: ['GET'],
     path: '/api/me',
+    isReading: true,
     access: 'guest',
     summary: 'Who the caller is and what he may do.',
     takes: 'query',

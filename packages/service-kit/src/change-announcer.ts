@@ -1,0 +1,81 @@
+import { AppError, type ErrorCode } from '@wharf/errors';
+import type { Call } from './rpc/call.ts';
+
+/** How often a change that could not be counted is tried again, in milliseconds. */
+const RETRY_MS = 1_000;
+
+/** Nothing was tried when a handler answers one of these. Any other failure may have come after the write, or after that of an earlier call. */
+const NOTHING_TRIED: ReadonlySet<ErrorCode> = new Set([
+  'INVALID_ARGUMENT',
+  'UNSAFE_PATH',
+  'UNAUTHENTICATED',
+  'OTP_REQUIRED',
+  'PERMISSION_DENIED',
+  'RATE_LIMITED',
+]);
+
+type Handle<Request, Answer> = (request: Request, call: Call) => Promise<Answer>;
+
+/** Counts the changes of an owner's data and tells of them, however long that takes. */
+export interface ChangeAnnouncer<About> {
+  /**
+   * Counts a change that was written, and tells everybody.
+   * @param about what the event says beside the revision.
+   * @returns the revision that has the change. @throws what counting throws; then it is counted as soon as that can be done
+   */
+  announce(about?: About): Promise<number>;
+  /** A handler that writes. When it fails, what it may have written is counted all the same. */
+  counted<Request, Answer>(handle: Handle<Request, Answer>): Handle<Request, Answer>;
+  /** Tries no more: owners count once at their start. */
+  stop(): void;
+}
+
+export function createChangeAnnouncer<About = never>(options: {
+  nextRevision: () => Promise<number>;
+  publish: (revision: number, about: About | undefined) => void;
+  onError: (error: unknown) => void;
+}): ChangeAnnouncer<About> {
+  let retry: NodeJS.Timeout | undefined;
+  let isStopped = false;
+
+  const count = async (about?: About): Promise<number> => {
+    const revision = await options.nextRevision();
+    clearTimeout(retry);
+    retry = undefined;
+    options.publish(revision, about);
+    return revision;
+  };
+  const countSoon = (ms: number) => {
+    if (isStopped || retry) return;
+    const attempt = () =>
+      count().catch((error) => {
+        options.onError(error);
+        retry = undefined;
+        countSoon(RETRY_MS);
+      });
+    retry = setTimeout(() => void attempt(), ms);
+    retry.unref();
+  };
+  return {
+    async announce(about) {
+      try {
+        return await count(about);
+      } catch (error) {
+        countSoon(RETRY_MS);
+        throw error;
+      }
+    },
+    counted: (handle) => async (request, call) => {
+      try {
+        return await handle(request, call);
+      } catch (error) {
+        if (!AppError.is(error) || !NOTHING_TRIED.has(error.code)) countSoon(0);
+        throw error;
+      }
+    },
+    stop() {
+      isStopped = true;
+      clearTimeout(retry);
+    },
+  };
+}
