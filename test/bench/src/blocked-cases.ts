@@ -71,13 +71,13 @@ function bodyCases(post: Post): BlockedCase[] {
     },
     { title: 'JSON: two million wrong items', requests: [post('/api/fs/remove', fill('{"dir":"/","names":[0', ',0', ']}'))] },
     {
-      title: 'JSON: 99,000 wrong items, five at once',
-      requests: five(post('/api/fs/remove', `{"dir":"/","names":[${'0,'.repeat(99_000)}0]}`)),
+      title: 'JSON: 49,000 wrong items, five at once',
+      requests: five(post('/api/fs/remove', `{"dir":"/","names":[${'0,'.repeat(49_000)}0]}`)),
     },
     { title: 'JSON: two million deep', requests: [post('/api/fs/other', fill('{"data":', '[', ''))] },
     {
-      title: 'JSON: 99,000 keys, five at once',
-      requests: five(post('/api/auth/login', `{${Array.from({ length: 99_000 }, (_, index) => `"k${index}":0`).join(',')}}`)),
+      title: 'JSON: 49,000 keys, five at once',
+      requests: five(post('/api/auth/login', `{${Array.from({ length: 49_000 }, (_, index) => `"k${index}":0`).join(',')}}`)),
     },
     {
       title: 'login: a name of 4 MB of combining characters',
@@ -110,7 +110,7 @@ function bodyCases(post: Post): BlockedCase[] {
     },
     {
       title: 'search: 4 MB of keywords',
-      requests: [post('/api/fs/search', { parent: '/', keywords: 'a '.repeat(2_000_000), in_folder: true })],
+      requests: [post('/api/fs/search', { parent: '/', keywords: 'a '.repeat(2_000_000), in_folder: true, page: 1, per_page: 100 })],
     },
     {
       title: 'regex_rename: a pattern of 4 MB',
@@ -128,7 +128,9 @@ function bodyCases(post: Post): BlockedCase[] {
     },
     {
       title: 'offline download: an address of 4 MB',
-      requests: [post('/api/fs/add_offline_download', { path: '/local', tool: 'SimpleHttp', urls: [fill('magnet:?', 'xt&', '')] })],
+      requests: [
+        post('/api/fs/add_offline_download', { path: '/local', tool: 'SimpleHttp', urls: [`magnet:?${'xt&'.repeat(1_300_000)}`] }),
+      ],
     },
     { title: 'SSH key: 16 KB of quotes', requests: [post('/api/me/sshkey/add', { title: 'x', key: `"${'\\"'.repeat(8_000)}` })] },
   ];
@@ -193,7 +195,7 @@ function pathCases(post: Post, headers: Record<string, string>): BlockedCase[] {
     { title: 'get: 2,000 segments, five at once', requests: five(post('/api/fs/get', { path: deep })) },
     {
       title: 'search: 2,000 segments, five at once',
-      requests: five(post('/api/fs/search', { parent: deep, keywords: 'a', in_folder: true })),
+      requests: five(post('/api/fs/search', { parent: deep, keywords: 'a', in_folder: true, page: 1, per_page: 100 })),
     },
     { title: 'mkdir: 2,000 segments, five at once', requests: five(post('/api/fs/mkdir', { path: deep })) },
     { title: 'move: 2,000 segments', requests: [post('/api/fs/move', { src_dir: deep, dst_dir: `${deep}/b`, names: ['x'] })] },
@@ -215,7 +217,7 @@ function crowdCases(post: Post, headers: Record<string, string>, asAdmin: Record
     { title: 'get: 60,000 related, five at once', requests: five(post('/api/fs/get', { path: `${crowd}/crowd.txt` })) },
     {
       title: 'search in a folder of 60,000, five at once',
-      requests: five(post('/api/fs/search', { parent: crowd, keywords: 'crowd', in_folder: true, per_page: 0 })),
+      requests: five(post('/api/fs/search', { parent: crowd, keywords: 'crowd', in_folder: true, page: 1, per_page: 10_000 })),
     },
     {
       title: 'regex_rename: of 60,000, none matches',

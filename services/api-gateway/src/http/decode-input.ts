@@ -71,8 +71,9 @@ function arrange(value: unknown, plan: Plan): unknown {
   }
   if (plan.kind !== 'record' || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const found: Record<string, unknown> = Object.create(null);
-  for (const [key, part] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
     const field = plan.fields.get(key) ?? plan.fields.get(key.toLowerCase());
+    const part: unknown = field && Reflect.get(value, key);
     if (field && part !== null) found[field.name] = arrange(part, field.plan);
   }
   return found;

@@ -3,7 +3,7 @@ import { AppError } from '@wharf/errors';
 /** A value that is nested deeper takes a deep recursion to read and to write out. */
 const MAX_DEPTH = 64;
 /** More values in one text keep others waiting, and need a hundred times the memory of their text. */
-const MAX_VALUES = 100_000;
+const MAX_VALUES = 50_000;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;

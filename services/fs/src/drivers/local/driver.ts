@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
+import { createTurns } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath } from '@wharf/paths';
 import { type Draft, type DraftOptions, isDraftId } from '../../driver-contract/draft.ts';
 import type {
@@ -32,6 +33,8 @@ import { isReservedName, isReservedPath } from './temp-names.ts';
 
 /** So many entries are looked at in one turn of the worker: a few milliseconds. */
 const ENTRIES_PER_TURN = 1000;
+/** Names of a longer text together are split by one caller in each turn of the event loop. */
+const MAX_AT_ONCE_LENGTH = 256 * 1024;
 
 const setTimes = promisify(fs.futimes);
 const closeHandle = promisify(fs.close);
@@ -48,6 +51,7 @@ export class LocalDriver implements StorageDriver {
   readonly #disk: DiskPool;
   readonly #addsUpFolders: boolean;
   readonly #pages = new KnownPages();
+  readonly #takeTurn = createTurns();
 
   private constructor(disk: DiskPool, addsUpFolders: boolean) {
     this.#disk = disk;
@@ -89,6 +93,8 @@ export class LocalDriver implements StorageDriver {
     checkReachable(directory);
     const listed = await this.#disk.call('listNames', [directory, knownVersion], signal);
     if (listed === undefined) return undefined;
+    // Those who share the call have its answer in the same moment: to split it for all of them at once would hold up everybody.
+    if (listed.names.length > MAX_AT_ONCE_LENGTH) await this.#takeTurn();
     const names = splitNames(listed.names);
     const directories = new Set<EntryName>();
     for (const index of listed.folders) {
