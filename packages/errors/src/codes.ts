@@ -113,6 +113,14 @@ export const ERROR_CODES = {
     means: ['general'],
     meaning: 'Too many tries in too short a time.',
   },
+  OVERLOADED: {
+    grpc: 8,
+    http: 503,
+    envelope: 503,
+    retry: 'after-backoff',
+    means: ['general'],
+    meaning: 'The server has as much to do as it can carry; it says when to come again.',
+  },
   STORAGE_LOGIN_FAILED: {
     grpc: 9,
     http: 502,

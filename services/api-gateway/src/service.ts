@@ -13,6 +13,7 @@ import {
   createLoginTokens,
   createPrivacyMask,
   createRevisionedCache,
+  createTransferLimit,
   type Service,
   type ServiceKit,
   unseal,
@@ -34,9 +35,14 @@ type GatewayOptions = Pick<GatewayConfig, 'siteUrl' | 'trustedProxies' | 'corsOr
 /**
  * The HTTP face of Wharf.
  *
- * @param options.bytes the data plane of fs where it is in the same process; else requests for bytes are passed on to `config.fsDataUrl`.
+ * @param options.bytes the data plane of fs where it is in the same process; else requests for bytes are passed on to `config.fsDataUrl`,
+ * `maxTransfers` of them at a time.
  */
-export function createGatewayService(config: GatewayOptions, kit: ServiceKit, options: { bytes?: ByteServer } = {}): Service {
+export function createGatewayService(
+  config: GatewayOptions,
+  kit: ServiceKit,
+  options: { bytes?: ByteServer; maxTransfers?: number } = {},
+): Service {
   const { clock } = kit;
   const models = modelsOf(kit.store);
   const callers = createCallers({
@@ -80,7 +86,8 @@ export function createGatewayService(config: GatewayOptions, kit: ServiceKit, op
       return privacyMask(current.text('privacy_regs'), message);
     },
   };
-  const remote = config.fsDataUrl === undefined ? undefined : createRemoteDataPlane(parts, config.fsDataUrl);
+  const remote =
+    config.fsDataUrl === undefined ? undefined : createRemoteDataPlane(parts, config.fsDataUrl, createTransferLimit(options.maxTransfers));
   const dataPlane = options.bytes ?? remote?.serve;
   if (!dataPlane) throw new Error('the gateway needs a data plane: bytes, or fsDataUrl');
 

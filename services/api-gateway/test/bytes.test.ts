@@ -1,3 +1,4 @@
+import { get, type IncomingMessage } from 'node:http';
 import { describeContent, download, generateContent, httpRequest, upload, waitFor } from '@wharf/harness';
 import { readCallHeaders } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -180,5 +181,22 @@ describe('refusals of byte routes', () => {
     const get = await alone.request({ path: '/d/bytes/3' });
     expect([get.status, get.text()]).toEqual([502, 'the file service cannot be reached\n']);
     await alone.close();
+  });
+
+  it('more than it can carry are refused, and told when to come again', async () => {
+    const narrow = await openGateway({ fsDataUrl: plane.url, maxTransfers: 1 });
+    try {
+      const held = await new Promise<IncomingMessage>((resolve, reject) => {
+        get(`${narrow.base}/d/bytes/${SIZE_BYTES}`, { agent: false }, resolve).on('error', reject);
+      });
+      const refused = await narrow.request({ path: '/d/bytes/3' });
+      expect([refused.status, refused.headers['retry-after']]).toEqual([503, '10']);
+      const put = await narrow.request({ method: 'PUT', path: '/api/fs/put', headers: AS_ADMIN, body: 'x' });
+      expect([put.status, put.headers['retry-after'], put.json()]).toMatchObject([200, '10', { code: 503, data: null }]);
+      held.destroy();
+      await waitFor('room', async () => (await narrow.request({ path: '/d/bytes/3' })).status !== 503 || undefined);
+    } finally {
+      await narrow.close();
+    }
   });
 });

@@ -39,7 +39,14 @@ export interface Gateway {
 
 /** A gateway over a real store that was filled with an admin, a guest and a permanent token; the services behind it are stubs. */
 export async function openGateway(
-  options: { bytes?: ByteServer; fsDataUrl?: string; siteUrl?: string; trustedProxies?: string[]; corsOrigins?: string[] } = {},
+  options: {
+    bytes?: ByteServer;
+    fsDataUrl?: string;
+    maxTransfers?: number;
+    siteUrl?: string;
+    trustedProxies?: string[];
+    corsOrigins?: string[];
+  } = {},
 ): Promise<Gateway> {
   const dir: TempDir = await makeTempDir('gateway');
   const embedded: EmbeddedMongo = await startEmbeddedMongo({ dataDir: join(dir.path, 'store') });
@@ -63,12 +70,12 @@ export async function openGateway(
   await models.users.create(userRecord(1, 'admin', ROLE.admin, 0));
   await models.users.create(userRecord(2, 'guest', ROLE.guest, 0));
 
-  const { bytes, siteUrl, trustedProxies = [], corsOrigins = [], ...rest } = options;
+  const { bytes, maxTransfers, siteUrl, trustedProxies = [], corsOrigins = [], ...rest } = options;
   const dataPlane: ByteServer = (_request, response) => response.end('bytes');
   const service = createGatewayService(
     { siteUrl, trustedProxies, corsOrigins, ...rest },
     kit,
-    rest.fsDataUrl ? {} : { bytes: bytes ?? dataPlane },
+    rest.fsDataUrl ? { ...(maxTransfers === undefined ? {} : { maxTransfers }) } : { bytes: bytes ?? dataPlane },
   );
   await service.start();
   if (!service.http) throw new Error('the gateway has no HTTP');

@@ -7,6 +7,7 @@ import {
   type ByteServer,
   createCallers,
   createLoginTokens,
+  createTransferLimit,
   defineRpcService,
   forAdmins,
   forServices,
@@ -72,6 +73,8 @@ export interface FsOptions {
   readonly dataDir?: string | undefined;
   /** What uploads that wait may take together. */
   readonly waitingUploadBytes?: number | undefined;
+  /** Uploads and downloads at a time; undefined: as createTransferLimit() has it. */
+  readonly maxTransfers?: number | undefined;
   /** Folders inside `dataDir` that storages may show, beside its `files`. */
   readonly filesDir?: string | undefined;
   /** Where the search index is a file of this process alone. Undefined: it is in the store, shared by all replicas. */
@@ -98,6 +101,7 @@ export function createFsService(
     drivers = DRIVERS,
     dataDir,
     waitingUploadBytes = DEFAULT_WAITING_BYTES,
+    maxTransfers,
     filesDir,
     searchDir,
     dataSelfUrl = '',
@@ -165,7 +169,7 @@ export function createFsService(
 
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
   const callers = createCallers({ tokens: createLoginTokens(kit.keys.jwt, clock), reads, clock });
-  const dataPlane = createDataPlane({ context, writes, tokens: kit.tokens, callers, logger });
+  const dataPlane = createDataPlane({ context, writes, tokens: kit.tokens, callers, transfers: createTransferLimit(maxTransfers), logger });
 
   return {
     rpc: defineRpcService(FsServiceDefinition, {

@@ -61,7 +61,7 @@ export interface Installation {
   /** Address of the store, for processes. */
   readonly storeUrl: string;
   readonly bus: Bus;
-  open(drivers?: readonly DriverDefinition[]): Promise<Replica>;
+  open(drivers?: readonly DriverDefinition[], rest?: { maxTransfers?: number }): Promise<Replica>;
   /** Call options of somebody who knows of these revisions; of the admin who knows of none by default. */
   as(identity?: Identity, revisions?: Partial<Revisions>): ReturnType<typeof outgoingCall>;
   /** Writes a storage as admin does, with its addition sealed, and answers the new revision. Nobody is told. */
@@ -104,8 +104,8 @@ export async function openInstallation(): Promise<Installation> {
     dir: dir.path,
     storeUrl: url,
     bus,
-    async open(drivers) {
-      const replica = await openReplica(url, bus, drivers);
+    async open(drivers, rest = {}) {
+      const replica = await openReplica(url, bus, { drivers, ...rest });
       tokens = replica.kit.tokens;
       closing.push(replica.close);
       return replica;
@@ -186,7 +186,7 @@ async function nextRevision(models: Models): Promise<number> {
   return counter?.value ?? 0;
 }
 
-async function openReplica(storeUrl: string, bus: Bus, drivers: readonly DriverDefinition[] | undefined) {
+async function openReplica(storeUrl: string, bus: Bus, options: Parameters<typeof createFsService>[1]) {
   let log = '';
   const write = (line: string) => {
     log += line;
@@ -224,7 +224,7 @@ async function openReplica(storeUrl: string, bus: Bus, drivers: readonly DriverD
       downloaderTasks: createDirectClient(TaskServiceDefinition, nobody, tokens, onError),
     }),
   });
-  const service = createFsService(kit, { drivers });
+  const service = createFsService(kit, options);
   const { rpc, http } = service;
   if (!rpc || !http) throw new Error('fs serves both');
   await service.start();

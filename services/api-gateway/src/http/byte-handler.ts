@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { AppError } from '@wharf/errors';
-import { type ByteServer, callHeaders, dropCallHeaders, type Identity } from '@wharf/service-kit';
+import { AppError, ERROR_CODES } from '@wharf/errors';
+import { type ByteServer, callHeaders, dropCallHeaders, type Identity, type TransferLimit } from '@wharf/service-kit';
 import type { Access } from '../api/route.ts';
 import { BYTE_ROUTES, indexRoutes } from '../api/route-table.ts';
 import { failure, requireAccess, splitUrl } from './api-handler.ts';
@@ -70,16 +70,17 @@ export interface RemoteDataPlane {
 }
 
 /** Streams requests to the data plane at `url` and its answers back; a client that goes away is passed on. */
-export function createRemoteDataPlane(parts: GatewayParts, url: string): RemoteDataPlane {
+export function createRemoteDataPlane(parts: GatewayParts, url: string, transfers: TransferLimit): RemoteDataPlane {
   const agent = new Agent({ keepAlive: true });
+  const refuse = async (request: IncomingMessage, response: ServerResponse, error: AppError) => {
+    if ((request.url ?? '').startsWith('/api/')) return refuseUpload(parts, request, response, error);
+    parts.scopes.of(request).error = error.code;
+    if (await beforeRefusal(request, response)) sendText(response, ERROR_CODES[error.code].http, `${error.message}\n`);
+  };
   const onError = async (cause: Error, request: IncomingMessage, response: ServerResponse) => {
     if (response.headersSent || response.destroyed) return void response.destroy();
-    const scope = parts.scopes.of(request);
-    parts.kit.logger.warn({ err: cause, requestId: scope.id }, 'the data plane cannot be reached');
-    const error = new AppError('STORAGE_UNAVAILABLE', 'the file service cannot be reached', { cause });
-    if ((request.url ?? '').startsWith('/api/')) return refuseUpload(parts, request, response, error);
-    scope.error = error.code;
-    if (await beforeRefusal(request, response)) sendText(response, 502, `${error.message}\n`);
+    parts.kit.logger.warn({ err: cause, requestId: parts.scopes.of(request).id }, 'the data plane cannot be reached');
+    await refuse(request, response, new AppError('STORAGE_UNAVAILABLE', 'the file service cannot be reached', { cause }));
   };
   // Loaded only where the data plane is in another process.
   const proxy = import('http-proxy-middleware').then(({ createProxyMiddleware }) =>
@@ -106,6 +107,11 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string): RemoteD
   );
   return {
     serve(request, response, call) {
+      try {
+        transfers.begin(response);
+      } catch (error) {
+        return void refuse(request, response, AppError.from(error)).catch(() => response.destroy());
+      }
       const siteUrl = siteUrlOf(request, parts.siteUrl, parts.proxies);
       dropCallHeaders(request.headers);
       // The headers below say who calls; the token has done its work.

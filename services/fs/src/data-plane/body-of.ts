@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream';
 import { AppError } from '@wharf/errors';
-import { BATCH_BYTES, giveBackBatch, takeBatch } from '../driver-contract/batches.ts';
+import { BATCH_BYTES, dropBatch, giveBackBatch, takeBatch } from '../driver-contract/batches.ts';
 
 /**
- * The body of a request in pieces of BATCH_BYTES, each only lent until the next one is asked for. While a piece waits to be taken, the client
+ * The body of a request in pieces of BATCH_BYTES, or less while memory is short, each only lent until the next one is asked for. While a piece waits to be taken, the client
  * waits too. Who leaves early leaves the connection as it is: an answer goes over it, and the rest may be read away.
  *
  * A socket hands on 64 KiB at a time, each in memory of its own. They are gathered as they come and their memory is freed at once, so that
@@ -18,6 +18,7 @@ export async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Arr
   // A small body gets no more memory than it says it needs.
   const neededBytes = Number(request.headers['content-length']) || BATCH_BYTES;
   let end: { error?: Error | null | undefined } | undefined;
+  let lent: Buffer | undefined;
   let wake = () => {};
   const handOn = () => {
     if (filling) full.push(filling);
@@ -47,8 +48,10 @@ export async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Arr
       const next = full.shift();
       if (next !== undefined) {
         request.resume();
-        yield next.batch.subarray(0, next.filledBytes);
-        giveBackBatch(next.batch);
+        lent = next.batch;
+        yield lent.subarray(0, next.filledBytes);
+        giveBackBatch(lent);
+        lent = undefined;
       } else if (end === undefined) {
         await new Promise<void>((resolve) => {
           wake = resolve;
@@ -59,6 +62,10 @@ export async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Arr
   } finally {
     stopWatching();
     request.off('data', onData).pause();
+    handOn();
+    for (const { batch } of full) dropBatch(batch);
+    // Who left early may still be at it.
+    if (lent) dropBatch(lent);
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type InternalTokens,
   type Logger,
   readCallHeaders,
+  type TransferLimit,
 } from '@wharf/service-kit';
 import type { FsContext } from '../api/fs-context.ts';
 import { serveDownload } from './download.ts';
@@ -24,6 +25,7 @@ export interface DataPlaneOptions {
   readonly tokens: InternalTokens;
   /** For requests that reach us without a gateway. */
   readonly callers: Callers;
+  readonly transfers: TransferLimit;
   readonly logger: Logger;
 }
 
@@ -71,6 +73,8 @@ async function serve(
   const writeSession = writeSessionOf(request, path);
   endWhenIdle(request, isUpload || writeSession !== undefined);
   try {
+    // How many of our own services' there are, their limits say.
+    if (writeSession === undefined) options.transfers.begin(response);
     const call = told ? { ...told, signal } : callOf(options, request, signal);
     if (isUpload && request.method === 'PUT') {
       const isKnown = call.identity?.kind === 'user';

@@ -5,6 +5,12 @@ export const BATCH_BYTES = 1024 * 1024;
  * The collector may take them: at rest nobody holds any.
  */
 const MAX_SPARE = 8;
+/** Where there is no memory for more: a transfer goes on in pieces of that size, of which it holds two. */
+const SMALL_BYTES = 64 * 1024;
+/** What all transfers of the process may have in pieces that are bigger than that: whoever takes nothing holds them for minutes. */
+export const BIG_PIECES_BYTES = 128 * 1024 * 1024;
+
+let bigBytes = 0;
 const spare: WeakRef<Buffer>[] = [];
 
 /**
@@ -19,20 +25,34 @@ function contentMemory(sizeBytes: number): Buffer {
 }
 
 /**
- * Memory with anything in it. Whoever takes it gives it back when nobody looks at it any more, or drops it.
+ * Memory with anything in it, to be given back or dropped.
  *
  * @param neededBytes all that is wanted where that is less than a batch; from BATCH_BYTES on it is that many
+ * @param kept what the caller has from before: answered where it is enough or no more is to be had, else given back
+ * @returns what was wanted, or less while others have all there is
  */
-export function takeBatch(neededBytes = BATCH_BYTES): Buffer {
-  if (neededBytes < BATCH_BYTES) return contentMemory(neededBytes);
-  for (let kept = spare.pop(); kept !== undefined; kept = spare.pop()) {
-    const batch = kept.deref();
+export function takeBatch(neededBytes = BATCH_BYTES, kept?: Buffer): Buffer {
+  const wantedBytes = Math.min(neededBytes, BATCH_BYTES);
+  if (kept !== undefined && kept.byteLength >= wantedBytes) return kept;
+  if (wantedBytes <= SMALL_BYTES) return contentMemory(wantedBytes);
+  if (bigBytes + wantedBytes > BIG_PIECES_BYTES) return kept ?? contentMemory(SMALL_BYTES);
+  if (kept !== undefined) dropBatch(kept);
+  bigBytes += wantedBytes;
+  if (wantedBytes < BATCH_BYTES) return contentMemory(wantedBytes);
+  for (let last = spare.pop(); last !== undefined; last = spare.pop()) {
+    const batch = last.deref();
     if (batch !== undefined) return batch;
   }
   return contentMemory(BATCH_BYTES);
 }
 
-/** @param batch as it was taken, or smaller memory, which is dropped */
+/** For memory that nobody looks at any more. @param batch as it was taken */
 export function giveBackBatch(batch: Buffer): void {
+  dropBatch(batch);
   if (batch.byteLength === BATCH_BYTES && spare.length < MAX_SPARE) spare.push(new WeakRef(batch));
+}
+
+/** For memory that somebody may still look at: it is not used again. @param batch as it was taken */
+export function dropBatch(batch: Buffer): void {
+  if (batch.byteLength > SMALL_BYTES) bigBytes -= batch.byteLength;
 }

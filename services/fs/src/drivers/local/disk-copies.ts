@@ -166,13 +166,16 @@ async function copyEntry(from: Buffer, to: Buffer, folders: Folders, pace: Pace)
 
 async function copyBytes({ fd: source, stats }: OpenSource, fd: number, pace: Pace): Promise<void> {
   const chunk = takeBatch(Math.max(1, stats.size));
-  for (;;) {
-    await pace.step();
-    const readBytes = fs.readSync(source, chunk);
-    if (readBytes === 0) break;
-    for (let at = 0; at < readBytes; ) at += fs.writeSync(fd, chunk, at, readBytes - at);
+  try {
+    for (;;) {
+      await pace.step();
+      const readBytes = fs.readSync(source, chunk);
+      if (readBytes === 0) break;
+      for (let at = 0; at < readBytes; ) at += fs.writeSync(fd, chunk, at, readBytes - at);
+    }
+  } finally {
+    giveBackBatch(chunk);
   }
-  giveBackBatch(chunk);
 }
 
 /** Makes a file of the blocks of another, where the file system can (btrfs, XFS). False: nothing was made. */

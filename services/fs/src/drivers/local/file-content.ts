@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { BATCH_BYTES, giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
+import { dropBatch, giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
 import type { CallOptions, Entry, FileContent } from '../../driver-contract/storage-driver.ts';
 import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { toAppError } from './errors.ts';
@@ -37,6 +37,8 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
   readonly #slots: IoSlots;
   readonly #signal: AbortSignal | undefined;
   #position: number;
+  /** All memory that it has. */
+  readonly #held = new Set<Buffer>();
   /** Handed out last: free again when the next one is asked for. */
   #handedOut: Buffer | undefined;
   #free: Buffer | undefined;
@@ -61,10 +63,7 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
       this.#takeBack();
       const pending = this.#ahead ?? this.#readNext();
       this.#ahead = undefined;
-      if (pending === undefined) {
-        if (this.#free !== undefined) giveBackBatch(this.#free);
-        return await this.return();
-      }
+      if (pending === undefined) return await this.return();
       const { memory, bytes } = await this.#orAborted(pending);
       if (bytes.byteLength === 0) throw storageError('CONTENT_CORRUPT', 'the file has become shorter');
       this.#handedOut = memory;
@@ -81,6 +80,9 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
     if (!this.#isClosing) {
       this.#isClosing = true;
       this.#signal?.removeEventListener('abort', this.#onAbort);
+      this.#giveBack(this.#free);
+      // What was handed out may be on its way to a client, what is being read is still written to.
+      for (const memory of this.#held) dropBatch(memory);
       const close = () => fs.close(this.#fd, () => undefined);
       if (this.#reading === undefined) close();
       else this.#reading.then(close, close);
@@ -91,17 +93,24 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
   /** Whoever asks for the next chunk is done with the last. */
   #takeBack(): void {
     if (this.#handedOut === undefined) return;
-    if (this.#free !== undefined) giveBackBatch(this.#free);
+    this.#giveBack(this.#free);
     this.#free = this.#handedOut;
     this.#handedOut = undefined;
   }
 
+  #giveBack(memory: Buffer | undefined): void {
+    if (memory !== undefined && this.#held.delete(memory)) giveBackBatch(memory);
+  }
+
   #readNext(): Promise<Chunk> | undefined {
-    // Below so many bytes the calls cost more than the bytes, above nothing is gained: README has the figures.
-    const lengthBytes = Math.min(BATCH_BYTES, this.#end - this.#position);
-    if (lengthBytes <= 0 || this.#isClosing) return undefined;
-    const memory = this.#free ?? takeBatch(lengthBytes);
+    const missingBytes = this.#end - this.#position;
+    if (missingBytes <= 0 || this.#isClosing) return undefined;
+    // Below a batch the calls cost more than the bytes, above nothing is gained: README has the figures.
+    const memory = takeBatch(missingBytes, this.#free);
+    if (this.#free !== undefined) this.#held.delete(this.#free);
     this.#free = undefined;
+    this.#held.add(memory);
+    const lengthBytes = Math.min(memory.byteLength, missingBytes);
     const position = this.#position;
     const reading = this.#slots
       .run(() => readPiece(this.#fd, position, memory.subarray(0, lengthBytes)))

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
 import type { MountPath } from '@wharf/paths';
-import { giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
+import { dropBatch, takeBatch } from '../../driver-contract/batches.ts';
 import type { Draft, DraftOptions, PublishOptions } from '../../driver-contract/draft.ts';
 import type { CallOptions, Entry } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
@@ -60,15 +60,18 @@ export class LocalDraft implements Draft {
 
   async *read({ signal }: CallOptions = {}): AsyncGenerator<Uint8Array, void> {
     const batch = takeBatch();
-    for (let position = 0; ; ) {
-      throwIfAborted(signal);
-      const at = position;
-      const chunk = await this.#use((fd) => readPiece(fd, at, batch));
-      if (chunk.byteLength === 0) break;
-      position += chunk.byteLength;
-      yield chunk;
+    try {
+      for (let position = 0; ; ) {
+        throwIfAborted(signal);
+        const at = position;
+        const chunk = await this.#use((fd) => readPiece(fd, at, batch));
+        if (chunk.byteLength === 0) return;
+        position += chunk.byteLength;
+        yield chunk;
+      }
+    } finally {
+      dropBatch(batch);
     }
-    giveBackBatch(batch);
   }
 
   async publish({ modifiedAt, ...options }: PublishOptions): Promise<Entry> {

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
-import { BATCH_BYTES, giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
+import { dropBatch, giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
 import type { IoSlots } from './io-slots.ts';
 
 /** Pieces of that size are written as they are; smaller ones are gathered. */
@@ -33,7 +33,10 @@ export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>
     const bytes = full.subarray(0, filledBytes);
     batch = undefined;
     filledBytes = 0;
-    await send(bytes);
+    await send(bytes).catch((error: unknown) => {
+      dropBatch(full);
+      throw error;
+    });
     onItsWay?.finally(() => giveBackBatch(full)).catch(() => undefined);
   };
 
@@ -46,11 +49,11 @@ export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>
       }
       for (let rest = piece; rest.byteLength > 0; ) {
         batch ??= takeBatch();
-        const fitting = rest.subarray(0, BATCH_BYTES - filledBytes);
+        const fitting = rest.subarray(0, batch.byteLength - filledBytes);
         batch.set(fitting, filledBytes);
         filledBytes += fitting.byteLength;
         rest = rest.subarray(fitting.byteLength);
-        if (filledBytes === BATCH_BYTES) await flush();
+        if (filledBytes === batch.byteLength) await flush();
       }
     }
     await flush();
