@@ -18,7 +18,7 @@ const SCRIPTS = {
   services: [['node', 'tools/services.ts']],
   test: [['node', 'tools/test.ts']],
   bench: [['node', 'test/bench/src/main.ts']],
-  'chaos:downloads': [['node', 'test/e2e/src/main.ts']],
+  soak: [['node', 'test/e2e/src/main.ts']],
   typecheck: [['tsc', '-p', 'tsconfig.json']],
   lint: [
     ['biome', 'ci', '--error-on-warnings'],

@@ -1,5 +1,3 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { startStandalone } from '@wharf/harness';
 import { afterAll, expect, test } from 'vitest';
 import { runSchemaFuzz } from './support/schema-fuzz.ts';
@@ -11,7 +9,6 @@ const CASES = 10;
 const SEED = 13;
 
 const world = await openWorld(startStandalone);
-await mkdir(join(world.outside, 'spare'));
 afterAll(() => world.close());
 
 test('every operation of the OpenAPI document answers as the document says', { timeout: 300_000 }, async () => {

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Api, api, at, type HttpAnswer, type HttpRequest, httpRequest, login, waitFor } from '@wharf/harness';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -127,6 +128,7 @@ async function prepare(world: World) {
   const adminId = Number(at(await dataOf(world.admin, '/api/me'), 'id'));
   const storages = at(await dataOf(world.admin, '/api/admin/storage/list'), 'content');
   const localId = Number(at(storages, 0, 'id'));
+  await mkdir(join(world.outside, 'spare'));
   const addition = JSON.stringify({ root_folder_path: join(world.outside, 'spare'), thumbnail: false });
   const paths = ['', '/a.txt', '/b.txt', '/sub', '/sub/c.txt', '/new', '/missing/x'].map((name) => path + name);
   const pools: Pools = [
