@@ -135,6 +135,7 @@ export function createFsService(
     : createChangeFeed({
         log: createChangeLog(models),
         replica,
+        clock: () => performance.now(),
         onChange: (paths) => reader.forget(paths.map(parseVirtualPath)),
         onError: (error) => logger.warn({ err: error }, 'changes could not be exchanged with other replicas'),
       });

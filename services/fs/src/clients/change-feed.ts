@@ -1,3 +1,4 @@
+import { within } from '@wharf/service-kit';
 import type { ChangeLog } from '../store/change-log.ts';
 
 /** Tells the other replicas of our changes, and us of theirs, by way of the store: seconds later than the bus, but none is lost. */
@@ -12,8 +13,10 @@ export interface ChangeFeed {
 export interface ChangeFeedOptions {
   readonly log: ChangeLog;
   readonly replica: string;
-  /** Forgets what is known of these paths. */
+  /** Forgets what is known of these paths, and of all below them. */
   readonly onChange: (paths: readonly string[]) => void;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
   readonly onError: (error: unknown) => void;
 }
 
@@ -23,13 +26,20 @@ const WRITE_PAUSE_MS = 250;
 const READ_PAUSE_MS = 2_000;
 /** Beyond so many paths everything counts as changed. */
 const MAX_PATHS = 500;
-/** So far behind the newest number a change may come late. */
-const OVERLAP = 100;
+/** A change whose number was drawn so long ago, in milliseconds, and that is not there, will not come. */
+const LATE_MS = 10_000;
+/** Changes that nobody could read for so long, in milliseconds, are passed over: everything counts as changed. */
+const MAX_SILENCE_MS = 60_000;
+const EVERYTHING = ['/'];
 
-export function createChangeFeed({ log, replica, onChange, onError }: ChangeFeedOptions): ChangeFeed {
+export function createChangeFeed({ log, replica, onChange, clock, onError }: ChangeFeedOptions): ChangeFeed {
   const unwritten = new Set<string>();
-  const seen = new Set<number>();
-  let newest = 0;
+  /** Every change up to this number was heard of, or given up. */
+  let heardUpTo = 0;
+  /** Those beyond that were heard of. */
+  const heard = new Set<number>();
+  let missingSince: number | undefined;
+  let readAt = 0;
   let writing: NodeJS.Timeout | undefined;
   let reading: NodeJS.Timeout | undefined;
   let isReading = false;
@@ -37,7 +47,7 @@ export function createChangeFeed({ log, replica, onChange, onError }: ChangeFeed
   const write = async () => {
     writing = undefined;
     if (unwritten.size === 0) return;
-    const paths = unwritten.size > MAX_PATHS ? ['/'] : [...unwritten];
+    const paths = unwritten.size > MAX_PATHS ? EVERYTHING : [...unwritten];
     unwritten.clear();
     try {
       await log.append(replica, paths);
@@ -51,19 +61,38 @@ export function createChangeFeed({ log, replica, onChange, onError }: ChangeFeed
     writing ??= setTimeout(() => void write(), ms);
     writing.unref();
   };
+  /** Goes on behind a number; what lies before it counts as changed, whatever it was. */
+  const giveUpTo = (number: number) => {
+    onChange(EVERYTHING);
+    heardUpTo = number;
+    missingSince = undefined;
+    for (const each of heard) if (each <= number) heard.delete(each);
+  };
+  const take = async () => {
+    const newest = await log.newest();
+    if (clock() - readAt > MAX_SILENCE_MS) giveUpTo(newest);
+    for (const change of await log.since(heardUpTo)) {
+      if (heard.has(change._id)) continue;
+      heard.add(change._id);
+      if (change.replica !== replica) onChange(change.paths);
+    }
+    readAt = clock();
+    const before = heardUpTo;
+    while (heard.delete(heardUpTo + 1)) heardUpTo += 1;
+    if (heardUpTo >= newest || heardUpTo > before) missingSince = undefined;
+    if (heardUpTo >= newest) return;
+    missingSince ??= clock();
+    if (clock() - missingSince > LATE_MS) giveUpTo(newest);
+  };
   const read = async () => {
     if (isReading) return;
     isReading = true;
     try {
-      for (const change of await log.since(Math.max(newest - OVERLAP, 0))) {
-        if (seen.has(change._id)) continue;
-        seen.add(change._id);
-        newest = Math.max(newest, change._id);
-        if (change.replica !== replica) onChange(change.paths);
-      }
-      for (const number of seen) if (number <= newest - OVERLAP) seen.delete(number);
+      await within(MAX_SILENCE_MS, take(), 'the log of changes cannot be read');
     } catch (error) {
       onError(error);
+      // What is kept may be wrong by now, and nobody can tell.
+      if (clock() - readAt > MAX_SILENCE_MS) onChange(EVERYTHING);
     } finally {
       isReading = false;
     }
@@ -76,9 +105,9 @@ export function createChangeFeed({ log, replica, onChange, onError }: ChangeFeed
     },
     async start() {
       await log.init();
-      newest = await log.newest();
       // What came before has nothing to tell: nothing is kept yet.
-      for (let number = Math.max(newest - OVERLAP, 0) + 1; number <= newest; number += 1) seen.add(number);
+      heardUpTo = await log.newest();
+      readAt = clock();
       reading = setInterval(() => void read(), READ_PAUSE_MS);
       reading.unref();
     },

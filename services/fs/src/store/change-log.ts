@@ -1,12 +1,15 @@
-import type { CounterRecord, EntryChangeRecord, Models } from '@wharf/models';
+import { type CounterRecord, type EntryChangeRecord, type Models, raiseCounter } from '@wharf/models';
 
 /** What changed, in the store: for replicas that the bus does not reach. */
 export interface ChangeLog {
   init(): Promise<void>;
   append(replica: string, paths: readonly string[]): Promise<void>;
-  /** The number of the newest change; 0 when there was none. */
+  /** The greatest number that was drawn for a change, written or not; 0 when there was none. */
   newest(): Promise<number>;
-  /** Changes with a greater number, in order. One with a smaller number than those seen may still come: numbers are drawn before changes are written. */
+  /**
+   * Changes with a greater number, in order. Numbers have no holes, but they are drawn before changes are written: one that is missing may come
+   * yet, or was lost with who drew it, or is too old to be kept.
+   */
   since(number: number): Promise<readonly EntryChangeRecord[]>;
 }
 
@@ -16,11 +19,7 @@ export function createChangeLog({ entryChanges, fsCounters }: Models): ChangeLog
   return {
     init: () => entryChanges.createIndexes(),
     async append(replica, paths) {
-      const counter = await fsCounters
-        .findOneAndUpdate({ _id: COUNTER }, { $inc: { value: 1 } }, { upsert: true, returnDocument: 'after' })
-        .lean<CounterRecord>();
-      if (!counter) throw new Error('an upsert answers the document');
-      await entryChanges.create({ _id: counter.value, replica, paths: [...paths], at: new Date() });
+      await entryChanges.create({ _id: await raiseCounter(fsCounters, COUNTER), replica, paths: [...paths], at: new Date() });
     },
     newest: async () => (await fsCounters.findById(COUNTER).lean<CounterRecord>())?.value ?? 0,
     since: (number) =>

@@ -174,13 +174,16 @@ export async function createStoreSearchIndex(models: Models): Promise<SearchInde
       );
       return matchedCount === 1;
     },
-    async claim(owner, nowMs) {
+    async claim(owner) {
       await makeState();
-      const { matchedCount } = await states.updateOne(
-        { _id: STATE_ID, $or: [{ owner }, { lease_until: { $lt: new Date(nowMs) } }] },
-        { $set: { owner, lease_until: new Date(nowMs + LEASE_MS) } },
-      );
-      return matchedCount === 1;
+      // A pipeline, because it knows the store's clock: those of processes may differ.
+      const mayClaim = { $or: [{ $eq: ['$owner', { $literal: owner }] }, { $lt: ['$lease_until', '$$NOW'] }] };
+      const claimed = {
+        owner: { $cond: [mayClaim, { $literal: owner }, '$owner'] },
+        lease_until: { $cond: [mayClaim, { $add: ['$$NOW', LEASE_MS] }, '$lease_until'] },
+      };
+      const options = { returnDocument: 'after', updatePipeline: true } as const;
+      return (await states.findOneAndUpdate({ _id: STATE_ID }, [{ $set: claimed }], options).lean<IndexStateRecord>())?.owner === owner;
     },
     async release(owner) {
       await states.updateOne({ _id: STATE_ID, owner }, { $set: { owner: '', lease_until: NOBODY_SINCE } });

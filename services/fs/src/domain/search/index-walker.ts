@@ -103,11 +103,11 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
 
   return {
     async walk(index) {
-      if (!(await index.claim(options.owner, options.clock()))) return false;
+      if (!(await index.claim(options.owner))) return false;
       const current = new AbortController();
       abort = current;
       const heartbeat = setInterval(() => {
-        index.claim(options.owner, options.clock()).then(
+        index.claim(options.owner).then(
           (isOurs) => {
             if (!isOurs) current.abort();
           },

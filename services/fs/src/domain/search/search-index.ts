@@ -139,7 +139,7 @@ export interface SearchIndex {
   /** Stores a state one revision further. @returns false when the stored one is no longer of `next.revision` */
   replaceState(next: IndexState): Promise<boolean>;
   /** Whether `owner` is the one who works on the queue, for the next LEASE_MS at least. */
-  claim(owner: string, nowMs: number): Promise<boolean>;
+  claim(owner: string): Promise<boolean>;
   release(owner: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import { startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { makeTempDir, waitFor } from '@wharf/harness';
+import { type Models, modelsOf, raiseCounter } from '@wharf/models';
+import { connectStore } from '@wharf/service-kit';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type ChangeFeed, createChangeFeed } from '../src/clients/change-feed.ts';
+import { type ChangeLog, createChangeLog } from '../src/store/change-log.ts';
+
+let models: Models;
+let log: ChangeLog;
+let feed: ChangeFeed;
+let heard: string[];
+let now: number;
+let close: () => Promise<void>;
+
+beforeEach(async () => {
+  const dir = await makeTempDir('changes');
+  const store = await startEmbeddedMongo({ dataDir: join(dir.path, 'store') });
+  const connection = await connectStore(store.url);
+  models = modelsOf(connection);
+  log = createChangeLog(models);
+  heard = [];
+  now = 1_000_000;
+  const onChange = (paths: readonly string[]) => void heard.push(...paths);
+  feed = createChangeFeed({ log, replica: 'here', clock: () => now, onChange, onError: () => undefined });
+  await feed.start();
+  close = async () => {
+    await feed.stop();
+    await connection.close();
+    await store.stop();
+    await dir.remove();
+  };
+});
+afterEach(() => close());
+
+const hear = (path: string) => waitFor(`${path} to be heard`, () => heard.includes(path));
+/** A number that whoever drew it never used. */
+const lose = () => raiseCounter(models.fsCounters, 'entry-changes');
+
+it('changes are heard once, and not by who made them', async () => {
+  await log.append('there', ['/a']);
+  await hear('/a');
+  await log.append('here', ['/own']);
+  await log.append('there', ['/b']);
+  await hear('/b');
+  expect(heard).toEqual(['/a', '/b']);
+});
+
+it('a change that was lost on its way makes everything forgotten, once it cannot come any more', async () => {
+  await lose();
+  await log.append('there', ['/behind']);
+  await hear('/behind');
+  expect(heard).toEqual(['/behind']);
+  now += 11_000;
+  await hear('/');
+  await log.append('there', ['/later']);
+  await hear('/later');
+  expect(heard).toEqual(['/behind', '/', '/later']);
+});
+
+it('a change that comes late, behind any number of others, is heard of', async () => {
+  const number = await lose();
+  for (let count = 0; count < 120; count += 1) await log.append('there', [`/${count}`]);
+  await hear('/119');
+  await models.entryChanges.create({ _id: number, replica: 'there', paths: ['/late'], at: new Date() });
+  await hear('/late');
+  now += 11_000;
+  await log.append('there', ['/later']);
+  await hear('/later');
+  expect(heard).not.toContain('/');
+});
+
+it('whoever read nothing for longer than that forgets everything: what was missed may be gone from the log', async () => {
+  await log.append('there', ['/a']);
+  await hear('/a');
+  await log.append('there', ['/missed']);
+  await models.entryChanges.deleteMany({});
+  now += 61_000;
+  await hear('/');
+});
