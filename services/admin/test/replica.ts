@@ -131,6 +131,7 @@ function authService(auth: FakeAuth): RpcService {
       auth.replace(token);
       return { revision: 1 };
     }),
+    listUsers: forAdmins(async () => ({ content: [], total: 0 })),
   });
 }
 

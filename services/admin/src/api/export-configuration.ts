@@ -18,12 +18,15 @@ export interface ConfigurationParts {
   readonly clock: () => number;
 }
 
-export const exportConfiguration =
-  (parts: ConfigurationParts) =>
-  async ({ passphrase }: ExportConfigurationRequest, call: Call): Promise<ExportConfigurationResponse> => {
+/** In bytes. A message between services may have 64 MiB, and texts of rules have no bound. */
+const PIECE_BYTES = 1024 * 1024;
+
+export const exportConfiguration = (parts: ConfigurationParts) =>
+  async function* ({ passphrase }: ExportConfigurationRequest, call: Call): AsyncGenerator<ExportConfigurationResponse> {
     const { open, secrets } = splitConfiguration(await readState(parts, call));
     const encrypted = passphrase === '' ? undefined : await encryptUnder(passphrase, JSON.stringify(secrets));
-    return { document: documentText(open, new Date(parts.clock()), encrypted) };
+    const document = Buffer.from(documentText(open, new Date(parts.clock()), encrypted));
+    for (let at = 0; at < document.length; at += PIECE_BYTES) yield { document: document.subarray(at, at + PIECE_BYTES) };
   };
 
 /** The configuration as it is. While fs is away nobody knows what of a storage is secret, so all of it counts as that. */

@@ -256,8 +256,8 @@ export interface ExportConfigurationRequest {
 }
 
 export interface ExportConfigurationResponse {
-  /** JSON text. */
-  document: string;
+  /** The next bytes of the JSON text in UTF-8; a character may go on in the next piece. */
+  document: Buffer;
 }
 
 export interface ImportConfigurationRequest {
@@ -3282,13 +3282,13 @@ export const ExportConfigurationRequest: MessageFns<ExportConfigurationRequest> 
 };
 
 function createBaseExportConfigurationResponse(): ExportConfigurationResponse {
-  return { document: "" };
+  return { document: Buffer.alloc(0) };
 }
 
 export const ExportConfigurationResponse: MessageFns<ExportConfigurationResponse> = {
   encode(message: ExportConfigurationResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.document !== "") {
-      writer.uint32(10).string(message.document);
+    if (message.document.length !== 0) {
+      writer.uint32(10).bytes(message.document);
     }
     return writer;
   },
@@ -3311,7 +3311,7 @@ export const ExportConfigurationResponse: MessageFns<ExportConfigurationResponse
               break;
             }
 
-            message.document = reader.string();
+            message.document = Buffer.from(reader.bytes());
             continue;
           }
         }
@@ -3331,7 +3331,7 @@ export const ExportConfigurationResponse: MessageFns<ExportConfigurationResponse
   },
   fromPartial(object: DeepPartial<ExportConfigurationResponse>): ExportConfigurationResponse {
     const message = createBaseExportConfigurationResponse();
-    message.document = object.document ?? "";
+    message.document = object.document ?? Buffer.alloc(0);
     return message;
   },
 };
@@ -4389,13 +4389,13 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Settings, storages, rules and users as one JSON text, secrets encrypted under a passphrase or left out. */
+    /** Settings, storages, rules and users as one JSON text in pieces, secrets encrypted under a passphrase or left out. */
     exportConfiguration: {
       name: "ExportConfiguration",
       requestType: ExportConfigurationRequest as typeof ExportConfigurationRequest,
       requestStream: false,
       responseType: ExportConfigurationResponse as typeof ExportConfigurationResponse,
-      responseStream: false,
+      responseStream: true,
       options: {},
     },
     /**
@@ -4525,11 +4525,11 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: DeleteRuleRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<DeleteRuleResponse>>;
-  /** Settings, storages, rules and users as one JSON text, secrets encrypted under a passphrase or left out. */
+  /** Settings, storages, rules and users as one JSON text in pieces, secrets encrypted under a passphrase or left out. */
   exportConfiguration(
     request: ExportConfigurationRequest,
     context: CallContext & CallContextExt,
-  ): Promise<DeepPartial<ExportConfigurationResponse>>;
+  ): ServerStreamingMethodResult<DeepPartial<ExportConfigurationResponse>>;
   /**
    * Reads such a text, or a backup file of the API family. INVALID_ARGUMENT: it cannot be read at all; what was wrong with single records
    * is in the report. Everything is checked before anything is written.
@@ -4652,11 +4652,11 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<DeleteRuleRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<DeleteRuleResponse>;
-  /** Settings, storages, rules and users as one JSON text, secrets encrypted under a passphrase or left out. */
+  /** Settings, storages, rules and users as one JSON text in pieces, secrets encrypted under a passphrase or left out. */
   exportConfiguration(
     request: DeepPartial<ExportConfigurationRequest>,
     options?: CallOptions & CallOptionsExt,
-  ): Promise<ExportConfigurationResponse>;
+  ): AsyncIterable<ExportConfigurationResponse>;
   /**
    * Reads such a text, or a backup file of the API family. INVALID_ARGUMENT: it cannot be read at all; what was wrong with single records
    * is in the report. Everything is checked before anything is written.
@@ -4685,6 +4685,8 @@ function longToNumber(int64: { toString(): string }): number {
   }
   return num;
 }
+
+export type ServerStreamingMethodResult<Response> = { [Symbol.asyncIterator](): AsyncIterator<Response, void> };
 
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;

@@ -14,7 +14,9 @@ export const adminConfigRoutes: readonly Route[] = [
     input: z.object({ passphrase: text() }),
     answer: z.record(z.string(), z.unknown()),
     call: async ({ peers, options }, input) => {
-      const document: unknown = JSON.parse((await peers.admin.exportConfiguration(input, options)).document);
+      const pieces: Uint8Array[] = [];
+      for await (const piece of peers.admin.exportConfiguration(input, options)) pieces.push(piece.document);
+      const document: unknown = JSON.parse(Buffer.concat(pieces).toString());
       return z.record(z.string(), z.unknown()).parse(document);
     },
   }),
