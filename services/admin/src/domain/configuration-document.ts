@@ -84,6 +84,8 @@ const ruleShape = nullless(
 
 const encryptedShape = z.object({ kdf: z.literal('scrypt'), salt: z.string(), sealed: z.string() });
 
+const laterShape = z.object({ version: z.int() });
+
 const documentShape = nullless(
   z.object({
     format: z.literal(FORMAT).optional(),
@@ -130,11 +132,17 @@ const MAX_RECORDS = 100_000;
 
 /** Reads a file. @throws AppError INVALID_ARGUMENT: it is no configuration at all, is of a later version, or is a backup that is encrypted */
 export function readDocument(json: string): ConfigurationDocument {
-  const parsed = documentShape.safeParse(parseJson(json));
+  const content = parseJson(json);
+  // First, because a later version may have another shape.
+  const { data: later } = laterShape.safeParse(content);
+  if (later !== undefined && later.version > FORMAT_VERSION)
+    throw new AppError(
+      'INVALID_ARGUMENT',
+      `the file is of version ${later.version}; this server reads up to ${FORMAT_VERSION}. Import it with the version of Wharf that wrote it, or a later one`,
+    );
+  const parsed = documentShape.safeParse(content);
   if (!parsed.success) throw new AppError('INVALID_ARGUMENT', `this is no configuration: ${problemOf(parsed.error)}`);
-  const { format, version, encrypted, secrets, settings, users, storages, metas } = parsed.data;
-  if (version > FORMAT_VERSION)
-    throw new AppError('INVALID_ARGUMENT', `the file is of version ${version}; this server reads up to ${FORMAT_VERSION}`);
+  const { format, encrypted, secrets, settings, users, storages, metas } = parsed.data;
   if (encrypted !== '' && encrypted !== false)
     throw new AppError('INVALID_ARGUMENT', 'this backup is encrypted; make one without a password and import that');
   const count = settings.length + users.length + storages.length + metas.length;

@@ -182,6 +182,7 @@ describe('a file that is none', () => {
     ['[]', 'this is no configuration'],
     ['{}', 'the file has no settings, users, storages or metas'],
     ['{"settings":{}}', 'this is no configuration: settings'],
+    ['{"format":"another","version":2,"users":{}}', 'the file is of version 2; this server reads up to 1'],
     ['{"format":"wharf-configuration","version":2}', 'the file is of version 2; this server reads up to 1'],
     ['{"encrypted":"U2Fsd","settings":["x"]}', 'this backup is encrypted; make one without a password and import that'],
   ])('is refused: %j', (json, message) => {

@@ -26,7 +26,9 @@ export interface IndexFile {
 
 /**
  * Opens the file, and makes it when it is missing. What it holds can be built again, so a file that is damaged or of another kind is replaced
- * by an empty one.
+ * by an empty one, and so is one of an older version.
+ *
+ * @throws Error for a file of a newer version, which stays as it is
  */
 export function openIndexFile(path: string): IndexFile {
   try {
@@ -48,6 +50,10 @@ function openUsable(path: string): IndexFile {
     const version = numberOf(writer, 'user_version');
     if (version === 0) {
       writer.exec(`BEGIN; ${TABLES} ${STATE} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}; COMMIT;`);
+    } else if (version > VERSION && numberOf(writer, 'application_id') === APPLICATION_ID) {
+      throw new Error(
+        `${path} is of version ${version}, written by a newer Wharf; start that one, or remove the file and build the index again`,
+      );
     } else if (version !== VERSION || numberOf(writer, 'application_id') !== APPLICATION_ID)
       throw new ForeignFile('the file is no search index of this version');
     const reader = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });

@@ -1,4 +1,6 @@
 import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { makeTempDir } from '@wharf/harness';
 import { expect, it } from 'vitest';
 import { FIRST_STATE } from '../../src/domain/search/search-index.ts';
@@ -63,5 +65,31 @@ it('a file that is damaged, or is something else, is replaced by an empty index'
   expect(await index.count()).toBe(0);
   expect(await index.readState()).toEqual(FIRST_STATE);
   await index.close();
+  await dir.remove();
+});
+
+it('a file of a newer version is refused and stays as it is', async () => {
+  const dir = await makeTempDir('search');
+  const first = await openFileSearchIndex(dir.path);
+  await first.openFolder(path('/'), 1, 1);
+  await first.close();
+  const place = join(dir.path, 'index.sqlite');
+  const versionOf = (change = '') => {
+    const database = new DatabaseSync(place);
+    database.exec(change);
+    const { user_version, folders } = {
+      ...database.prepare('PRAGMA user_version').get(),
+      ...database.prepare('SELECT count(*) AS folders FROM folders').get(),
+    };
+    database.close();
+    return { user_version, folders };
+  };
+  const newer = versionOf('PRAGMA user_version = 2');
+  const refused = openFileSearchIndex(dir.path).then((index) => index.count());
+  await expect(refused).rejects.toMatchObject({
+    code: 'STORAGE_UNAVAILABLE',
+    cause: expect.objectContaining({ message: expect.stringContaining('of version 2, written by a newer Wharf; start that one') }),
+  });
+  expect(versionOf()).toEqual(newer);
   await dir.remove();
 });
