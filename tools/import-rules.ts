@@ -67,7 +67,13 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     npm: ['re2js', 'zod'],
   },
   {
-    files: 'services/fs/src/domain/',
+    files: 'services/downloader/src/domain/',
+    may: ['services/downloader/src/domain/', '@wharf/errors', '@wharf/paths', '@wharf/rights'],
+    npm: ['content-disposition', 'zod'],
+  },
+  ...fsDomain(['access', 'quota', 'mounts', 'snapshot', 'reading', 'changing', 'writes', 'search']),
+  {
+    files: 'services/fs/src/domain/testing/',
     may: ['services/fs/src/domain/', 'services/fs/src/driver-contract/', '@wharf/errors', '@wharf/pace', '@wharf/paths', '@wharf/rights'],
     mayTypes: ['@wharf/models', '@wharf/service-kit'],
     npm: ['re2js', 'lru-cache'],
@@ -117,3 +123,20 @@ export const IMPORT_RULES: readonly ImportRule[] = [
 
 /** What a test may import beside what its own folder may. */
 export const TEST_RULE: Pick<ImportRule, 'may' | 'npm'> = { may: TESTS_MAY, npm: true };
+
+/** The subjects of fs's domain, in the order in which they build on each other: each may import itself and those before it. */
+function fsDomain(subjects: readonly string[]): ImportRule[] {
+  return subjects.map((subject, index) => ({
+    files: `services/fs/src/domain/${subject}/`,
+    may: [
+      ...subjects.slice(0, index + 1).map((earlier) => `services/fs/src/domain/${earlier}/`),
+      'services/fs/src/driver-contract/',
+      '@wharf/errors',
+      '@wharf/pace',
+      '@wharf/paths',
+      '@wharf/rights',
+    ],
+    mayTypes: ['@wharf/models', '@wharf/service-kit'],
+    npm: ['re2js', 'lru-cache'],
+  }));
+}

@@ -7,7 +7,7 @@ import { ROLE } from '@wharf/rights';
 import { seal } from '@wharf/service-kit';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { downloadInput } from '../src/tasks/download-input.ts';
+import { downloadInput } from '../src/domain/download-input.ts';
 import { createToolTasks, type SavedTool } from '../src/tasks/tool-task.ts';
 import type { ExternalTool } from '../src/tools/external-tool.ts';
 import { toolFolder } from '../src/tools/tool-folder.ts';

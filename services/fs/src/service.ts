@@ -26,7 +26,6 @@ import {
   removeEmptyDirectoriesHandler,
   removeEntriesHandler,
 } from './api/change-entries.ts';
-import type { FsContext } from './api/fs-context.ts';
 import { getEntryHandler } from './api/get-entry.ts';
 import { getLinkHandler } from './api/get-link.ts';
 import { listDirectoriesHandler } from './api/list-directories.ts';
@@ -45,21 +44,22 @@ import { reloadStorageHandler } from './api/reload-storage.ts';
 import { batchRenameHandler, regexRenameHandler, renameEntryHandler } from './api/rename-entries.ts';
 import { searchEntriesHandler } from './api/search-entries.ts';
 import { createWriteRpc } from './api/write-sessions.ts';
-import { createChangeFeed } from './clients/change-feed.ts';
-import { createConfiguration } from './clients/configuration.ts';
-import { createSearchKeeper } from './clients/search-keeper.ts';
 import { createStatusReporter } from './clients/status-reporter.ts';
+import { createConfiguration } from './configuration.ts';
+import type { FsContext } from './context.ts';
 import { createDataPlane } from './data-plane/data-plane.ts';
 import type { RangeReceiver } from './data-plane/receive-range.ts';
-import { createChanges } from './domain/changes.ts';
-import { guardDataFolder } from './domain/data-folder-guard.ts';
-import { createFolderReader } from './domain/folder-reader.ts';
-import { createMounts } from './domain/mounts.ts';
+import { createChanges } from './domain/changing/changes.ts';
+import { guardDataFolder } from './domain/mounts/data-folder-guard.ts';
+import { createMounts } from './domain/mounts/mounts.ts';
+import { createFolderReader } from './domain/reading/folder-reader.ts';
 import { createWriteSessions } from './domain/writes/write-sessions.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
 import { createDriverRegistry } from './driver-contract/driver-registry.ts';
 import { DRIVERS } from './drivers/index.ts';
+import { createChangeFeed } from './events/change-feed.ts';
 import { createStorageMetrics } from './metrics/storage-metrics.ts';
+import { createSearchKeeper } from './search-engines/search-keeper.ts';
 import { createChangeLog } from './store/change-log.ts';
 import { createWriteSessionStore } from './store/write-session-store.ts';
 import { createFsTasks } from './tasks/fs-tasks.ts';

@@ -4,7 +4,7 @@ import { makeTempDir, waitFor } from '@wharf/harness';
 import { type Models, modelsOf, raiseCounter } from '@wharf/models';
 import { connectStore } from '@wharf/service-kit';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type ChangeFeed, createChangeFeed } from '../src/clients/change-feed.ts';
+import { type ChangeFeed, createChangeFeed } from '../src/events/change-feed.ts';
 import { type ChangeLog, createChangeLog } from '../src/store/change-log.ts';
 
 let models: Models;

@@ -30,7 +30,7 @@ import {
 } from '@wharf/service-kit';
 import { createGrpcPeer, startGrpcServer } from '@wharf/service-kit/grpc';
 import { pino } from 'pino';
-import { createLinkSigner } from '../src/domain/link-signer.ts';
+import { createLinkSigner } from '../src/domain/access/link-signer.ts';
 import { ruleRecord, storageRecord } from '../src/domain/testing/records.ts';
 import type { DriverDefinition } from '../src/driver-contract/define-driver.ts';
 import { createFsService } from '../src/index.ts';

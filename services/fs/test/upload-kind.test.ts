@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { getEntry } from '../src/domain/get-entry.ts';
+import { getEntry } from '../src/domain/reading/get-entry.ts';
 import { bytesOf, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../src/domain/testing/refusal.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { createArgon2 } from '../clients/argon2.ts';
+import { createArgon2 } from '../crypto/argon2.ts';
 import { createPasswords, MAX_PASSWORD_BYTES } from './passwords.ts';
 import { staticHash } from './static-hash.ts';
 

@@ -5,8 +5,8 @@ import type { AddDownloadsRequest, AddDownloadsResponse } from '@wharf/proto/dow
 import { hasPermission } from '@wharf/rights';
 import { type Call, outgoingCall, type RevisionedCache, type ServiceKit, seal, userOf } from '@wharf/service-kit';
 import { type NewTask, wireTask } from '@wharf/task-engine';
-import { parseDigests } from '../fetch/digests.ts';
-import { BUILT_IN_TOOL, type DownloadInput, deletePolicyOf } from '../tasks/download-input.ts';
+import { parseDigests } from '../domain/digests.ts';
+import { BUILT_IN_TOOL, type DownloadInput, deletePolicyOf } from '../domain/download-input.ts';
 import type { DownloadTasks } from '../tasks/download-tasks.ts';
 import type { Tools } from '../tools/tools.ts';
 import { checkToolUrl } from '../tools/vet-source.ts';

@@ -1,6 +1,6 @@
 import type { ListToolsRequest, ListToolsResponse } from '@wharf/proto/downloader';
 import type { Call, RevisionedCache } from '@wharf/service-kit';
-import { BUILT_IN_TOOL } from '../tasks/download-input.ts';
+import { BUILT_IN_TOOL } from '../domain/download-input.ts';
 import type { Tools } from '../tools/tools.ts';
 
 /** public/offline_download_tools: the tools that are ready. */

@@ -3,7 +3,7 @@ import https from 'node:https';
 import { AppError, isErrorCode } from '@wharf/errors';
 import { callHeaders, type ServiceKit } from '@wharf/service-kit';
 import { z } from 'zod';
-import type { Digests } from '../fetch/digests.ts';
+import type { Digests } from '../domain/digests.ts';
 import { parseJson } from '../parse-json.ts';
 
 /** Hands bytes of a write session to the fs that holds it. */

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import type { EntryName } from '@wharf/paths';
-import type { Digests } from './digests.ts';
-import { chooseFileName } from './file-name.ts';
-import { PartMap, type SavedParts } from './part-map.ts';
+import type { Digests } from '../domain/digests.ts';
+import { chooseFileName } from '../domain/file-name.ts';
+import { PartMap, type SavedParts } from '../domain/part-map.ts';
+import { isSameState } from '../domain/validator.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { type FetchNetwork, isSameState, openSource, type Source } from './source.ts';
+import { type FetchNetwork, openSource, type Source } from './source.ts';
 import { type FileSink, isPassing, tooBig, transfer } from './transfer.ts';
 
 /** A file at its destination that has no name yet. */

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import fs, { type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
-import type { Digests } from './digests.ts';
+import type { Digests } from '../domain/digests.ts';
 import type { FileSink } from './transfer.ts';
 
 /** Bytes that are read at once. */

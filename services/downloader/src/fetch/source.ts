@@ -1,12 +1,7 @@
 import type { Answer, EgressPolicy, GuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import { type Digests, readDigests } from './digests.ts';
-
-/** What tells one state of a remote file from another. Empty texts: the server does not say. */
-export interface Validator {
-  readonly etag: string;
-  readonly lastModified: string;
-}
+import { type Digests, readDigests } from '../domain/digests.ts';
+import { isSameState, type Validator } from '../domain/validator.ts';
 
 /** A remote file whose first answer is open. */
 export interface Source {
@@ -188,16 +183,6 @@ function readContentRange(response: Answer): { start: number; end: number; total
 
 function validatorOf(response: Answer): Validator {
   return { etag: response.headers.etag ?? '', lastModified: response.headers['last-modified'] ?? '' };
-}
-
-/** Whether two answers are about one state, as far as both say. */
-export function isSameState(before: Validator, now: Validator): boolean {
-  if (before.etag !== '' && now.etag !== '') return plainTag(before.etag) === plainTag(now.etag);
-  return before.lastModified === '' || now.lastModified === '' || before.lastModified === now.lastModified;
-}
-
-function plainTag(etag: string): string {
-  return etag.replace(/^W\//, '');
 }
 
 /** @throws AppError FAILED_PRECONDITION for an encoding that we cannot undo */

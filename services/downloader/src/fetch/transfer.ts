@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer } from '@wharf/egress';
 import { AppError, ERROR_CODES } from '@wharf/errors';
-import { PartMap, type SavedParts } from './part-map.ts';
+import { PartMap, type SavedParts } from '../domain/part-map.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { decoded, readBody } from './read-body.ts';
 import { type FetchNetwork, openRange, type Source } from './source.ts';

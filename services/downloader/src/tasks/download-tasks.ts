@@ -13,7 +13,7 @@ import {
 } from '@wharf/task-engine';
 import { Counter } from 'prom-client';
 import { z } from 'zod';
-import { BUILT_IN_TOOL, type DownloadInput, downloadInput } from './download-input.ts';
+import { BUILT_IN_TOOL, type DownloadInput, downloadInput } from '../domain/download-input.ts';
 import { type FetchState, type FetchTasks, fetchState } from './fetch-task.ts';
 import { type SavedTool, savedTool, type ToolTasks } from './tool-task.ts';
 import { savedTransfer, type TransferInput, type TransferTasks, transferInput } from './transfer-task.ts';

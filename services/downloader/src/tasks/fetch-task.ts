@@ -5,12 +5,12 @@ import { postponed, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { ByteWriter } from '../clients/byte-writer.ts';
 import { createTreeDestination } from '../clients/tree-destination.ts';
+import { type DownloadInput, isDeletedAfter } from '../domain/download-input.ts';
 import { dropFetch, fetchFile, type SavedFetch } from '../fetch/fetch-file.ts';
 import type { RateLimit } from '../fetch/rate-limit.ts';
 import { createRateLimit } from '../fetch/rate-limit.ts';
 import { missingRoom, type Scratch, showBytes } from '../fetch/scratch.ts';
 import type { FetchNetwork } from '../fetch/source.ts';
-import { type DownloadInput, isDeletedAfter } from './download-input.ts';
 
 const savedFetch = z.object({
   name: z.string().refine(isEntryName),

@@ -4,6 +4,7 @@ import { isMissing } from '@wharf/held-folders';
 import { type ServiceKit, unseal } from '@wharf/service-kit';
 import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
+import type { DownloadInput } from '../domain/download-input.ts';
 import type { FetchNetwork } from '../fetch/source.ts';
 import { isPassing } from '../fetch/transfer.ts';
 import type { SeedStore } from '../store/seed-store.ts';
@@ -12,7 +13,6 @@ import { type ToolFolder, toolFolder } from '../tools/tool-folder.ts';
 import type { ToolSight } from '../tools/tool-sight.ts';
 import type { Tools } from '../tools/tools.ts';
 import { vetSource } from '../tools/vet-source.ts';
-import type { DownloadInput } from './download-input.ts';
 import type { TransferInput } from './transfer-task.ts';
 
 /** What a run of a tool's download leaves for the next one. */

@@ -6,10 +6,10 @@ import type { Peers, ServiceKit } from '@wharf/service-kit';
 import { postponed, type TaskOutcome, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { ByteWriter } from '../clients/byte-writer.ts';
+import { DELETE_POLICIES, isDeletedAfter } from '../domain/download-input.ts';
 import type { SeedStore } from '../store/seed-store.ts';
 import { type ToolFile, type ToolResult, toolFolder } from '../tools/tool-folder.ts';
 import { BLIND_MS, HAND_OVER_MS } from '../tools/tool-sight.ts';
-import { DELETE_POLICIES, isDeletedAfter } from './download-input.ts';
 
 /** A task of the list `offline_download_transfer`: one result of a tool goes into the tree. */
 export const transferInput = z.object({

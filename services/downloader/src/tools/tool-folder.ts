@@ -4,7 +4,7 @@ import { join, resolve, sep } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { type HeldFolder, holdFolder, isMissing, isNoFolder } from '@wharf/held-folders';
 import { compareNames, type EntryName } from '@wharf/paths';
-import { safeName } from '../fetch/file-name.ts';
+import { safeName } from '../domain/file-name.ts';
 
 /** A file that a tool made. */
 export interface ToolFile {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { EgressPolicy } from '@wharf/egress';
 import { portOf } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
+import { type Bencoded, decodeBencode } from '../domain/bencode.ts';
 import { type FetchNetwork, openSource } from '../fetch/source.ts';
-import { type Bencoded, decodeBencode } from './bencode.ts';
 import type { ExternalTool, ToolSource } from './external-tool.ts';
 
 /** Torrent files and metalinks are small. */

@@ -1,8 +1,8 @@
 import { AppError } from '@wharf/errors';
 import type { CallDriverMethodRequest } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
-import { locate, resolvePath } from '../domain/tree.ts';
-import { beginOperation, type FsContext } from './fs-context.ts';
+import { beginOperation, type FsContext } from '../context.ts';
+import { locate, resolvePath } from '../domain/snapshot/tree.ts';
 
 /** fs/other. No driver has methods of its own; who may not see the entry does not learn that either. */
 export const callDriverMethodHandler =

@@ -14,14 +14,14 @@ import type {
 } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
 import type { WireTask } from '@wharf/task-engine';
-import { makeDirectory } from '../domain/operations/make-directory.ts';
-import { placeEntries } from '../domain/operations/place-entries.ts';
-import type { Placement } from '../domain/operations/plan-placement.ts';
-import { recursiveMove } from '../domain/operations/recursive-move.ts';
-import { removeEmptyDirectories } from '../domain/operations/remove-empty-directories.ts';
-import { removeEntries } from '../domain/operations/remove-entries.ts';
-import { resolvePath } from '../domain/tree.ts';
-import { beginOperation, creatorOf, type FsContext } from './fs-context.ts';
+import { beginOperation, creatorOf, type FsContext } from '../context.ts';
+import { makeDirectory } from '../domain/changing/operations/make-directory.ts';
+import { placeEntries } from '../domain/changing/operations/place-entries.ts';
+import type { Placement } from '../domain/changing/operations/plan-placement.ts';
+import { recursiveMove } from '../domain/changing/operations/recursive-move.ts';
+import { removeEmptyDirectories } from '../domain/changing/operations/remove-empty-directories.ts';
+import { removeEntries } from '../domain/changing/operations/remove-entries.ts';
+import { resolvePath } from '../domain/snapshot/tree.ts';
 
 /** fs/mkdir. */
 export const makeDirectoryHandler =

@@ -1,10 +1,10 @@
 import { parentPath } from '@wharf/paths';
 import type { GetEntryRequest, GetEntryResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
-import { getWithRelated } from '../domain/get-entry.ts';
-import { rawUrl } from '../domain/links.ts';
-import { resolvePath } from '../domain/tree.ts';
-import { beginReading, type FsContext } from './fs-context.ts';
+import { beginReading, type FsContext } from '../context.ts';
+import { getWithRelated } from '../domain/reading/get-entry.ts';
+import { rawUrl } from '../domain/reading/links.ts';
+import { resolvePath } from '../domain/snapshot/tree.ts';
 import { toWireEntry } from './wire-entry.ts';
 
 /** fs/get. */

@@ -2,10 +2,10 @@ import { AppError } from '@wharf/errors';
 import { VIRTUAL_ROOT } from '@wharf/paths';
 import type { GetLinkRequest, GetLinkResponse } from '@wharf/proto/fs';
 import { type Call, userOf } from '@wharf/service-kit';
-import { getEntry } from '../domain/get-entry.ts';
-import { encodePath, signature } from '../domain/links.ts';
-import { resolvePath } from '../domain/tree.ts';
-import { actorOf, type FsContext } from './fs-context.ts';
+import { actorOf, type FsContext } from '../context.ts';
+import { getEntry } from '../domain/reading/get-entry.ts';
+import { encodePath, signature } from '../domain/reading/links.ts';
+import { resolvePath } from '../domain/snapshot/tree.ts';
 
 /** fs/link: an address at which we serve the bytes, past any download proxy. */
 export const getLinkHandler =

@@ -4,9 +4,9 @@ import { VIRTUAL_ROOT } from '@wharf/paths';
 import type { ListDirectoriesRequest, ListDirectoriesResponse } from '@wharf/proto/fs';
 import { isAdmin } from '@wharf/rights';
 import type { Call } from '@wharf/service-kit';
-import { listEntries, pageOf } from '../domain/list-entries.ts';
-import { resolvePath } from '../domain/tree.ts';
-import { beginReading, type FsContext } from './fs-context.ts';
+import { beginReading, type FsContext } from '../context.ts';
+import { listEntries, pageOf } from '../domain/reading/list-entries.ts';
+import { resolvePath } from '../domain/snapshot/tree.ts';
 import { toWireTime } from './wire-entry.ts';
 
 /** fs/dirs. With force_root an admin names a path of the whole tree. */

@@ -2,9 +2,9 @@ import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import type { DeepPartial, ListEntriesRequest, ListEntriesResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
-import { listEntries, pageOf } from '../domain/list-entries.ts';
-import { resolvePath } from '../domain/tree.ts';
-import { beginReading, type FsContext } from './fs-context.ts';
+import { beginReading, type FsContext } from '../context.ts';
+import { listEntries, pageOf } from '../domain/reading/list-entries.ts';
+import { resolvePath } from '../domain/snapshot/tree.ts';
 import { CHUNK_ENTRIES, chunksOf, createPageWriter } from './page-writer.ts';
 import { toWireEntry } from './wire-entry.ts';
 

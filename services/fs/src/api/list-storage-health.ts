@@ -1,7 +1,7 @@
 import type { ListStorageHealthRequest, ListStorageHealthResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
-import type { Mounts, StorageHealth } from '../domain/mounts.ts';
-import type { FsContext } from './fs-context.ts';
+import type { FsContext } from '../context.ts';
+import type { Mounts, StorageHealth } from '../domain/mounts/mounts.ts';
 import { toWireTime } from './wire-entry.ts';
 
 /** For admin: how the enabled storages get on, as this replica sees it. */

@@ -1,8 +1,8 @@
 import type { ListStorageSpaceRequest, ListStorageSpaceResponse, StorageSpace } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
-import type { Mount, Mounts } from '../domain/mounts.ts';
+import type { FsContext } from '../context.ts';
+import type { Mount, Mounts } from '../domain/mounts/mounts.ts';
 import { supports } from '../driver-contract/storage-driver.ts';
-import type { FsContext } from './fs-context.ts';
 
 /** How long a list of storages waits for those that are slow to tell. */
 const LIMIT_MS = 3_000;

@@ -7,8 +7,8 @@ import type {
   UpdateIndexResponse,
 } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
+import type { FsContext } from '../context.ts';
 import type { IndexKeeper } from '../domain/search/index-keeper.ts';
-import type { FsContext } from './fs-context.ts';
 
 type Configured = Pick<FsContext, 'configuration'>;
 

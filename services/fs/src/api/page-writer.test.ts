@@ -1,8 +1,8 @@
 import { createPace, type Pace } from '@wharf/pace';
 import type { EntryName } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
+import { locate } from '../domain/snapshot/tree.ts';
 import { actor, openTree, vpath } from '../domain/testing/memory-tree.ts';
-import { locate } from '../domain/tree.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import { createPageWriter } from './page-writer.ts';
 

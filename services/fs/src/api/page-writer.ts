@@ -1,8 +1,8 @@
 import type { Pace } from '@wharf/pace';
 import type { VirtualPath } from '@wharf/paths';
-import type { Mount } from '../domain/mounts.ts';
-import type { Actor } from '../domain/permissions.ts';
-import type { Tree } from '../domain/tree.ts';
+import type { Actor } from '../domain/access/permissions.ts';
+import type { Mount } from '../domain/mounts/mounts.ts';
+import type { Tree } from '../domain/snapshot/tree.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import { type Reader, toWireEntry } from './wire-entry.ts';
 

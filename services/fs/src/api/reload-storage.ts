@@ -1,7 +1,7 @@
 import type { ReloadStorageRequest, ReloadStorageResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
-import type { Mounts } from '../domain/mounts.ts';
-import type { FsContext } from './fs-context.ts';
+import type { FsContext } from '../context.ts';
+import type { Mounts } from '../domain/mounts/mounts.ts';
 
 /** For admin: starts a storage anew with its stored configuration and says how that went. */
 export const reloadStorageHandler =

@@ -7,10 +7,10 @@ import type {
   RenameEntryResponse,
 } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
-import { batchRename } from '../domain/operations/batch-rename.ts';
-import { regexRename } from '../domain/operations/regex-rename.ts';
-import { renameEntry } from '../domain/operations/rename-entry.ts';
-import { beginOperation, type FsContext } from './fs-context.ts';
+import { beginOperation, type FsContext } from '../context.ts';
+import { batchRename } from '../domain/changing/operations/batch-rename.ts';
+import { regexRename } from '../domain/changing/operations/regex-rename.ts';
+import { renameEntry } from '../domain/changing/operations/rename-entry.ts';
 
 /** fs/rename. */
 export const renameEntryHandler =

@@ -1,9 +1,9 @@
 import type { SearchEntriesRequest, SearchEntriesResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
-import { ENTRY_TYPE, typeOfName } from '../domain/entry-type.ts';
+import { beginReading, type FsContext } from '../context.ts';
 import type { IndexKeeper } from '../domain/search/index-keeper.ts';
 import { searchEntries, searchFolder } from '../domain/search/search-entries.ts';
-import { beginReading, type FsContext } from './fs-context.ts';
+import { ENTRY_TYPE, typeOfName } from '../domain/snapshot/entry-type.ts';
 
 /** fs/search. With in_folder the one folder is searched by its listing, whether there is an index or not. */
 export const searchEntriesHandler =

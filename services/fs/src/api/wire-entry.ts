@@ -1,10 +1,10 @@
 import { childPath, type VirtualPath } from '@wharf/paths';
 import type { Entry as WireEntry } from '@wharf/proto/fs';
-import { ENTRY_TYPE, typeOfName } from '../domain/entry-type.ts';
-import { hasThumbnail, signOf, thumbnailUrl } from '../domain/links.ts';
-import type { Mount } from '../domain/mounts.ts';
-import type { Actor } from '../domain/permissions.ts';
-import type { Tree } from '../domain/tree.ts';
+import type { Actor } from '../domain/access/permissions.ts';
+import type { Mount } from '../domain/mounts/mounts.ts';
+import { hasThumbnail, signOf, thumbnailUrl } from '../domain/reading/links.ts';
+import { ENTRY_TYPE, typeOfName } from '../domain/snapshot/entry-type.ts';
+import type { Tree } from '../domain/snapshot/tree.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { type WriteSession as WireSession, WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { defineRpcService, forServices, forUsers, type RpcService } from '@wharf/service-kit';
-import { resolvePath } from '../domain/tree.ts';
+import { beginOperation, type FsContext } from '../context.ts';
+import { resolvePath } from '../domain/snapshot/tree.ts';
 import { checkTarget } from '../domain/writes/check-target.ts';
 import type { WriteSession } from '../domain/writes/write-session.ts';
 import type { WriteSessions } from '../domain/writes/write-sessions.ts';
-import { beginOperation, type FsContext } from './fs-context.ts';
 
 /** The calls that frame files brought in by other services. */
 export function createWriteRpc(context: FsContext, sessions: WriteSessions): RpcService {

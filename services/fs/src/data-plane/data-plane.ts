@@ -11,7 +11,7 @@ import {
   readCallHeaders,
   type TransferLimit,
 } from '@wharf/service-kit';
-import type { FsContext } from '../api/fs-context.ts';
+import type { FsContext } from '../context.ts';
 import { serveDownload } from './download.ts';
 import { endWhenIdle } from './end-when-idle.ts';
 import { receiveForm } from './receive-form.ts';

@@ -5,11 +5,11 @@ import { baseName, type MountPath, parseVirtualPath, type VirtualPath } from '@w
 import type { Call } from '@wharf/service-kit';
 import { LRUCache } from 'lru-cache';
 import { contentType } from 'mime-types';
-import type { FsContext } from '../api/fs-context.ts';
-import { canProxy, directLink, downProxyUrl, forwardParameters, hasThumbnail, needsSign, shouldProxy } from '../domain/links.ts';
-import type { Located } from '../domain/mount-table.ts';
-import type { Mount } from '../domain/mounts.ts';
-import { locate, type Tree } from '../domain/tree.ts';
+import type { FsContext } from '../context.ts';
+import type { Located } from '../domain/mounts/mount-table.ts';
+import type { Mount } from '../domain/mounts/mounts.ts';
+import { canProxy, directLink, downProxyUrl, forwardParameters, hasThumbnail, needsSign, shouldProxy } from '../domain/reading/links.ts';
+import { locate, type Tree } from '../domain/snapshot/tree.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
 import { type BodyPlan, lengthOf, planBody, type Range, rangesOf } from './ranges.ts';

@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
 import { AppError } from '@wharf/errors';
 import type { Call } from '@wharf/service-kit';
-import { beginOperation, type FsContext } from '../api/fs-context.ts';
-import { beginUpload } from '../domain/upload.ts';
+import { beginOperation, type FsContext } from '../context.ts';
+import { beginUpload } from '../domain/changing/upload.ts';
 import { storeOrQueue } from './store-or-queue.ts';
 import { readUploadHeaders } from './upload-headers.ts';
 

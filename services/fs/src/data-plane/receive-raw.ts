@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from '@wharf/service-kit';
-import { beginOperation, type FsContext } from '../api/fs-context.ts';
-import { beginUpload } from '../domain/upload.ts';
+import { beginOperation, type FsContext } from '../context.ts';
+import { beginUpload } from '../domain/changing/upload.ts';
 import { bodyOf } from './body-of.ts';
 import { storeOrQueue } from './store-or-queue.ts';
 import { readBodySize, readUploadHeaders } from './upload-headers.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { type AppError, ERROR_CODES } from '@wharf/errors';
 import { createPrivacyMask, type EnvelopeCodes, failureEnvelope } from '@wharf/service-kit';
-import type { FsContext } from '../api/fs-context.ts';
+import type { FsContext } from '../context.ts';
 
 /** A refused upload's body is read on for this long, in milliseconds: most clients read an answer only when they could send everything. */
 const DRAIN_MS = 30_000;

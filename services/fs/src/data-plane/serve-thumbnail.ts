@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import type { Located } from '../domain/mount-table.ts';
-import type { Mount } from '../domain/mounts.ts';
+import type { Located } from '../domain/mounts/mount-table.ts';
+import type { Mount } from '../domain/mounts/mounts.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
 import { evaluatePreconditions } from './preconditions.ts';

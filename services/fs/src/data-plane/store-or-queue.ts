@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { baseName } from '@wharf/paths';
 import { type Call, successEnvelope } from '@wharf/service-kit';
 import { finishedTask } from '@wharf/task-engine';
-import { creatorOf, type FsContext } from '../api/fs-context.ts';
-import type { Upload, UploadRequest } from '../domain/upload.ts';
+import { creatorOf, type FsContext } from '../context.ts';
+import type { Upload, UploadRequest } from '../domain/changing/upload.ts';
 import { uploadName } from '../tasks/task-names.ts';
 import { sendEnvelope } from './refusal.ts';
 

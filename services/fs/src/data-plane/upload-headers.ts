@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '@wharf/errors';
-import type { UploadRequest } from '../domain/upload.ts';
+import type { UploadRequest } from '../domain/changing/upload.ts';
 import type { Hashes } from '../driver-contract/storage-driver.ts';
 
 /** Hexadecimal digits of each digest. */

@@ -7,7 +7,7 @@ export const BATCH_BYTES = 1024 * 1024;
 const MAX_SPARE = 8;
 /** Where there is no memory for more: a transfer goes on in pieces of that size, of which it holds two. */
 const SMALL_BYTES = 64 * 1024;
-/** What all transfers of the process may have in pieces that are bigger than that: whoever takes nothing holds them for minutes. */
+/** What all transfers of the process may have in pieces that are bigger than that: whoever takes nothing holds them for minutes. @internal for its test */
 export const BIG_PIECES_BYTES = 128 * 1024 * 1024;
 
 let bigBytes = 0;

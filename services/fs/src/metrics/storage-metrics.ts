@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { StorageMetrics } from '../domain/mounts.ts';
+import type { StorageMetrics } from '../domain/mounts/mounts.ts';
 
 /** Seconds. */
 const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 30];

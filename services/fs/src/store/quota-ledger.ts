@@ -1,5 +1,5 @@
 import type { Models, QuotaLedgerRecord } from '@wharf/models';
-import { CLAIM_LEASE_MS, type QuotaLedger } from '../domain/quota.ts';
+import { CLAIM_LEASE_MS, type QuotaLedger } from '../domain/quota/quota.ts';
 
 /** The time of a ledger that waits for a count. */
 const NEVER = new Date(0);

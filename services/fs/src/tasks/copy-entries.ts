@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath } from '@wharf/paths';
-import { nameTaken } from '../domain/operations/operation.ts';
-import { denied } from '../domain/permissions.ts';
+import { denied } from '../domain/access/permissions.ts';
+import { nameTaken } from '../domain/changing/operations/operation.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
 import { type Passage, placesOf } from './placement.ts';

@@ -11,10 +11,10 @@ import {
   type WireTask,
   wireTask,
 } from '@wharf/task-engine';
-import type { Configuration } from '../clients/configuration.ts';
-import type { Changes } from '../domain/changes.ts';
-import type { Operation } from '../domain/operations/operation.ts';
-import type { Item } from '../domain/operations/plan-placement.ts';
+import type { Configuration } from '../configuration.ts';
+import type { Changes } from '../domain/changing/changes.ts';
+import type { Operation } from '../domain/changing/operations/operation.ts';
+import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import { readOpenInputs } from './open-inputs.ts';
 import type { Verb } from './placement.ts';
 import { placementKind } from './placement-kinds.ts';

@@ -1,7 +1,7 @@
 import { parseVirtualPath } from '@wharf/paths';
 import { defineTaskKind, type TaskKind } from '@wharf/task-engine';
-import { withRoom } from '../domain/operations/claim-room.ts';
-import type { Operation } from '../domain/operations/operation.ts';
+import { withRoom } from '../domain/changing/operations/claim-room.ts';
+import type { Operation } from '../domain/changing/operations/operation.ts';
 import { copyEntries, WINDOW } from './copy-entries.ts';
 import { listSource } from './list-source.ts';
 import { manifestChunk } from './manifest.ts';

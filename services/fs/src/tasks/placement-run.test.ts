@@ -1,8 +1,8 @@
 import { parseVirtualPath } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
-import { getEntry } from '../domain/get-entry.ts';
-import type { Item } from '../domain/operations/plan-placement.ts';
-import { createRuleBook } from '../domain/rule-book.ts';
+import { createRuleBook } from '../domain/access/rule-book.ts';
+import type { Item } from '../domain/changing/operations/plan-placement.ts';
+import { getEntry } from '../domain/reading/get-entry.ts';
 import { actor, bytesOf, type MemoryTree, mpath } from '../domain/testing/memory-tree.ts';
 import { ruleRecord } from '../domain/testing/records.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';

@@ -1,7 +1,7 @@
 import { parentPath, type VirtualPath } from '@wharf/paths';
 import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
-import type { Operation } from '../domain/operations/operation.ts';
+import type { Operation } from '../domain/changing/operations/operation.ts';
 import { type Manifest, type manifestChunk, openManifest, type Position, positionShape } from './manifest.ts';
 import { openPassage, type Passage, type PlacementInput, type Verb } from './placement.ts';
 

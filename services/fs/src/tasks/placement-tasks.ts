@@ -1,6 +1,6 @@
 import { isWithin, parentPath, relativeTo, type VirtualPath } from '@wharf/paths';
 import type { NewTask, TaskCreator } from '@wharf/task-engine';
-import type { Item } from '../domain/operations/plan-placement.ts';
+import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import type { PlacementInput, Verb } from './placement.ts';
 import { flatteningName, placementName } from './task-names.ts';
 

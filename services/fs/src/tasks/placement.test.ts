@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { placeEntries } from '../domain/operations/place-entries.ts';
-import type { Item } from '../domain/operations/plan-placement.ts';
-import { recursiveMove } from '../domain/operations/recursive-move.ts';
-import { removeEntries } from '../domain/operations/remove-entries.ts';
+import { placeEntries } from '../domain/changing/operations/place-entries.ts';
+import type { Item } from '../domain/changing/operations/plan-placement.ts';
+import { recursiveMove } from '../domain/changing/operations/recursive-move.ts';
+import { removeEntries } from '../domain/changing/operations/remove-entries.ts';
 import { actor, type MemoryTree, vpath } from '../domain/testing/memory-tree.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { createTestDriver } from '../domain/testing/test-drivers.ts';

@@ -1,11 +1,11 @@
 import { AppError } from '@wharf/errors';
 import { baseName, childPath, isWithin, type MountPath, parentPath, parseVirtualPath, relativeTo, type VirtualPath } from '@wharf/paths';
 import { z } from 'zod';
-import type { Located } from '../domain/mount-table.ts';
-import type { Mount } from '../domain/mounts.ts';
-import { type Operation, requireWrite } from '../domain/operations/operation.ts';
-import { denied, requirePermission } from '../domain/permissions.ts';
-import { locateIn } from '../domain/tree.ts';
+import { denied, requirePermission } from '../domain/access/permissions.ts';
+import { type Operation, requireWrite } from '../domain/changing/operations/operation.ts';
+import type { Located } from '../domain/mounts/mount-table.ts';
+import type { Mount } from '../domain/mounts/mounts.ts';
+import { locateIn } from '../domain/snapshot/tree.ts';
 import { type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 
 export type Verb = 'copy' | 'move';

@@ -1,6 +1,6 @@
 import { parentPath } from '@wharf/paths';
-import type { Located } from '../domain/mount-table.ts';
-import type { Mount } from '../domain/mounts.ts';
+import type { Located } from '../domain/mounts/mount-table.ts';
+import type { Mount } from '../domain/mounts/mounts.ts';
 
 type Place = Pick<Located<Pick<Mount, 'storage'>>, 'mount' | 'path'>;
 

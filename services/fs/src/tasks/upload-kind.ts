@@ -2,10 +2,10 @@ import { AppError } from '@wharf/errors';
 import { isWithin, parseVirtualPath, relativeTo } from '@wharf/paths';
 import { defineTaskKind, type TaskKind, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
-import type { Operation } from '../domain/operations/operation.ts';
-import { denied } from '../domain/permissions.ts';
-import { locateIn } from '../domain/tree.ts';
-import { beginUpload, type Upload } from '../domain/upload.ts';
+import { denied } from '../domain/access/permissions.ts';
+import type { Operation } from '../domain/changing/operations/operation.ts';
+import { beginUpload, type Upload } from '../domain/changing/upload.ts';
+import { locateIn } from '../domain/snapshot/tree.ts';
 import { hasContent, looksLikeCopy, statIfThere } from './transfer-file.ts';
 import type { UploadArea } from './upload-area.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { baseName } from '@wharf/paths';
 import { type TaskCreator, type TaskEngine, type WireTask, wireTask } from '@wharf/task-engine';
-import { withinClaim } from '../domain/quota.ts';
-import type { Upload, UploadRequest } from '../domain/upload.ts';
+import type { Upload, UploadRequest } from '../domain/changing/upload.ts';
+import { withinClaim } from '../domain/quota/quota.ts';
 import { uploadName } from './task-names.ts';
 import type { UploadArea } from './upload-area.ts';
 import type { uploadKind } from './upload-kind.ts';

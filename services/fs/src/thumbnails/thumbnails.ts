@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
-import type { Mount } from '../domain/mounts.ts';
+import type { Mount } from '../domain/mounts/mounts.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import type { PictureMaker } from './picture-maker.ts';
 import { createThumbnailCache, type ThumbnailCache } from './thumbnail-cache.ts';

@@ -5,7 +5,7 @@ import { makeTempDir } from '@wharf/harness';
 import { expect, it } from 'vitest';
 import { FIRST_STATE } from '../../src/domain/search/search-index.ts';
 import { actor } from '../../src/domain/testing/memory-tree.ts';
-import { openFileSearchIndex } from '../../src/search-file/file-search-index.ts';
+import { openFileSearchIndex } from '../../src/search-engines/file/file-search-index.ts';
 import { file, path } from './plain-scan.ts';
 import { describeSearchIndex } from './search-index.suite.ts';
 

@@ -1,13 +1,13 @@
 import { AppError } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
 import { afterEach, describe, expect, it } from 'vitest';
-import { makeDirectory } from '../../src/domain/operations/make-directory.ts';
-import { removeEntries } from '../../src/domain/operations/remove-entries.ts';
-import { renameEntry } from '../../src/domain/operations/rename-entry.ts';
+import { makeDirectory } from '../../src/domain/changing/operations/make-directory.ts';
+import { removeEntries } from '../../src/domain/changing/operations/remove-entries.ts';
+import { renameEntry } from '../../src/domain/changing/operations/rename-entry.ts';
+import { beginUpload } from '../../src/domain/changing/upload.ts';
 import { bytesOf, mpath } from '../../src/domain/testing/memory-tree.ts';
 import { copyEntries, moveEntries } from '../../src/domain/testing/place-at-once.ts';
 import { createTestDriver } from '../../src/domain/testing/test-drivers.ts';
-import { beginUpload } from '../../src/domain/upload.ts';
 import { type KeeperWorld, type KeeperWorldOptions, openKeeperWorld, treeWith } from './keeper-world.ts';
 
 const worlds: KeeperWorld[] = [];

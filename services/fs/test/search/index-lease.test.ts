@@ -4,7 +4,7 @@ import { makeTempDir } from '@wharf/harness';
 import { modelsOf } from '@wharf/models';
 import { connectStore } from '@wharf/service-kit';
 import { afterEach, expect, it, vi } from 'vitest';
-import { createStoreSearchIndex } from '../../src/store/store-search-index.ts';
+import { createStoreSearchIndex } from '../../src/search-engines/store/store-search-index.ts';
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,13 +1,13 @@
 import { makeTempDir, type TempDir, waitFor } from '@wharf/harness';
-import { createChanges } from '../../src/domain/changes.ts';
-import { createFolderReader, type FolderReader } from '../../src/domain/folder-reader.ts';
-import { listEntries } from '../../src/domain/list-entries.ts';
-import type { Operation } from '../../src/domain/operations/operation.ts';
+import { createChanges } from '../../src/domain/changing/changes.ts';
+import type { Operation } from '../../src/domain/changing/operations/operation.ts';
+import { createFolderReader, type FolderReader } from '../../src/domain/reading/folder-reader.ts';
+import { listEntries } from '../../src/domain/reading/list-entries.ts';
 import { createIndexKeeper, type IndexKeeper, type IndexProgress } from '../../src/domain/search/index-keeper.ts';
 import { searchEntries } from '../../src/domain/search/search-entries.ts';
 import type { SearchIndex } from '../../src/domain/search/search-index.ts';
 import { actor, type MemoryTree, openTree, vpath } from '../../src/domain/testing/memory-tree.ts';
-import { openFileSearchIndex } from '../../src/search-file/file-search-index.ts';
+import { openFileSearchIndex } from '../../src/search-engines/file/file-search-index.ts';
 
 /** Somebody who sees everything. */
 const ROOT = actor({ role: 2 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { modelsOf } from '@wharf/models';
 import { connectStore } from '@wharf/service-kit';
 import type { SearchIndex } from '../../src/domain/search/search-index.ts';
-import { createStoreSearchIndex } from '../../src/store/store-search-index.ts';
+import { createStoreSearchIndex } from '../../src/search-engines/store/store-search-index.ts';
 
 /** An index in a database of its own. @param closed called after the connection is closed. */
 export async function openStoreIndex(storeUrl: string, closed: () => Promise<void> = async () => {}): Promise<SearchIndex> {

@@ -1,6 +1,6 @@
 import type { EntryName, VirtualPath } from '@wharf/paths';
 import { isWithin } from '@wharf/paths';
-import { createRuleBook } from '../../src/domain/rule-book.ts';
+import { createRuleBook } from '../../src/domain/access/rule-book.ts';
 import type { SearchHit, SearchQuery } from '../../src/domain/search/search-index.ts';
 
 /** What a search must answer, found by looking at every entry; written apart from the engines. */

@@ -3,7 +3,7 @@ import { makeTempDir } from '@wharf/harness';
 import { modelsOf } from '@wharf/models';
 import { connectStore } from '@wharf/service-kit';
 import { expect, it } from 'vitest';
-import { createStoreSearchIndex } from '../../src/store/store-search-index.ts';
+import { createStoreSearchIndex } from '../../src/search-engines/store/store-search-index.ts';
 import { openStoreIndex } from './open-store-index.ts';
 import { file, path } from './plain-scan.ts';
 import { describeSearchIndex } from './search-index.suite.ts';

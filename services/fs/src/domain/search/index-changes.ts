@@ -1,8 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { baseName, childPath, isWithin, parentPath, pathSegments, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
-import { getEntry } from '../get-entry.ts';
-import type { Tree } from '../tree.ts';
+import { getEntry } from '../reading/get-entry.ts';
+import type { Tree } from '../snapshot/tree.ts';
 import { indexScope } from './index-scope.ts';
 import { nearestFolder } from './index-walker.ts';
 import { toIndexed } from './reconcile-folder.ts';

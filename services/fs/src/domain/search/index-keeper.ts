@@ -1,9 +1,9 @@
 import { AppError } from '@wharf/errors';
 import { parentPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
-import type { ChangeNotes } from '../changes.ts';
-import type { FolderReader, OnListed } from '../folder-reader.ts';
-import type { Tree } from '../tree.ts';
+import type { ChangeNotes } from '../changing/changes.ts';
+import type { FolderReader, OnListed } from '../reading/folder-reader.ts';
+import type { Tree } from '../snapshot/tree.ts';
 import { applyChanges, type ChangedPaths } from './index-changes.ts';
 import { clearIndex, startJob, stopJob } from './index-jobs.ts';
 import { indexScope } from './index-scope.ts';

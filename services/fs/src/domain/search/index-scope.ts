@@ -1,6 +1,6 @@
 import type { VirtualPath } from '@wharf/paths';
-import { PathTree } from '../path-tree.ts';
-import type { Tree } from '../tree.ts';
+import { PathTree } from '../access/path-tree.ts';
+import type { Tree } from '../snapshot/tree.ts';
 
 /** What belongs into the index under one configuration. */
 export interface IndexScope {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
-import type { FolderReader } from '../folder-reader.ts';
-import { getEntry } from '../get-entry.ts';
-import type { Tree } from '../tree.ts';
+import type { FolderReader } from '../reading/folder-reader.ts';
+import { getEntry } from '../reading/get-entry.ts';
+import type { Tree } from '../snapshot/tree.ts';
 import { editState, ended } from './index-jobs.ts';
 import { type IndexScope, indexScope } from './index-scope.ts';
 import { FolderUnreadable, type IndexWalk, reconcileFolder, toIndexed } from './reconcile-folder.ts';

@@ -1,11 +1,11 @@
 import { AppError } from '@wharf/errors';
 import { baseName, childPath, type EntryName, parentPath, type VirtualPath } from '@wharf/paths';
 import { type Entry, supports } from '../../driver-contract/storage-driver.ts';
-import type { Folder, FolderReader } from '../folder-reader.ts';
-import { virtualEntry } from '../list-entries.ts';
-import type { Located } from '../mount-table.ts';
-import type { Mount } from '../mounts.ts';
-import type { Tree } from '../tree.ts';
+import type { Located } from '../mounts/mount-table.ts';
+import type { Mount } from '../mounts/mounts.ts';
+import type { Folder, FolderReader } from '../reading/folder-reader.ts';
+import { virtualEntry } from '../reading/list-entries.ts';
+import type { Tree } from '../snapshot/tree.ts';
 import type { IndexScope } from './index-scope.ts';
 import type { IndexedEntry, SearchIndex } from './search-index.ts';
 

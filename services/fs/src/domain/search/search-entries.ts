@@ -1,11 +1,11 @@
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import type { VirtualPath } from '@wharf/paths';
-import type { FolderReader } from '../folder-reader.ts';
-import { listEntries } from '../list-entries.ts';
-import type { Actor } from '../permissions.ts';
-import type { Tree } from '../tree.ts';
-import { resolvePath } from '../tree.ts';
+import type { Actor } from '../access/permissions.ts';
+import type { FolderReader } from '../reading/folder-reader.ts';
+import { listEntries } from '../reading/list-entries.ts';
+import type { Tree } from '../snapshot/tree.ts';
+import { resolvePath } from '../snapshot/tree.ts';
 import { createHitCollector } from './hit-collector.ts';
 import { containsAll, parseKeywords } from './keywords.ts';
 import type { SearchAnswer, SearchIndex, SearchScope } from './search-index.ts';

@@ -1,6 +1,6 @@
 import type { RuleRecord } from '@wharf/models';
 import type { EntryName, VirtualPath } from '@wharf/paths';
-import type { Actor } from '../permissions.ts';
+import type { Actor } from '../access/permissions.ts';
 
 /** What the index keeps of an entry. */
 export interface IndexedEntry {

@@ -1,5 +1,5 @@
 import { isWithin, type VirtualPath } from '@wharf/paths';
-import { createRuleBook, type RuleBook } from '../rule-book.ts';
+import { createRuleBook, type RuleBook } from '../access/rule-book.ts';
 import type { SearchQuery, Viewer } from './search-index.ts';
 
 /** Whether an entry of one folder is shown to the viewer. */

@@ -1,6 +1,6 @@
-import type { Operation } from '../operations/operation.ts';
-import { placeEntries } from '../operations/place-entries.ts';
-import type { Placement } from '../operations/plan-placement.ts';
+import type { Operation } from '../changing/operations/operation.ts';
+import { placeEntries } from '../changing/operations/place-entries.ts';
+import type { Placement } from '../changing/operations/plan-placement.ts';
 
 /** Copies what its storage copies in one step; anything else fails the test. */
 export const copyEntries = (operation: Operation, request: Placement): Promise<void> =>

@@ -1,12 +1,12 @@
 import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
-import { findEntry } from '../get-entry.ts';
-import type { Located } from '../mount-table.ts';
-import type { Mount } from '../mounts.ts';
-import { type Operation, requireCreationOf, requireWrite } from '../operations/operation.ts';
-import { requirePermission } from '../permissions.ts';
-import { locate } from '../tree.ts';
+import { requirePermission } from '../access/permissions.ts';
+import { type Operation, requireCreationOf, requireWrite } from '../changing/operations/operation.ts';
+import type { Located } from '../mounts/mount-table.ts';
+import type { Mount } from '../mounts/mounts.ts';
+import { findEntry } from '../reading/get-entry.ts';
+import { locate } from '../snapshot/tree.ts';
 
 /**
  * Whether the caller may have files brought to a folder, which may be missing.

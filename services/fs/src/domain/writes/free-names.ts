@@ -1,9 +1,9 @@
 import { baseName, childPath, type EntryName, isEntryName, parentPath, type VirtualPath } from '@wharf/paths';
-import { findEntry } from '../get-entry.ts';
-import type { Located } from '../mount-table.ts';
-import type { Mount } from '../mounts.ts';
-import type { Operation } from '../operations/operation.ts';
-import { locate } from '../tree.ts';
+import type { Operation } from '../changing/operations/operation.ts';
+import type { Located } from '../mounts/mount-table.ts';
+import type { Mount } from '../mounts/mounts.ts';
+import { findEntry } from '../reading/get-entry.ts';
+import { locate } from '../snapshot/tree.ts';
 
 /** A name that is taken gets a number; so many are tried. */
 const MAX_NAMES = 1_000;

@@ -1,8 +1,8 @@
-import type { Operation } from '../../domain/operations/operation.ts';
-import { placeEntries } from '../../domain/operations/place-entries.ts';
-import type { Item, Placement } from '../../domain/operations/plan-placement.ts';
-import { type RecursiveMove, recursiveMove } from '../../domain/operations/recursive-move.ts';
-import { resolvePath } from '../../domain/tree.ts';
+import type { Operation } from '../../domain/changing/operations/operation.ts';
+import { placeEntries } from '../../domain/changing/operations/place-entries.ts';
+import type { Item, Placement } from '../../domain/changing/operations/plan-placement.ts';
+import { type RecursiveMove, recursiveMove } from '../../domain/changing/operations/recursive-move.ts';
+import { resolvePath } from '../../domain/snapshot/tree.ts';
 import type { PlacementInput, Verb } from '../placement.ts';
 import { placementKind } from '../placement-kinds.ts';
 import { flatteningTasks, placementTasks } from '../placement-tasks.ts';

@@ -1,0 +1,88 @@
+import type { Validator } from './validator.ts';
+
+/** How far a download in parts has come, as it is kept: what is not marked is fetched again. */
+export interface SavedParts {
+  readonly sizeBytes: number;
+  readonly partBytes: number;
+  readonly validator: Validator;
+  /** One bit for each part, the lowest first, as base64. */
+  readonly done: string;
+  /** What is there of others, from their start. */
+  readonly begun: ReadonlyArray<{ readonly part: number; readonly bytes: number }>;
+}
+
+const MIB = 1024 * 1024;
+/** The size of a part by the least size of the file: small enough to lose little, big enough to be worth a request. */
+const PART_SIZES: readonly (readonly [fileBytes: number, partBytes: number])[] = [
+  [1024 * MIB, 16 * MIB],
+  [64 * MIB, 4 * MIB],
+  [0, MIB],
+];
+
+/** Which parts of a file are at their destination. */
+export class PartMap {
+  readonly sizeBytes: number;
+  readonly partBytes: number;
+  readonly #validator: Validator;
+  readonly #done: Uint8Array;
+  readonly #begun: Map<number, number>;
+
+  constructor(saved: SavedParts) {
+    this.sizeBytes = saved.sizeBytes;
+    this.partBytes = saved.partBytes;
+    this.#validator = saved.validator;
+    this.#done = new Uint8Array(Math.ceil(this.count / 8));
+    this.#done.set(Buffer.from(saved.done, 'base64').subarray(0, this.#done.length));
+    this.#begun = new Map(saved.begun.map(({ part, bytes }) => [part, bytes]));
+  }
+
+  static begin(sizeBytes: number, validator: Validator): PartMap {
+    const [, partBytes = MIB] = PART_SIZES.find(([fileBytes]) => sizeBytes >= fileBytes) ?? [];
+    return new PartMap({ sizeBytes, partBytes, validator, done: '', begun: [] });
+  }
+
+  get count(): number {
+    return Math.ceil(this.sizeBytes / this.partBytes);
+  }
+
+  /** Bytes [start, end] that are missing of a part that is not done. */
+  range(part: number): { start: number; end: number } {
+    const end = Math.min((part + 1) * this.partBytes, this.sizeBytes) - 1;
+    return { start: part * this.partBytes + (this.#begun.get(part) ?? 0), end };
+  }
+
+  isDone(part: number): boolean {
+    return ((this.#done[part >> 3] ?? 0) & (1 << (part & 7))) !== 0;
+  }
+
+  /** So many bytes more of a part are there. */
+  advance(part: number, bytes: number): void {
+    this.#begun.set(part, (this.#begun.get(part) ?? 0) + bytes);
+    const { start, end } = this.range(part);
+    if (start <= end) return;
+    this.#begun.delete(part);
+    this.#done[part >> 3] = (this.#done[part >> 3] ?? 0) | (1 << (part & 7));
+  }
+
+  /** The parts that are missing, from the front. */
+  missing(): number[] {
+    return Array.from({ length: this.count }, (_, part) => part).filter((part) => !this.isDone(part));
+  }
+
+  doneBytes(): number {
+    return this.missing().reduce((bytes, part) => {
+      const { start, end } = this.range(part);
+      return bytes - (end - start + 1);
+    }, this.sizeBytes);
+  }
+
+  save(): SavedParts {
+    return {
+      sizeBytes: this.sizeBytes,
+      partBytes: this.partBytes,
+      validator: this.#validator,
+      done: Buffer.from(this.#done).toString('base64'),
+      begun: [...this.#begun].map(([part, bytes]) => ({ part, bytes })),
+    };
+  }
+}

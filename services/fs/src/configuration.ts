@@ -1,0 +1,78 @@
+import {
+  type Models,
+  type RuleRecord,
+  readAdminRevision,
+  readAuthRevision,
+  readPermanentToken,
+  readQuotas,
+  readRules,
+  readSettingsRecord,
+  readStorages,
+  settingsFrom,
+} from '@wharf/models';
+import { createRevisionedCache, type Revisions, type ServiceKit, unseal } from '@wharf/service-kit';
+import { createLinkSigner } from './domain/access/link-signer.ts';
+import { createRuleBook } from './domain/access/rule-book.ts';
+import { createMountTable, type MountTable } from './domain/mounts/mount-table.ts';
+import type { Mount, Mounts } from './domain/mounts/mounts.ts';
+import { createQuotas } from './domain/quota/quota.ts';
+import type { Tree } from './domain/snapshot/tree.ts';
+import { createQuotaLedger } from './store/quota-ledger.ts';
+
+/** The configuration as admin and auth wrote it, never older than the caller's revisions nor than a few seconds. */
+export interface Configuration {
+  /** The same object as long as nothing has changed. */
+  tree(revisions: Revisions): Promise<Tree>;
+  /** The same for what only reads: while the store does not answer, as it was up to a minute ago. */
+  knownTree(revisions: Revisions): Promise<Tree>;
+  /** Something that admin owns changed. */
+  invalidate(): void;
+  /** The permanent token or a quota may have changed. */
+  invalidateToken(): void;
+}
+
+/** @param mounts is given every new list of storages before a tree with it is answered. */
+export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mounts): Configuration {
+  const openRule = (rule: RuleRecord) => ({ ...rule, password: rule.password && unseal(kit.keys.atRest, rule.password) });
+  const parts = createRevisionedCache({
+    clock: kit.clock,
+    readRevision: () => readAdminRevision(models),
+    load: () => Promise.all([readStorages(models), readRules(models), readSettingsRecord(models)]),
+    make: ([storages, rules, settings]) => {
+      const byId = mounts.apply(storages);
+      const mountable = storages.filter((storage) => byId.has(storage._id));
+      const table: MountTable<Mount> = createMountTable(mountable, (storage) => known(byId, storage._id));
+      return { table, rules: createRuleBook(rules.map(openRule)), settings: settingsFrom(settings) };
+    },
+  });
+  const quotasOver = createQuotas(createQuotaLedger(models, kit.clock), kit.clock);
+  const ofAccounts = createRevisionedCache({
+    clock: kit.clock,
+    readRevision: () => readAuthRevision(models),
+    load: () => Promise.all([readPermanentToken(models), readQuotas(models)]),
+    make: ([sealed, limits]) => {
+      if (sealed === undefined) throw new Error('there is no permanent token yet: has the auth service started?');
+      return { signer: createLinkSigner(unseal(kit.keys.atRest, sealed), kit.clock), quotas: quotasOver(limits) };
+    },
+  });
+  let last: Tree | undefined;
+  const treeOf = async (revisions: Revisions, how: 'get' | 'getKept'): Promise<Tree> => {
+    const { table, rules, settings } = parts.peek(revisions.admin) ?? (await parts[how](revisions.admin));
+    const links = ofAccounts.peek(revisions.auth) ?? (await ofAccounts[how](revisions.auth));
+    // The same configuration is the same tree: what was made under it may be kept with it.
+    if (last?.table !== table || last.signer !== links.signer) last = { table, rules, settings, ...links };
+    return last;
+  };
+  return {
+    tree: (revisions) => treeOf(revisions, 'get'),
+    knownTree: (revisions) => treeOf(revisions, 'getKept'),
+    invalidate: () => parts.invalidate(),
+    invalidateToken: () => ofAccounts.invalidate(),
+  };
+}
+
+function known(mounts: ReadonlyMap<number, Mount>, id: number): Mount {
+  const mount = mounts.get(id);
+  if (!mount) throw new Error(`storage ${id} is not mounted`);
+  return mount;
+}

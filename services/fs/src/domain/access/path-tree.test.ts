@@ -1,0 +1,35 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { vpath } from '../testing/memory-tree.ts';
+import { PathTree } from './path-tree.ts';
+
+const path = fc.array(fc.constantFrom('a', 'b', 'ab'), { maxLength: 4 }).map((names) => vpath(`/${names.join('/')}`));
+const change = fc.record({ path, isRemoved: fc.boolean() });
+
+it('answers what a plain list of paths would', () => {
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 20 }), path, (changes, asked) => {
+      const tree = new PathTree<string>();
+      const list = new Set<string>();
+      for (const { path: at, isRemoved } of changes) {
+        if (isRemoved) tree.delete(at);
+        else tree.set(at, at);
+        list[isRemoved ? 'delete' : 'add'](at);
+      }
+      const isAtOrBelow = (base: string, inner: string) => base === '/' || inner === base || inner.startsWith(`${base}/`);
+      const above = [...list].filter((each) => isAtOrBelow(each, asked)).sort((left, right) => right.length - left.length);
+      const below = [...list].filter((each) => isAtOrBelow(asked, each));
+      expect(tree.get(asked)).toBe(list.has(asked) ? asked : undefined);
+      expect(tree.nearest(asked)).toBe(above[0]);
+      expect([...tree.below(asked)].sort()).toEqual(below.sort());
+      expect(tree.has(asked)).toBe(asked === '/' || below.length > 0);
+      const steps = [...tree.steps(asked)];
+      expect(steps.flatMap(({ value }) => value ?? [])).toEqual(above.filter((each) => each !== asked).reverse());
+      for (const { name, nearest, length } of steps) {
+        const inner = asked.slice(0, length);
+        expect(inner.endsWith(`/${name}`)).toBe(true);
+        expect(nearest).toBe(above.find((each) => each.length < inner.length));
+      }
+    }),
+  );
+});

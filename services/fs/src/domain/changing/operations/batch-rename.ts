@@ -1,0 +1,54 @@
+import { AppError } from '@wharf/errors';
+import { childPath, type EntryName, type MountPath, parseEntryName } from '@wharf/paths';
+import { requirePermission } from '../../access/permissions.ts';
+import { findEntry } from '../../reading/get-entry.ts';
+import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { type Operation, requireWrite } from './operation.ts';
+import { type RenamedFolder, type Renaming, renameAll } from './rename-plan.ts';
+
+export interface BatchRename {
+  readonly src_dir: string;
+  /** One whose old or new name is empty is passed over. */
+  readonly rename_objects: readonly { readonly src_name: string; readonly new_name: string }[];
+}
+
+/** More in one request would keep others waiting. */
+const MAX_RENAMES = 10_000;
+
+/** Gives entries of one folder other names, all of them or none; they may swap. @throws as renameAll(), and ENTRY_NOT_FOUND | UNSAFE_PATH */
+export async function batchRename(operation: Operation, request: BatchRename): Promise<void> {
+  const { tree, actor, signal } = operation;
+  requirePermission(actor, 'rename');
+  const path = resolvePath(actor, request.src_dir);
+  requireWrite(tree, actor, path);
+  const wanted = wantedNames(request.rename_objects);
+  if (wanted.size === 0) return;
+  const located = locate(tree, path);
+  const folder: RenamedFolder = {
+    path,
+    located,
+    find: (name) => findEntry(tree, childPath(path, name), { ...located, path: childPath<MountPath>(located.path, name) }, signal),
+  };
+  const renamings: Renaming[] = [];
+  for (const [source, name] of wanted) {
+    // Who may not touch it does not learn whether it is there.
+    tree.rules.requireEntry(actor, childPath(path, source), 'write');
+    const entry = await folder.find(source);
+    if (!entry) throw new AppError('ENTRY_NOT_FOUND', 'object not found');
+    renamings.push({ entry: { ...entry, name: source }, name });
+  }
+  await renameAll(operation, folder, renamings);
+}
+
+function wantedNames(objects: BatchRename['rename_objects']): Map<EntryName, EntryName> {
+  const wanted = new Map<EntryName, EntryName>();
+  for (const { src_name, new_name } of objects) {
+    if (src_name === '' || new_name === '') continue;
+    const [source, name] = [parseEntryName(src_name), parseEntryName(new_name)];
+    const known = wanted.get(source);
+    if (known !== undefined && known !== name) throw new AppError('INVALID_ARGUMENT', `[${source}] is given two new names`);
+    wanted.set(source, name);
+  }
+  if (wanted.size > MAX_RENAMES) throw new AppError('INVALID_ARGUMENT', `no more than ${MAX_RENAMES} at once`);
+  return wanted;
+}

@@ -1,0 +1,38 @@
+import { AppError } from '@wharf/errors';
+import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
+import type { Entry } from '../../../driver-contract/storage-driver.ts';
+import type { Located } from '../../mounts/mount-table.ts';
+import type { Mount } from '../../mounts/mounts.ts';
+import { type Operation, open } from './operation.ts';
+
+/** A folder on a walk through the tree. */
+export interface WalkedFolder {
+  readonly path: VirtualPath;
+  /** Undefined for one that only mounts make. */
+  readonly located: Located<Mount> | undefined;
+}
+
+/** A folder in another: in the storage of that one, or in one that is mounted there. */
+export function childFolder({ tree }: Operation, parent: WalkedFolder, name: EntryName): WalkedFolder {
+  const path = childPath(parent.path, name);
+  return { path, located: tree.table.locate(path, parent.located) };
+}
+
+/**
+ * Everything in a folder, whoever may see it: the storage's own entries, and the names of folders that mounts make there.
+ *
+ * @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY | STORAGE_UNAVAILABLE
+ */
+export async function everythingIn({ tree, signal }: Operation, folder: WalkedFolder): Promise<{ entries: Entry[]; mounted: EntryName[] }> {
+  const mounted = tree.table.virtualFolders(folder.path).map(({ name }) => name);
+  if (!folder.located) return { entries: [], mounted };
+  const { driver, path } = await open(folder.located);
+  try {
+    return { entries: await Array.fromAsync(driver.list(path, { signal })), mounted };
+  } catch (error) {
+    // The storage need not have a folder that is there for its mounts.
+    if (mounted.length > 0 && AppError.is(error, 'ENTRY_NOT_FOUND')) return { entries: [], mounted };
+    if (AppError.is(error, 'NOT_A_DIRECTORY')) throw new AppError('NOT_A_DIRECTORY', 'not a folder', { cause: error });
+    throw error;
+  }
+}

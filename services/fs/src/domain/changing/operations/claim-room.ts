@@ -1,0 +1,78 @@
+import { AppError } from '@wharf/errors';
+import type { Claim, HeldClaim } from '../../quota/quota.ts';
+import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
+import type { Operation } from './operation.ts';
+
+/**
+ * Claims bytes of the caller's quota before the first of them is written; whoever has no quota gets a claim without bounds. The quota is
+ * over all files below his base path, whoever wrote them, in whatever storage.
+ *
+ * @throws AppError QUOTA_EXCEEDED
+ */
+export function claimRoom(operation: Operation, bytes: number): Promise<Claim> {
+  return operation.tree.quotas.claim(operation.actor, bytes, counterOf(operation), operation.signal);
+}
+
+/**
+ * The same for work that goes on in other processes: they share the claim of this name.
+ *
+ * @param signal of whoever holds the claim, where that outlives the operation. @throws AppError QUOTA_EXCEEDED
+ */
+export function holdRoom(operation: Operation, name: string, bytes: number, signal = operation.signal): Promise<HeldClaim> {
+  return operation.tree.quotas.hold(operation.actor, name, bytes, counterOf(operation), signal);
+}
+
+/** Adds up everything below the caller's base path, for whoever waits for it: not bound to the operation. */
+function counterOf(operation: Operation): (signal: AbortSignal) => Promise<number> {
+  const { tree, actor } = operation;
+  return (signal) => bytesBelow({ ...operation, signal }, { path: actor.basePath, located: tree.table.locate(actor.basePath) });
+}
+
+/**
+ * Does work that writes so many bytes within the caller's quota; what is left of work that fails is counted later.
+ *
+ * @param work says whether it wrote them; nothing otherwise.
+ * @returns what `work` says. @throws AppError QUOTA_EXCEEDED before it begins
+ */
+export async function withRoom(operation: Operation, bytes: () => Promise<number>, work: () => Promise<boolean>): Promise<boolean> {
+  if (!operation.tree.quotas.limits(operation.actor)) return work();
+  const wanted = await bytes();
+  const claim = await claimRoom(operation, wanted);
+  let isDone: boolean;
+  try {
+    isDone = await work();
+  } catch (error) {
+    await claim.abandon();
+    throw error;
+  }
+  await claim.settle(isDone ? wanted : 0);
+  return isDone;
+}
+
+/** Bytes of all files at or below a folder. Links are not followed, and take no room. */
+export async function bytesBelow(operation: Operation, root: WalkedFolder): Promise<number> {
+  const pending: WalkedFolder[] = [root];
+  let bytes = 0;
+  for (let folder = pending.pop(); folder; folder = pending.pop()) {
+    operation.signal.throwIfAborted();
+    const { entries, mounted } = await contentsOf(operation, folder);
+    const folders = new Set(mounted);
+    for (const { name, isDirectory, isLink, sizeBytes } of entries) {
+      if (isLink) continue;
+      if (isDirectory) folders.add(name);
+      else bytes += sizeBytes;
+    }
+    for (const name of folders) pending.push(childFolder(operation, folder, name));
+  }
+  return bytes;
+}
+
+/** A folder that went away meanwhile, or is not there yet, holds nothing. */
+async function contentsOf(operation: Operation, folder: WalkedFolder): ReturnType<typeof everythingIn> {
+  try {
+    return await everythingIn(operation, folder);
+  } catch (error) {
+    if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return { entries: [], mounted: [] };
+    throw error;
+  }
+}

@@ -1,0 +1,27 @@
+import { AppError } from '@wharf/errors';
+import { parentPath } from '@wharf/paths';
+import { supports } from '../../../driver-contract/storage-driver.ts';
+import { denied } from '../../access/permissions.ts';
+import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { type Operation, open, requireCreation, requireCreationOf, unsupported } from './operation.ts';
+
+/** Makes a folder and what is missing above it. An existing folder is success. */
+export async function makeDirectory(operation: Operation, raw: string): Promise<void> {
+  const { tree, actor, changes, signal } = operation;
+  const path = resolvePath(actor, raw);
+  requireCreation(tree, actor, parentPath(path));
+  await requireCreationOf(operation, parentPath(path));
+  // The folder alone, whatever rules guard in it: it may be there.
+  if (!tree.rules.mayTouch(actor, path, 'create')) throw denied();
+  if (tree.table.isProtected(path)) return;
+  const { driver, path: place } = await open(locate(tree, path));
+  if (!supports(driver, 'makeDirectory')) throw unsupported();
+  try {
+    await driver.makeDirectory(place, { signal });
+  } catch (error) {
+    // The family's code for this is 500, unlike that of every other name that is taken.
+    if (AppError.is(error, 'ENTRY_EXISTS')) throw new AppError('FAILED_PRECONDITION', 'file exists', { cause: error });
+    throw error;
+  }
+  changes.entryChanged(path);
+}

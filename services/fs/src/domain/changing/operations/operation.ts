@@ -1,0 +1,94 @@
+import { AppError } from '@wharf/errors';
+import { childPath, type EntryName, type MountPath, parentPath, parseEntryName, type VirtualPath } from '@wharf/paths';
+import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
+import { type Actor, denied } from '../../access/permissions.ts';
+import type { Located } from '../../mounts/mount-table.ts';
+import type { Mount } from '../../mounts/mounts.ts';
+import { findEntry } from '../../reading/get-entry.ts';
+import type { Tree } from '../../snapshot/tree.ts';
+import type { Changes } from '../changes.ts';
+
+/** Whoever changes something, and under which configuration. */
+export interface Operation {
+  readonly tree: Tree;
+  readonly actor: Actor;
+  readonly changes: Changes;
+  readonly signal: AbortSignal;
+  /**
+   * The same with the rights and the configuration of that moment. Absent where nobody needs it.
+   * @throws AppError PERMISSION_DENIED: he is gone or disabled
+   */
+  renewed?(): Promise<Operation>;
+}
+
+/**
+ * Paths that names mean in a folder. One that leads out of it is left out, as the family does.
+ *
+ * @throws AppError INVALID_ARGUMENT (no names, or one that means the folder itself) | UNSAFE_PATH (what is no single name)
+ */
+export function innerPaths(directory: VirtualPath, names: readonly string[]): VirtualPath[] {
+  if (names.length === 0) throw new AppError('INVALID_ARGUMENT', 'Empty file names');
+  return names.filter((raw) => !LEADS_OUT.test(raw)).map((raw) => childPath(directory, singleName(raw)));
+}
+
+const LEADS_OUT = /^\.\.(?:\/|$)/;
+
+/** A slash around it changes nothing: clients mark folders so. */
+function singleName(raw: string): EntryName {
+  const name = raw.replace(/^\/|\/$/g, '');
+  if (name === '' || name === '.') throw new AppError('INVALID_ARGUMENT', `invalid file name [${raw}]`);
+  return parseEntryName(name);
+}
+
+/** A place in an opened storage. */
+export interface Place {
+  readonly driver: StorageDriver;
+  readonly path: MountPath;
+}
+
+export async function open(located: Located<Mount>): Promise<Place> {
+  return { driver: await located.mount.driver(), path: located.path };
+}
+
+/** Whether the caller may make entries in a folder: by his permission or the folder's rule. @throws AppError PERMISSION_DENIED */
+export function requireCreation(tree: Tree, actor: Actor, directory: VirtualPath): void {
+  if (!tree.rules.canCreateIn(actor, directory)) throw denied();
+}
+
+/**
+ * Where a folder that is to hold something is missing, it will be made: then whoever makes it must be let by the nearest folder that is
+ * there, and by each missing one on the way, whatever rule is nearest to the last of them.
+ *
+ * @throws AppError PERMISSION_DENIED
+ */
+export async function requireCreationOf({ tree, actor, signal }: Operation, directory: VirtualPath): Promise<void> {
+  const above: VirtualPath[] = [];
+  for (let at = directory; at !== '/' && at !== actor.basePath; ) {
+    at = parentPath(at);
+    above.push(at);
+  }
+  if (above.every((folder) => tree.rules.canWrite(actor, folder))) return;
+  for (const folder of [directory, ...above]) {
+    if (folder !== directory) requireWrite(tree, actor, folder);
+    const located = tree.table.locate(folder);
+    if (located && (await findEntry(tree, folder, located, signal))) return;
+  }
+}
+
+export function requireWrite(tree: Tree, actor: Actor, directory: VirtualPath): void {
+  if (!tree.rules.canWrite(actor, directory)) throw denied();
+}
+
+export function requireUnprotected(tree: Tree, actor: Actor, path: VirtualPath, verb: 'rename' | 'move' | 'delete'): void {
+  if (path === '/' || path === actor.basePath || tree.table.isMountPoint(path))
+    throw new AppError('FAILED_PRECONDITION', `${verb} root folder is not allowed`);
+  if (tree.table.isProtected(path)) throw new AppError('FAILED_PRECONDITION', 'permission denied');
+}
+
+export function nameTaken(name: EntryName | undefined): AppError {
+  return new AppError('ENTRY_EXISTS', `file [${name ?? ''}] exists`);
+}
+
+export function unsupported(): AppError {
+  return new AppError('UNSUPPORTED_OPERATION', 'not implement');
+}

@@ -1,0 +1,92 @@
+import { AppError } from '@wharf/errors';
+import { baseName, type EntryName, parentPath } from '@wharf/paths';
+import { supports } from '../../../driver-contract/storage-driver.ts';
+import { storageError } from '../../../driver-contract/storage-error.ts';
+import { moveTree } from '../transfer.ts';
+import { bytesBelow, withRoom } from './claim-room.ts';
+import { nameTaken, type Operation, open, type Place } from './operation.ts';
+import type { Conflict, Item } from './plan-placement.ts';
+
+/** A move or a copy of a folder over a folder puts together what is in both; another name does not. */
+type Verb = 'rename' | 'move' | 'copy';
+
+/**
+ * Moves or copies one entry in one step, and tells of it.
+ *
+ * @returns false when no storage can do it in one step: it is to be copied, and removed, piece by piece
+ * @throws AppError ENTRY_EXISTS | QUOTA_EXCEEDED | what the storage throws
+ */
+export async function placeInOneStep(operation: Operation, item: Item, verb: Verb): Promise<boolean> {
+  const { source, entry, from, to } = item;
+  if (from.mount.storage._id !== to.mount.storage._id) return false;
+  if (verb !== 'copy') return step(operation, item, verb);
+  const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : entry.sizeBytes);
+  return withRoom(operation, bytes, () => step(operation, item, verb));
+}
+
+/**
+ * Gives an entry another name, in a storage that cannot rename by copying and removing. Tells of both names. A folder takes the place of an empty
+ * one at most: what is in a folder is not replaced by a new name.
+ *
+ * @throws AppError DIRECTORY_NOT_EMPTY | ENTRY_EXISTS | what the storage throws
+ */
+export async function renameItem(operation: Operation, item: Item): Promise<void> {
+  if (await placeInOneStep(operation, item, 'rename')) return;
+  const { source, target, entry, from, to, conflict } = item;
+  try {
+    const there = await open(to);
+    if (entry.isDirectory && (await isFull(there, operation.signal))) throw storageError('DIRECTORY_NOT_EMPTY');
+    await moveTree(await open(from), entry, there, conflict, operation.signal);
+  } catch (error) {
+    throw named(error, baseName(target));
+  } finally {
+    operation.changes.entryChanged(source, target);
+  }
+}
+
+async function isFull({ driver, path }: Place, signal: AbortSignal): Promise<boolean> {
+  try {
+    for await (const _ of driver.list(path, { signal })) return true;
+  } catch (error) {
+    // A file is replaced, or refused, as any other.
+    if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+  }
+  return false;
+}
+
+async function step({ changes, signal }: Operation, item: Item, verb: Verb): Promise<boolean> {
+  const { source, target, from, to, conflict } = item;
+  const call = verb === 'copy' ? 'copy' : 'rename';
+  const [here, there] = [await open(from), await open(to)];
+  if (!supports(here.driver, call)) return false;
+  const changed = call === 'rename' ? [source, target] : [target];
+  try {
+    if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, signal);
+    await here.driver[call](here.path, there.path, { overwrite: conflict === 'replace', signal });
+    if (call === 'rename') changes.entryMoved(source, target);
+    else changes.entryChanged(target);
+    return true;
+  } catch (error) {
+    // Of what failed a part may be there, or gone.
+    changes.entryChanged(...changed);
+    if (needsCopying(error, verb === 'rename' ? 'refuse' : conflict)) return false;
+    throw named(error, baseName(target));
+  }
+}
+
+/** The storage cannot do it in one step: this pair, or a folder over a folder, which is merged. */
+function needsCopying(error: unknown, conflict: Conflict): boolean {
+  if (AppError.is(error, 'UNSUPPORTED_OPERATION')) return true;
+  return conflict !== 'refuse' && (AppError.is(error, 'DIRECTORY_NOT_EMPTY') || AppError.is(error, 'ENTRY_EXISTS'));
+}
+
+/** Makes the folder that will hold the target: clients may name one that is not there yet. */
+async function ensureFolder({ driver, path }: Place, signal: AbortSignal): Promise<void> {
+  const parent = parentPath(path);
+  if (parent !== '/' && supports(driver, 'makeDirectory')) await driver.makeDirectory(parent, { signal });
+}
+
+/** Gives a refusal because of a taken name the family's text. */
+function named(error: unknown, name: EntryName | undefined): unknown {
+  return AppError.is(error, 'ENTRY_EXISTS') ? nameTaken(name) : error;
+}

@@ -1,0 +1,107 @@
+import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
+import { baseName, childPath, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
+import type { Entry } from '../../../driver-contract/storage-driver.ts';
+import type { Located } from '../../mounts/mount-table.ts';
+import type { Mount } from '../../mounts/mounts.ts';
+import { findEntry, getEntry } from '../../reading/get-entry.ts';
+import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { innerPaths, nameTaken, type Operation, requireCreationOf, requireUnprotected, requireWrite } from './operation.ts';
+import { requireNoGuard } from './require-no-guard.ts';
+import { requireNothingHidden } from './require-nothing-hidden.ts';
+
+/** What to do about a file that is at the target already: replace it, leave it as it is, or refuse. */
+export type Conflict = 'replace' | 'keep' | 'refuse';
+
+export interface Placement {
+  readonly src_dir: string;
+  readonly dst_dir: string;
+  readonly names: readonly string[];
+  readonly overwrite: boolean;
+  readonly skip_existing: boolean;
+  /** Copy only: merge into folders that are there, and leave files that are there. */
+  readonly merge?: boolean;
+}
+
+/** One entry with its way from here to there. The storages are chosen once, for the look and for the deed. */
+export interface Item {
+  readonly source: VirtualPath;
+  readonly target: VirtualPath;
+  readonly entry: Entry;
+  readonly from: Located<Mount>;
+  readonly to: Located<Mount>;
+  readonly conflict: Conflict;
+}
+
+/** Checks a whole move or copy, and says what is to be done for each entry. Changes nothing. */
+export async function planPlacement(operation: Operation, request: Placement, verb: 'move' | 'copy'): Promise<Item[]> {
+  const { tree, actor } = operation;
+  if (request.names.length === 0) throw new AppError('INVALID_ARGUMENT', 'Empty file names');
+  const from = resolvePath(actor, request.src_dir);
+  const to = resolvePath(actor, request.dst_dir);
+  tree.rules.requireAccess(actor, from, '');
+  if (verb === 'move') requireWrite(tree, actor, from);
+  requireWrite(tree, actor, to);
+  await requireCreationOf(operation, to);
+  if (from === to) throw new AppError('FAILED_PRECONDITION', `${verb} in place`);
+
+  const items = new Map<VirtualPath, Item>();
+  const pace = createPace(operation.signal);
+  for (const source of innerPaths(from, request.names)) {
+    await pace.step();
+    if (verb === 'move') requireUnprotected(tree, actor, source, 'move');
+    tree.rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
+    if (verb === 'move') requireNoGuard(operation, source);
+    const name = baseName(source);
+    if (name === undefined) throw new AppError('INVALID_ARGUMENT', 'invalid file name []');
+    const target = childPath(to, name);
+    tree.rules.requireEntry(actor, target, 'create');
+    if (isWithin(source, target)) throw new AppError('FAILED_PRECONDITION', `${verb} of a folder into itself`);
+    const item = await planItem(operation, request, { source, target, isCopied: verb === 'copy' });
+    if (item === undefined) continue;
+    if (items.size === 0) await requireNoFile(operation, to, item.to);
+    // Two of one name would end in one place: the later one would replace the earlier.
+    if (items.has(target)) {
+      if (request.skip_existing) continue;
+      throw nameTaken(name);
+    }
+    items.set(target, item);
+  }
+  return [...items.values()];
+}
+
+/** Nothing can be put into a file. @param inner something in the folder. @throws AppError NOT_A_DIRECTORY */
+async function requireNoFile({ tree, signal }: Operation, folder: VirtualPath, inner: Located<Mount>): Promise<void> {
+  const entry = await findEntry(tree, folder, { ...inner, path: parentPath(inner.path) }, signal);
+  if (entry && !entry.isDirectory) throw new AppError('NOT_A_DIRECTORY', 'not a folder');
+}
+
+/** @returns undefined for an entry that is left where it is, because its name is taken. @throws AppError ENTRY_NOT_FOUND | ENTRY_EXISTS */
+async function planItem(
+  operation: Operation,
+  request: Placement,
+  { source, target, isCopied }: { source: VirtualPath; target: VirtualPath; isCopied: boolean },
+): Promise<Item | undefined> {
+  const { tree, actor, signal } = operation;
+  const found = await getEntry(tree, source, signal);
+  const from = found.located ?? locate(tree, source);
+  const to = locate(tree, target, from);
+  const item = { source, target, entry: found.entry, from, to };
+  await requireNothingHidden(operation, { entry: found.entry, path: source, located: from, target, isCopied });
+  if (request.overwrite) {
+    // Whoever replaces something must be allowed to change what was there.
+    if (await findEntry(tree, target, to, signal)) tree.rules.requireEntry(actor, target, 'write');
+    return { ...item, conflict: conflictAt(operation, target) };
+  }
+  const conflict = request.merge ? 'keep' : 'refuse';
+  const taken = await findEntry(tree, target, to, signal);
+  if (!taken) return { ...item, conflict };
+  if (request.skip_existing || (request.merge && !taken.isDirectory)) return undefined;
+  if (request.merge && found.entry.isDirectory) return { ...item, conflict };
+  throw nameTaken(baseName(target));
+}
+
+/** With `overwrite`: what appears at a free name after the look is replaced only where he may change it. */
+export function conflictAt({ tree, actor }: Operation, target: VirtualPath): Conflict {
+  return tree.rules.mayTouchWhole(actor, target, 'write') ? 'replace' : 'refuse';
+}

@@ -1,0 +1,118 @@
+import { AppError } from '@wharf/errors';
+import { childPath, compareNames, type EntryName, parentPath, type VirtualPath } from '@wharf/paths';
+import type { Entry } from '../../../driver-contract/storage-driver.ts';
+import { denied, requirePermission } from '../../access/permissions.ts';
+import type { Located } from '../../mounts/mount-table.ts';
+import type { Mount } from '../../mounts/mounts.ts';
+import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
+import { nameTaken, type Operation, requireCreationOf, requireWrite } from './operation.ts';
+import { placeItems, type QueueItems } from './place-entries.ts';
+import { conflictAt, type Item } from './plan-placement.ts';
+import { requireNoGuard } from './require-no-guard.ts';
+
+export interface RecursiveMove {
+  readonly src_dir: string;
+  readonly dst_dir: string;
+  /**
+   * What happens to a file whose name is taken, in the folder or by another file that moves: `skip` leaves it where it is, `overwrite` lets
+   * it replace what is there. Anything else is `cancel`: nothing moves.
+   */
+  readonly conflict_policy: string;
+}
+
+/** Files of one call; more are moved folder by folder. */
+const MAX_FILES = 100_000;
+
+/** A file of the walk. */
+interface WalkedFile {
+  readonly path: VirtualPath;
+  readonly located: Located<Mount>;
+  readonly entry: Entry;
+}
+
+/**
+ * Moves every file below a folder that the caller sees directly into another folder; folders stay. Files that are in that folder already
+ * stay too, as do links to folders. Everything is checked before the first file moves.
+ *
+ * @returns how many files moved or are queued to be
+ * @throws AppError ENTRY_EXISTS | ENTRY_NOT_FOUND | NOT_A_DIRECTORY | PERMISSION_DENIED | FAILED_PRECONDITION (too many)
+ */
+export async function recursiveMove(operation: Operation, request: RecursiveMove, queue: QueueItems): Promise<number> {
+  const items = await planRecursiveMove(operation, request);
+  await placeItems(operation, items, 'move', queue);
+  return items.length;
+}
+
+/** Checks the whole, and says what is to be done for each file, in an order that does not depend on the storage. Changes nothing. */
+async function planRecursiveMove(operation: Operation, request: RecursiveMove): Promise<Item[]> {
+  const { tree, actor } = operation;
+  requirePermission(actor, 'move');
+  const from = resolvePath(actor, request.src_dir);
+  const to = resolvePath(actor, request.dst_dir);
+  requireWrite(tree, actor, from);
+  requireWrite(tree, actor, to);
+  await requireCreationOf(operation, to);
+  tree.rules.requireAccess(actor, from, '');
+
+  const root = { path: from, located: tree.table.findVirtualFolder(from) ? tree.table.locate(from) : locate(tree, from) };
+  const target: WalkedFolder = { path: to, located: tree.table.locate(to, root.located) };
+  let taken: Map<EntryName, boolean> | undefined;
+  const items: Item[] = [];
+  const claimed = new Set<EntryName>();
+  for await (const file of filesBelow(operation, root)) {
+    if (parentPath(file.path) === to) continue;
+    const { name } = file.entry;
+    const path = childPath(to, name);
+    // Asked before it is known what is there: whoever does not see a name does not learn whether it is taken.
+    tree.rules.requireEntry(actor, path, 'create');
+    taken ??= await namesAt(operation, target);
+    const isFolder = taken.get(name) === true;
+    if (taken.has(name) || claimed.has(name)) {
+      if (request.conflict_policy === 'skip') continue;
+      if (request.conflict_policy !== 'overwrite' || isFolder) throw nameTaken(name);
+    }
+    tree.rules.requireEntry(actor, file.path, 'write');
+    requireNoGuard(operation, file.path);
+    if (taken.has(name) || claimed.has(name)) tree.rules.requireEntry(actor, path, 'write');
+    claimed.add(name);
+    const conflict = request.conflict_policy === 'overwrite' ? conflictAt(operation, path) : 'refuse';
+    items.push({ source: file.path, target: path, entry: file.entry, from: file.located, to: locate(tree, path, file.located), conflict });
+    if (items.length > MAX_FILES) throw new AppError('FAILED_PRECONDITION', `no more than ${MAX_FILES} files at once`);
+  }
+  return items;
+}
+
+/** Every name in the target folder, hidden ones too, and whether it is a folder's. Empty for one that is not there yet. */
+async function namesAt(operation: Operation, folder: WalkedFolder): Promise<Map<EntryName, boolean>> {
+  const names = new Map<EntryName, boolean>();
+  try {
+    const { entries, mounted } = await everythingIn(operation, folder);
+    for (const { name, isDirectory } of entries) names.set(name, isDirectory);
+    for (const name of mounted) names.set(name, true);
+  } catch (error) {
+    if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
+  }
+  return names;
+}
+
+/** Files that the caller sees, breadth-first and by name. @throws AppError PERMISSION_DENIED where a rule keeps him out of a folder he sees */
+async function* filesBelow(operation: Operation, root: WalkedFolder): AsyncGenerator<WalkedFile> {
+  const { tree, actor } = operation;
+  const pending: WalkedFolder[] = [root];
+  for (const folder of pending) {
+    if (!tree.rules.mayTouch(actor, folder.path, 'write')) throw denied();
+    const { entries, mounted } = await everythingIn(operation, folder);
+    const isVisible = tree.rules.listingFilter(actor, folder.path);
+    const folders = new Set(mounted.filter((name) => !isVisible || isVisible(name, true)));
+    entries.sort((left, right) => compareNames(left.name, right.name));
+    for (const entry of entries) {
+      if (folders.has(entry.name) || (isVisible && !isVisible(entry.name, entry.isDirectory))) continue;
+      if (!entry.isDirectory && folder.located) {
+        const inner = childFolder(operation, folder, entry.name);
+        if (inner.located) yield { path: inner.path, located: inner.located, entry };
+      } else if (!entry.isLink) folders.add(entry.name);
+    }
+    for (const name of folders) pending.push(childFolder(operation, folder, name));
+  }
+}

@@ -1,0 +1,57 @@
+import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
+import { type EntryName, parseEntryName } from '@wharf/paths';
+import type { Entry } from '../../../driver-contract/storage-driver.ts';
+import { requirePermission } from '../../access/permissions.ts';
+import type { Located } from '../../mounts/mount-table.ts';
+import type { Mount } from '../../mounts/mounts.ts';
+import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { type Operation, open, requireWrite } from './operation.ts';
+import { type Renaming, renameAll } from './rename-plan.ts';
+import { compileRename } from './rename-template.ts';
+
+export interface RegexRename {
+  readonly src_dir: string;
+  /** RE2. */
+  readonly src_name_regex: string;
+  /** A template, see compileRename(). */
+  readonly new_name_regex: string;
+}
+
+/**
+ * Renames every entry of a folder that the caller sees and whose name matches, all of them or none.
+ *
+ * @throws as renameAll(), and FAILED_PRECONDITION (no pattern) | UNSAFE_PATH (a result that is no name)
+ */
+export async function regexRename(operation: Operation, request: RegexRename): Promise<void> {
+  const { tree, actor } = operation;
+  requirePermission(actor, 'rename');
+  const path = resolvePath(actor, request.src_dir);
+  requireWrite(tree, actor, path);
+  tree.rules.requireAccess(actor, path, '');
+  const renamed = compileRename(request.src_name_regex, request.new_name_regex);
+  const located = locate(tree, path);
+  const entries = await entriesOf(operation, located);
+  const isVisible = tree.rules.listingFilter(actor, path);
+  const renamings: Renaming[] = [];
+  // A pattern may cost some milliseconds for each name: others get their turn in between.
+  const pace = createPace(operation.signal);
+  for (const entry of entries.values()) {
+    const name = isVisible && !isVisible(entry.name, entry.isDirectory) ? undefined : renamed(entry.name);
+    if (name !== undefined) renamings.push({ entry, name: parseEntryName(name) });
+    await pace.step();
+  }
+  await renameAll(operation, { path, located, find: async (name) => entries.get(name) }, renamings);
+}
+
+async function entriesOf({ signal }: Operation, located: Located<Mount>): Promise<Map<EntryName, Entry>> {
+  const { driver, path: place } = await open(located);
+  const entries = new Map<EntryName, Entry>();
+  try {
+    for await (const entry of driver.list(place, { signal })) entries.set(entry.name, entry);
+  } catch (error) {
+    if (AppError.is(error, 'NOT_A_DIRECTORY')) throw new AppError('NOT_A_DIRECTORY', 'not a folder', { cause: error });
+    throw error;
+  }
+  return entries;
+}

@@ -1,0 +1,62 @@
+import { AppError } from '@wharf/errors';
+import { supports } from '../../../driver-contract/storage-driver.ts';
+import { requirePermission } from '../../access/permissions.ts';
+import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
+import { type Operation, open, requireWrite, unsupported } from './operation.ts';
+
+/**
+ * Removes every folder below one that is empty, and those that become so; the folder itself stays. Empty means empty: what the caller does
+ * not see is content like any other, and so are links, which are not entered, and mount points. Folders whose rules keep the caller out
+ * stay as they are.
+ *
+ * @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY | UNSUPPORTED_OPERATION
+ */
+export async function removeEmptyDirectories(operation: Operation, request: { src_dir: string }): Promise<void> {
+  const { tree, actor } = operation;
+  requirePermission(actor, 'delete');
+  const path = resolvePath(actor, request.src_dir);
+  requireWrite(tree, actor, path);
+  tree.rules.requireAccess(actor, path, '');
+  const located = tree.table.findVirtualFolder(path) ? tree.table.locate(path) : locate(tree, path);
+  await emptyOut(operation, { path, located });
+}
+
+/** @returns true when nothing is left in the folder */
+async function emptyOut(operation: Operation, folder: WalkedFolder): Promise<boolean> {
+  const { entries, mounted } = await everythingIn(operation, folder);
+  const folders = new Set(mounted);
+  let isEmpty = mounted.length === 0;
+  for (const { name, isDirectory, isLink } of entries) {
+    if (isDirectory && !isLink) folders.add(name);
+    else isEmpty = false;
+  }
+  for (const name of folders) if (!(await removeWhenEmpty(operation, childFolder(operation, folder, name)))) isEmpty = false;
+  return isEmpty;
+}
+
+/** @returns true when the folder is gone */
+async function removeWhenEmpty(operation: Operation, folder: WalkedFolder): Promise<boolean> {
+  const { tree, actor, changes, signal } = operation;
+  if (!tree.rules.mayTouch(actor, folder.path, 'write')) return false;
+  if (tree.table.isProtected(folder.path)) {
+    // A storage that fails keeps nobody from tidying up the others.
+    await emptyOut(operation, folder).catch((error) => {
+      if (!AppError.is(error, 'STORAGE_UNAVAILABLE')) throw error;
+    });
+    return false;
+  }
+  if (!folder.located || !(await emptyOut(operation, folder))) return false;
+  if (!tree.rules.mayTouchWhole(actor, folder.path, 'write')) return false;
+  const { driver, path } = await open(folder.located);
+  if (!supports(driver, 'remove')) throw unsupported();
+  try {
+    await driver.remove(path, { recursive: false, signal });
+  } catch (error) {
+    // Something that is not listed is in it, or came meanwhile.
+    if (AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
+    if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
+  }
+  changes.entryChanged(folder.path);
+  return true;
+}

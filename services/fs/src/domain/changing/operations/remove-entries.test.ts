@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { refusalOf } from '../../testing/refusal.ts';
+import { DENIED, openStorages, without } from '../../testing/three-storages.ts';
+import { removeEntries } from './remove-entries.ts';
+
+describe('removing', () => {
+  it('takes away files and folders, is content when nothing is there, and tells', async () => {
+    const memory = await openStorages();
+    for (const path of ['/a/d/e/f', '/a/g', '/a/keep']) await memory.put(path);
+    await removeEntries(memory.operation(), { dir: '/a', names: ['d/', '/g', 'none', 'g'] });
+    expect(await memory.everything('/a')).toEqual(['/a/keep']);
+    expect(memory.published).toContain('/a/d');
+  });
+
+  it('checks every name before the first goes', async () => {
+    const memory = await openStorages({ rules: [{ path: '/a/fixed/deep', write_users: [99] }] });
+    for (const path of ['/a/f', '/a/fixed/deep/x']) await memory.put(path);
+    const names = (...given: string[]) => removeEntries(memory.operation(), { dir: '/a', names: given });
+    expect(await refusalOf(names('f', 'fixed'))).toEqual(DENIED);
+    for (const name of ['keep/below', 'x/../../../a/out', 'g/../f', '//f', './f', 'f//'])
+      expect(await refusalOf(names('f', name)), name).toEqual(['UNSAFE_PATH', 'using relative path is not allowed']);
+    expect(await refusalOf(names('f', '..\\b'))).toEqual(['UNSAFE_PATH', 'using relative path is not allowed']);
+    expect(await refusalOf(names('f', '.'))).toEqual(['INVALID_ARGUMENT', 'invalid file name [.]']);
+    expect(await refusalOf(names())).toEqual(['INVALID_ARGUMENT', 'Empty file names']);
+    expect(await memory.everything('/a')).toEqual(['/a/f', '/a/fixed/deep/x']);
+    expect(memory.published).toEqual([]);
+  });
+
+  it('never takes a mount point, nor a folder above one', async () => {
+    const memory = await openStorages({ storages: [{}, { mount_path: '/m/n' }] });
+    await memory.put('/m/x');
+    for (const [dir, name, message] of [
+      ['/', 'm', 'permission denied'],
+      ['/m', 'n', 'delete root folder is not allowed'],
+    ])
+      expect(await refusalOf(removeEntries(memory.operation(), { dir: dir ?? '', names: [name ?? ''] }))).toEqual([
+        'FAILED_PRECONDITION',
+        message,
+      ]);
+  });
+
+  it('leaves out names that lead out of the folder', async () => {
+    const memory = await openStorages();
+    for (const path of ['/a/in/f', '/a/in/g', '/a/out']) await memory.put(path);
+    await removeEntries(memory.operation(), { dir: '/a/in', names: ['../out', '..', '../../', 'f'] });
+    expect(await memory.everything('/a')).toEqual(['/a/in/g', '/a/out']);
+  });
+
+  it('needs its permission', async () => {
+    const memory = await openStorages();
+    expect(await refusalOf(removeEntries(memory.operation(without('delete')), { dir: '/a', names: ['x'] }))).toEqual(DENIED);
+  });
+});

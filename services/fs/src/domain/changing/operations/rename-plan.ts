@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import { AppError } from '@wharf/errors';
+import { childPath, type EntryName, type MountPath, parseEntryName, type VirtualPath } from '@wharf/paths';
+import type { Entry } from '../../../driver-contract/storage-driver.ts';
+import type { Located } from '../../mounts/mount-table.ts';
+import type { Mount } from '../../mounts/mounts.ts';
+import { nameTaken, type Operation, requireUnprotected } from './operation.ts';
+import { renameItem } from './place-item.ts';
+import type { Item } from './plan-placement.ts';
+import { requireNoGuard } from './require-no-guard.ts';
+import { requireNothingHidden } from './require-nothing-hidden.ts';
+
+/** One entry of a folder and the name it is to have. */
+export interface Renaming {
+  readonly entry: Entry;
+  readonly name: EntryName;
+}
+
+/** The folder whose entries get other names, and what is in it. */
+export interface RenamedFolder {
+  readonly path: VirtualPath;
+  readonly located: Located<Mount>;
+  /** What has a name in it; undefined when it is free. */
+  find(name: EntryName): Promise<Entry | undefined>;
+}
+
+/** A name that goes from one to another. */
+interface Step {
+  readonly entry: Entry;
+  readonly from: EntryName;
+  readonly to: EntryName;
+}
+
+/** Bytes that `.renaming-` and eight hexadecimal digits take. */
+const TEMP_MARK_BYTES = 18;
+
+/**
+ * Gives several entries of one folder other names, all of them or none. Everything is checked before the first name changes. Names may
+ * swap, or follow one another: each step goes to a name that is free by then, and a circle is opened by one temporary name,
+ * `<name>.renaming-<8 hex digits>`. After a failure the steps that were done are undone in reverse order.
+ *
+ * A process that dies in the middle leaves every entry there, under its old name, its new one, or, one for each circle at most, the
+ * temporary one, which tells what it was. Whoever looks meanwhile may see such a state.
+ *
+ * @throws AppError ENTRY_EXISTS | PERMISSION_DENIED | FAILED_PRECONDITION (a mount point)
+ */
+export async function renameAll(operation: Operation, folder: RenamedFolder, renamings: readonly Renaming[]): Promise<void> {
+  const steps = inOrder(await checkedRenamings(operation, folder, renamings));
+  const done: Item[] = [];
+  try {
+    for (const step of steps) {
+      const item = itemOf(folder, step);
+      await renameItem(operation, item);
+      done.push(item);
+    }
+  } catch (error) {
+    const stuck = await undo(operation, done);
+    if (stuck === 0) throw error;
+    const { code, message } = AppError.from(error);
+    throw new AppError(code, `${message}; ${stuck} of the entries did not get their names back`, { cause: error });
+  }
+}
+
+/** The renamings that change something, each checked against the rules and against the others. */
+async function checkedRenamings(operation: Operation, folder: RenamedFolder, renamings: readonly Renaming[]): Promise<Step[]> {
+  const { tree, actor } = operation;
+  const leaving = new Set(renamings.map(({ entry }) => entry.name));
+  const targets = new Set<EntryName>();
+  const steps: Step[] = [];
+  for (const { entry, name } of renamings) {
+    if (targets.has(name)) throw nameTaken(name);
+    targets.add(name);
+    const source = childPath(folder.path, entry.name);
+    requireUnprotected(tree, actor, source, 'rename');
+    tree.rules.requireEntry(actor, source, 'write');
+    if (entry.name === name) continue;
+    requireNoGuard(operation, source);
+    const target = childPath(folder.path, name);
+    tree.rules.requireEntry(actor, target, 'create');
+    if (tree.table.isProtected(target) || (!leaving.has(name) && (await folder.find(name)))) throw nameTaken(name);
+    await requireNothingHidden(operation, { entry, path: source, located: placeIn(folder, entry.name), target });
+    steps.push({ entry, from: entry.name, to: name });
+  }
+  return steps;
+}
+
+/** Orders steps so that each finds its target free: whoever sits there has left, to a temporary name where they form a circle. */
+function inOrder(steps: readonly Step[]): Step[] {
+  const byTarget = new Map(steps.map((step) => [step.to, step]));
+  const sources = new Set(steps.map((step) => step.from));
+  const ordered: Step[] = [];
+  const followers = (first: Step, end?: Step): void => {
+    for (let step = byTarget.get(first.from); step && step !== end; step = byTarget.get(step.from)) {
+      ordered.push(step);
+      byTarget.delete(step.to);
+    }
+  };
+  for (const step of steps) {
+    if (sources.has(step.to)) continue;
+    ordered.push(step);
+    byTarget.delete(step.to);
+    followers(step);
+  }
+  for (const step of steps) {
+    if (byTarget.get(step.to) !== step) continue;
+    const aside = temporaryName(step.from);
+    ordered.push({ ...step, to: aside });
+    followers(step, step);
+    ordered.push({ ...step, from: aside });
+    byTarget.delete(step.to);
+  }
+  return ordered;
+}
+
+/** A name nobody else has, which tells the one it stands for. */
+function temporaryName(name: EntryName): EntryName {
+  let kept: string = name;
+  while (Buffer.byteLength(kept) > 255 - TEMP_MARK_BYTES) kept = [...kept].slice(0, -1).join('');
+  return parseEntryName(`${kept}.renaming-${randomBytes(4).toString('hex')}`);
+}
+
+function itemOf(folder: RenamedFolder, { entry, from, to }: Step): Item {
+  return {
+    entry,
+    source: childPath(folder.path, from),
+    target: childPath(folder.path, to),
+    from: placeIn(folder, from),
+    to: placeIn(folder, to),
+    conflict: 'refuse',
+  };
+}
+
+/** @returns how many could not be undone */
+async function undo(operation: Operation, done: readonly Item[]): Promise<number> {
+  // Whoever called may be gone; what he began is put right all the same.
+  const unhurried = { ...operation, signal: new AbortController().signal };
+  let stuck = 0;
+  for (const item of done.toReversed()) {
+    const back: Item = { ...item, source: item.target, target: item.source, from: item.to, to: item.from };
+    await renameItem(unhurried, back).catch(() => {
+      stuck += 1;
+    });
+  }
+  return stuck;
+}
+
+function placeIn({ located }: RenamedFolder, name: EntryName): Located<Mount> {
+  return { ...located, path: childPath<MountPath>(located.path, name) };
+}

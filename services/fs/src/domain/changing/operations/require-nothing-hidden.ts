@@ -1,0 +1,50 @@
+import { AppError } from '@wharf/errors';
+import { childPath, type VirtualPath } from '@wharf/paths';
+import type { Entry } from '../../../driver-contract/storage-driver.ts';
+import { denied } from '../../access/permissions.ts';
+import type { Located } from '../../mounts/mount-table.ts';
+import type { Mount } from '../../mounts/mounts.ts';
+import { type Operation, open } from './operation.ts';
+
+/** A folder with more entries is not gone through. */
+const MAX_ENTRIES = 100_000;
+
+/** An entry that is moved, copied or removed whole. */
+export interface WholeEntry {
+  readonly entry: Entry;
+  readonly path: VirtualPath;
+  readonly located: Located<Mount>;
+  /** Where it is to be; undefined when it goes away. */
+  readonly target?: VirtualPath;
+  /** A copy within a storage holds what a link leads to. Anything else leaves that where it is. */
+  readonly isCopied?: boolean;
+}
+
+/**
+ * Whoever may not see hidden entries neither takes them along with a folder nor destroys them with it, nor puts entries where they would
+ * be hidden: there they could replace one that he does not see. The folder is gone through only where a rule hides something at or below it.
+ *
+ * @throws AppError PERMISSION_DENIED; also for a folder that is too big to look through
+ */
+export async function requireNothingHidden({ tree, actor, signal }: Operation, whole: WholeEntry): Promise<void> {
+  const { rules } = tree;
+  const mayHide = (source: VirtualPath, target: VirtualPath | undefined) =>
+    rules.mayHideIn(actor, source) || (target !== undefined && rules.mayHideIn(actor, target));
+  if (!whole.entry.isDirectory || (whole.entry.isLink && !whole.isCopied) || !mayHide(whole.path, whole.target)) return;
+
+  const { driver, path } = await open(whole.located);
+  const folders = [{ source: whole.path, target: whole.target, place: path }];
+  let seen = 0;
+  for (const { source, target, place } of folders) {
+    const [here, there] = [rules.hiddenNames(actor, source), target === undefined ? undefined : rules.hiddenNames(actor, target)];
+    for await (const { name, isDirectory, isLink } of driver.list(place, { signal })) {
+      seen += 1;
+      if (seen > MAX_ENTRIES)
+        throw new AppError('PERMISSION_DENIED', `permission denied: a folder of more than ${MAX_ENTRIES} entries may hold hidden ones`);
+      if (here?.(name) || there?.(name)) throw denied();
+      if (!isDirectory || isLink) continue;
+      const inner = { source: childPath(source, name), target: target && childPath(target, name), place: childPath(place, name) };
+      if (mayHide(inner.source, inner.target)) folders.push(inner);
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryDriver } from '../../drivers/memory/driver.ts';
+import { bytesOf, mpath, textOf } from '../testing/memory-tree.ts';
+import { refusalOf } from '../testing/refusal.ts';
+import type { Place } from './operations/operation.ts';
+import { moveTree } from './transfer.ts';
+
+const signal = new AbortController().signal;
+const put = (driver: MemoryDriver, path: string, text = path, modifiedAt = new Date(1_000)) =>
+  driver.write(mpath(path), bytesOf(text), { overwrite: true, modifiedAt });
+const place = (driver: Place['driver'], path: string): Place => ({ driver, path: mpath(path) });
+const names = async (driver: MemoryDriver, path: string) => (await Array.fromAsync(driver.list(mpath(path)))).map(({ name }) => name);
+
+describe('a move', () => {
+  it('keeps a source that changed after it was copied, in both places', async () => {
+    const [from, to] = [new MemoryDriver(), new MemoryDriver()];
+    const source = await put(from, '/f', 'before');
+    const changing = new Proxy(to, {
+      get(target, key) {
+        if (key !== 'write') return Reflect.get(target, key, target).bind?.(target) ?? Reflect.get(target, key, target);
+        return async (...given: Parameters<MemoryDriver['write']>) => {
+          const written = await target.write(...given);
+          // As long as before, so that only its time tells.
+          await put(from, '/f', 'after!', new Date(2_000));
+          return written;
+        };
+      },
+    });
+    expect((await refusalOf(moveTree(place(from, '/f'), source, place(changing, '/f'), 'refuse', signal)))[0]).toBe('CONTENT_CORRUPT');
+    expect(await textOf(await from.read(mpath('/f')))).toBe('after!');
+    expect(await textOf(await to.read(mpath('/f')))).toBe('before');
+  });
+
+  it('from a storage that removes nothing copies nothing', async () => {
+    const [from, to] = [new MemoryDriver(), new MemoryDriver()];
+    const source = await put(from, '/f');
+    const { traits } = from;
+    const readOnly: Place['driver'] = {
+      traits,
+      stat: (path) => from.stat(path),
+      list: (path) => from.list(path),
+      read: (path) => from.read(path),
+      close: async () => {},
+    };
+    expect((await refusalOf(moveTree(place(readOnly, '/f'), source, place(to, '/f'), 'refuse', signal)))[0]).toBe('UNSUPPORTED_OPERATION');
+    expect(await names(to, '/')).toEqual([]);
+  });
+
+  it('leaves folders in which something stayed', async () => {
+    const [from, to] = [new MemoryDriver(), new MemoryDriver()];
+    await put(from, '/d/a/both', 'new');
+    await put(from, '/d/b/only', 'new');
+    await put(to, '/d/a/both', 'old');
+    await moveTree(place(from, '/d'), await from.stat(mpath('/d')), place(to, '/d'), 'keep', signal);
+    expect(await names(from, '/d')).toEqual(['a']);
+    expect(await textOf(await from.read(mpath('/d/a/both')))).toBe('new');
+    expect(await textOf(await to.read(mpath('/d/b/only')))).toBe('new');
+  });
+});

@@ -1,0 +1,114 @@
+import { AppError } from '@wharf/errors';
+import { childPath, type MountPath } from '@wharf/paths';
+import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import type { Place } from './operations/operation.ts';
+import type { Conflict } from './operations/plan-placement.ts';
+
+/** A file that was copied, as it was then. */
+interface Copied {
+  /** In the storage it comes from. */
+  readonly path: MountPath;
+  readonly entry: Entry;
+}
+
+/**
+ * Moves a file or a folder with all it holds, by reading and writing. Folders are merged, empty ones are made too; links to folders are not
+ * entered. Each file is written whole or not at all and its size compared with its source. Each source goes after a last look, when it is
+ * still what was copied and its copy is there. Folders go when nothing is left in them.
+ *
+ * @param source what `stat` says of `from`.
+ * @throws AppError ENTRY_EXISTS | UNSUPPORTED_OPERATION (the target takes no writes, the source no removals) | CONTENT_CORRUPT; what was
+ * copied stays, and what was not removed
+ */
+export async function moveTree(from: Place, source: Entry, to: Place, conflict: Conflict, signal: AbortSignal): Promise<void> {
+  const { driver } = from;
+  if (!supports(driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
+  const copied: Copied[] = [];
+  await copyInto(copied, from, source, to, conflict, signal);
+  for (const { path, entry } of copied) {
+    const target = (to.path + path.slice(from.path.length)) as MountPath;
+    const [now, copy] = await Promise.all([driver.stat(path, { signal }), to.driver.stat(target, { signal })]);
+    if (!isSameFile(entry, now) || copy.sizeBytes !== now.sizeBytes)
+      throw new AppError('CONTENT_CORRUPT', 'a file changed while it was moved; it stays in both places');
+    await driver.remove(path, { recursive: false, signal });
+  }
+  if (source.isDirectory) await removeEmptied(driver, from.path, signal);
+}
+
+/** Also tells two storages over one folder: there the copy has taken the place of its source, which must not be removed then. */
+function isSameFile(before: Entry, now: Entry): boolean {
+  return (
+    before.sizeBytes === now.sizeBytes &&
+    before.modifiedAt.getTime() === now.modifiedAt.getTime() &&
+    before.createdAt?.getTime() === now.createdAt?.getTime()
+  );
+}
+
+/** @param copied the files that were written are added to it. */
+async function copyInto(copied: Copied[], from: Place, source: Entry, to: Place, conflict: Conflict, signal: AbortSignal): Promise<void> {
+  if (!supports(to.driver, 'write') || !supports(to.driver, 'makeDirectory')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
+  if (!source.isDirectory) {
+    const entry = await copyFile(from, source, { ...to, driver: to.driver }, conflict, signal);
+    if (entry) copied.push({ path: from.path, entry });
+    return;
+  }
+  // Listed before the target is made, which may be in it where two storages show one folder: the walk would never end.
+  const entries = source.isLink ? [] : await Array.fromAsync(from.driver.list(from.path, { signal }));
+  await to.driver.makeDirectory(to.path, { signal });
+  for (const entry of entries) {
+    const inner = { ...from, path: childPath(from.path, entry.name) };
+    await copyInto(copied, inner, entry, { ...to, path: childPath(to.path, entry.name) }, conflict, signal);
+  }
+}
+
+/** @returns the file that was read; undefined when one was there already and is kept */
+async function copyFile(
+  from: Place,
+  source: Entry,
+  to: Place & { driver: Required<Pick<StorageDriver, 'write'>> },
+  conflict: Conflict,
+  signal: AbortSignal,
+): Promise<Entry | undefined> {
+  // Aborted at the end in any case: a content that was refused before its first byte still holds its source.
+  const reading = new AbortController();
+  const content = await from.driver.read(from.path, undefined, { signal: AbortSignal.any([signal, reading.signal]) });
+  try {
+    const written = await to.driver.write(to.path, content, {
+      overwrite: conflict === 'replace',
+      sizeBytes: content.entry.sizeBytes,
+      modifiedAt: source.modifiedAt,
+      signal,
+    });
+    if (written.sizeBytes !== content.entry.sizeBytes) throw new AppError('CONTENT_CORRUPT', 'the copy has another size than its source');
+    return content.entry;
+  } catch (error) {
+    if (conflict === 'keep' && AppError.is(error, 'ENTRY_EXISTS')) return undefined;
+    throw error;
+  } finally {
+    reading.abort();
+  }
+}
+
+/** @returns true when the folder is gone */
+async function removeEmptied(
+  driver: StorageDriver & Required<Pick<StorageDriver, 'remove'>>,
+  path: MountPath,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let isEmpty = true;
+  const folders: MountPath[] = [];
+  for await (const entry of driver.list(path, { signal })) {
+    if (entry.isDirectory && !entry.isLink) folders.push(childPath(path, entry.name));
+    else isEmpty = false;
+  }
+  for (const folder of folders) if (!(await removeEmptied(driver, folder, signal))) isEmpty = false;
+  if (!isEmpty) return false;
+  try {
+    await driver.remove(path, { recursive: false, signal });
+    return true;
+  } catch (error) {
+    // Something unlisted is still in it, or came meanwhile: it stays.
+    if (AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,209 @@
+import { AppError } from '@wharf/errors';
+import { PERMISSION } from '@wharf/rights';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { actor, bytesOf, openTree, vpath } from '../testing/memory-tree.ts';
+import { refusalOf } from '../testing/refusal.ts';
+import { createTestDriver } from '../testing/test-drivers.ts';
+import { makeDirectory } from './operations/make-directory.ts';
+import type { Operation } from './operations/operation.ts';
+import { placeEntries } from './operations/place-entries.ts';
+import { beginUpload, type UploadRequest } from './upload.ts';
+
+const request = (path: string, rest: Partial<UploadRequest> = {}): UploadRequest => ({
+  path,
+  overwrite: true,
+  password: '',
+  sizeBytes: undefined,
+  modifiedAt: undefined,
+  expectedHashes: {},
+  ...rest,
+});
+const DENIED = ['PERMISSION_DENIED', 'permission denied'];
+const nobody = actor({ permission: 0 });
+
+describe('an upload', () => {
+  it('stores the content with its time, makes the folders above it, and tells', async () => {
+    const memory = await openTree({});
+    const modifiedAt = new Date('2020-01-01T00:00:00Z');
+    const upload = await beginUpload(memory.operation(), request('/x/y/f', { modifiedAt, sizeBytes: 4 }));
+    expect(memory.published).toEqual([]);
+    expect(await upload.store(bytesOf('text'))).toMatchObject({ name: 'f', sizeBytes: 4, modifiedAt });
+    expect(memory.published).toEqual(['/x/y/f']);
+    expect(await memory.textOf('/x/y/f')).toBe('text');
+  });
+
+  it.each([
+    ['is shorter than announced', { sizeBytes: 5 }, 'INVALID_ARGUMENT'],
+    ['is longer than announced', { sizeBytes: 3 }, 'INVALID_ARGUMENT'],
+    ['has another hash', { expectedHashes: { md5: '0'.repeat(32) } }, 'CONTENT_CORRUPT'],
+  ])('that %s leaves the old file', async (_what, rest, code) => {
+    const memory = await openTree({});
+    await memory.put('/f', 'old');
+    const upload = await beginUpload(memory.operation(), request('/f', rest));
+    expect((await refusalOf(upload.store(bytesOf('text'))))[0]).toBe(code);
+    expect(await memory.textOf('/f')).toBe('old');
+  });
+
+  it('over something is refused early and late when it may not replace', async () => {
+    const memory = await openTree({});
+    await memory.put('/f', 'old');
+    expect(await refusalOf(beginUpload(memory.operation(), request('/f', { overwrite: false })))).toEqual(['ENTRY_EXISTS', 'file exists']);
+    const upload = await beginUpload(memory.operation(), request('/late', { overwrite: false }));
+    await memory.put('/late', 'old');
+    expect(await refusalOf(upload.store(bytesOf('new')))).toEqual(['ENTRY_EXISTS', 'file exists']);
+    expect(await memory.textOf('/late')).toBe('old');
+  });
+
+  it.each(['', '/', '/x/', 'x\\', '.', '/m', '/m/n', '/../f', 'a\0b'])('to %j is refused', async (path) => {
+    const memory = await openTree({ storages: [{}, { mount_path: '/m/n' }] });
+    expect((await refusalOf(beginUpload(memory.operation(), request(path))))[0]).toMatch(/INVALID_ARGUMENT|UNSAFE_PATH|IS_A_DIRECTORY/);
+  });
+
+  it('needs a storage that takes uploads', async () => {
+    const drivers = [createTestDriver('NoUpload', [], { no_upload: true }), createTestDriver('ReadOnly', ['write'])];
+    const memory = await openTree({
+      drivers: drivers.map(({ definition }) => definition),
+      storages: [
+        { mount_path: '/n', driver: 'NoUpload' },
+        { mount_path: '/r', driver: 'ReadOnly' },
+      ],
+    });
+    for (const path of ['/n/f', '/r/f'])
+      expect(await refusalOf(beginUpload(memory.operation(), request(path)))).toEqual(['UNSUPPORTED_OPERATION', 'upload not supported']);
+    expect((await refusalOf(beginUpload(memory.operation(), request('/none/f'))))[0]).toBe('MOUNT_NOT_FOUND');
+  });
+
+  it('needs the permission to write or a rule that lets everybody, but no password', async () => {
+    const memory = await openTree({
+      rules: [
+        { path: '/box', write: true, w_sub: true, password: 'pw', p_sub: true },
+        { path: '/box/fixed', write: true, write_users: [99] },
+        { path: '/hide', write: true, hide: '^h' },
+      ],
+    });
+    const begin = (path: string) => beginUpload(memory.operation(nobody), request(path));
+    await begin('/box/f');
+    expect(await refusalOf(begin('/f'))).toEqual(DENIED);
+    expect(await refusalOf(begin('/box/fixed/f'))).toEqual(DENIED);
+    expect(await refusalOf(begin('/hide/h'))).toEqual(DENIED);
+    expect(await refusalOf(beginUpload(memory.operation(actor({ permission: 0xffff & ~PERMISSION.write })), request('/f')))).toEqual(
+      DENIED,
+    );
+  });
+
+  it('over a file that a password guards asks for it, and only then', async () => {
+    const memory = await openTree({
+      rules: [
+        { path: '/box', password: 'pw', p_sub: true },
+        { path: '/one', password: 'pw' },
+      ],
+    });
+    for (const path of ['/box/f', '/one']) await memory.put(path, 'old');
+    const plain = actor({ permission: 0xfffd });
+    const begin = (path: string, password = '') => beginUpload(memory.operation(plain), request(path, { password }));
+    for (const path of ['/box/f', '/one'])
+      for (const password of ['', 'wrong'])
+        expect(await refusalOf(begin(path, password))).toEqual(['PERMISSION_DENIED', 'password is incorrect or you have no permission']);
+    for (const [path, password] of [
+      ['/box/f', 'pw'],
+      ['/one', 'pw'],
+      ['/box/new', ''],
+      ['/box/new', 'wrong'],
+    ] as const)
+      await begin(path, password);
+    await beginUpload(memory.operation(), request('/one'));
+  });
+
+  it('C16: over a guarded file that appeared while it was under way is refused like one that was there', async () => {
+    const memory = await openTree({ rules: [{ path: '/box', password: 'pw', p_sub: true }] });
+    const plain = actor({ permission: 0xfffd });
+    const begin = (password: string) => beginUpload(memory.operation(plain), request('/box/late', { password }));
+    const [blind, knowing] = [await begin(''), await begin('pw')];
+    expect([blind.mayReplace, knowing.mayReplace]).toEqual([false, true]);
+    await memory.put('/box/late', 'old');
+    expect(await refusalOf(blind.store(bytesOf('new')))).toEqual(['PERMISSION_DENIED', 'password is incorrect or you have no permission']);
+    expect(await memory.textOf('/box/late')).toBe('old');
+    await knowing.store(bytesOf('new'));
+    expect(await memory.textOf('/box/late')).toBe('new');
+  });
+
+  describe('C11: that takes long', () => {
+    beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }));
+    afterEach(() => vi.useRealTimers());
+
+    const rules = [{ path: '/box', password: 'pw', p_sub: true }];
+    const store = async (tookMs: number, now: () => Promise<Partial<Operation>>) => {
+      const memory = await openTree({ rules });
+      await memory.put('/box/f', 'old');
+      const operation = memory.operation(actor({ permission: 0xfffd }));
+      const renewed = async () => ({ ...operation, ...(await now()) });
+      const upload = await beginUpload({ ...operation, renewed }, request('/box/f', { password: 'pw' }));
+      async function* slowly() {
+        yield* bytesOf('new');
+        vi.advanceTimersByTime(tookMs);
+      }
+      const outcome = await upload.store(slowly()).then(
+        () => 'stored',
+        (error) => AppError.from(error).code,
+      );
+      return [outcome, await memory.textOf('/box/f')];
+    };
+    const disabled = async () => {
+      throw new AppError('PERMISSION_DENIED', 'disabled');
+    };
+
+    it.each([
+      ['has been disabled', disabled],
+      ['may not write any more', async () => ({ actor: actor({ permission: 0xfffd & ~PERMISSION.write }) })],
+      ['has another base path', async () => ({ actor: actor({ basePath: vpath('/elsewhere') }) })],
+      ['did not send the password of today', async () => ({ tree: (await openTree({ rules: [{ ...rules[0], password: 'new' }] })).tree })],
+    ])('is not published for somebody who %s meanwhile', async (_what, now) => {
+      expect(await store(3_000, now)).toEqual(['PERMISSION_DENIED', 'old']);
+    });
+
+    it('is published for who still may, and one that was quick does not ask', async () => {
+      expect(await store(3_000, async () => ({}))).toEqual(['stored', 'new']);
+      expect(await store(1_000, disabled)).toEqual(['stored', 'new']);
+    });
+  });
+
+  it('into a folder that is not there yet is judged by the nearest one that is, too', async () => {
+    const memory = await openTree({
+      rules: [
+        { path: '/a', write_users: [99] },
+        { path: '/b/c', write_users: [99] },
+      ],
+    });
+    await memory.put('/a/there/f');
+    await memory.put('/b/f');
+    const begin = (path: string) => beginUpload(memory.operation(), request(path));
+    expect(await refusalOf(begin('/a/new/f'))).toEqual(DENIED);
+    expect(await refusalOf(begin('/a/new/deeper/f'))).toEqual(DENIED);
+    expect(await refusalOf(begin('/b/c/new/f'))).toEqual(DENIED);
+    expect(await refusalOf(makeDirectory(memory.operation(), '/a/new/deeper'))).toEqual(DENIED);
+    expect(
+      await refusalOf(
+        placeEntries(
+          memory.operation(),
+          { src_dir: '/b', dst_dir: '/a/new/d', names: ['f'], overwrite: false, skip_existing: false },
+          'copy',
+          async () => {},
+        ),
+      ),
+    ).toEqual(DENIED);
+    await begin('/a/there/g');
+    await begin('/a/there/new/g');
+    await begin('/b/new/g');
+    await beginUpload(memory.operation(actor({ role: 2 })), request('/a/new/f'));
+  });
+
+  it.each(['.DS_Store', 'desktop.ini', 'Thumbs.db', '@eaDir', '._x'])('of %s is refused when such files are not wanted', async (name) => {
+    const [strict, lax] = [await openTree({ settings: { ignore_system_files: 'true' } }), await openTree({})];
+    expect(await refusalOf(beginUpload(strict.operation(), request(`/d/${name}`)))).toEqual([
+      'PERMISSION_DENIED',
+      'system file upload ignored',
+    ]);
+    await beginUpload(lax.operation(), request(`/d/${name}`));
+    await beginUpload(strict.operation(), request(`/d/x${name}`));
+  });
+});

@@ -1,0 +1,124 @@
+import { AppError } from '@wharf/errors';
+import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
+import { type BeforePublish, type Entry, type Hashes, supports } from '../../driver-contract/storage-driver.ts';
+import { denied } from '../access/permissions.ts';
+import type { Located } from '../mounts/mount-table.ts';
+import type { Mount } from '../mounts/mounts.ts';
+import { type HeldClaim, withinClaim } from '../quota/quota.ts';
+import { findEntry } from '../reading/get-entry.ts';
+import { locate, locateIn, resolvePath } from '../snapshot/tree.ts';
+import { claimRoom, holdRoom } from './operations/claim-room.ts';
+import { type Operation, requireCreation, requireCreationOf } from './operations/operation.ts';
+
+/** What a client says of the file it sends. */
+export interface UploadRequest {
+  /** Relative to the caller's base path. */
+  readonly path: string;
+  readonly overwrite: boolean;
+  /** Of the rule that guards the file which is replaced; empty when the client sends none. Undefined: it was asked for before. */
+  readonly password: string | undefined;
+  /** Bytes; undefined when the client does not know. */
+  readonly sizeBytes: number | undefined;
+  readonly modifiedAt: Date | undefined;
+  readonly expectedHashes: Hashes;
+  /** The id of the storage that was chosen before. Absent: whichever covers the path. */
+  readonly storage?: number;
+  /** The name of the claim that was made by {@link Upload.hold} when the content was taken in. Absent: there is none. */
+  readonly claim?: string | undefined;
+}
+
+/** An upload that may begin. */
+export interface Upload {
+  readonly path: VirtualPath;
+  readonly located: Located<Mount>;
+  /** Whether the password given lets him destroy a file of that name, even if none was there yet. */
+  readonly mayReplace: boolean;
+  /** Claims room for a content that is stored later, perhaps by another process. @throws AppError QUOTA_EXCEEDED */
+  hold(claim: string): Promise<HeldClaim>;
+  /** Stores the content whole or not at all. @throws AppError QUOTA_EXCEEDED as soon as there is no room for the next byte */
+  store(content: AsyncIterable<Uint8Array>, beforePublish?: BeforePublish): Promise<Entry>;
+}
+
+/** After so long, in milliseconds, rights are asked for again before the file gets its name. */
+const RENEW_MS = 2_000;
+
+/** Names that operating systems litter folders with (setting `ignore_system_files`). */
+const SYSTEM_FILES = new Set(['.DS_Store', 'desktop.ini', 'Thumbs.db', '@eaDir']);
+
+/**
+ * Checks everything that can be checked before the first byte.
+ *
+ * @throws AppError PERMISSION_DENIED | ENTRY_EXISTS | MOUNT_NOT_FOUND | UNSUPPORTED_OPERATION | IS_A_DIRECTORY
+ */
+export async function beginUpload(operation: Operation, request: UploadRequest): Promise<Upload> {
+  const { tree, actor, changes, signal } = operation;
+  const path = resolvePath(actor, request.path);
+  const name = baseName(path);
+  if (name === undefined || /[/\\]$/.test(request.path)) throw new AppError('INVALID_ARGUMENT', 'File-Path must name a file');
+  requireUpload(operation, path);
+  await requireCreationOf(operation, parentPath(path));
+  if (tree.settings.isOn('ignore_system_files') && (SYSTEM_FILES.has(name) || name.startsWith('._')))
+    throw new AppError('PERMISSION_DENIED', 'system file upload ignored');
+  if (tree.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
+  const located = request.storage === undefined ? locate(tree, path) : locateIn(tree, path, request.storage);
+  // Making a file asks for no password; destroying one does.
+  const { password } = request;
+  const mayReplace = password === undefined || tree.rules.canAccess(actor, path, password);
+  if (!mayReplace && (await findEntry(tree, path, located, signal))) tree.rules.requireAccess(actor, path, password);
+  const driver = await located.mount.driver();
+  if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
+    throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
+  // Refused early; the driver decides atomically when the content is there.
+  if (!request.overwrite && (await findEntry(tree, path, located, signal))) throw new AppError('ENTRY_EXISTS', 'file exists');
+  return {
+    path,
+    located,
+    mayReplace,
+    hold: (claim) => holdRoom(operation, claim, request.sizeBytes ?? 0),
+    async store(content, beforePublish) {
+      const { sizeBytes, modifiedAt, expectedHashes } = request;
+      const overwrite = request.overwrite && mayReplace;
+      const known = sizeBytes ?? 0;
+      const claim = await (request.claim === undefined ? claimRoom(operation, known) : holdRoom(operation, request.claim, known));
+      const bounded = tree.quotas.limits(actor) ? withinClaim(content, claim) : content;
+      const checked = thenAllowed(bounded, operation, { path, password: overwrite ? password : undefined });
+      let entry: Entry;
+      try {
+        entry = await driver.write(located.path, checked, { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, signal });
+      } catch (error) {
+        await claim.release();
+        // What appeared meanwhile is guarded like what was there.
+        if (!mayReplace && AppError.is(error, 'ENTRY_EXISTS')) tree.rules.requireAccess(actor, path, password);
+        throw error;
+      }
+      await claim.settle(entry.sizeBytes);
+      changes.entryChanged(path);
+      return entry;
+    },
+  };
+}
+
+/** @throws AppError PERMISSION_DENIED */
+function requireUpload({ tree, actor }: Operation, path: VirtualPath): void {
+  if (!isWithin(actor.basePath, path)) throw denied();
+  requireCreation(tree, actor, parentPath(path));
+  tree.rules.requireEntry(actor, path, 'create');
+}
+
+/**
+ * Passes a content on. Where that takes long its end comes only if whoever sends it still may, so that it gets no name otherwise.
+ *
+ * @param upload its `password` lets him replace what is there; undefined: it is not asked for
+ */
+async function* thenAllowed(
+  content: AsyncIterable<Uint8Array>,
+  { renewed }: Operation,
+  { path, password }: { path: VirtualPath; password: string | undefined },
+): AsyncGenerator<Uint8Array, void> {
+  const startedAtMs = performance.now();
+  yield* content;
+  if (!renewed || performance.now() - startedAtMs < RENEW_MS) return;
+  const operation = await renewed();
+  requireUpload(operation, path);
+  if (password !== undefined) operation.tree.rules.requireAccess(operation.actor, path, password);
+}

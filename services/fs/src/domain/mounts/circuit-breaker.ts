@@ -1,0 +1,93 @@
+import { AppError } from '@wharf/errors';
+import { storageError } from '../../driver-contract/storage-error.ts';
+
+export type BreakerState = 'closed' | 'open' | 'half-open';
+
+/** Keeps calls from a storage that is not there, and finds out when it is there again. */
+export interface CircuitBreaker {
+  readonly state: BreakerState;
+  /** When it is tried next; undefined while calls pass. */
+  readonly retryAt: Date | undefined;
+  /** @throws AppError STORAGE_UNAVAILABLE at once while calls do not pass */
+  check(): void;
+  succeeded(): void;
+  failed(error: unknown): void;
+  /** Lets go of its timer. */
+  stop(): void;
+}
+
+export interface CircuitBreakerOptions {
+  /** Milliseconds. */
+  readonly clock: () => number;
+  /** Runs something later. @returns takes that back */
+  readonly after: (ms: number, run: () => void) => () => void;
+  /** A look at the storage. Whatever it answers, it is there, unless its failure means `absent`. */
+  readonly probe: () => Promise<unknown>;
+  /** @param error why calls do not pass any more; undefined when they pass again */
+  readonly onChange: (state: BreakerState, error: unknown) => void;
+}
+
+/** So many failures in a row. */
+const FAILURES_TO_OPEN = 3;
+/** The pause before the first look, doubled after each that fails, in milliseconds. */
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 60_000;
+
+export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitBreakerOptions): CircuitBreaker {
+  let state: BreakerState = 'closed';
+  let failures = 0;
+  let pauseMs = FIRST_PAUSE_MS;
+  let retryAt = 0;
+  let cancel = () => {};
+  let isStopped = false;
+
+  const change = (next: BreakerState, error?: unknown) => {
+    state = next;
+    onChange(next, error);
+  };
+  const close = () => {
+    failures = 0;
+    if (state === 'closed' || isStopped) return;
+    cancel();
+    pauseMs = FIRST_PAUSE_MS;
+    change('closed');
+  };
+  const open = (error: unknown) => {
+    retryAt = clock() + pauseMs;
+    cancel = after(pauseMs, look);
+    change('open', error);
+  };
+  const look = () => {
+    change('half-open');
+    probe().then(close, (error: unknown) => {
+      // A call that was under way may have shown meanwhile that the storage is there.
+      if (isStopped || state !== 'half-open') return;
+      if (!AppError.means(error, 'absent')) return close();
+      pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
+      open(error);
+    });
+  };
+
+  return {
+    get state() {
+      return state;
+    },
+    get retryAt() {
+      return state === 'closed' ? undefined : new Date(retryAt);
+    },
+    check() {
+      if (state !== 'closed') throw storageError('STORAGE_UNAVAILABLE');
+    },
+    succeeded: close,
+    failed(error) {
+      if (AppError.is(error, 'CANCELLED')) return;
+      if (!AppError.means(error, 'absent')) return close();
+      failures += 1;
+      if (failures >= FAILURES_TO_OPEN && state === 'closed' && !isStopped) open(error);
+    },
+    stop() {
+      isStopped = true;
+      cancel();
+    },
+  };
+}

@@ -1,0 +1,380 @@
+import { AppError } from '@wharf/errors';
+import type { StorageRecord } from '@wharf/models';
+import { describe, expect, it } from 'vitest';
+import { createDriverRegistry } from '../../driver-contract/driver-registry.ts';
+import { mpath, textOf } from '../testing/memory-tree.ts';
+import { storageRecord } from '../testing/records.ts';
+import { refusalOf } from '../testing/refusal.ts';
+import { createSchedule } from '../testing/schedule.ts';
+import { createTestDriver } from '../testing/test-drivers.ts';
+import { createMounts } from './mounts.ts';
+
+function setUp() {
+  const driver = createTestDriver('Test');
+  const other = createTestDriver('Other');
+  const statuses: Array<[id: number, status: string]> = [];
+  const errors: unknown[] = [];
+  let now = 1_000_000;
+  const later = createSchedule(() => now);
+  const metrics: string[] = [];
+  const mounts = createMounts({
+    after: later.after,
+    metrics: {
+      called: () => {},
+      breakerChanged: (id, state) => metrics.push(`${id} ${state}`),
+      forget: (id) => metrics.push(`${id} gone`),
+    },
+    registry: createDriverRegistry([driver.definition, other.definition]),
+    clock: () => now,
+    unseal(sealed) {
+      if (sealed === 'broken') throw new AppError('CONTENT_CORRUPT', 'a stored secret cannot be read');
+      return sealed;
+    },
+    onStatus: ({ _id }, status) => statuses.push([_id, status]),
+    onError: (error) => errors.push(error),
+  });
+  const record = (rest: Partial<StorageRecord> = {}) => storageRecord({ driver: 'Test', ...rest });
+  const mount = (...records: StorageRecord[]) => {
+    const byId = mounts.apply(records);
+    return (id: number) => byId.get(id) ?? expect.fail(`storage ${id} is not mounted`);
+  };
+  return { driver, other, mounts, statuses, errors, record, mount, metrics, advance: (ms: number) => (now += ms), runLater: later.run };
+}
+
+const failing = (message: string) => async () => {
+  throw new AppError('STORAGE_UNAVAILABLE', message);
+};
+
+describe('opening', () => {
+  it('waits for the first use, happens once, and reports nothing that is known', async () => {
+    const { driver, mount, record, statuses } = setUp();
+    const one = mount(record())(1);
+    expect(driver.counts().opened).toBe(0);
+    const [first, second] = await Promise.all([one.driver(), one.driver()]);
+    expect(first).toBe(second);
+    expect(driver.counts().opened).toBe(1);
+    expect(statuses).toEqual([]);
+  });
+
+  it('reports the status when it is another than the stored one', async () => {
+    const { driver, mount, record, statuses } = setUp();
+    await mount(record({ status: '' }))(1).driver();
+    driver.onOpen(failing('no such host'));
+    await refusalOf(mount(record({ addition: '{"store":"b"}' }))(1).driver());
+    expect(statuses).toEqual([
+      [1, 'work'],
+      [1, 'no such host'],
+    ]);
+  });
+
+  it('of one storage neither waits for another nor fails with it', async () => {
+    const { driver, mount, record } = setUp();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    driver.onOpen((store) => (store === 'slow' ? promise : store === 'bad' ? failing('bad')() : Promise.resolve()));
+    const at = mount(
+      record({ _id: 1, addition: '{"store":"slow"}' }),
+      record({ _id: 2, addition: '{"store":"bad"}' }),
+      record({ _id: 3 }),
+      record({ _id: 4, addition: 'broken' }),
+      record({ _id: 5, addition: 'no json' }),
+    );
+    const slow = at(1).driver();
+    await at(3).driver();
+    expect(await refusalOf(at(2).driver())).toEqual(['STORAGE_UNAVAILABLE', 'storage status: failed: storage not init']);
+    expect(await refusalOf(at(4).driver())).toEqual(['STORAGE_UNAVAILABLE', 'storage status: failed: storage not init']);
+    expect(await refusalOf(at(5).driver())).toEqual(['STORAGE_UNAVAILABLE', 'storage status: failed: storage not init']);
+    resolve();
+    await slow;
+  });
+
+  it('tells nothing of an error that nobody foresaw', async () => {
+    const { driver, mount, record, errors } = setUp();
+    const error = new Error('password=secret');
+    driver.onOpen(async () => {
+      throw error;
+    });
+    expect(await refusalOf(mount(record())(1).driver())).toEqual(['STORAGE_UNAVAILABLE', 'storage status: failed: storage not init']);
+    expect(errors).toEqual([error]);
+  });
+
+  it('of all goes on when some fail', async () => {
+    const { driver, mounts, mount, record } = setUp();
+    driver.onOpen((store) => (store === 'bad' ? failing('bad')() : Promise.resolve()));
+    mount(record({ _id: 1, addition: '{"store":"bad"}' }), record({ _id: 2 }));
+    await mounts.openAll();
+    expect(driver.counts().opened).toBe(1);
+  });
+});
+
+describe('a storage that failed', () => {
+  it('is tried again when it is asked for, after 2 s, then 4 s, at most a minute', async () => {
+    const { driver, mount, record, advance } = setUp();
+    let tries = 0;
+    driver.onOpen(async () => {
+      tries += 1;
+      await failing('down')();
+    });
+    const one = mount(record())(1);
+    const triesAfter = async (ms: number) => {
+      advance(ms);
+      await refusalOf(one.driver());
+      return tries;
+    };
+    expect(await triesAfter(0)).toBe(1);
+    expect(await triesAfter(1_999)).toBe(1);
+    expect(await triesAfter(1)).toBe(2);
+    expect(await triesAfter(3_999)).toBe(2);
+    expect(await triesAfter(1)).toBe(3);
+    for (const ms of [8_000, 16_000, 32_000, 60_000]) await triesAfter(ms);
+    expect(tries).toBe(7);
+    expect(await triesAfter(59_999)).toBe(7);
+    expect(await triesAfter(1)).toBe(8);
+  });
+
+  it('works as soon as it opens, and says so', async () => {
+    const { driver, mount, record, advance, statuses } = setUp();
+    const one = mount(record({ status: 'down' }))(1);
+    driver.onOpen(failing('down'));
+    await refusalOf(one.driver());
+    driver.onOpen(async () => {});
+    advance(2_000);
+    await one.driver();
+    expect(statuses).toEqual([[1, 'work']]);
+  });
+});
+
+describe('a storage that could not be opened', () => {
+  it('is tried again though nobody asks for it, and reported once it works', async () => {
+    const { driver, mount, mounts, record, statuses, advance, runLater } = setUp();
+    mount(record());
+    driver.onOpen(failing('down'));
+    await mounts.openAll();
+    expect(mounts.health()).toMatchObject([{ state: 'failed', breaker: 'closed', failures: 1, lastFailure: { message: 'down' } }]);
+    expect(mounts.health()[0]?.retryAt?.getTime()).toBe(1_002_000);
+    driver.onOpen(async () => {});
+    advance(1_999);
+    expect(runLater()).toBe(0);
+    advance(1);
+    expect(runLater()).toBe(1);
+    await expect
+      .poll(() => statuses)
+      .toEqual([
+        [1, 'down'],
+        [1, 'work'],
+      ]);
+    expect(mounts.health()).toMatchObject([{ state: 'working', retryAt: undefined }]);
+  });
+
+  it('by settings that cannot be is not tried again, nor is one that is gone', async () => {
+    const { driver, mount, mounts, record, advance, runLater } = setUp();
+    mount(record({ _id: 1, addition: 'no json' }), record({ _id: 2 }));
+    driver.onOpen(failing('down'));
+    await mounts.openAll();
+    mounts.apply([record({ _id: 1, addition: 'no json' })]);
+    advance(100_000);
+    expect(runLater()).toBe(0);
+  });
+});
+
+describe('a storage that goes away', () => {
+  const root = mpath('/');
+  const away = async () => {
+    throw new AppError('STORAGE_UNAVAILABLE', 'gone away');
+  };
+
+  it('is refused at once after three failures in a row, looked at after 1 s, 2 s, 4 s, and back when it answers', async () => {
+    const { driver, mount, mounts, record, statuses, metrics, advance, runLater } = setUp();
+    let calls = 0;
+    const one = await mount(record())(1).driver();
+    driver.beforeCalls(async () => {
+      calls += 1;
+      await away();
+    });
+    for (let time = 0; time < 3; time += 1) expect(await refusalOf(one.stat(root))).toEqual(['STORAGE_UNAVAILABLE', 'gone away']);
+    // Each was tried three times.
+    expect(calls).toBe(9);
+    expect(await refusalOf(one.stat(root))).toEqual(['STORAGE_UNAVAILABLE', 'the storage is not available']);
+    expect(await refusalOf(Array.fromAsync(one.list(root)))).toEqual(['STORAGE_UNAVAILABLE', 'the storage is not available']);
+    expect(calls).toBe(9);
+    expect(mounts.health()).toMatchObject([{ state: 'unavailable', breaker: 'open', failures: 3, lastFailure: { message: 'gone away' } }]);
+    expect(statuses).toEqual([[1, 'gone away']]);
+
+    for (const pauseMs of [1_000, 2_000, 4_000]) {
+      advance(pauseMs - 1);
+      expect(runLater()).toBe(0);
+      advance(1);
+      expect(runLater()).toBe(1);
+      expect(mounts.health()[0]?.breaker).toBe('half-open');
+      expect((await refusalOf(one.stat(root)))[0]).toBe('STORAGE_UNAVAILABLE');
+      await expect.poll(() => mounts.health()[0]?.breaker).toBe('open');
+    }
+    driver.beforeCalls(async () => {});
+    advance(8_000);
+    expect(runLater()).toBe(1);
+    await expect.poll(() => mounts.health()[0]).toMatchObject({ state: 'working', breaker: 'closed' });
+    expect((await one.stat(root)).isDirectory).toBe(true);
+    expect(statuses).toEqual([
+      [1, 'gone away'],
+      [1, 'work'],
+    ]);
+    expect(metrics.filter((each) => each.endsWith('open')).length).toBe(8);
+    mounts.apply([]);
+    expect(metrics.at(-1)).toBe('1 gone');
+    advance(100_000);
+    expect(runLater()).toBe(0);
+  });
+
+  it('is not what does not have a file, or what a caller gave up', async () => {
+    const { mount, mounts, record } = setUp();
+    const one = await mount(record())(1).driver();
+    const gone = AbortSignal.abort();
+    for (let time = 0; time < 5; time += 1) {
+      expect((await refusalOf(one.stat(mpath('/none'))))[0]).toBe('ENTRY_NOT_FOUND');
+      expect((await refusalOf(one.stat(root, { signal: gone })))[0]).toBe('CANCELLED');
+    }
+    expect(mounts.health()).toMatchObject([{ state: 'working', breaker: 'closed', failures: 0, calls: 5 }]);
+  });
+
+  it('is not the one that takes what another cannot give', async () => {
+    const { mount, mounts, record } = setUp();
+    const one = await mount(record())(1).driver();
+    const broken = async function* () {
+      yield Buffer.from('x');
+      await away();
+    };
+    for (let time = 0; time < 4; time += 1)
+      expect((await refusalOf(one.write?.(mpath('/f'), broken(), { overwrite: true }) ?? Promise.resolve()))[1]).toBe('gone away');
+    expect(mounts.health()).toMatchObject([{ breaker: 'closed', failures: 0 }]);
+  });
+
+  it('keeps none of the others from answering, while it hangs or when it fails', async () => {
+    const { driver, mount, record } = setUp();
+    const at = mount(record({ _id: 1, addition: '{"store":"hangs"}' }), record({ _id: 2 }));
+    const [hangs, works] = await Promise.all([at(1).driver(), at(2).driver()]);
+    const never = Promise.withResolvers<void>();
+    driver.beforeCalls((store) => (store === 'hangs' ? never.promise : Promise.resolve()));
+    const waiting = Array.from({ length: 50 }, () => hangs.stat(root));
+    expect((await works.stat(root)).isDirectory).toBe(true);
+    never.reject(new AppError('STORAGE_UNAVAILABLE', 'gone away'));
+    expect(new Set((await Promise.allSettled(waiting)).map(({ status }) => status))).toEqual(new Set(['rejected']));
+    expect((await works.stat(root)).isDirectory).toBe(true);
+  });
+});
+
+describe('another configuration', () => {
+  it('leaves open what did not change, whatever its record says otherwise', async () => {
+    const { driver, mount, record } = setUp();
+    const before = await mount(record())(1).driver();
+    const after = mount(record({ remark: 'new', order: 5 }))(1);
+    expect(await after.driver()).toBe(before);
+    expect(after.storage.remark).toBe('new');
+    expect(driver.counts()).toEqual({ opened: 1, closed: 0 });
+  });
+
+  it('does not change the record of a request that runs', () => {
+    const { mount, record } = setUp();
+    const running = mount(record({ order_by: 'name' }))(1);
+    mount(record({ order_by: 'size' }));
+    expect(running.storage.order_by).toBe('name');
+  });
+
+  it.each<[string, Partial<StorageRecord>[]]>([
+    ['has another addition', [{ addition: '{"store":"b"}' }]],
+    ['is of another driver', [{ driver: 'Other' }]],
+    ['is disabled', [{ disabled: true }]],
+    ['is gone', []],
+  ])('closes a storage that %s', async (_what, records) => {
+    const { driver, mount, mounts, record } = setUp();
+    const old = mount(record())(1);
+    await old.driver();
+    mounts.apply(records.map((rest) => record(rest)));
+    await Promise.resolve();
+    await expect.poll(() => driver.counts().closed).toBe(1);
+    expect(await refusalOf(old.driver())).toEqual(['STORAGE_UNAVAILABLE', 'storage status: failed: storage not init']);
+    expect(driver.counts().opened).toBe(1);
+  });
+
+  it('closes a storage that was still being opened', async () => {
+    const { driver, mounts, mount, record, statuses } = setUp();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    driver.onOpen(() => promise);
+    const opening = refusalOf(mount(record({ status: '' }))(1).driver());
+    mounts.apply([]);
+    resolve();
+    expect((await opening)[0]).toBe('STORAGE_UNAVAILABLE');
+    expect(driver.counts()).toEqual({ opened: 1, closed: 1 });
+    expect(statuses).toEqual([]);
+  });
+});
+
+describe('opening again', () => {
+  it('gives requests that run, and those that come, the new driver', async () => {
+    const { driver, mounts, mount, record } = setUp();
+    const one = mount(record())(1);
+    const old = await one.driver();
+    expect(await mounts.reopen(1)).toBe('work');
+    const renewed = await one.driver();
+    expect(renewed).not.toBe(old);
+    expect(driver.counts()).toEqual({ opened: 2, closed: 1 });
+    await driver.storeOf().write(mpath('/f'), (async function* () {})(), { overwrite: true });
+    expect(await textOf(await renewed.read(mpath('/f')))).toBe('');
+  });
+
+  it('opens what nobody asked for once', async () => {
+    const { driver, mounts, mount, record } = setUp();
+    mount(record());
+    expect(await mounts.reopen(1)).toBe('work');
+    expect(driver.counts()).toEqual({ opened: 1, closed: 0 });
+  });
+
+  it('does not wait for the pause after a failure, and answers why it failed', async () => {
+    const { driver, mounts, mount, record } = setUp();
+    const one = mount(record())(1);
+    driver.onOpen(failing('down'));
+    await refusalOf(one.driver());
+    expect(await mounts.reopen(1)).toBe('down');
+    driver.onOpen(async () => {});
+    expect(await mounts.reopen(1)).toBe('work');
+    await one.driver();
+  });
+
+  it('while the first opening runs closes that one and keeps its own', async () => {
+    const { driver, mounts, mount, record } = setUp();
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let opening = 0;
+    driver.onOpen(() => gates[opening++]?.promise ?? Promise.resolve());
+    const one = mount(record())(1);
+    const first = refusalOf(one.driver());
+    const second = mounts.reopen(1);
+    gates[1]?.resolve();
+    expect(await second).toBe('work');
+    const driverOfSecond = await one.driver();
+    gates[0]?.resolve();
+    expect((await first)[0]).toBe('STORAGE_UNAVAILABLE');
+    expect(await one.driver()).toBe(driverOfSecond);
+    expect(driver.counts()).toEqual({ opened: 2, closed: 1 });
+  });
+
+  it('says why there is nothing to open', async () => {
+    const { mounts, mount, record } = setUp();
+    mount(record({ _id: 1, disabled: true }), record({ _id: 2, driver: 'Nobody' }));
+    expect(await Promise.all([1, 2, 3].map((id) => mounts.reopen(id)))).toEqual(['disabled', 'no driver named: Nobody', '']);
+  });
+});
+
+it('an addition is shown as its driver keeps it, and not when it cannot be read', () => {
+  const { mounts, mount, record } = setUp();
+  mount(record({ _id: 1, addition: '{"store":5,"more":1}' }), record({ _id: 2, addition: 'broken' }), record({ _id: 3, addition: '[]' }));
+  expect([1, 2, 3, 4].map((id) => mounts.normalisedAddition(id))).toEqual(['{"store":"5"}', undefined, undefined, undefined]);
+});
+
+it('closing closes everything, and nothing is mounted afterwards', async () => {
+  const { driver, mounts, mount, record } = setUp();
+  const at = mount(record({ _id: 1 }), record({ _id: 2 }));
+  await Promise.all([at(1).driver(), at(2).driver()]);
+  await mounts.close();
+  await mounts.close();
+  expect(driver.counts()).toEqual({ opened: 2, closed: 2 });
+  expect(mounts.apply([record()]).size).toBe(0);
+  expect((await refusalOf(at(1).driver()))[0]).toBe('STORAGE_UNAVAILABLE');
+});

@@ -1,0 +1,337 @@
+import { AppError } from '@wharf/errors';
+import type { StorageRecord } from '@wharf/models';
+import type { DriverDefinition, ThumbnailSettings } from '../../driver-contract/define-driver.ts';
+import type { DriverRegistry } from '../../driver-contract/driver-registry.ts';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { withDeadline } from '../../driver-contract/with-deadline.ts';
+import { withRetry } from '../../driver-contract/with-retry.ts';
+import type { BreakerState } from './circuit-breaker.ts';
+import { createStorageMonitor, type StorageMonitor } from './storage-monitor.ts';
+
+/** The status of a storage that works. */
+const WORKING = 'work';
+/** The status of a storage that an admin switched off. */
+const DISABLED = 'disabled';
+
+/** What a storage may take for each call, in milliseconds: one that hangs holds nobody for longer. */
+const DEADLINES = { callMs: 30_000, stallMs: 60_000, treeMs: 3_600_000 } as const;
+
+/** The longest that opening a storage may take, in milliseconds. */
+const OPEN_TIMEOUT_MS = 15_000;
+/** After a failure a storage is tried again, also when nobody asks for it, but not sooner than this; doubled each time up to the maximum. */
+const FIRST_RETRY_MS = 2_000;
+const MAX_RETRY_MS = 60_000;
+
+/** A configured storage, opened when first used. */
+export interface Mount {
+  readonly storage: StorageRecord;
+  readonly definition: DriverDefinition;
+  /** Undefined: no small pictures are made of its files. */
+  readonly thumbnails: ThumbnailSettings | undefined;
+  /** @throws AppError STORAGE_UNAVAILABLE `storage status: failed: storage not init` */
+  driver(): Promise<StorageDriver>;
+}
+
+/** How a storage gets on: `idle` (nobody used it yet), `opening`, `working`, `failed` (it could not be opened), `unavailable` (its calls fail). */
+export type StorageState = 'idle' | 'opening' | 'working' | 'failed' | 'unavailable';
+
+/** What this process saw of a storage since it knows it. */
+export interface StorageHealth extends Pick<StorageMonitor, 'breaker' | 'retryAt' | 'lastFailure' | 'latencyMs' | 'calls' | 'failures'> {
+  readonly storage: StorageRecord;
+  readonly state: StorageState;
+}
+
+/** Is told how storages get on, by id. */
+export interface StorageMetrics {
+  /** @param elapsedMs undefined for calls that take as long as their content, and for those that failed */
+  called(id: number, isFailure: boolean, elapsedMs: number | undefined): void;
+  breakerChanged(id: number, state: BreakerState): void;
+  /** There is no such storage any more. */
+  forget(id: number): void;
+}
+
+/** The storages of this process. */
+export interface Mounts {
+  /** Takes a configuration over: what did not change stays open. Answers the mount of each enabled storage. */
+  apply(storages: readonly StorageRecord[]): Map<number, Mount>;
+  /** Opens a storage afresh and answers its status: `work`, `disabled`, why it failed, or empty when there is no such storage. */
+  reopen(id: number): Promise<string>;
+  /** The `addition` of a storage as its driver keeps it; undefined when the driver cannot read it. */
+  normalisedAddition(id: number): string | undefined;
+  /** Of each enabled storage, by id. */
+  health(): StorageHealth[];
+  /** Every enabled storage. */
+  all(): Mount[];
+  /** Opens what is not open yet. */
+  openAll(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface MountsOptions {
+  readonly registry: DriverRegistry;
+  readonly clock: () => number;
+  /** Runs something later. @returns takes that back */
+  readonly after: (ms: number, run: () => void) => () => void;
+  readonly metrics: StorageMetrics;
+  /** The clear text of a stored `addition`. */
+  readonly unseal: (sealed: string) => string;
+  /** Told when a storage has another status than the one stored or told last: it could not be opened, went away, or works again. */
+  readonly onStatus: (storage: StorageRecord, status: string) => void;
+  /** Told what went wrong on opening or closing. */
+  readonly onError: (error: unknown, storage: StorageRecord) => void;
+}
+
+interface Connection extends Mount {
+  storage: StorageRecord;
+  /** Undefined when what is stored cannot be read. */
+  readonly addition: string | undefined;
+  /** Whether anybody asked for the driver, with whatever outcome. */
+  readonly isUsed: () => boolean;
+  health(): StorageHealth;
+  open(): Promise<StorageDriver>;
+  /** Lets go of the driver and opens another. Calls that run on the old one end with an error. */
+  reopen(): Promise<StorageDriver>;
+  close(): Promise<void>;
+}
+
+export function createMounts(options: MountsOptions): Mounts {
+  const connections = new Map<number, Connection>();
+  /** Why a stored storage is not mounted. */
+  const absent = new Map<number, string>();
+  let isClosed = false;
+
+  const unsealed = (storage: StorageRecord): string | undefined => {
+    try {
+      return options.unseal(storage.addition);
+    } catch (error) {
+      options.onError(error, storage);
+      return undefined;
+    }
+  };
+  const connectionOf = (storage: StorageRecord): Connection | undefined => {
+    const definition = options.registry.findDriver(storage.driver);
+    if (storage.disabled || !definition) {
+      absent.set(storage._id, storage.disabled ? DISABLED : `no driver named: ${storage.driver}`);
+      return undefined;
+    }
+    const addition = unsealed(storage);
+    const known = connections.get(storage._id);
+    if (known && known.definition === definition && known.addition === addition) {
+      known.storage = storage;
+      return known;
+    }
+    return createConnection(storage, definition, addition, options);
+  };
+  const replace = (id: number, next: Connection | undefined) => {
+    const old = connections.get(id);
+    if (old === next) return;
+    if (next) connections.set(id, next);
+    else connections.delete(id);
+    if (old) old.close().catch((error) => options.onError(error, old.storage));
+    if (!next) options.metrics.forget(id);
+  };
+
+  return {
+    apply(storages) {
+      const mounts = new Map<number, Mount>();
+      if (isClosed) return mounts;
+      absent.clear();
+      const wanted = new Map(storages.map((storage) => [storage._id, connectionOf(storage)]));
+      for (const id of [...connections.keys()]) if (!wanted.get(id)) replace(id, undefined);
+      for (const [id, connection] of wanted) {
+        if (!connection) continue;
+        replace(id, connection);
+        // The record is copied: a request goes on with the configuration it began with.
+        const { storage, definition, thumbnails, driver } = connection;
+        mounts.set(id, { storage, definition, thumbnails, driver });
+      }
+      return mounts;
+    },
+    async reopen(id) {
+      const connection = connections.get(id);
+      if (!connection) return absent.get(id) ?? '';
+      const opening = connection.isUsed() ? connection.reopen() : connection.open();
+      return opening.then(() => WORKING, statusOf);
+    },
+    normalisedAddition(id) {
+      const connection = connections.get(id);
+      if (connection?.addition === undefined) return undefined;
+      try {
+        return connection.definition.normaliseAddition(connection.addition);
+      } catch {
+        return undefined;
+      }
+    },
+    all: () => [...connections.values()],
+    health: () =>
+      [...connections.values()].map((connection) => connection.health()).sort((left, right) => left.storage._id - right.storage._id),
+    async openAll() {
+      await Promise.allSettled([...connections.values()].map((connection) => connection.open()));
+    },
+    async close() {
+      isClosed = true;
+      const all = [...connections.values()];
+      connections.clear();
+      await Promise.allSettled(all.map((connection) => connection.close()));
+    },
+  };
+}
+
+function createConnection(
+  storage: StorageRecord,
+  definition: DriverDefinition,
+  addition: string | undefined,
+  options: MountsOptions,
+): Connection {
+  let opening: Promise<StorageDriver> | undefined;
+  let isOpen = false;
+  let failure: { error: unknown; retryAt: number; waitMs: number } | undefined;
+  let cancelRetry = () => {};
+  /** The status told last: the stored one follows later. */
+  let told: string | undefined;
+  let isClosed = false;
+
+  const report = (status: string) => {
+    if (isClosed || (told ?? connection.storage.status) === status) return;
+    told = status;
+    options.onStatus(connection.storage, status);
+  };
+  const monitor = createStorageMonitor({
+    clock: options.clock,
+    after: options.after,
+    onCall: (isFailure, elapsedMs) => options.metrics.called(storage._id, isFailure, elapsedMs),
+    onBreaker(state, error) {
+      options.metrics.breakerChanged(storage._id, state);
+      if (state === 'closed') report(WORKING);
+      if (state !== 'open') return;
+      options.onError(error, connection.storage);
+      report(statusOf(error));
+    },
+  });
+  const start = async (isWanted: () => boolean): Promise<StorageDriver> => {
+    try {
+      const opened = await openInTime(definition, addition);
+      if (!isWanted()) {
+        await opened.close();
+        throw closedError();
+      }
+      const driver = monitor.watch(opened);
+      failure = undefined;
+      isOpen = true;
+      report(WORKING);
+      return driver;
+    } catch (error) {
+      options.onError(error, connection.storage);
+      if (isWanted()) {
+        monitor.noteFailure(error);
+        const waitMs = failure ? Math.min(failure.waitMs * 2, MAX_RETRY_MS) : FIRST_RETRY_MS;
+        failure = { error, waitMs, retryAt: options.clock() + waitMs };
+        opening = undefined;
+        isOpen = false;
+        // Another configuration is another connection: what is wrong with this one stays so.
+        if (!isMisconfigured(error)) cancelRetry = options.after(waitMs, () => void connection.open().catch(() => undefined));
+        report(statusOf(error));
+      }
+      throw error;
+    }
+  };
+  /** Closes what is open. What is being opened closes itself. */
+  const letGo = async () => {
+    const old = opening;
+    opening = undefined;
+    const driver = await old?.catch(() => undefined);
+    await driver?.close();
+  };
+  const connection: Connection = {
+    storage,
+    definition,
+    thumbnails: addition === undefined ? undefined : definition.thumbnails(addition),
+    addition,
+    health: () => ({
+      ...numbersOf(monitor),
+      storage: connection.storage,
+      state: stateOf(opening !== undefined, isOpen, failure !== undefined, monitor.breaker),
+      retryAt: !opening && failure ? new Date(failure.retryAt) : monitor.retryAt,
+    }),
+    isUsed: () => opening !== undefined || failure !== undefined,
+    open() {
+      if (opening) return opening;
+      cancelRetry();
+      isOpen = false;
+      const attempt = start(() => opening === attempt);
+      opening = attempt;
+      return attempt;
+    },
+    reopen() {
+      letGo().catch((error) => options.onError(error, connection.storage));
+      failure = undefined;
+      return connection.open();
+    },
+    async driver() {
+      if (isClosed) throw notStarted(closedError());
+      if (!opening && failure && options.clock() < failure.retryAt) throw notStarted(failure.error);
+      try {
+        return await connection.open();
+      } catch (error) {
+        throw notStarted(error);
+      }
+    },
+    close() {
+      isClosed = true;
+      cancelRetry();
+      monitor.stop();
+      return letGo();
+    },
+  };
+  return connection;
+}
+
+function stateOf(isUnderWay: boolean, isOpen: boolean, isFailed: boolean, breaker: BreakerState): StorageState {
+  if (isOpen) return breaker === 'closed' ? 'working' : 'unavailable';
+  if (isUnderWay) return 'opening';
+  return isFailed ? 'failed' : 'idle';
+}
+
+/** As they are at this moment. */
+function numbersOf({ breaker, lastFailure, latencyMs, calls, failures }: StorageMonitor) {
+  return { breaker, lastFailure, latencyMs, calls, failures };
+}
+
+function isMisconfigured(error: unknown): boolean {
+  return AppError.is(error, 'INVALID_ARGUMENT') || AppError.is(error, 'CONTENT_CORRUPT');
+}
+
+function closedError(): AppError {
+  return new AppError('STORAGE_UNAVAILABLE', 'closed');
+}
+
+async function openInTime(definition: DriverDefinition, addition: string | undefined): Promise<StorageDriver> {
+  if (addition === undefined) throw new AppError('CONTENT_CORRUPT', 'the stored settings of the storage cannot be read');
+  const late = new AppError('DEADLINE_EXCEEDED', 'the storage did not answer in time');
+  const abort = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      abort.abort(late);
+      reject(late);
+    }, OPEN_TIMEOUT_MS);
+  });
+  const opening = definition.open(addition, { signal: abort.signal });
+  // A driver that opens after all has nobody left who would close it, nor who would hear that closing failed.
+  opening.then((driver) => (abort.signal.aborted ? driver.close() : undefined)).catch(() => undefined);
+  try {
+    return withDeadline(withRetry(await Promise.race([opening, limit])), DEADLINES);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What the admin reads as the status of a storage that could not be opened. */
+function statusOf(error: unknown): string {
+  return AppError.is(error) ? error.message : 'internal error';
+}
+
+/** What a caller is told. Why, and where on the disk, is for the admin: it stands in the storage's status. */
+function notStarted(error: unknown): AppError {
+  return new AppError('STORAGE_UNAVAILABLE', 'storage status: failed: storage not init', { cause: error });
+}

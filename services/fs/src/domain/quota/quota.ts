@@ -1,0 +1,259 @@
+import { randomBytes } from 'node:crypto';
+import { AppError } from '@wharf/errors';
+import type { VirtualPath } from '@wharf/paths';
+import type { Actor } from '../access/permissions.ts';
+import { createSharedWork } from './shared-work.ts';
+
+/** What is known of the bytes below base paths. Every step is atomic in the store, also among replicas. */
+export interface QuotaLedger {
+  /**
+   * Adds a claim when everything that is held and the claim fit under the limit.
+   * @returns `uncounted` where nobody has counted yet what is there, or must again
+   */
+  claim(owner: VirtualPath, claim: string, bytes: number, limitBytes: number): Promise<'claimed' | 'full' | 'uncounted'>;
+  /** Makes a claim bigger, under the same condition. */
+  extend(owner: VirtualPath, claim: string, bytes: number, limitBytes: number): Promise<boolean>;
+  /**
+   * Sees to it that a claim of this name is there, of so many bytes at least, and renews it; under the same condition for what it grows by.
+   * @returns as claim()
+   */
+  hold(owner: VirtualPath, claim: string, bytes: number, limitBytes: number): Promise<'claimed' | 'full' | 'uncounted'>;
+  /** Puts what was written in the place of a claim, however big it has become. */
+  end(owner: VirtualPath, claim: string, writtenBytes: number): Promise<void>;
+  /** Tells that the work behind a claim goes on. */
+  renew(owner: VirtualPath, claim: string): Promise<void>;
+  /** Puts what was written in the place of a claim of so many bytes. */
+  settle(owner: VirtualPath, claim: string, claimedBytes: number, writtenBytes: number): Promise<void>;
+  /** Something was removed: where there seems to be no room, a count is due. */
+  age(owner: VirtualPath): Promise<void>;
+  /** The next claim must wait for a count: what is there has changed in a way nobody has added up. */
+  forget(owner: VirtualPath): Promise<void>;
+  /** Drops claims whose work ended without a word. @returns whether there were any; then a count is due */
+  dropExpired(owner: VirtualPath): Promise<boolean>;
+  /** When the last count began, in milliseconds since 1970. */
+  countedAt(owner: VirtualPath): Promise<number>;
+  /** Puts what a count finds in the place of what was known; what is written while it runs is added. */
+  count(owner: VirtualPath, count: () => Promise<number>): Promise<void>;
+}
+
+/** A claim on bytes for one piece of work. It must be ended by one of settle(), release() and abandon(). */
+export interface Claim {
+  /** Bytes claimed so far; infinite for somebody without a quota. */
+  readonly bytes: number;
+  /** @throws AppError QUOTA_EXCEEDED */
+  extend(bytes: number): Promise<void>;
+  /** So much was written. */
+  settle(writtenBytes: number): Promise<void>;
+  /** Nothing was written. */
+  release(): Promise<void>;
+  /** Nobody knows how much was written: it is counted before the next claim. */
+  abandon(): Promise<void>;
+}
+
+/** A claim that other processes may go on with, by its name. It may also be left to them, or to its end. */
+export interface HeldClaim extends Claim {
+  /** Renews it no more: it holds for {@link CLAIM_LEASE_MS} from the last time. Safe twice. */
+  letGo(): void;
+}
+
+/** Adds up what is below a base path. Several who wait for it share one count, which is bound to none of their signals but to its own. */
+type Count = (signal: AbortSignal) => Promise<number>;
+
+/** Keeps what users store below their base paths within their quotas. */
+export interface Quotas {
+  /** Whether somebody has a quota at all. */
+  limits(actor: Actor): boolean;
+  /**
+   * Claims bytes before the first of them is written.
+   * @param count adds up what is below the actor's base path; asked only when it is not known, or when there seems to be no room.
+   * @param signal the caller waits for a count no longer.
+   * @throws AppError QUOTA_EXCEEDED; what `count` throws
+   */
+  claim(actor: Actor, bytes: number, count: Count, signal: AbortSignal): Promise<Claim>;
+  /**
+   * The same for work that goes on in other processes: one claim for all who give its name, of so many bytes at least. Where it has run out
+   * meanwhile it is made anew.
+   * @param name letters, digits and `-`. @param signal of whoever holds it: it may grow later.
+   * @throws AppError QUOTA_EXCEEDED; what `count` throws
+   */
+  hold(actor: Actor, name: string, bytes: number, count: Count, signal: AbortSignal): Promise<HeldClaim>;
+  /** Ends a held claim from wherever it was made; one that is not there is success. */
+  end(actor: Actor, name: string, writtenBytes: number): Promise<void>;
+  /** Something was removed: there may be more room than is known. */
+  freed(actor: Actor): Promise<void>;
+}
+
+/** How long a claim holds whose work is not heard of, and how often it is renewed, in milliseconds. */
+export const CLAIM_LEASE_MS = 600_000;
+const RENEW_EVERY_MS = 120_000;
+/** Where there seems to be no room, a count may be this old, in milliseconds: others remove files too. */
+const MAX_COUNT_AGE_MS = 60_000;
+/** A count is of no use when files are removed while it runs. */
+const MAX_COUNTS = 5;
+
+const UNLIMITED: HeldClaim = {
+  bytes: Number.POSITIVE_INFINITY,
+  extend: async () => {},
+  settle: async () => {},
+  release: async () => {},
+  abandon: async () => {},
+  letGo: () => {},
+};
+
+/** Nobody has a quota. @internal for tests of the domain */
+export const NO_QUOTAS: Quotas = {
+  limits: () => false,
+  claim: async () => UNLIMITED,
+  hold: async () => UNLIMITED,
+  end: async () => {},
+  freed: async () => {},
+};
+
+/**
+ * Quotas over one ledger.
+ *
+ * @returns what makes them of the limits in bytes by user; who is not listed has none
+ */
+export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits: ReadonlyMap<number, number>) => Quotas {
+  const share = createSharedWork<VirtualPath>();
+  const countOnce = (owner: VirtualPath, count: Count, signal: AbortSignal): Promise<void> =>
+    share(owner, signal, (until) => ledger.count(owner, () => count(until)));
+  return (limits) => ({
+    limits: (actor) => limits.has(actor.id),
+    async claim(actor, bytes, count, signal) {
+      const limit = limits.get(actor.id);
+      if (limit === undefined) return UNLIMITED;
+      const owner = actor.basePath;
+      const wanted = { owner, id: randomBytes(12).toString('hex'), bytes, limit };
+      await claimRoom(ledger, wanted, {
+        claim: () => ledger.claim(owner, wanted.id, bytes, limit),
+        count: () => countOnce(owner, count, signal),
+        clock,
+      });
+      return openClaim(ledger, wanted);
+    },
+    async hold(actor, name, bytes, count, signal) {
+      const limit = limits.get(actor.id);
+      if (limit === undefined) return UNLIMITED;
+      const wanted = { owner: actor.basePath, id: name, bytes, limit };
+      const reach = (reached: number) =>
+        claimRoom(ledger, wanted, {
+          claim: () => ledger.hold(wanted.owner, name, reached, limit),
+          count: () => countOnce(wanted.owner, count, signal),
+          clock,
+        });
+      await reach(bytes);
+      return openHeldClaim(ledger, wanted, reach);
+    },
+    async end(actor, name, writtenBytes) {
+      if (limits.has(actor.id)) await ledger.end(actor.basePath, name, writtenBytes);
+    },
+    async freed(actor) {
+      if (limits.has(actor.id)) await ledger.age(actor.basePath);
+    },
+  });
+}
+
+interface Wanted {
+  readonly owner: VirtualPath;
+  readonly id: string;
+  readonly bytes: number;
+  readonly limit: number;
+}
+
+interface Claiming {
+  readonly claim: () => ReturnType<QuotaLedger['claim']>;
+  readonly count: () => Promise<void>;
+  readonly clock: () => number;
+}
+
+async function claimRoom(ledger: QuotaLedger, { owner, limit }: Wanted, { claim, count, clock }: Claiming): Promise<void> {
+  for (let counts = 0; counts < MAX_COUNTS; counts += 1) {
+    const outcome = await claim();
+    if (outcome === 'claimed') return;
+    if (outcome === 'full' && !(await ledger.dropExpired(owner)) && clock() - (await ledger.countedAt(owner)) <= MAX_COUNT_AGE_MS)
+      throw exceeded(limit);
+    await count();
+  }
+  throw new AppError('STALE_VERSION', 'your files change too fast to be counted, try again');
+}
+
+function openClaim(ledger: QuotaLedger, { owner, id, bytes, limit }: Wanted): Claim {
+  let claimed = bytes;
+  const stopRenewing = keepRenewing(ledger, owner, id);
+  const end = async (writtenBytes: number) => {
+    stopRenewing();
+    await ledger.settle(owner, id, claimed, writtenBytes);
+  };
+  return {
+    get bytes() {
+      return claimed;
+    },
+    async extend(more) {
+      if (!(await ledger.extend(owner, id, more, limit))) throw exceeded(limit);
+      claimed += more;
+    },
+    settle: end,
+    release: () => end(0),
+    async abandon() {
+      await ledger.forget(owner);
+      await end(0);
+    },
+  };
+}
+
+/** @param reach makes the claim so big at least */
+function openHeldClaim(ledger: QuotaLedger, { owner, id, bytes }: Wanted, reach: (bytes: number) => Promise<void>): HeldClaim {
+  let claimed = bytes;
+  const letGo = keepRenewing(ledger, owner, id);
+  const end = async (writtenBytes: number) => {
+    letGo();
+    await ledger.end(owner, id, writtenBytes);
+  };
+  return {
+    get bytes() {
+      return claimed;
+    },
+    async extend(more) {
+      const wanted = claimed + more;
+      await reach(wanted);
+      claimed = Math.max(claimed, wanted);
+    },
+    settle: end,
+    release: () => end(0),
+    async abandon() {
+      await ledger.forget(owner);
+      await end(0);
+    },
+    letGo,
+  };
+}
+
+/** @returns what stops it */
+function keepRenewing(ledger: QuotaLedger, owner: VirtualPath, claim: string): () => void {
+  const renewing = setInterval(() => void ledger.renew(owner, claim).catch(() => undefined), RENEW_EVERY_MS);
+  renewing.unref();
+  return () => clearInterval(renewing);
+}
+
+function exceeded(limitBytes: number): AppError {
+  return new AppError('QUOTA_EXCEEDED', `quota exceeded: your files may have ${limitBytes} bytes in all`);
+}
+
+/** Asked for at a time where the size of a content is not known beforehand, while there is room for as much. */
+const STEP_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Passes a content on while its bytes are claimed.
+ *
+ * @param offsetBytes where in its file it begins. @throws AppError QUOTA_EXCEEDED before the first byte that has no room
+ */
+export async function* withinClaim(content: AsyncIterable<Uint8Array>, claim: Claim, offsetBytes = 0): AsyncGenerator<Uint8Array, void> {
+  let passedBytes = offsetBytes;
+  for await (const chunk of content) {
+    passedBytes += chunk.byteLength;
+    const missing = passedBytes - claim.bytes;
+    if (missing > 0) await claim.extend(Math.max(missing, STEP_BYTES)).catch(() => claim.extend(missing));
+    yield chunk;
+  }
+}

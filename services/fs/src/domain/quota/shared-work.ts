@@ -1,0 +1,46 @@
+import { abortError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+
+interface Running {
+  readonly done: Promise<void>;
+  readonly abort: AbortController;
+  callers: number;
+}
+
+/**
+ * Does work once for all who ask for it while it runs. It is bound to none of them: whoever goes away leaves it to the others, and it ends
+ * when nobody waits any more.
+ *
+ * @returns what does the work of a key, or waits for it. @throws what the caller's signal says, or the work
+ */
+export function createSharedWork<Key>(): (key: Key, signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) => Promise<void> {
+  const running = new Map<Key, Running>();
+  const forget = (key: Key, shared: Running) => {
+    if (running.get(key) === shared) running.delete(key);
+  };
+  const begin = (key: Key, work: (signal: AbortSignal) => Promise<void>): Running => {
+    const abort = new AbortController();
+    const shared: Running = { done: work(abort.signal).finally(() => forget(key, shared)), abort, callers: 0 };
+    // Everybody may have gone by then.
+    shared.done.catch(() => undefined);
+    running.set(key, shared);
+    return shared;
+  };
+  return async (key, signal, work) => {
+    throwIfAborted(signal);
+    const shared = running.get(key) ?? begin(key, work);
+    shared.callers += 1;
+    const gone = Promise.withResolvers<never>();
+    const leave = () => gone.reject(abortError(signal));
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      await Promise.race([shared.done, gone.promise]);
+    } finally {
+      signal.removeEventListener('abort', leave);
+      shared.callers -= 1;
+      if (shared.callers === 0) {
+        forget(key, shared);
+        shared.abort.abort();
+      }
+    }
+  };
+}

@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest';
+import { locate } from '../snapshot/tree.ts';
+import { countWork } from '../testing/count-work.ts';
+import { bytesOf, mpath, openTree, vpath } from '../testing/memory-tree.ts';
+import { createTestDriver } from '../testing/test-drivers.ts';
+
+const MINUTE_MS = 60_000;
+
+/** A storage whose listings are kept (it has no names under a version), with one file in /d. */
+async function setUp(storage: Parameters<typeof openTree>[0]['storages'] = [{ driver: 'Cached', cache_expiration: 5 }]) {
+  const driver = createTestDriver('Cached', ['listNames', 'statMany']);
+  let now = 0;
+  const tree = await openTree({ drivers: [driver.definition], storages: storage, clock: () => now });
+  const store = driver.storeOf();
+  await store.write(mpath('/d/a'), bytesOf('a'), { overwrite: true });
+  const names = async (path: string, refresh = false) =>
+    (await tree.reader.read(locate(tree.tree, vpath(path)), { refresh, signal: undefined })).names;
+  return { ...tree, driver, store, names, advance: (ms: number) => (now += ms) };
+}
+
+describe('a listing', () => {
+  it('is kept for as many minutes as its storage says, from when it began', async () => {
+    const { names, driver, store, advance } = await setUp();
+    await names('/d');
+    await store.write(mpath('/d/b'), bytesOf('b'), { overwrite: true });
+    advance(5 * MINUTE_MS - 1);
+    expect(await names('/d')).toEqual(['a']);
+    expect(driver.listings()).toBe(1);
+    advance(1);
+    expect(await names('/d')).toEqual(['a', 'b']);
+  });
+
+  it('is kept for other times where the storage says so of its folder', async () => {
+    const { names, driver, advance } = await setUp([{ driver: 'Cached', cache_expiration: 5, custom_cache_policies: '/d:0\n/e/**:60' }]);
+    await driver.storeOf().write(mpath('/e/a'), bytesOf('a'), { overwrite: true });
+    for (let time = 0; time < 2; time += 1) await names('/d');
+    expect(driver.listings()).toBe(2);
+    await names('/e');
+    advance(59 * MINUTE_MS);
+    await names('/e');
+    expect(driver.listings()).toBe(3);
+  });
+
+  it('is not kept when its storage says 0, nor when its driver wants none kept', async () => {
+    const zero = await setUp([{ driver: 'Cached', cache_expiration: 0 }]);
+    await zero.names('/d');
+    await zero.names('/d');
+    expect(zero.driver.listings()).toBe(2);
+
+    const driver = createTestDriver('NoCache', ['listNames'], { no_cache: true });
+    const { tree, reader } = await openTree({ drivers: [driver.definition], storages: [{ driver: 'NoCache' }] });
+    await driver.storeOf().makeDirectory(mpath('/d/x'));
+    for (let time = 0; time < 2; time += 1) await reader.read(locate(tree, vpath('/d')), { refresh: false, signal: undefined });
+    expect(driver.listings()).toBe(2);
+  });
+
+  it('of an empty folder is not kept', async () => {
+    const { names, driver, store } = await setUp();
+    await store.makeDirectory(mpath('/empty'));
+    await names('/empty');
+    await names('/empty');
+    expect(driver.listings()).toBe(2);
+  });
+
+  it('is read past what is kept on refresh, and kept anew', async () => {
+    const { names, driver, store } = await setUp();
+    await names('/d');
+    await store.write(mpath('/d/b'), bytesOf('b'), { overwrite: true });
+    expect(await names('/d', true)).toEqual(['a', 'b']);
+    expect(await names('/d')).toEqual(['a', 'b']);
+    expect(driver.listings()).toBe(2);
+  });
+
+  it('that many ask for at once is read once', async () => {
+    const { names, driver } = await setUp();
+    const answers = await Promise.all([names('/d'), names('/d'), names('/d', true)]);
+    expect(answers).toEqual([['a'], ['a'], ['a']]);
+    expect(driver.listings()).toBe(1);
+  });
+
+  it('that failed fails for all who wait, and is tried again for the next', async () => {
+    const { names, store } = await setUp();
+    const failed = await Promise.allSettled([names('/new'), names('/new')]);
+    expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await store.makeDirectory(mpath('/new/x'));
+    expect(await names('/new')).toEqual(['x']);
+  });
+
+  it('is sorted anew when the storage wants another order', async () => {
+    const driver = createTestDriver('Cached', ['listNames']);
+    const open = (order_by: string, extract_folder = '') =>
+      openTree({ drivers: [driver.definition], storages: [{ driver: 'Cached', order_by, extract_folder }] });
+    for (const name of ['b10', 'b9']) await driver.storeOf().write(mpath(`/${name}`), bytesOf(name), { overwrite: true });
+    await driver.storeOf().makeDirectory(mpath('/c'));
+    const listed = async ({ tree, reader }: Awaited<ReturnType<typeof open>>) =>
+      (await reader.read(locate(tree, vpath('/')), { refresh: false, signal: undefined })).names;
+    expect(await listed(await open('name'))).toEqual(['b9', 'b10', 'c']);
+    expect(await listed(await open('size', 'back'))).toEqual(['b9', 'b10', 'c']);
+    expect(await listed(await open('', 'front'))).toEqual(['c', 'b10', 'b9']);
+  });
+});
+
+describe('a change', () => {
+  it('makes the folder it is in be read again, and what is below it, and nothing else', async () => {
+    const { names, store, reader, driver } = await setUp();
+    await store.write(mpath('/d/sub/x'), bytesOf('x'), { overwrite: true });
+    await store.write(mpath('/e/y'), bytesOf('y'), { overwrite: true });
+    for (const path of ['/', '/d', '/d/sub', '/e']) await names(path);
+    reader.forget([vpath('/d/sub')]);
+    const before = driver.listings();
+    for (const path of ['/', '/e']) await names(path);
+    expect(driver.listings()).toBe(before);
+    for (const path of ['/d', '/d/sub']) await names(path);
+    expect(driver.listings()).toBe(before + 2);
+  });
+
+  it('further down makes those folders be read again that did not show the way to it', async () => {
+    const { names, store, reader } = await setUp();
+    expect(await names('/')).toEqual(['d']);
+    expect(await names('/d')).toEqual(['a']);
+    await store.write(mpath('/d/new/deep/f'), bytesOf('f'), { overwrite: true });
+    reader.forget([vpath('/d/new/deep/f')]);
+    expect(await names('/d')).toEqual(['a', 'new']);
+  });
+
+  it('while a listing is read keeps that from being kept, and from being joined', async () => {
+    const { names, store, reader, driver } = await setUp();
+    const gate = Promise.withResolvers<void>();
+    driver.holdListings(gate.promise);
+    const early = names('/d');
+    await expect.poll(() => driver.listings()).toBe(1);
+    await store.write(mpath('/d/b'), bytesOf('b'), { overwrite: true });
+    reader.forget([vpath('/d/b')]);
+    const late = names('/d');
+    gate.resolve();
+    expect(await early).toEqual(['a']);
+    expect(await late).toEqual(['a', 'b']);
+    expect(await names('/d')).toEqual(['a', 'b']);
+    expect(driver.listings()).toBe(2);
+  });
+
+  it('elsewhere lets a listing that is being read be kept', async () => {
+    const { names, reader, driver } = await setUp();
+    const gate = Promise.withResolvers<void>();
+    driver.holdListings(gate.promise);
+    const early = names('/d');
+    await expect.poll(() => driver.listings()).toBe(1);
+    reader.forget([vpath('/e/b')]);
+    gate.resolve();
+    await early;
+    await names('/d');
+    expect(driver.listings()).toBe(1);
+  });
+});
+
+it('what is kept belongs to one opening of a storage', async () => {
+  const driver = createTestDriver('Cached', ['listNames', 'statMany']);
+  const { reader, tree } = await openTree({ drivers: [driver.definition], storages: [{ driver: 'Cached' }] });
+  const other = await openTree({ drivers: [driver.definition], storages: [{ driver: 'Cached', addition: '{"store":"b"}' }] });
+  await driver.storeOf().makeDirectory(mpath('/a'));
+  await driver.storeOf('b').makeDirectory(mpath('/b'));
+  const listed = async (from: typeof tree) => (await reader.read(locate(from, vpath('/')), { refresh: false, signal: undefined })).names;
+  expect(await listed(tree)).toEqual(['a']);
+  expect(await listed(other.tree)).toEqual(['b']);
+});
+
+describe('names under their version', () => {
+  it('are used until the folder changes, and entries are always as they are now', async () => {
+    const memory = await openTree({ storages: [{ order_by: 'name', order_direction: 'desc' }] });
+    await memory.put('/d/a1', 'x');
+    await memory.put('/d/a10');
+    await memory.put('/d/a9');
+    const read = () => memory.reader.read(locate(memory.tree, vpath('/d')), { refresh: false, signal: undefined });
+    const first = await read();
+    expect(first.names).toEqual(['a10', 'a9', 'a1']);
+    expect(await read()).toBe(first);
+    await memory.put('/d/a2');
+    const second = await read();
+    expect(second.names).toEqual(['a10', 'a9', 'a2', 'a1']);
+    const entries = await second.entries(second.names.slice(1, 3), undefined);
+    expect(entries.map(({ name }) => name)).toEqual(['a9', 'a2']);
+  });
+});
+
+it('a change costs what it touches, not what is kept', async () => {
+  const work = async (count: number) => {
+    const { names, reader, store, driver } = await setUp();
+    for (let index = 0; index < count; index += 1) await store.write(mpath(`/e${index}/f`), bytesOf('x'), { overwrite: true });
+    for (let index = 0; index < count; index += 1) await names(`/e${index}`);
+    await names('/d');
+    const counted = countWork(() => reader.forget([vpath('/d/b')]));
+    const before = driver.listings();
+    await names('/d');
+    expect(driver.listings()).toBe(before + 1);
+    return counted;
+  };
+  const once = await work(50);
+  expect(once).toBeGreaterThan(0);
+  expect([await work(100), await work(200)]).toEqual([once, once]);
+});
+
+it('a change of a path of many segments reads it once', async () => {
+  const { names, reader } = await setUp();
+  await names('/d');
+  const work = (segments: number) => countWork(() => reader.forget([vpath(`/d${'/s'.repeat(segments)}`)]));
+  const [once, fourTimes] = [work(400), work(1600)];
+  expect(fourTimes).toBeLessThan(4.4 * once);
+});

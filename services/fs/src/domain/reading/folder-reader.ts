@@ -1,0 +1,286 @@
+import { AppError } from '@wharf/errors';
+import type { StorageRecord } from '@wharf/models';
+import { createPace, type Pace } from '@wharf/pace';
+import type { EntryName, VirtualPath } from '@wharf/paths';
+import { LRUCache } from 'lru-cache';
+import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { PathTree } from '../access/path-tree.ts';
+import type { Located } from '../mounts/mount-table.ts';
+import type { Mount } from '../mounts/mounts.ts';
+import { type CachePolicy, createCachePolicy } from './cache-policy.ts';
+import { type EntryOrder, sortEntries, sortNamesBy } from './sort-entries.ts';
+
+/** The entries of one folder of a storage in the order of its listing; looked at only as far as somebody asks. */
+export interface Folder {
+  readonly names: readonly EntryName[];
+  isDirectory(name: EntryName): boolean;
+  /** In the order of the names given; what is gone meanwhile is left out. */
+  entries(names: readonly EntryName[], signal: AbortSignal | undefined): Promise<readonly Entry[]>;
+}
+
+export interface ReadFolderOptions {
+  readonly refresh: boolean;
+  readonly signal: AbortSignal | undefined;
+  readonly isProvisional?: boolean;
+}
+
+/** Reads folders, and keeps what it may keep of them. */
+export interface FolderReader {
+  /**
+   * @param located.mount whose storage says how to sort and how long to keep.
+   * @param options.isProvisional names that are kept are answered unchecked. Whether they still hold is seen by `entries`, also of no
+   * names: it throws STALE_VERSION when they do not. Saves a call for those who look at entries anyway.
+   * @throws what the driver's `list` throws
+   */
+  read(located: Located<Mount>, options: ReadFolderOptions): Promise<Folder>;
+  /** What `read` answers with `isProvisional` when names are kept; undefined when they are not. Asks the storage for nothing. */
+  findKept(located: Located<Mount>): Promise<Folder | undefined>;
+  /**
+   * Entries came, went or got other content at these paths: forgets the folders they are in and what is below them, and further up each
+   * folder that does not show yet on the way to them.
+   */
+  forget(paths: readonly VirtualPath[]): void;
+}
+
+/** All folders together keep at most this many entries (about 200 bytes each). */
+const MAX_KEPT_ENTRIES = 400_000;
+const MS_PER_MINUTE = 60_000;
+
+/** Names under their version, in one order. */
+interface KeptNames {
+  readonly version: string;
+  readonly folder: Folder;
+  readonly order: string;
+}
+
+/** Everything that a driver listed. */
+interface KeptListing {
+  readonly listing: Listing;
+  /** When the listing began, by the clock. */
+  readonly readAt: number;
+}
+
+/** Told of each folder that was listed in its storage, not in what is kept. */
+export type OnListed = (path: VirtualPath, folder: Pick<Folder, 'names'>) => void;
+
+export function createFolderReader(clock: () => number, onListed: OnListed = () => {}): FolderReader {
+  const kept = new LRUCache<string, KeptNames | KeptListing>({
+    maxSize: MAX_KEPT_ENTRIES,
+    sizeCalculation: (value) => 1 + ('listing' in value ? value.listing.count : value.folder.names.length),
+    disposeAfter: (_value, key) => unplace(key),
+  });
+  /** Only what nothing made obsolete since it began: nobody else may join the others, and they are not kept. */
+  const loading = new Map<string, Promise<Listing>>();
+  /** The keys of both by their place in the tree: a change costs what it touches. */
+  const places = new PathTree<Set<string>>();
+  const place = (key: string): void => {
+    const at = placeIn(key);
+    const keys = places.get(at);
+    if (keys) keys.add(key);
+    else places.set(at, new Set([key]));
+  };
+  const unplace = (key: string): void => {
+    if (kept.has(key) || loading.has(key)) return;
+    const at = placeIn(key);
+    const keys = places.get(at);
+    keys?.delete(key);
+    if (keys?.size === 0) places.delete(at);
+  };
+  const keep = (key: string, value: KeptNames | KeptListing): void => {
+    kept.set(key, value);
+    // What is too big is not kept.
+    if (kept.has(key)) place(key);
+  };
+  const dropLoading = (key: string): void => {
+    if (loading.delete(key)) unplace(key);
+  };
+  const drivers = numberDrivers();
+  const policies = rememberPolicies();
+
+  const usableNames = (key: string, order: EntryOrder): KeptNames | undefined => {
+    const known = kept.get(key);
+    return known && 'version' in known && known.order === orderKey(order) ? known : undefined;
+  };
+
+  /** Names under their version: a page of a big folder costs a look at the folder and at the entries of the page. */
+  const readNames = async (
+    key: string,
+    located: Located<Mount>,
+    driver: NamesDriver,
+    order: EntryOrder,
+    { signal, isProvisional }: ReadFolderOptions,
+  ): Promise<Folder> => {
+    const usable = usableNames(key, order);
+    if (isProvisional && usable) return provisional(usable, located, driver);
+    const listing = await driver.listNames(located.path, usable?.version, { signal });
+    if (listing === undefined && usable) return usable.folder;
+    const fresh = listing ?? (await driver.listNames(located.path, undefined, { signal }));
+    if (!fresh) throw new Error('a driver answered no names without a version to compare');
+    const folder: Folder = {
+      names: await sortNamesBy(order, fresh.names, (name) => fresh.directories.has(name), createPace(signal)),
+      isDirectory: (name) => fresh.directories.has(name),
+      entries: (names, pageSignal) => driver.statMany(located.path, names, { signal: pageSignal }),
+    };
+    if (fresh.version !== undefined) keep(key, { version: fresh.version, folder, order: orderKey(order) });
+    onListed(placeIn(key), folder);
+    return folder;
+  };
+
+  const readListing = (key: string, { mount, path }: Located<Mount>, driver: StorageDriver, refresh: boolean): Promise<Listing> => {
+    const keepMs = mount.definition.config.no_cache ? 0 : policies.of(mount.storage).minutesOf(path) * MS_PER_MINUTE;
+    const known = kept.get(key);
+    const readAt = clock();
+    if (!refresh && known && 'listing' in known && readAt - known.readAt < keepMs) return Promise.resolve(known.listing);
+    const underWay = loading.get(key);
+    if (underWay) return underWay;
+    // Without the caller's signal: others may join.
+    const load = Array.fromAsync(driver.list(path))
+      .then((entries) => {
+        const listing = createListing(entries);
+        onListed(placeIn(key), { names: entries.map((entry) => entry.name) });
+        if (loading.get(key) !== load) return listing;
+        // An empty folder is never kept.
+        if (keepMs > 0 && entries.length > 0) keep(key, { listing, readAt });
+        else kept.delete(key);
+        return listing;
+      })
+      .finally(() => {
+        if (loading.get(key) === load) dropLoading(key);
+      });
+    loading.set(key, load);
+    place(key);
+    return load;
+  };
+
+  // What is kept belongs to one opened driver: a storage that was opened with other settings may be another folder.
+  const keyOf = (located: Located<Mount>, driver: StorageDriver) => `${drivers.numberOf(driver)} ${placeOf(located)}`;
+
+  return {
+    async findKept(located) {
+      const driver = await located.mount.driver();
+      const usable = usableNames(keyOf(located, driver), orderOf(located.mount));
+      return usable && hasNames(driver) ? provisional(usable, located, driver) : undefined;
+    },
+    async read(located, options) {
+      const driver = await located.mount.driver();
+      const order = orderOf(located.mount);
+      const key = keyOf(located, driver);
+      if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
+      return (await readListing(key, located, driver, options.refresh)).inOrder(order, createPace(options.signal));
+    },
+    forget(paths) {
+      for (const path of paths) {
+        const obsolete = [...places.below(path)].flatMap((keys) => [...keys]);
+        for (const { name, value: keys, length } of places.steps(path)) {
+          for (const key of keys ?? []) {
+            // A listing that is on its way may not show the way to the path either.
+            dropLoading(key);
+            const known = kept.peek(key);
+            const folder = known && ('listing' in known ? known.listing : known.folder);
+            if (length === path.length || (folder && !folder.isDirectory(name as EntryName))) obsolete.push(key);
+          }
+        }
+        for (const key of obsolete) {
+          dropLoading(key);
+          kept.delete(key);
+        }
+      }
+    },
+  };
+}
+
+/** Kept names, of which the look at entries says whether they hold. */
+function provisional({ version: ifVersion, folder }: KeptNames, { path }: Located<Mount>, driver: NamesDriver): Folder {
+  return { ...folder, entries: (names, signal) => driver.statMany(path, names, { signal, ifVersion }).catch(asStale) };
+}
+
+/** A folder that is gone has not the kept names either. */
+function asStale(error: unknown): never {
+  if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY'))
+    throw new AppError('STALE_VERSION', 'the folder is gone', { cause: error });
+  throw error;
+}
+
+type NamesDriver = StorageDriver & Required<Pick<StorageDriver, 'listNames' | 'statMany'>>;
+
+function hasNames(driver: StorageDriver): driver is NamesDriver {
+  return supports(driver, 'listNames') && supports(driver, 'statMany');
+}
+
+/** The entries of a folder; sorted once for an order that is asked for again and again. */
+interface Listing {
+  readonly count: number;
+  isDirectory(name: EntryName): boolean;
+  inOrder(order: EntryOrder, pace: Pace): Promise<Folder>;
+}
+
+function createListing(entries: readonly Entry[]): Listing {
+  const byName = new Map(entries.map((entry) => [entry.name, entry]));
+  const isDirectory = (name: EntryName) => byName.get(name)?.isDirectory ?? false;
+  let last: { order: string; folder: Folder } | undefined;
+  return {
+    count: entries.length,
+    isDirectory,
+    async inOrder(order, pace) {
+      if (last?.order === orderKey(order)) return last.folder;
+      const folder: Folder = {
+        names: (await sortEntries(order, entries, pace)).map((entry) => entry.name),
+        isDirectory,
+        entries: async (names) => names.flatMap((name) => byName.get(name) ?? []),
+      };
+      last = { order: orderKey(order), folder };
+      return folder;
+    },
+  };
+}
+
+/** The family sorts only where the driver leaves it to the server. */
+function orderOf({ storage, definition }: Mount): EntryOrder {
+  const isSorted = definition.config.local_sort;
+  return {
+    by: isSorted ? storage.order_by : '',
+    isDescending: isSorted && storage.order_direction === 'desc',
+    folders: storage.extract_folder,
+  };
+}
+
+function orderKey(order: EntryOrder): string {
+  return `${order.by} ${order.isDescending} ${order.folders}`;
+}
+
+/** Reads the policies of a storage once. */
+function rememberPolicies(): { of(storage: StorageRecord): CachePolicy } {
+  const known = new WeakMap<StorageRecord, CachePolicy>();
+  return {
+    of(storage) {
+      const policy = known.get(storage) ?? createCachePolicy(storage);
+      known.set(storage, policy);
+      return policy;
+    },
+  };
+}
+
+/** Gives each driver a number of its own without holding on to it. */
+function numberDrivers(): { numberOf(driver: StorageDriver): number } {
+  const numbers = new WeakMap<StorageDriver, number>();
+  let last = 0;
+  return {
+    numberOf(driver) {
+      const known = numbers.get(driver);
+      if (known !== undefined) return known;
+      last += 1;
+      numbers.set(driver, last);
+      return last;
+    },
+  };
+}
+
+/** The folder's place in the whole tree. */
+function placeOf({ mountedAt, path }: Located<Mount>): string {
+  if (path === '/') return mountedAt;
+  return mountedAt === '/' ? path : mountedAt + path;
+}
+
+function placeIn(key: string): VirtualPath {
+  return key.slice(key.indexOf(' ') + 1) as VirtualPath;
+}

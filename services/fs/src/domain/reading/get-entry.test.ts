@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { actor, openTree, vpath } from '../testing/memory-tree.ts';
+import { refusalOf } from '../testing/refusal.ts';
+import { getEntry, getWithRelated } from './get-entry.ts';
+
+const modified = new Date('2024-05-01T00:00:00Z');
+
+describe('an entry', () => {
+  it('is what its storage says', async () => {
+    const memory = await openTree({});
+    await memory.put('/d/f', 'text');
+    expect(await getEntry(memory.tree, vpath('/d/f'))).toMatchObject({ entry: { name: 'f', sizeBytes: 4, isDirectory: false } });
+    expect(await getEntry(memory.tree, vpath('/d'))).toMatchObject({ entry: { name: 'd', isDirectory: true } });
+  });
+
+  it('that is not there, also below a file, is not found', async () => {
+    const memory = await openTree({});
+    await memory.put('/f');
+    for (const path of ['/none', '/f/x', '/none/x'])
+      expect(await refusalOf(getEntry(memory.tree, vpath(path)))).toEqual(['ENTRY_NOT_FOUND', 'object not found']);
+  });
+
+  it('at the root is called root, with the time of its storage or the family’s zero time', async () => {
+    const mounted = await getEntry((await openTree({})).tree, vpath('/'));
+    const bare = await getEntry((await openTree({ storages: [] })).tree, vpath('/'));
+    expect(mounted.entry).toEqual({ name: 'root', isDirectory: true, sizeBytes: 0, modifiedAt: modified });
+    expect(bare).toEqual({
+      entry: { name: 'root', isDirectory: true, sizeBytes: 0, modifiedAt: new Date('0001-01-01T00:00:00Z') },
+      located: undefined,
+    });
+  });
+
+  it('that mounts make comes before what the storage has there', async () => {
+    const memory = await openTree({ storages: [{}, { mount_path: '/m/n' }] });
+    await memory.put('/m');
+    expect((await getEntry(memory.tree, vpath('/m'))).entry).toEqual({ name: 'm', isDirectory: true, sizeBytes: 0, modifiedAt: modified });
+    expect((await getEntry(memory.tree, vpath('/m/n'))).located?.mountedAt).toBe('/m/n');
+  });
+});
+
+describe('related files', () => {
+  const related = async (names: string[], of: string, who = actor()) => {
+    const memory = await openTree({ rules: [{ path: '/d', hide: '^film\\.hidden' }] });
+    for (const name of names) await memory.put(`/d/${name}`);
+    const look = async () => (await getWithRelated(memory.tree, memory.reader, who, vpath(`/d/${of}`), '', undefined)).related;
+    const first = await look();
+    // The names beside it are kept now.
+    expect(await look()).toEqual(first);
+    return first.map(({ name }) => name);
+  };
+
+  it('begin with the name up to its last dot', async () => {
+    expect(await related(['film.mkv', 'film.srt', 'film.de.srt', 'film2.mkv', 'other', 'fil'], 'film.mkv')).toEqual([
+      'film.de.srt',
+      'film.srt',
+      'film2.mkv',
+    ]);
+  });
+
+  it('folders have some too, and are some', async () => {
+    expect(await related(['season.1/x', 'season.2/x', 'season.txt'], 'season.1')).toEqual(['season.2', 'season.txt']);
+    expect(await related(['season.1/x', 'season.txt'], 'season.txt')).toEqual(['season.1']);
+  });
+
+  it('of a name without a stem are all others', async () => {
+    expect(await related(['.x', 'a', 'b'], '.x')).toEqual(['a', 'b']);
+  });
+
+  it('are the first 200, however many there are', async () => {
+    for (const count of [300, 600, 1_200]) {
+      const names = Array.from({ length: count }, (_, index) => `film${String(index).padStart(4, '0')}`);
+      expect(await related(['film', ...names], 'film')).toEqual(names.slice(0, 200));
+    }
+  });
+
+  it('are none that the caller may not see', async () => {
+    const names = ['film.mkv', 'film.hidden.srt'];
+    expect(await related(names, 'film.mkv', actor({ permission: 0 }))).toEqual([]);
+    expect(await related(names, 'film.mkv')).toEqual(['film.hidden.srt']);
+  });
+
+  it('C16: are none where the folder is closed to the caller, though a nearer rule opens the file', async () => {
+    const memory = await openTree({
+      rules: [
+        { path: '/box', password: 'pw', p_sub: true },
+        { path: '/box/film.mkv', readme: 'open to everybody' },
+        { path: '/staff', read_users: [99], read_users_sub: true },
+        { path: '/staff/film.mkv' },
+      ],
+    });
+    for (const name of ['box/film.mkv', 'box/film.srt', 'staff/film.mkv', 'staff/film.srt']) await memory.put(`/${name}`);
+    const plain = actor({ permission: 0 });
+    const related = async (path: string, password: string, who = plain) => {
+      const look = async () => (await getWithRelated(memory.tree, memory.reader, who, vpath(path), password, undefined)).related;
+      const first = await look();
+      // The names beside it may be kept now.
+      expect(await look()).toEqual(first);
+      return first.map(({ name }) => name);
+    };
+    expect(await related('/box/film.mkv', 'pw')).toEqual(['film.srt']);
+    for (const password of ['', 'wrong']) expect(await related('/box/film.mkv', password)).toEqual([]);
+    expect(await related('/staff/film.mkv', '')).toEqual([]);
+    expect(await related('/staff/film.mkv', '', actor({ id: 99 }))).toEqual(['film.srt']);
+    // What is beside his own root is not in his tree.
+    expect(await related('/box/film.mkv', 'pw', actor({ basePath: vpath('/box/film.mkv') }))).toEqual([]);
+  });
+
+  it('and the entry itself are looked at each time, also when the names are kept', async () => {
+    const memory = await openTree({});
+    const look = (name: string) => getWithRelated(memory.tree, memory.reader, actor(), vpath(`/d/${name}`), '', undefined);
+    await memory.put('/d/film.mkv', 'a');
+    await memory.makeFolder('/d/folder');
+    expect(await look('film.mkv')).toMatchObject({ entry: { sizeBytes: 1 }, related: [] });
+    await memory.put('/d/film.mkv', 'abc');
+    expect(await look('film.mkv')).toMatchObject({ entry: { sizeBytes: 3 }, related: [] });
+    await memory.put('/d/film.srt', 'ab');
+    expect(await look('film.mkv')).toMatchObject({ entry: { sizeBytes: 3 }, related: [{ name: 'film.srt', sizeBytes: 2 }] });
+    expect(await look('folder')).toMatchObject({ entry: { isDirectory: true }, related: [] });
+    expect(await refusalOf(look('none'))).toEqual(['ENTRY_NOT_FOUND', 'object not found']);
+    expect(await refusalOf(look('film.mkv/x'))).toEqual(['ENTRY_NOT_FOUND', 'object not found']);
+  });
+});

@@ -1,0 +1,135 @@
+import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
+import { baseName, type EntryName, parentPath, ROOT_NAME, type VirtualPath } from '@wharf/paths';
+import type { Entry } from '../../driver-contract/storage-driver.ts';
+import type { Actor } from '../access/permissions.ts';
+import type { Located } from '../mounts/mount-table.ts';
+import type { Mount } from '../mounts/mounts.ts';
+import { locate, type Tree } from '../snapshot/tree.ts';
+import type { Folder, FolderReader } from './folder-reader.ts';
+import { virtualEntry } from './list-entries.ts';
+
+/** One entry of the tree and the storage that holds it; no storage for a folder that mounts make. */
+export interface Found {
+  readonly entry: Entry;
+  readonly located: Located<Mount> | undefined;
+}
+
+/** The family's zero time, which it gives to a root that no storage dates. */
+const ZERO_TIME = new Date('0001-01-01T00:00:00Z');
+
+/** No more are told of one entry: a look at each costs as much as at the entry itself. */
+const MAX_RELATED = 200;
+
+/** Finds what is at a path. A folder that mounts make comes before what its storage may have there. @throws AppError ENTRY_NOT_FOUND | MOUNT_NOT_FOUND */
+export async function getEntry(tree: Tree, path: VirtualPath, signal?: AbortSignal): Promise<Found> {
+  const virtual = mountedEntry(tree, path);
+  if (virtual) return virtual;
+  const located = locate(tree, path);
+  return { entry: await lookAt(located, signal), located };
+}
+
+async function lookAt({ mount, path }: Located<Mount>, signal: AbortSignal | undefined): Promise<Entry> {
+  const driver = await mount.driver();
+  try {
+    return await driver.stat(path, { signal });
+  } catch (error) {
+    // Nothing can be below a file, so what a client asks for there does not exist.
+    if (AppError.is(error, 'NOT_A_DIRECTORY')) throw new AppError('ENTRY_NOT_FOUND', 'object not found', { cause: error });
+    throw error;
+  }
+}
+
+/** The same in a storage that was chosen before; undefined when nothing is there. */
+export async function findEntry(
+  tree: Tree,
+  path: VirtualPath,
+  located: Located<Mount>,
+  signal: AbortSignal | undefined,
+): Promise<Entry | undefined> {
+  const virtual = mountedEntry(tree, path);
+  if (virtual) return virtual.entry;
+  const driver = await located.mount.driver();
+  try {
+    return await driver.stat(located.path, { signal });
+  } catch (error) {
+    if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return undefined;
+    throw error;
+  }
+}
+
+/** The root, or a folder that mounts make. */
+function mountedEntry(tree: Tree, path: VirtualPath): Found | undefined {
+  const virtual = tree.table.findVirtualFolder(path);
+  if (!virtual && path !== '/') return undefined;
+  const located = tree.table.locate(path);
+  const root = { name: ROOT_NAME, modifiedAt: located?.mount.storage.modified ?? ZERO_TIME };
+  return { entry: virtualEntry(virtual ?? root), located };
+}
+
+/**
+ * The same with what is related to it: what is beside it and begins with its stem (the name without its last extension), as far as `actor` may
+ * see them, the first MAX_RELATED of the folder: none where he may not list the folder with this password. One look at the storage is enough where the names beside it are kept.
+ */
+export async function getWithRelated(
+  tree: Tree,
+  reader: FolderReader,
+  actor: Actor,
+  path: VirtualPath,
+  password: string,
+  signal: AbortSignal | undefined,
+): Promise<Found & { related: readonly Entry[] }> {
+  const virtual = mountedEntry(tree, path);
+  if (virtual) return { ...virtual, related: [] };
+  const located = locate(tree, path);
+  // A rule of its own may open a file in a folder that is closed to him; what is beside his own root is not in his tree.
+  if (path === actor.basePath || !tree.rules.canAccess(actor, parentPath(path), password))
+    return { entry: await lookAt(located, signal), located, related: [] };
+  const beside = { ...located, path: parentPath(located.path) };
+  const isVisible = tree.rules.listingFilter(actor, parentPath(path));
+  const kept = await reader.findKept(beside);
+  const known = kept && (await lookAtKept(kept, baseName(path), isVisible, signal));
+  if (known) return { ...known, located };
+  const entry = await lookAt(located, signal);
+  const folder = await reader.read(beside, { refresh: false, signal });
+  const names = await relatedNames(folder, entry.name, isVisible, signal);
+  return { entry, located, related: names.length === 0 ? [] : await folder.entries(names, signal) };
+}
+
+type Filter = ReturnType<Tree['rules']['listingFilter']>;
+
+/** Undefined for what the kept names do not have, and when they hold no more. */
+async function lookAtKept(
+  folder: Folder,
+  name: EntryName | undefined,
+  isVisible: Filter,
+  signal: AbortSignal | undefined,
+): Promise<{ entry: Entry; related: readonly Entry[] } | undefined> {
+  if (name === undefined || !folder.names.includes(name)) return undefined;
+  try {
+    const [entry, ...related] = await folder.entries([name, ...(await relatedNames(folder, name, isVisible, signal))], signal);
+    return entry?.name === name ? { entry, related } : undefined;
+  } catch (error) {
+    if (AppError.is(error, 'STALE_VERSION')) return undefined;
+    throw error;
+  }
+}
+
+async function relatedNames(
+  folder: Folder,
+  name: EntryName,
+  isVisible: Filter,
+  signal: AbortSignal | undefined,
+): Promise<readonly EntryName[]> {
+  const dot = name.lastIndexOf('.');
+  const stem = dot === -1 ? name : name.slice(0, dot);
+  const pace = createPace(signal);
+  const related: EntryName[] = [];
+  for (const other of folder.names) {
+    if (!other.startsWith(stem) || other === name) continue;
+    if (!isVisible || isVisible(other, folder.isDirectory(other))) related.push(other);
+    if (related.length === MAX_RELATED) break;
+    await pace.step();
+  }
+  return related;
+}

@@ -1,0 +1,117 @@
+import { type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
+import { type DirectLink, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import type { Located } from '../mounts/mount-table.ts';
+import type { Mount } from '../mounts/mounts.ts';
+import { ENTRY_TYPE, extensionOf, typeOfName } from '../snapshot/entry-type.ts';
+import type { Tree } from '../snapshot/tree.ts';
+
+/** Whether links to a file must carry a signature. @param mount undefined: no storage covers it */
+export function needsSign(tree: Tree, mount: Mount | undefined, path: VirtualPath): boolean {
+  return tree.settings.isOn('sign_all') || mount?.storage.enable_sign === true || tree.rules.isRestricted(path);
+}
+
+/** The signature of a link to a file; empty when none is needed, and when its folder has no password either. */
+export function signOf(tree: Tree, mount: Mount, path: VirtualPath): string {
+  return needsSign(tree, mount, path) || tree.rules.isGuarded(parentPath(path)) ? signature(tree, path) : '';
+}
+
+export function signature(tree: Tree, path: VirtualPath): string {
+  return tree.signer.sign(path, tree.settings.number('link_expiration', 0));
+}
+
+/** Downloads of this file pass through us. */
+export function shouldProxy(tree: Tree, mount: Mount, name: string): boolean {
+  return isProxied(mount) || tree.settings.list('proxy_types').has(extensionOf(name));
+}
+
+/** Downloads of all files of the storage do. */
+function isProxied({ definition, storage }: Mount): boolean {
+  return definition.config.only_proxy || definition.config.only_local || storage.web_proxy;
+}
+
+/** `/p` may serve this file. */
+export function canProxy(tree: Tree, mount: Mount, name: string, driver: StorageDriver): boolean {
+  return (
+    !supports(driver, 'link') ||
+    shouldProxy(tree, mount, name) ||
+    mount.storage.webdav_policy === 'use_proxy_url' ||
+    tree.settings.list('text_types').has(extensionOf(name))
+  );
+}
+
+/**
+ * The storage's own address of a file, where a client may be sent there: undefined where it has none, and for one that takes headers or is
+ * not of the web.
+ *
+ * @throws what the driver's `link` throws
+ */
+export async function directLink(driver: StorageDriver, path: MountPath, signal: AbortSignal | undefined): Promise<DirectLink | undefined> {
+  if (!supports(driver, 'link')) return undefined;
+  const link = await driver.link(path, { signal });
+  const isPlain = Object.keys(link.headers ?? {}).length === 0 && /^https?:\/\//i.test(link.url);
+  return isPlain ? link : undefined;
+}
+
+/** Adds a request's parameters to the address it is sent to, where the settings say so. */
+export function forwardParameters(tree: Tree, url: string, query: URLSearchParams): string {
+  if (!tree.settings.isOn('forward_direct_link_params')) return url;
+  const ignored = tree.settings.list('ignore_direct_link_params');
+  const kept = new URLSearchParams([...query].filter(([name]) => !ignored.has(name.toLowerCase()))).toString();
+  if (kept === '') return url;
+  // The address may be signed as it is written: nothing of it is written anew.
+  const [address = '', fragment] = url.split('#', 2);
+  return `${address}${address.includes('?') ? '&' : '?'}${kept}${fragment === undefined ? '' : `#${fragment}`}`;
+}
+
+/** Where the storage's own download proxy serves a file; undefined when it has none. */
+export function downProxyUrl(tree: Tree, mount: Mount, path: VirtualPath): string | undefined {
+  const [base] = mount.storage.down_proxy_url.split('\n');
+  if (base === undefined || base.trim() === '') return undefined;
+  const query = mount.storage.disable_proxy_sign ? '' : `?sign=${encodeURIComponent(signature(tree, path))}`;
+  return `${base.trim()}${encodePath(path)}${query}`;
+}
+
+/** Where the bytes of a file are, for whoever may read it. @throws what the driver's `link` throws */
+export async function rawUrl(
+  tree: Tree,
+  located: Located<Mount>,
+  path: VirtualPath,
+  name: string,
+  siteUrl: string,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const { mount } = located;
+  const driver = await mount.driver();
+  const direct = isProxied(mount) ? undefined : await directLink(driver, located.path, signal);
+  if (direct) return direct.url;
+  return downProxyUrl(tree, mount, path) ?? ownUrl(tree, mount, path, canProxy(tree, mount, name, driver) ? 'p' : 'd', siteUrl);
+}
+
+function ownUrl(tree: Tree, mount: Mount, path: VirtualPath, route: 'd' | 'p', siteUrl: string): string {
+  const sign = signOf(tree, mount, path);
+  return `${siteUrl}/${route}${encodePath(path)}${sign === '' ? '' : `?sign=${encodeURIComponent(sign)}`}`;
+}
+
+/** Pictures that we can show small: videos, and pictures made of drawing commands, are not among them. */
+const SHOWN_SMALL: ReadonlySet<string> = new Set(['jpg', 'jpeg', 'png', 'gif', 'bmp', 'webp', 'tiff', 'tif', 'ico']);
+
+/** Whether there is a small picture of a file, as far as its name tells. */
+export function hasThumbnail(tree: Tree, mount: Mount, name: string): boolean {
+  return mount.thumbnails !== undefined && SHOWN_SMALL.has(extensionOf(name)) && typeOfName(name, tree.settings) === ENTRY_TYPE.image;
+}
+
+/** The address of the small picture of a file; always signed, as the family does it. */
+export function thumbnailUrl(tree: Tree, path: VirtualPath, siteUrl: string): string {
+  return `${siteUrl}/d${encodePath(path)}?type=thumb&sign=${encodeURIComponent(signature(tree, path))}`;
+}
+
+/** Percent-encodes each segment as the family does: unreserved characters and `$&+=:@` stay. */
+export function encodePath(path: string): string {
+  return path.split('/').map(encodeSegment).join('/');
+}
+
+function encodeSegment(segment: string): string {
+  return encodeURIComponent(segment)
+    .replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replace(/%(24|26|2B|3D|3A|40)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}

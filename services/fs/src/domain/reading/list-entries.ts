@@ -1,0 +1,140 @@
+import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
+import type { EntryName, VirtualPath } from '@wharf/paths';
+import type { Entry } from '../../driver-contract/storage-driver.ts';
+import type { Actor } from '../access/permissions.ts';
+import type { Located } from '../mounts/mount-table.ts';
+import type { Mount } from '../mounts/mounts.ts';
+import { locate, type Tree } from '../snapshot/tree.ts';
+import type { Folder, FolderReader, ReadFolderOptions } from './folder-reader.ts';
+
+/** One page of a folder of the tree. */
+export interface Listing {
+  readonly entries: readonly Entry[];
+  /** Entries of all pages. */
+  readonly total: number;
+  /** The storage that holds the folder; undefined for one that only mounts make. */
+  readonly located: Located<Mount> | undefined;
+}
+
+export interface Page {
+  /** From 1. */
+  readonly page: number;
+  /** 0: everything. */
+  readonly perPage: number;
+}
+
+export interface ListOptions {
+  readonly page: Page;
+  readonly refresh: boolean;
+  readonly onlyFolders?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** Numbers as clients send them: a page below 1 is the first, a size below 1 is everything. */
+export function pageOf(page: number, perPage: number): Page {
+  return { page: Math.max(1, page), perPage: Math.max(0, perPage) };
+}
+
+/**
+ * A page of what `actor` may see in a folder: the storage's entries in their order, then the folders that mounts make. Access to the
+ * folder itself has been checked.
+ *
+ * @throws AppError MOUNT_NOT_FOUND | ENTRY_NOT_FOUND | NOT_A_DIRECTORY | STORAGE_UNAVAILABLE
+ */
+export async function listEntries(
+  tree: Tree,
+  reader: FolderReader,
+  actor: Actor,
+  path: VirtualPath,
+  options: ListOptions,
+): Promise<Listing> {
+  try {
+    return await listOnce(tree, reader, actor, path, options, !options.refresh);
+  } catch (error) {
+    // What was kept of the folder holds no more.
+    if (!AppError.is(error, 'STALE_VERSION')) throw error;
+    return listOnce(tree, reader, actor, path, options, false);
+  }
+}
+
+/** @param isProvisional relies on kept names until the entries of the page are looked at. */
+async function listOnce(
+  tree: Tree,
+  reader: FolderReader,
+  actor: Actor,
+  path: VirtualPath,
+  options: ListOptions,
+  isProvisional: boolean,
+): Promise<Listing> {
+  const isVisible = tree.rules.listingFilter(actor, path);
+  const mounted = tree.table.virtualFolders(path);
+  const virtual = isVisible ? mounted.filter((folder) => isVisible(folder.name, true)) : mounted;
+  const read = await readFolder(tree, reader, path, { ...options, signal: options.signal, isProvisional }, mounted.length > 0);
+  const folder = read?.folder;
+
+  let names = folder?.names ?? [];
+  if (folder && (isVisible || options.onlyFolders))
+    names = await filterNames(names, options.signal, (name) => {
+      const isDirectory = folder.isDirectory(name);
+      return (isDirectory || !options.onlyFolders) && (!isVisible || isVisible(name, isDirectory));
+    });
+  const own = virtual.length > 0 ? new Set<EntryName>(names) : undefined;
+  const added = own ? virtual.filter((each) => !own.has(each.name)) : [];
+
+  const total = names.length + added.length;
+  const { page, perPage } = options.page;
+  const start = perPage === 0 ? 0 : Math.min((page - 1) * perPage, total);
+  const end = perPage === 0 ? total : Math.min(start + perPage, total);
+  const isWhole = start === 0 && end >= names.length;
+  const wanted = isWhole ? names : names.slice(start, end);
+  const entries = folder && (wanted.length > 0 || isProvisional) ? await folder.entries(wanted, options.signal) : [];
+  const tail = added.slice(Math.max(0, start - names.length), Math.max(0, end - names.length));
+  return {
+    entries: tail.length === 0 ? entries : [...entries, ...tail.map((each) => virtualEntry(each))],
+    total,
+    located: read?.located,
+  };
+}
+
+/** Leaves room for other requests in between: a pattern of a rule may cost a good part of a millisecond for each name. */
+async function filterNames(names: readonly EntryName[], signal: AbortSignal | undefined, isKept: (name: EntryName) => boolean) {
+  const pace = createPace(signal);
+  const kept: EntryName[] = [];
+  for (const [index, name] of names.entries()) {
+    if (isKept(name)) kept.push(name);
+    if (index % 16 === 15) await pace.step();
+  }
+  return kept;
+}
+
+/** The folder's contents in its storage; undefined when only mounts make the folder. */
+async function readFolder(
+  tree: Tree,
+  reader: FolderReader,
+  path: VirtualPath,
+  options: ReadFolderOptions,
+  hasVirtualFolders: boolean,
+): Promise<{ folder: Folder; located: Located<Mount> } | undefined> {
+  try {
+    const located = locate(tree, path);
+    return { located, folder: await reader.read(located, options) };
+  } catch (error) {
+    // Mounts below a folder that its storage does not have, or cannot show now, can be reached all the same.
+    if (hasVirtualFolders && AppError.is(error)) return undefined;
+    throw asListError(error);
+  }
+}
+
+/** A folder that is there because something is mounted at it or below it. */
+export function virtualEntry(folder: { name: EntryName; modifiedAt: Date }): Entry {
+  return { name: folder.name, isDirectory: true, sizeBytes: 0, modifiedAt: folder.modifiedAt };
+}
+
+/** The family's texts for a listing that failed. */
+function asListError(error: unknown): unknown {
+  if (AppError.is(error, 'ENTRY_NOT_FOUND'))
+    return new AppError('ENTRY_NOT_FOUND', 'failed get objs: failed get dir: object not found', { cause: error });
+  if (AppError.is(error, 'NOT_A_DIRECTORY')) return new AppError('NOT_A_DIRECTORY', 'failed get objs: not a folder', { cause: error });
+  return error;
+}

@@ -1,0 +1,116 @@
+import type { MessagePort } from 'node:worker_threads';
+import { createRuleBook, type RuleBook } from '../../domain/access/rule-book.ts';
+import { createIndexOperations, type Steps } from './index-operations.ts';
+import type { FromWorker, ToWorker } from './protocol.ts';
+import { openIndexFile } from './schema.ts';
+import { searchSteps } from './search-steps.ts';
+import { createStatements } from './statements.ts';
+
+/** How long one transaction collects changes, in milliseconds. */
+const TRANSACTION_MS = 20;
+
+interface Job {
+  readonly id: number;
+  readonly steps: Steps<unknown>;
+}
+
+/**
+ * Serves the index file over the port: changes one after the other, many in one transaction; searches in turns with them and with each
+ * other, so that none holds up the rest.
+ */
+export function runIndexWorker(port: MessagePort, path: string): void {
+  const file = openIndexFile(path);
+  const operations = createIndexOperations(file);
+  const reading = createStatements(file.reader);
+  const changes: Job[] = [];
+  const searches: Job[] = [];
+  let rules: { number: number; book: RuleBook } = { number: -1, book: createRuleBook([]) };
+  let isScheduled = false;
+  let isStopping = false;
+
+  const tell = (message: FromWorker): void => port.postMessage(message);
+  const fail = ({ id }: Job, error: unknown) => tell({ type: 'failed', id, error });
+
+  const change = () => {
+    const until = performance.now() + TRANSACTION_MS;
+    const done: Array<{ job: Job; result: unknown }> = [];
+    file.writer.exec('BEGIN IMMEDIATE');
+    try {
+      for (let job = changes[0]; job && performance.now() < until; job = changes[0]) {
+        const step = job.steps.next();
+        if (!step.done) continue;
+        changes.shift();
+        done.push({ job, result: step.value });
+      }
+      file.writer.exec('COMMIT');
+    } catch (error) {
+      if (file.writer.isTransaction) file.writer.exec('ROLLBACK');
+      operations.forget();
+      const failed = changes.shift();
+      for (const { job } of done) fail(job, error);
+      if (failed) fail(failed, error);
+      return;
+    }
+    for (const { job, result } of done) tell({ type: 'done', id: job.id, result });
+  };
+  const search = () => {
+    const job = searches.shift();
+    if (!job) return;
+    try {
+      const step = job.steps.next();
+      if (step.done) tell({ type: 'done', id: job.id, result: step.value });
+      else searches.push(job);
+    } catch (error) {
+      fail(job, error);
+    }
+  };
+  const turn = () => {
+    isScheduled = false;
+    if (changes.length > 0) change();
+    search();
+    if (changes.length > 0 || searches.length > 0) schedule();
+    else if (isStopping) end();
+  };
+  const schedule = () => {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(turn);
+  };
+  const end = () => {
+    file.close();
+    port.close();
+  };
+
+  port.on('message', (message: ToWorker) => {
+    if (message.type === 'rules') rules = { number: message.number, book: createRuleBook(message.rules) };
+    if (message.type === 'search') {
+      const query = { ...message.query, viewer: { ...message.query.viewer, rules: [] } };
+      searches.push({ id: message.id, steps: searchSteps(reading, query, rules.book) });
+    }
+    if (message.type === 'cancel') {
+      const at = searches.findIndex(({ id }) => id === message.id);
+      for (const { steps } of at === -1 ? [] : searches.splice(at, 1)) steps.return({ hits: [], total: 0 });
+    }
+    if (message.type === 'operation') {
+      // The other side sends the values of the method of the same name.
+      const run = operations[message.name] as (...values: readonly unknown[]) => unknown;
+      changes.push({ id: message.id, steps: stepsOf(() => run(...message.values)) });
+    }
+    if (message.type === 'stop') {
+      isStopping = true;
+      for (const { steps } of searches.splice(0)) steps.return({ hits: [], total: 0 });
+    }
+    schedule();
+  });
+  tell({ type: 'ready' });
+}
+
+/** Operations that are done at once are one step. */
+function* stepsOf(run: () => unknown): Steps<unknown> {
+  const result = run();
+  return isSteps(result) ? yield* result : result;
+}
+
+function isSteps(result: unknown): result is Steps<unknown> {
+  return typeof result === 'object' && result !== null && 'next' in result;
+}

@@ -1,0 +1,31 @@
+import { modelsOf } from '@wharf/models';
+import type { ServiceKit } from '@wharf/service-kit';
+import type { Configuration } from '../configuration.ts';
+import type { FolderReader } from '../domain/reading/folder-reader.ts';
+import { createIndexKeeper, type IndexKeeper } from '../domain/search/index-keeper.ts';
+import { openFileSearchIndex } from './file/file-search-index.ts';
+import { createStoreSearchIndex } from './store/store-search-index.ts';
+
+/**
+ * The keeper of this process's search index.
+ *
+ * @param searchDir where the index is a file, for an fs that runs alone; undefined: the index is in the store, for all replicas.
+ * @param replica tells this process from every other.
+ */
+export function createSearchKeeper(
+  kit: ServiceKit,
+  parts: { configuration: Configuration; reader: () => FolderReader; replica: string; searchDir: string | undefined },
+): IndexKeeper {
+  const { configuration, reader, replica, searchDir } = parts;
+  return createIndexKeeper({
+    tree: () => configuration.tree({ auth: 0, admin: 0 }),
+    reader,
+    openIndex: () => (searchDir === undefined ? createStoreSearchIndex(modelsOf(kit.store)) : openFileSearchIndex(searchDir)),
+    owner: replica,
+    clock: kit.clock,
+    async report(progress) {
+      await kit.peers.admin.reportIndexProgress(progress, kit.ownCall());
+    },
+    onError: (error) => kit.logger.warn({ err: error }, 'search index'),
+  });
+}
