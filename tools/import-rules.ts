@@ -18,6 +18,7 @@ const KITS = [
   '@wharf/held-folders',
   '@wharf/paths',
   '@wharf/models',
+  '@wharf/owned-names',
   '@wharf/proto',
   '@wharf/rights',
   '@wharf/service-kit',
@@ -31,6 +32,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'packages/pace/', may: ['packages/pace/', '@wharf/errors'], npm: [] },
   { files: 'packages/egress/', may: ['packages/egress/', '@wharf/errors'], npm: [] },
   { files: 'packages/held-folders/', may: ['packages/held-folders/'], npm: [] },
+  { files: 'packages/owned-names/', may: ['packages/owned-names/'], npm: [] },
   { files: 'packages/models/', may: ['packages/models/', '@wharf/errors'], npm: true },
   { files: 'packages/service-kit/', may: ['packages/service-kit/', '@wharf/errors', '@wharf/proto', '@wharf/rights'], npm: true },
   {
@@ -92,6 +94,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'services/fs/src/driver-contract/',
       '@wharf/errors',
       '@wharf/held-folders',
+      '@wharf/owned-names',
       '@wharf/pace',
       '@wharf/paths',
     ],

@@ -1,6 +1,7 @@
 import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeTempDir, type TempDir } from '@wharf/harness';
+import { currentOwner, newOwnedName, type ProcessOwner } from '@wharf/owned-names';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { bytesOf, textOf } from '../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../src/domain/testing/refusal.ts';
@@ -56,13 +57,22 @@ it('a body that is not what was promised leaves nothing', async () => {
   expect(await kept()).toEqual([]);
 });
 
-it('a sweep removes what no task names, unless it is new', async () => {
+it('a sweep removes what no task names, unless somebody may be about to name it', async () => {
   const area = openUploadArea(folder, MIB);
   const long = new Date(Date.now() - 2 * 3_600_000);
   for (const name of ['named', 'old', 'new', 'cut-off.part']) {
     await writeFile(join(folder, name), name);
     if (name !== 'new') await utimes(join(folder, name), long, long);
   }
-  await area.sweep(new Set(['named']));
-  expect((await kept()).sort()).toEqual(['named', 'new']);
+  const mine = currentOwner();
+  const owned = (owner: Partial<ProcessOwner>) => newOwnedName({ ...mine, ...owner });
+  const [own, ended, endedNamed, elsewhere] = [
+    owned({}),
+    owned({ start: '0123456789ab' }),
+    owned({ start: '0123456789ab' }),
+    owned({ host: '0123456789ab' }),
+  ];
+  for (const name of [own, ended, `${ended}.part`, endedNamed, elsewhere]) await writeFile(join(folder, name), name);
+  await area.sweep(async () => new Set(['named', endedNamed]));
+  expect((await kept()).sort()).toEqual(['named', 'new', own, endedNamed, elsewhere].sort());
 });

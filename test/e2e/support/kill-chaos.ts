@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { at, startServices, startStandalone, waitFor } from '@wharf/harness';
 import { clientOf } from './acknowledged.ts';
@@ -110,13 +110,11 @@ async function failedTasks(world: World): Promise<string[]> {
     .map((task) => `task ${at(task, 'name')}: ${at(task, 'status')} ${at(task, 'error')}`);
 }
 
-/**
- * What was on its way: below the storages' temporary names, and in the folders that are for what is unfinished. Bodies of uploads with As-Task that
- * were received and not yet acknowledged are kept for an hour, for another replica may be about to name them; they are not looked at.
- */
+/** What was on its way: below the storages' temporary names, and in the folders that are for what is unfinished. */
 async function leftOvers({ wharf }: World, other: string): Promise<string[]> {
   const names = async (folder: string) => (await readdir(folder, { recursive: true }).catch(() => [])).map((name) => join(folder, name));
   const inStorages = (await Promise.all([wharf.filesDir, other].map(names))).flat().filter((path) => /\.wharf|\.renaming-/.test(path));
-  const unfinished = await Promise.all(['scratch', 'downloads'].map((name) => names(join(wharf.dataDir, name))));
-  return [...inStorages, ...unfinished.flat()];
+  const unfinished = await Promise.all(['scratch', 'downloads', 'uploads'].map((name) => names(join(wharf.dataDir, name))));
+  // The folder of uploads that wait keeps its id.
+  return [...inStorages, ...unfinished.flat()].filter((path) => basename(path) !== 'id');
 }

@@ -93,8 +93,10 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
   let sweeping: NodeJS.Timeout | undefined;
   const sweep = async () => {
     if (!area || !upload) return;
-    const inputs = await readOpenInputs(store, upload.name, new Date(clock() - KEEP_BODIES_MS));
-    await area.sweep(new Set(inputs.map((input) => uploadShape.parse(input).file)));
+    await area.sweep(async () => {
+      const inputs = await readOpenInputs(store, upload.name, new Date(clock() - KEEP_BODIES_MS));
+      return new Set(inputs.map((input) => uploadShape.parse(input).file));
+    });
   };
   const sweepNow = () => void sweep().catch((error) => logger.warn({ err: error }, 'uploads that nobody waits for could not be removed'));
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream, existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { AppError } from '@wharf/errors';
+import { currentOwner, newOwnedName, ownerOf, type ProcessOwner } from '@wharf/owned-names';
 import type { Hashes } from '../driver-contract/storage-driver.ts';
 import { verifiedContent } from '../driver-contract/verified-content.ts';
 
@@ -10,7 +11,7 @@ import { verifiedContent } from '../driver-contract/verified-content.ts';
 const RESERVE_BYTES = 256 * 1024 * 1024;
 /** How far the area may go between two looks at what is free, in bytes. */
 const LOOK_BYTES = 16 * 1024 * 1024;
-/** A file that no task names is somebody's who is about to name it, for so long, in milliseconds. */
+/** A file that no task names is somebody's on another host who is about to name it, for so long, in milliseconds. */
 const UNNAMED_MS = 3_600_000;
 const ID_FILE = 'id';
 const UNFINISHED = '.part';
@@ -33,8 +34,11 @@ export interface UploadArea {
   read(file: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Nothing there is success. */
   remove(file: string): Promise<void>;
-  /** Removes what is not named and not new. */
-  sweep(named: ReadonlySet<string>): Promise<void>;
+  /**
+   * Removes what no task names and nobody is about to name: what belongs to a process that has ended, and what is old.
+   * @param named asked once the folder was read: whoever has ended by then names nothing more
+   */
+  sweep(named: () => Promise<ReadonlySet<string>>): Promise<void>;
 }
 
 /**
@@ -45,6 +49,7 @@ export interface UploadArea {
 export function openUploadArea(folder: string, limitBytes: number): UploadArea {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const id = areaId(folder);
+  const owner = currentOwner();
   // Until the first sweep has added up what is there.
   let heldBytes = 0;
 
@@ -59,7 +64,7 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
   return {
     id,
     async receive(content, { sizeBytes, expectedHashes, signal }) {
-      const file = randomUUID();
+      const file = newOwnedName(owner);
       const place = join(folder, file);
       let claimedBytes = sizeBytes ?? 0;
       let writtenBytes = 0;
@@ -107,11 +112,12 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
       heldBytes -= size;
     },
     async sweep(named) {
-      const now = Date.now();
-      for (const name of await readdir(folder)) {
-        if (name === ID_FILE || named.has(name)) continue;
-        const found = await stat(join(folder, name)).catch(() => undefined);
-        if (found && now - found.mtimeMs > UNNAMED_MS) await rm(join(folder, name), { force: true });
+      const unclaimed: string[] = [];
+      for (const name of await readdir(folder))
+        if (name !== ID_FILE && (await isUnclaimed(join(folder, name), owner))) unclaimed.push(name);
+      if (unclaimed.length > 0) {
+        const kept = await named();
+        for (const name of unclaimed) if (!kept.has(name)) await rm(join(folder, name), { force: true });
       }
       heldBytes = await measure(folder);
     },
@@ -134,6 +140,14 @@ function areaId(folder: string): string {
     }
   }
   return readFileSync(place, 'utf8').trim();
+}
+
+/** Whether nobody is about to name a file: its process has ended, or could not be asked and left it an hour ago. */
+async function isUnclaimed(place: string, self: ProcessOwner): Promise<boolean> {
+  const state = ownerOf(basename(place, UNFINISHED), self);
+  if (state === 'gone') return true;
+  const found = await stat(place).catch(() => undefined);
+  return found !== undefined && Date.now() - found.mtimeMs > UNNAMED_MS;
 }
 
 async function measure(folder: string): Promise<number> {

@@ -1,10 +1,11 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { startProcess, waitFor } from '@wharf/harness';
+import { currentOwner, newOwnedName } from '@wharf/owned-names';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { ConfinedRoot } from '../../src/drivers/local/confined-root.ts';
 import { TempArea } from '../../src/drivers/local/temp-area.ts';
-import { currentOwner, isAbandoned, newBesideName, newTempName } from '../../src/drivers/local/temp-names.ts';
+import { isAbandoned, newBesideName } from '../../src/drivers/local/temp-names.ts';
 import { debrisIn, makeFolders, namesIn, openLocal, put } from './open-local.ts';
 
 /** Opens the folder and writes to /old and to /d/new without an end, from a process of its own. */
@@ -98,12 +99,12 @@ it('cleaning up that fails ends nothing, and is to be tried again', async () => 
 it('a temporary file belongs to a process that has ended, to one that lives, or to another host', () => {
   const self = currentOwner();
   const [now, hour] = [Date.now(), 60 * 60 * 1000];
-  const mine = newTempName(self);
+  const mine = newOwnedName(self);
   expect(isAbandoned(mine, 0, self, now)).toBe(false);
   expect(isAbandoned(newBesideName(self), 0, self, now)).toBe(false);
-  expect(isAbandoned(newTempName({ ...self, start: '0123456789ab' }), now, self, now)).toBe(true);
-  expect(isAbandoned(newTempName({ ...self, pid: 2 ** 22 + 1 }), now, self, now)).toBe(true);
-  const elsewhere = newTempName({ ...self, host: '0123456789ab', pid: 2 ** 22 + 1 });
+  expect(isAbandoned(newOwnedName({ ...self, start: '0123456789ab' }), now, self, now)).toBe(true);
+  expect(isAbandoned(newOwnedName({ ...self, pid: 2 ** 22 + 1 }), now, self, now)).toBe(true);
+  const elsewhere = newOwnedName({ ...self, host: '0123456789ab', pid: 2 ** 22 + 1 });
   expect(isAbandoned(elsewhere, now - 23 * hour, self, now)).toBe(false);
   expect(isAbandoned(elsewhere, now - 25 * hour, self, now)).toBe(true);
   for (const foreign of ['file', '.wharf-tmp-x', `${mine}x`, 'a-1-b-c']) expect(isAbandoned(foreign, 0, self, now)).toBe(false);

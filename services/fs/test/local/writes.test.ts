@@ -1,8 +1,9 @@
 import { chmod, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isAvailable, runCommand } from '@wharf/harness';
+import { currentOwner } from '@wharf/owned-names';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { currentOwner, newBesideName } from '../../src/drivers/local/temp-names.ts';
+import { newBesideName } from '../../src/drivers/local/temp-names.ts';
 import { at, codeOf, debrisIn, makeFolders, namesIn, openLocal, put, textOf } from './open-local.ts';
 
 const mounts = isAvailable('mount', await findMount());

@@ -1,20 +1,11 @@
 import fs from 'node:fs';
+import { currentOwner, newOwnedName, type ProcessOwner } from '@wharf/owned-names';
 import { MOUNT_ROOT, type MountPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { errnoOf } from './errors.ts';
 import { removeTree } from './remove-tree.ts';
-import {
-  currentOwner,
-  draftNames,
-  isAbandoned,
-  isOfAnotherProcess,
-  isReservedName,
-  newBesideName,
-  newTempName,
-  TEMP_FOLDER,
-  type TempOwner,
-} from './temp-names.ts';
+import { draftNames, isAbandoned, isOfAnotherProcess, isReservedName, newBesideName, TEMP_FOLDER } from './temp-names.ts';
 
 /** Names a temporary entry across threads. */
 export interface TempRef {
@@ -29,7 +20,7 @@ const MAX_TRIES = 50;
 /** Where files are put together before they get their name. Everything in it carries the name of its owner, see `temp-names.ts`. */
 export class TempArea {
   readonly #root: ConfinedRoot;
-  readonly #owner: TempOwner = currentOwner();
+  readonly #owner: ProcessOwner = currentOwner();
   #nextSweepAt = Date.now() + SWEEP_EVERY_MS;
 
   constructor(root: ConfinedRoot) {
@@ -131,7 +122,7 @@ export class TempArea {
     }
   }
 
-  #createInArea<Made>(make: (place: string) => Made, newName = () => newTempName(this.#owner)): { ref: TempRef; made: Made } | undefined {
+  #createInArea<Made>(make: (place: string) => Made, newName = () => newOwnedName(this.#owner)): { ref: TempRef; made: Made } | undefined {
     // Another writer may take the folder away whenever it is empty.
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const area = this.#findArea() ?? this.#makeArea();

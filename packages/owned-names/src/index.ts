@@ -1,0 +1,1 @@
+export { currentOwner, newOwnedName, OWNED_NAME, type OwnerState, ownerOf, type ProcessOwner } from './owned-names.ts';
