@@ -1,14 +1,21 @@
 // Runs the black-box checks of the API family against `npm start`, or with --base against a running server, and compares the failures
 // with the list of those that are known to be open. A check that fails and is not listed, or is listed and passes, is a failure.
+// WHARF_ACCEPTANCE is the path of the runner of the checks, which are not part of this repository.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
-const RUNNER = join(ROOT, '..', 'shared', 'acceptance', 'run.mjs');
+const RUNNER = process.env['WHARF_ACCEPTANCE'];
 const OPEN_LIST = join(ROOT, 'test', 'acceptance-open.txt');
 
+if (!RUNNER || !existsSync(RUNNER)) {
+  console.error(
+    `acceptance: WHARF_ACCEPTANCE must be the path of the checks' runner; ${RUNNER ? `${RUNNER} is not there` : 'it is empty'}`,
+  );
+  process.exit(1);
+}
 const work = mkdtempSync(join(tmpdir(), 'wharf-acceptance-'));
 try {
   const given = process.argv.slice(2);

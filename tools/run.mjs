@@ -23,6 +23,7 @@ const SCRIPTS = {
   lint: [
     ['biome', 'ci', '--error-on-warnings'],
     ['node', 'tools/lint-imports.ts'],
+    ['node', 'tools/lint-docs.ts'],
   ],
   format: [['biome', 'check', '--write']],
   gen: [['node', 'tools/gen.ts']],
@@ -95,7 +96,7 @@ function installDependencies(nodeBinary, extent) {
   const stamp = join(TOOLING, 'installed');
   const manifests = fingerprint();
   const [installed, knownExtent] = existsSync(stamp) ? readFileSync(stamp, 'utf8').split(' ') : [];
-  // A developer's tools stay when he starts Wharf.
+  // A developer's tools stay when Wharf is started.
   const wanted = knownExtent === 'all' ? 'all' : extent;
   const isEnough = installed === manifests && knownExtent === wanted;
   if (isEnough && existsSync(join(ROOT, 'node_modules'))) return;

@@ -1,11 +1,11 @@
 // `npm test`: everything that must hold. Prints a line per step, what was skipped and why, and the totals of all runners last.
+// With `--changed` or `--changed=<commit>`: the quick steps, and the tests that what changed reaches by imports. With other arguments: those of vitest.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 const RESULTS = join(ROOT, 'test-results');
-const ACCEPTANCE = join(ROOT, '..', 'shared', 'acceptance', 'run.mjs');
 /** Servers that a machine may be without even in CI: DocumentDB takes root, the unstable suite of Debian and Go. */
 const MAY_SKIP = 'mongodb';
 
@@ -26,19 +26,37 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
 rmSync(RESULTS, { recursive: true, force: true });
 mkdirSync(RESULTS, { recursive: true });
 
-await check('types', ['tsc', '-p', 'tsconfig.json']);
-await check('format and lint', ['biome', 'ci', '--error-on-warnings']);
-await check('import directions', ['node', 'tools/lint-imports.ts']);
-await check('dead code', ['knip', '--no-config-hints']);
-await check('dead code but for tests', ['knip', '--production', '--no-config-hints']);
-await check('proto lint', ['buf', 'lint', 'proto']);
-await check('proto compatibility', ['buf', 'breaking', 'proto', '--against', 'proto/baseline.binpb']);
-await check('generated files', ['node', 'tools/gen.ts', '--check']);
-await vitest();
-await acceptance();
+const given = process.argv.slice(2);
+const isChanged = given.some((argument) => /^--changed(=|$)/.test(argument));
+if (isChanged) {
+  await quickChecks();
+  // Those that start Wharf import nothing of it, so nobody can say which of them a change reaches.
+  await vitest(given.includes('--project') ? given : ['--project', 'unit', '--project', 'integration', ...given]);
+  console.log('left out by --changed: dead code, proto, end-to-end tests, acceptance; `npm test` runs them');
+} else if (given.length > 0) {
+  await vitest(given);
+  console.log('left out, since tests were named: types, lint, generated files, acceptance; `npm test` runs them');
+} else {
+  await quickChecks();
+  await check('dead code', ['knip', '--no-config-hints']);
+  await check('dead code but for tests', ['knip', '--production', '--no-config-hints']);
+  await check('proto lint', ['buf', 'lint', 'proto']);
+  await check('proto compatibility', ['buf', 'breaking', 'proto', '--against', 'proto/baseline.binpb']);
+  await vitest([]);
+  await acceptance();
+}
 
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exit(total.failed === 0 ? 0 : 1);
+
+/** What takes seconds. */
+async function quickChecks(): Promise<void> {
+  await check('types', ['tsc', '-p', 'tsconfig.json']);
+  await check('format and lint', ['biome', 'ci', '--error-on-warnings']);
+  await check('import directions', ['node', 'tools/lint-imports.ts']);
+  await check('paths in documents', ['node', 'tools/lint-docs.ts']);
+  await check('generated files', ['node', 'tools/gen.ts', '--check']);
+}
 
 /** One command that holds or does not. */
 async function check(title: string, command: readonly string[]): Promise<void> {
@@ -47,12 +65,9 @@ async function check(title: string, command: readonly string[]): Promise<void> {
   if (code !== 0) console.log(output);
 }
 
-async function vitest(): Promise<void> {
+async function vitest(options: readonly string[]): Promise<void> {
   const file = join(RESULTS, 'vitest.json');
-  const { code } = await run(
-    ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile=${file}`, ...process.argv.slice(2)],
-    'show',
-  );
+  const { code } = await run(['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile=${file}`, ...options], 'show');
   if (!existsSync(file)) return add('vitest', { passed: 0, failed: 1, skipped: 0 });
   const report: unknown = JSON.parse(readFileSync(file, 'utf8'));
   const totals = { passed: count(report, 'numPassedTests'), failed: count(report, 'numFailedTests'), skipped: skipped(report) };
@@ -61,9 +76,9 @@ async function vitest(): Promise<void> {
   add('vitest', totals);
 }
 
-/** The black-box checks of the API family, where they are there. */
+/** The black-box checks of the API family, where WHARF_ACCEPTANCE names them. */
 async function acceptance(): Promise<void> {
-  if (!existsSync(ACCEPTANCE)) return console.log('acceptance: skipped, the checks are not on this machine');
+  if (!process.env['WHARF_ACCEPTANCE']) return console.log('acceptance: skipped, WHARF_ACCEPTANCE names no checks');
   const { output } = await run(['node', 'tools/acceptance.ts'], 'show');
   const line = /^acceptance: (\d+) passed, (\d+) failed, (\d+) skipped$/m.exec(output);
   if (!line) return add('acceptance', { passed: 0, failed: 1, skipped: 0 });

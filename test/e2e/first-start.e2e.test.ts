@@ -83,7 +83,7 @@ describe.each([
 });
 
 describe('what stands behind npm start', () => {
-  test('mounts folders as storages, once, and gives the admin another password, which ends his logins', async () => {
+  test('mounts folders as storages, once, and gives the admin another password, which ends all logins', async () => {
     const photos = await makeTempDir('photos');
     await writeFile(join(photos.path, 'beach.jpg'), 'x');
     const args = ['--mount', `/photos=${photos.path}`, '--mount', `/more/photos=${photos.path}`];
@@ -154,7 +154,7 @@ describe('a planted secret (C21)', () => {
       await admin.call('/api/admin/config/import', { document: file, passphrase: canary('passphrase'), dry_run: true });
       const token = String(at((await admin.get('/api/admin/setting/get?key=token')).data, 'value'));
 
-      // A storage that cannot be started says why in its status, which is for the admin; its folder is no secret of his.
+      // A storage that cannot be started says why in its status, which is for the admin; its folder is no secret to the admin.
       for (const text of [...kinds.filter((kind) => kind !== 'storage').map(canary), otp, token]) {
         expect(wharf.log(), text).not.toContain(text);
         expect(JSON.stringify(file), text).not.toContain(text);

@@ -10,7 +10,7 @@ const ALL_BITS = 0xffff;
 const ASKED_BITS = Object.values(PERMISSION);
 const EVERY_BIT = Array.from({ length: 16 }, (_, bit) => 1 << bit);
 
-/** Somebody who calls: what he is, and what he may. */
+/** Somebody who calls: who it is, and which rights it has. */
 interface Somebody {
   readonly name: string;
   readonly kind: 'nobody' | 'bad token' | 'guest' | 'user' | 'admin';
@@ -37,7 +37,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => gateway?.close());
 
-/** The refusal that somebody must meet, said again without the gateway's own rules; undefined: he gets through. */
+/** The refusal that somebody must meet, said again without the gateway's own rules; undefined: it is let through. */
 function refusalOf(access: Access, bit: PermissionName | undefined, who: Somebody): [number, string] | undefined {
   if (access === 'public') return undefined;
   if (who.kind === 'nobody') return [401, 'Guest user is disabled, login please'];

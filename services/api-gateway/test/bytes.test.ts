@@ -112,7 +112,7 @@ describe('what the data plane is told', () => {
     return { headers, call: readCallHeaders(gateway.kit.tokens, headers, NEVER) };
   };
 
-  it('of an upload: who calls, instead of his token, and nothing that the client made up', async () => {
+  it('of an upload: who calls, instead of a token, and nothing that the client made up', async () => {
     const forged = { 'wharf-identity': 'forged', 'wharf-auth-revision': '99', 'wharf-site-url': 'http://evil.example', 'wharf-other': 'x' };
     await gateway.request({ method: 'PUT', path: '/api/fs/form', headers: { ...AS_ADMIN, ...forged, 'File-Path': '/a' }, body: 'x' });
     const { headers, call } = callOf();

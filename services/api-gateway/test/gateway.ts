@@ -29,7 +29,7 @@ export interface Gateway {
   readonly models: Models;
   readonly stubs: StubServices;
   log(): string;
-  /** Makes a user who is logged in, and answers his token. */
+  /** Makes a user who is logged in, and answers the token. */
   login(permission: number): Promise<string>;
   /** Makes the guest enabled or disabled, with these bits. */
   setGuest(guest: { disabled: boolean; permission: number }): Promise<void>;

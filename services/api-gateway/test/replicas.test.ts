@@ -42,7 +42,7 @@ async function switchOtpOn(token: string): Promise<string> {
 }
 
 type User = Awaited<ReturnType<typeof makeUser>>;
-/** What ends logins; each is given the user, and a login of his that it may end. */
+/** What ends logins; each is given the user, and one of the logins that it may end. */
 const ENDINGS: [string, (user: User, token: string) => Promise<unknown>][] = [
   ['logout', (_, token) => ok(one, '/api/auth/logout', token)],
   [
@@ -54,7 +54,7 @@ const ENDINGS: [string, (user: User, token: string) => Promise<unknown>][] = [
     },
   ],
   ['another password', ({ id, username }) => ok(one, '/api/admin/user/update', admin, { id, username, password: 'y', base_path: '/' })],
-  ['another password of his own', ({ username }, token) => ok(one, '/api/me/update', token, { username, password: 'y' })],
+  ['another password by the user', ({ username }, token) => ok(one, '/api/me/update', token, { username, password: 'y' })],
   ['another name', ({ id, username }) => ok(one, '/api/admin/user/update', admin, { id, username: `${username}-b`, base_path: '/' })],
   ['disabling', ({ id, username }) => ok(one, '/api/admin/user/update', admin, { id, username, disabled: true, base_path: '/' })],
   ['deletion', ({ id }) => ok(one, `/api/admin/user/delete?id=${id}`, admin, {})],

@@ -154,7 +154,7 @@ it('a watcher gets what is there, then what changes, of both services and withou
   expect(told(stream, 'removed', later._id)).toEqual({ id: later._id });
 });
 
-it('nobody is told of tasks that are not his, whatever event he says he saw last; the administrator is told of all (C9)', async () => {
+it('nobody is told of the tasks of others, whatever event a client says it saw last; the administrator is told of all (C9)', async () => {
   const [ann, bob] = [await somebody(), await somebody()];
   const first = await fs.add(kind, { name: 'secret one', creator: ann.creator, input: {} });
   const anns = await watch(ann.token);
@@ -165,7 +165,7 @@ it('nobody is told of tasks that are not his, whatever event he says he saw last
   const own = await fs.add(kind, { name: 'own', creator: bob.creator, input: {} });
   await fs.apply('cancel', [second._id], 'copy', { creatorId: undefined });
   await fs.apply('delete', [second._id], 'copy', { creatorId: undefined });
-  await waitFor('what is his own', () => told(bobs, 'task', own._id) !== undefined || undefined);
+  await waitFor('the own task', () => told(bobs, 'task', own._id) !== undefined || undefined);
   await waitFor('all of the administrator', () => told(admins, 'task', own._id) !== undefined || undefined);
   await waitFor('the removal', () => (told(anns, 'removed', second._id) && told(admins, 'removed', second._id)) !== undefined || undefined);
   expect(told(admins, 'task', nobodys._id)).toMatchObject({ creator: '', creator_role: -1 });
@@ -185,7 +185,7 @@ it('a stream ends with the login it was opened by, also without the bus', async 
   await waitFor('the end', () => anns.isOver() || undefined);
   const later = await fs.add(kind, { name: 'later', creator: ann.creator, input: {} });
   const own = await fs.add(kind, { name: 'own', creator: bob.creator, input: {} });
-  await waitFor('his task', () => told(bobs, 'task', own._id) !== undefined || undefined);
+  await waitFor('the own task', () => told(bobs, 'task', own._id) !== undefined || undefined);
   expect(JSON.stringify(anns.events)).not.toContain(later._id);
   expect(bobs.isOver()).toBe(false);
 });

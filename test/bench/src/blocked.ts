@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { httpRequest } from '@wharf/harness';
+import { alignColumns } from './align-columns.ts';
 import { type BlockedCase, prepareBlockedCases } from './blocked-cases.ts';
 import type { Fixture } from './fixture.ts';
-import { alignColumns } from './report.ts';
 import type { WharfServer } from './wharf-server.ts';
 
 /** How long a ping may wait beside any other request. */

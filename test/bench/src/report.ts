@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { alignColumns } from './align-columns.ts';
 import type { Wait } from './blocked.ts';
 import type { Figures } from './figures.ts';
 import type { Work } from './works.ts';
@@ -141,18 +142,4 @@ function rounded(value: number): string {
   if (!Number.isFinite(value)) return '-';
   if (value >= 100) return Math.round(value).toLocaleString('en');
   return value.toFixed(value >= 10 ? 1 : 2);
-}
-
-/** The first two columns to the left, the last too, numbers to the right. */
-export function alignColumns(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const isLeft = (column: number) => column < 2 || column === widths.length - 1;
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => (isLeft(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
 }

@@ -30,7 +30,7 @@ export interface Work {
   readonly contenders: readonly Contender[];
   /** Name of the server that the ratios are to. */
   readonly peer?: string;
-  /** What standalone may cost (design of the benchmarks). */
+  /** What standalone may cost. */
   readonly budget?: Budget;
   /** The server that the budget is for; standalone by default. */
   readonly judged?: string;

@@ -15,7 +15,7 @@ export function accounts(world: World): void {
   };
 
   describe('accounts', () => {
-    test('a user works from the moment he is created, and his bits count from the moment they change', async () => {
+    test('a user works from the moment of creation, and the bits count from the moment they change', async () => {
       const { path } = await world.folder('bits');
       await put(admin, base, `${path}/there.txt`, 'there');
       const person = await makePerson(world);
@@ -121,7 +121,7 @@ export function accounts(world: World): void {
       expect(await attempt(person.username, person.password)).toMatchObject({ code: 200 });
     });
 
-    test('a user lives in his base path: its neighbours, also those whose name begins like it, are not there for him', async () => {
+    test('a user lives in a base path: its neighbours, also those whose name begins like it, are not there for the user', async () => {
       const { path, disk } = await world.folder('homes');
       await mkdir(join(disk, 'team', 'docs'), { recursive: true });
       await mkdir(join(disk, 'team-private'));
@@ -142,7 +142,7 @@ export function accounts(world: World): void {
       expect((await httpRequest(base, { path: stolen })).status).toBe(401);
     });
 
-    test('the guest is nobody until he is enabled', async () => {
+    test('the guest is nobody until enabled', async () => {
       const nobody = api(base);
       expect(await nobody.get('/api/me')).toMatchObject({ code: 401, message: 'Guest user is disabled, login please' });
       expect(await nobody.get('/api/me', { authorization: '' })).toMatchObject({

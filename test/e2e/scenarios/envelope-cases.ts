@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** One request and the envelope it must get (semantics §1.4). */
+/** One request and the envelope it must get (docs/api-family.md#envelope). */
 export interface EnvelopeCase {
   readonly as: 'admin' | 'user' | 'guest' | 'nobody';
   /** Method and path with its query; `{folder}` stands for a folder with `file.txt`, `other.txt` and the folder `sub`. */

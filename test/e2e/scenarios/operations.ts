@@ -31,7 +31,7 @@ const row = (before: string[], route: string, body: Row['body'], answer: Row['an
 });
 const pairs = (...given: [string, string][]) => given.map(([src_name, new_name]) => ({ src_name, new_name }));
 
-/** Semantics 3.8 and 3.9, row by row. */
+/** What operations answer, case by case (docs/api-family.md#operations). */
 const ROWS: Readonly<Record<string, Row>> = {
   'mkdir makes what is missing above it': row([], 'mkdir', (at) => ({ path: at('a/b/c') }), DONE, ['a/b/c/']),
   'mkdir of a folder that is there': row(['a/f'], 'mkdir', (at) => ({ path: at('a') }), DONE),
@@ -209,7 +209,7 @@ const BITS: readonly (readonly [number, string, (at: (path: string) => string) =
 
 /** Every operation on files, as the admin, as a user below a base path, and as the guest. */
 export function operations(world: World): void {
-  /** Each makes a folder of his and says how he calls paths in it. */
+  /** Each makes a folder of its own and says how it calls paths in it. */
   type Who = 'the admin' | 'a user below a base path' | 'the guest';
   const inFolder = async (who: Who, use: (caller: Api, disk: string, at: (path: string) => string) => Promise<void>) => {
     const { path, disk } = await world.folder('operations');

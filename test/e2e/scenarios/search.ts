@@ -60,7 +60,7 @@ export function search(world: World): void {
       expect(await searchAs(admin, { parent: path, scope: 1, in_folder: true })).toEqual({ paths: [`${path}/below`], total: 1 });
     });
 
-    test('finds by every word, and counts for each what he may see', async () => {
+    test('finds by every word, and counts for each caller what that one may see', async () => {
       const { path } = await world.folder('searched');
       for (const name of ['alpha one.txt', 'team/alpha two.txt', 'team-private/alpha three.txt', 'dark/deep/alpha four.txt'])
         await put(admin, base, `${path}/${name}`, name);

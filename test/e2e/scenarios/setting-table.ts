@@ -1,4 +1,4 @@
-/** A row of semantics 5.2. `value` is the default where the family has one that is not its own name or address. */
+/** A setting as the family has it (docs/api-family.md#settings). `value` is the default where the family has one that is not its own name or address. */
 interface SettingRow {
   readonly key: string;
   readonly group: number;

@@ -55,7 +55,7 @@ export function tasks(world: World): void {
   const told = (stream: EventStream, id: string) => stream.events.some(({ name, data }) => name === 'task' && at(data, 'id') === id);
 
   describe('tasks', () => {
-    test('a task is seen by its owner and the admin, and is unknown to everybody else, whatever he tries (C25)', async () => {
+    test('a task is seen by its owner and the admin, and is unknown to everybody else, whatever they try (C25)', async () => {
       const place = await twoPlaces();
       const [owner, other] = [await makePerson(world, { permission: ALL_WRITES }), await makePerson(world, { permission: ALL_WRITES })];
       const id = await copyAs(owner, place);
@@ -103,7 +103,7 @@ export function tasks(world: World): void {
       expect(await info(admin, id)).toMatchObject(unknown);
     });
 
-    test('events tell each watcher of his own tasks alone, from the snapshot to the removal, and end with his login', async () => {
+    test('events tell each watcher of its own tasks alone, from the snapshot to the removal, and end with the login', async () => {
       const place = await twoPlaces();
       const [owner, other] = [await makePerson(world, { permission: ALL_WRITES }), await makePerson(world, { permission: ALL_WRITES })];
       const before = await copyAs(owner, place);
@@ -127,7 +127,7 @@ export function tasks(world: World): void {
         await waitFor('the removal', () => (isRemoved(owners) && isRemoved(admins)) || undefined, { withinMs: 20_000 });
 
         const own = await copyAs(other, place);
-        await waitFor('his own', () => told(others, own) || undefined, { withinMs: 20_000 });
+        await waitFor('the own task', () => told(others, own) || undefined, { withinMs: 20_000 });
         for (const foreign of [before, later, owner.username]) expect(JSON.stringify(others.events)).not.toContain(foreign);
         expect(JSON.stringify(owners.events)).not.toContain(own);
 

@@ -7,7 +7,7 @@ import { fetchFile, formBody, namesIn, put, putForm, rawPath } from '../support/
 import { dataOf } from '../support/people.ts';
 import type { World } from '../support/world.ts';
 
-/** What `spec/interface.md` 2.5 lists. */
+/** The settings that the family shows to everybody (docs/api-family.md#settings). */
 const PUBLIC_SETTINGS = [
   'allow_indexed allow_mounted announcement audio_autoplay audio_cover auto_update_index default_page_size external_previews favicon',
   'filename_char_mapping forward_direct_link_params hide_files home_container home_icon iframe_previews logo main_color ocr_api',

@@ -43,7 +43,7 @@ export function transfers(world: World): void {
       expect((await readdir(one)).sort()).toEqual(['new', 'other']);
     });
 
-    test('to another storage there is one task for each name, in the words of the family, for the admin and for a user below his base path', async () => {
+    test('to another storage there is one task for each name, in the words of the family, for the admin and for a user below a base path', async () => {
       for (const isAdmin of [true, false]) {
         const { top, one, two } = await twoStorages();
         const caller = isAdmin ? admin : await makePerson(world, { permission: ALL_WRITES, base_path: top });

@@ -157,7 +157,7 @@ export function uploads(world: World): void {
       expect((await pathsBelow(disk)).toSorted()).toEqual(['named.txt', 'second.txt']);
     });
 
-    test('who may not upload reads why, also when he sends much', async () => {
+    test('who may not upload reads why, also after sending much', async () => {
       const { path } = await world.folder('refused');
       await put(admin, base, `${path}/there.bin`, 'there');
       const big = (caller = admin, target = `${path}/big.bin`, headers = {}) =>

@@ -23,7 +23,7 @@ export const ALL_WRITES = PERMISSION.write | PERMISSION.rename | PERMISSION.move
 
 const GENERAL = 0;
 
-/** Makes a user and logs him in. */
+/** Makes a user and logs in as that user. */
 export async function makePerson(
   world: World,
   fields: { permission?: number; base_path?: string; username?: string } = {},

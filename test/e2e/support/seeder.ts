@@ -6,7 +6,7 @@ import { makeTorrent, type TorrentFiles, torrentHash } from './torrent.ts';
 /** A torrent client that has files which others want. Nothing leads to it: it has to be told of them. */
 export interface Seeder {
   /**
-   * Connects to a peer who listens on loopback, and gives him the files. It knows nothing of earlier offers: who refused one is asked anew.
+   * Connects to a peer who listens on loopback, and gives it the files. It knows nothing of earlier offers: who refused one is asked anew.
    * @param to.bytesPerSecond 0: as fast as it goes.
    */
   offer(name: string, files: TorrentFiles, to: { readonly peerPort: number; readonly bytesPerSecond: number }): Promise<void>;

@@ -24,7 +24,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('says who may call and which bit he needs', () => {
+  it('says who may call and which bit a caller needs', () => {
     expect(document.paths['/api/fs/rename'].post).toMatchObject({
       security: [{}, { token: [] }],
       'x-wharf-access': 'guest',

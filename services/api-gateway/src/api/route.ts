@@ -34,7 +34,7 @@ export interface CallerContext extends PublicContext {
 export type AnyContext = PublicContext & { readonly caller: Caller | undefined };
 
 /** An answer whose message is a sentence of its own instead of `success`. */
-export class Said<Data> {
+export class AnswerWithMessage<Data> {
   readonly message: string;
   readonly data: Data;
 
@@ -45,7 +45,7 @@ export class Said<Data> {
 }
 
 /** An answer that is JSON text already, in pieces: a large one is not parsed only to be written again. */
-export class Written {
+export class AnswerAsJson {
   readonly pieces: readonly string[];
 
   constructor(pieces: readonly string[]) {
@@ -53,7 +53,7 @@ export class Written {
   }
 }
 
-type Result<Answer extends z.ZodType> = Promise<z.output<Answer> | Said<z.output<Answer>> | Written>;
+type Result<Answer extends z.ZodType> = Promise<z.output<Answer> | AnswerWithMessage<z.output<Answer>> | AnswerAsJson>;
 
 interface RouteDeclaration<Input extends z.ZodType, Answer extends z.ZodType> {
   readonly methods: readonly Method[] | 'any';
@@ -73,7 +73,7 @@ interface RouteDeclaration<Input extends z.ZodType, Answer extends z.ZodType> {
   readonly codes?: EnvelopeCodes;
   /** What `data` is when the call fails, or its input is refused, and its shape; null otherwise, and for who may not call it. */
   readonly failureData?: { readonly shape: z.ZodType; readonly of: (error: AppError) => unknown };
-  /** Said about any input that cannot be used, in the place of a sentence about the field. */
+  /** The sentence about any input that cannot be used, in the place of a sentence about the field. */
   readonly refusal?: string;
 }
 

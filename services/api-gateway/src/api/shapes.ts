@@ -25,7 +25,7 @@ export const userShape = z.object({
   quota_bytes: z.int(),
 });
 
-/** A user as clients see him: no password, and the admin with every bit. */
+/** A user as clients see one: no password, and the admin with every bit. */
 export function showUser(
   user: Omit<z.output<typeof userShape>, 'password' | 'quota_bytes'> & { quota_bytes?: number | null | undefined },
 ): z.output<typeof userShape> {

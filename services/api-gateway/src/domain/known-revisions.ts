@@ -2,7 +2,7 @@ import type { Peers, Revisions } from '@wharf/service-kit';
 
 /** The newest states of the accounts and of the configuration that answers have told of. */
 export interface KnownRevisions {
-  /** What later calls carry, so that a caller sees his own writes. */
+  /** What later calls carry, so that callers see their own writes. */
   current(): Revisions;
   /** The same peers; every revision in an answer of auth or admin is noted. */
   watch(peers: Peers): Peers;

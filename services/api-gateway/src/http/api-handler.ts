@@ -4,7 +4,7 @@ import { createPace } from '@wharf/pace';
 import { ROLE } from '@wharf/rights';
 import { type Caller, type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope } from '@wharf/service-kit';
 import { openApiDocument } from '../api/openapi.ts';
-import { type Access, type Route, Said } from '../api/route.ts';
+import { type Access, AnswerWithMessage, type Route } from '../api/route.ts';
 import { answersMethod, BYTE_ROUTES, EVENT_ROUTES, indexRoutes, ROUTES } from '../api/route-table.ts';
 import { requirePermission } from '../domain/permissions.ts';
 import type { GatewayParts } from './gateway-parts.ts';
@@ -69,7 +69,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       const body = hasBody ? await readBody(request, { isNeeded: route.takes === 'body', refusal }) : ({ kind: 'none' } as const);
       const call = route.prepare({ query, body });
       const result = await call(new RequestContext(parts, request, response, caller));
-      const envelope = result instanceof Said ? successEnvelope(result.data, result.message) : successEnvelope(result);
+      const envelope = result instanceof AnswerWithMessage ? successEnvelope(result.data, result.message) : successEnvelope(result);
       scope.code = envelope.code;
       await sendPieces(response, await writeJson(envelope, createPace()));
     } catch (thrown) {

@@ -90,7 +90,7 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
       ejectPlugins: true,
       plugins: [
         (server) => {
-          // Whether the client keeps his connection is between him and us. A body of unknown length always ends the one behind us.
+          // Whether the client keeps its connection is between the two of us. A body of unknown length always ends the one behind us.
           server.on('proxyReq', (outgoing) => {
             if (!outgoing.hasHeader('transfer-encoding')) outgoing.setHeader('Connection', 'keep-alive');
           });

@@ -18,7 +18,7 @@ const CHECK_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
 /** A client that takes nothing for so long is cut off, in milliseconds. */
 const STALL_MS = 60_000;
-/** Tasks whose change waits for a slow client; beyond it he gets a new snapshot instead. */
+/** Tasks whose change waits for a slow client; beyond it that client gets a new snapshot instead. */
 const MAX_PENDING = 2_000;
 const MAX_STREAMS_OF_A_USER = 20;
 /** Changes are written together, in pieces of so many characters at least. */
@@ -27,7 +27,7 @@ const PIECE_LENGTH = 16 * 1024;
 /**
  * `GET /api/task/events`: server-sent events. First `snapshot` with an array of tasks, then `task` with one, or `removed` with `{"id"}`,
  * for the tasks that the caller may see. Events have no ids: whatever `Last-Event-ID` a client sends, it gets a snapshot. The stream ends when
- * the caller's login does, when his role changes, and when the gateway stops.
+ * the caller's login does, when the role changes, and when the gateway stops.
  */
 export function createTaskEvents(parts: GatewayParts, feed: TaskFeed, isStopping: () => boolean): TaskEvents {
   const streams = new Map<number, number>();

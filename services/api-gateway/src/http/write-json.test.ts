@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Written } from '../api/route.ts';
+import { AnswerAsJson } from '../api/route.ts';
 import { writeJson } from './write-json.ts';
 
 /** Counts the turns that are offered to others. */
@@ -26,7 +26,7 @@ it.each([
 });
 
 it('puts in place what is written already', async () => {
-  expect(await textOf({ code: 200, data: new Written(['{"a":', '[1,2]', '}']) })).toBe('{"code":200,"data":{"a":[1,2]}}');
+  expect(await textOf({ code: 200, data: new AnswerAsJson(['{"a":', '[1,2]', '}']) })).toBe('{"code":200,"data":{"a":[1,2]}}');
 });
 
 it('writes a bounded number of elements between two turns of others, however long the list is', async () => {

@@ -1,5 +1,5 @@
 import type { Pace } from '@wharf/pace';
-import { Written } from '../api/route.ts';
+import { AnswerAsJson } from '../api/route.ts';
 
 /** Elements that are written between two turns of others: about a millisecond. */
 const ELEMENTS_PER_PIECE = 500;
@@ -17,7 +17,7 @@ export async function writeJson(value: unknown, pace: Pace): Promise<readonly st
 }
 
 function* piecesOf(value: unknown, levels: number): Generator<string, void> {
-  if (value instanceof Written) yield* value.pieces;
+  if (value instanceof AnswerAsJson) yield* value.pieces;
   else if (!isLong(value, levels)) yield JSON.stringify(value);
   else if (Array.isArray(value)) {
     for (let from = 0; from < value.length; from += ELEMENTS_PER_PIECE) {
@@ -38,6 +38,6 @@ function* piecesOf(value: unknown, levels: number): Generator<string, void> {
 /** Whether a value is a long list, is written already, or has a field that is. */
 function isLong(value: unknown, levels: number): boolean {
   if (Array.isArray(value)) return value.length > ELEMENTS_PER_PIECE;
-  if (value instanceof Written) return true;
+  if (value instanceof AnswerAsJson) return true;
   return levels > 0 && typeof value === 'object' && value !== null && Object.values(value).some((field) => isLong(field, levels - 1));
 }

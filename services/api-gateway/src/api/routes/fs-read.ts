@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { flag, int32, integer, text } from '../fields.ts';
-import { absentRoute, type Route, route, Written } from '../route.ts';
+import { AnswerAsJson, absentRoute, type Route, route } from '../route.ts';
 import { entryShape, showEntry } from '../shapes.ts';
 
 const listingShape = z.object({
@@ -50,7 +50,7 @@ export const fsReadRoutes: readonly Route[] = [
       }
       const { total, readme, header, write, write_content_bypass, provider } = listing;
       const rest = JSON.stringify({ total, readme, header, write, write_content_bypass, provider });
-      return new Written(['{"content":[', ...content, `],${rest.slice(1)}`]);
+      return new AnswerAsJson(['{"content":[', ...content, `],${rest.slice(1)}`]);
     },
   }),
   route({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { flag, list, names, text, texts } from '../fields.ts';
-import { absentRoute, type Route, route, Said } from '../route.ts';
+import { AnswerWithMessage, absentRoute, type Route, route } from '../route.ts';
 import { nothingBack, queuedShape, showQueued, showTask, taskShape } from '../shapes.ts';
 
 const NO_MULTIPART = { methods: 'any', access: 'guest', envelopeCode: 403, message: 'multipart upload is disabled' } as const;
@@ -85,7 +85,7 @@ export const fsWriteRoutes: readonly Route[] = [
     answer: nothingBack,
     call: async ({ peers, options }, input) => {
       const { moved } = await peers.fs.recursiveMove(input, options);
-      return new Said(`Successfully moved ${moved} ${moved === 1 ? 'file' : 'files'}`, null);
+      return new AnswerWithMessage(`Successfully moved ${moved} ${moved === 1 ? 'file' : 'files'}`, null);
     },
   }),
   route({

@@ -9,7 +9,7 @@ export const meRoutes: readonly Route[] = [
     path: '/api/me',
     isReading: true,
     access: 'guest',
-    summary: 'Who the caller is and what he may do.',
+    summary: 'Who the caller is, and which rights it has.',
     takes: 'query',
     input: nothing,
     answer: userShape,
