@@ -16,22 +16,22 @@ import { createRuleBook } from './domain/access/rule-book.ts';
 import { createMountTable, type MountTable } from './domain/mounts/mount-table.ts';
 import type { Mount, Mounts } from './domain/mounts/mounts.ts';
 import { createQuotas } from './domain/quota/quota.ts';
-import type { Tree } from './domain/snapshot/tree.ts';
+import type { Snapshot } from './domain/snapshot/snapshot.ts';
 import { createQuotaLedger } from './store/quota-ledger.ts';
 
 /** The configuration as admin and auth wrote it, never older than the caller's revisions nor than a few seconds. */
 export interface Configuration {
   /** The same object as long as nothing has changed. */
-  tree(revisions: Revisions): Promise<Tree>;
+  snapshot(revisions: Revisions): Promise<Snapshot>;
   /** The same for what only reads: while the store does not answer, as it was up to a minute ago. */
-  knownTree(revisions: Revisions): Promise<Tree>;
+  knownSnapshot(revisions: Revisions): Promise<Snapshot>;
   /** Something that admin owns changed. */
   invalidate(): void;
   /** The permanent token or a quota may have changed. */
   invalidateToken(): void;
 }
 
-/** @param mounts is given every new list of storages before a tree with it is answered. */
+/** @param mounts is given every new list of storages before a snapshot with it is answered. */
 export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mounts): Configuration {
   const openRule = (rule: RuleRecord) => ({ ...rule, password: rule.password && unseal(kit.keys.atRest, rule.password) });
   const parts = createRevisionedCache({
@@ -55,17 +55,17 @@ export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mou
       return { signer: createLinkSigner(unseal(kit.keys.atRest, sealed), kit.clock), quotas: quotasOver(limits) };
     },
   });
-  let last: Tree | undefined;
-  const treeOf = async (revisions: Revisions, how: 'get' | 'getKept'): Promise<Tree> => {
+  let last: Snapshot | undefined;
+  const snapshotOf = async (revisions: Revisions, how: 'get' | 'getKept'): Promise<Snapshot> => {
     const { table, rules, settings } = parts.peek(revisions.admin) ?? (await parts[how](revisions.admin));
     const links = ofAccounts.peek(revisions.auth) ?? (await ofAccounts[how](revisions.auth));
-    // The same configuration is the same tree: what was made under it may be kept with it.
+    // The same configuration is the same snapshot: what was made under it may be kept with it.
     if (last?.table !== table || last.signer !== links.signer) last = { table, rules, settings, ...links };
     return last;
   };
   return {
-    tree: (revisions) => treeOf(revisions, 'get'),
-    knownTree: (revisions) => treeOf(revisions, 'getKept'),
+    snapshot: (revisions) => snapshotOf(revisions, 'get'),
+    knownSnapshot: (revisions) => snapshotOf(revisions, 'getKept'),
     invalidate: () => parts.invalidate(),
     invalidateToken: () => ofAccounts.invalidate(),
   };

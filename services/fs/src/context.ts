@@ -6,14 +6,14 @@ import type { Configuration } from './configuration.ts';
 import type { Actor } from './domain/access/permissions.ts';
 import type { Changes } from './domain/changing/changes.ts';
 import type { Operation } from './domain/changing/operations/operation.ts';
-import type { FolderReader } from './domain/reading/folder-reader.ts';
+import type { FolderCache } from './domain/reading/folder-cache.ts';
 import type { FsTasks } from './tasks/fs-tasks.ts';
 import type { Thumbnails } from './thumbnails/thumbnails.ts';
 
 /** What the handlers of this service work with. */
 export interface FsContext {
   readonly configuration: Configuration;
-  readonly reader: FolderReader;
+  readonly folderCache: FolderCache;
   readonly changes: Changes;
   readonly thumbnails: Thumbnails;
   readonly tasks: FsTasks;
@@ -31,15 +31,15 @@ export function creatorOf(call: Call): TaskCreator {
 }
 
 /** The frame of a handler that only reads: who asks, and under which configuration. @throws AppError UNAUTHENTICATED */
-export async function beginReading(context: FsContext, call: Call): Promise<Pick<Operation, 'tree' | 'actor' | 'signal'>> {
-  const tree = await context.configuration.knownTree(call.revisions);
-  return { tree, actor: actorOf(userOf(call)), signal: call.signal };
+export async function beginReading(context: FsContext, call: Call): Promise<Pick<Operation, 'snapshot' | 'actor' | 'signal'>> {
+  const snapshot = await context.configuration.knownSnapshot(call.revisions);
+  return { snapshot, actor: actorOf(userOf(call)), signal: call.signal };
 }
 
 /** The frame of a handler: who acts, and under which configuration. @throws AppError UNAUTHENTICATED */
 export async function beginOperation(context: FsContext, call: Call): Promise<Operation> {
-  const tree = await context.configuration.tree(call.revisions);
+  const snapshot = await context.configuration.snapshot(call.revisions);
   const { signal } = call;
   const renewed = () => context.tasks.operationOf({ creator: creatorOf(call), signal });
-  return { tree, actor: actorOf(userOf(call)), changes: context.changes, signal, renewed };
+  return { snapshot, actor: actorOf(userOf(call)), changes: context.changes, signal, renewed };
 }

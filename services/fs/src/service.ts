@@ -52,7 +52,7 @@ import type { RangeReceiver } from './data-plane/receive-range.ts';
 import { createChanges } from './domain/changing/changes.ts';
 import { guardDataFolder } from './domain/mounts/data-folder-guard.ts';
 import { createMounts } from './domain/mounts/mounts.ts';
-import { createFolderReader } from './domain/reading/folder-reader.ts';
+import { createFolderCache } from './domain/reading/folder-cache.ts';
 import { createWriteSessions } from './domain/writes/write-sessions.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
 import { createDriverRegistry } from './driver-contract/driver-registry.ts';
@@ -128,22 +128,22 @@ export function createFsService(
   });
   const configuration = createConfiguration(kit, models, mounts);
   const replica = randomUUID();
-  const keeper = createSearchKeeper(kit, { configuration, reader: () => reader, replica, searchDir });
-  const reader = createFolderReader(clock, keeper.noteListing);
+  const keeper = createSearchKeeper(kit, { configuration, folderCache: () => folderCache, replica, searchDir });
+  const folderCache = createFolderCache(clock, keeper.noteListing);
   const feed = isAlone
     ? undefined
     : createChangeFeed({
         log: createChangeLog(models),
         replica,
         clock: () => performance.now(),
-        onChange: (paths) => reader.forget(paths.map(parseVirtualPath)),
+        onChange: (paths) => folderCache.forget(paths.map(parseVirtualPath)),
         onError: (error) => logger.warn({ err: error }, 'changes could not be exchanged with other replicas'),
       });
   const publish = (paths: readonly string[]) => {
     bus.publish(entryChanged, { replica, paths: [...paths] });
     feed?.note(paths);
   };
-  const changes = createChanges(reader, publish, keeper);
+  const changes = createChanges(folderCache, publish, keeper);
   const pictures = createPictureMaker();
   const thumbnails = createThumbnails({
     maker: pictures,
@@ -156,13 +156,13 @@ export function createFsService(
     uploadFolder: dataDir === undefined ? undefined : join(dataDir, 'uploads'),
     uploadLimitBytes: waitingUploadBytes,
   });
-  const context: FsContext = { configuration, reader, changes, thumbnails, tasks };
+  const context: FsContext = { configuration, folderCache, changes, thumbnails, tasks };
 
   const writeStore = createWriteSessionStore(kit.store);
   const writes = createWriteSessions({
     store: writeStore,
     operationOf: (userId, signal) => tasks.operationOf({ creator: { id: userId, name: '', role: 0 }, signal }),
-    currentTree: () => configuration.tree({ auth: 0, admin: 0 }),
+    currentSnapshot: () => configuration.snapshot({ auth: 0, admin: 0 }),
     clock,
     dataUrl: dataSelfUrl,
   });
@@ -213,7 +213,7 @@ export function createFsService(
         callers.invalidate();
       });
       bus.subscribe(entryChanged, (event) => {
-        if (event.replica !== replica) reader.forget(event.paths.map(parseVirtualPath));
+        if (event.replica !== replica) folderCache.forget(event.paths.map(parseVirtualPath));
       });
       await feed?.start();
       await tasks.start();
@@ -222,7 +222,7 @@ export function createFsService(
       sweeping = setInterval(() => void sweep(), SWEEP_WRITES_MS);
       sweeping.unref();
       // Storages open behind the scenes: one that hangs must not keep the others waiting.
-      configuration.tree({ auth: 0, admin: 0 }).then(
+      configuration.snapshot({ auth: 0, admin: 0 }).then(
         () => {
           keeper.wake();
           return mounts.openAll();

@@ -292,7 +292,7 @@ async function openBoth(root: string) {
     ],
   });
   const close = async () => {
-    const located = trees.tree.table.locate(vpath('/local'));
+    const located = trees.snapshot.table.locate(vpath('/local'));
     await (await located?.mount.driver())?.close();
   };
   return { ...trees, close };

@@ -55,13 +55,13 @@ it('whoever has lost the task leaves the body to the one who has it', async () =
 });
 
 it('whoever takes over stores the body where the file that it replaces has the same size and time', async () => {
-  const { operation, put, textOf, tree } = await openTree({});
+  const { operation, put, textOf, snapshot } = await openTree({});
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
   const kind = uploadKind(area, async () => operation());
   const uploadAgain = async (text: string) => {
     const { file, sizeBytes } = await area.receive(bytesOf(text), { sizeBytes: text.length, expectedHashes: {}, signal });
-    const { modifiedAt } = await getEntry(tree, vpath('/f'), signal).then(({ entry }) => entry);
+    const { modifiedAt } = await getEntry(snapshot, vpath('/f'), signal).then(({ entry }) => entry);
     const input = { path: '/f', storage: 1, file, sizeBytes, modified: modifiedAt.getTime(), overwrite: true, hashes: {} };
     const attempts = createTestRun({ signal });
     // The first attempt died before it did anything.

@@ -21,7 +21,7 @@ import type { Placement } from '../domain/changing/operations/plan-placement.ts'
 import { recursiveMove } from '../domain/changing/operations/recursive-move.ts';
 import { removeEmptyDirectories } from '../domain/changing/operations/remove-empty-directories.ts';
 import { removeEntries } from '../domain/changing/operations/remove-entries.ts';
-import { resolvePath } from '../domain/snapshot/tree.ts';
+import { resolvePath } from '../domain/snapshot/snapshot.ts';
 
 /** fs/mkdir. */
 export const makeDirectoryHandler =

@@ -4,26 +4,26 @@ import type { Call } from '@wharf/service-kit';
 import { beginReading, type FsContext } from '../context.ts';
 import { getWithRelated } from '../domain/reading/get-entry.ts';
 import { rawUrl } from '../domain/reading/links.ts';
-import { resolvePath } from '../domain/snapshot/tree.ts';
+import { resolvePath } from '../domain/snapshot/snapshot.ts';
 import { toWireEntry } from './wire-entry.ts';
 
 /** fs/get. */
 export const getEntryHandler =
   (context: FsContext) =>
   async (request: GetEntryRequest, call: Call): Promise<GetEntryResponse> => {
-    const { tree, actor, signal } = await beginReading(context, call);
+    const { snapshot, actor, signal } = await beginReading(context, call);
     const path = resolvePath(actor, request.path);
-    tree.rules.requireAccess(actor, path, request.password);
-    const { entry, located, related } = await getWithRelated(tree, context.reader, actor, path, request.password, signal);
+    snapshot.rules.requireAccess(actor, path, request.password);
+    const { entry, located, related } = await getWithRelated(snapshot, context.folderCache, actor, path, request.password, signal);
     const directory = parentPath(path);
     const isFile = !entry.isDirectory && located !== undefined;
-    const reader = { actor, password: request.password, siteUrl: request.site_url };
+    const caller = { actor, password: request.password, siteUrl: request.site_url };
     return {
-      ...toWireEntry(tree, reader, located?.mount, directory, entry),
-      raw_url: isFile ? await rawUrl(tree, located, path, entry.name, request.site_url, signal) : '',
-      readme: tree.rules.readme(path),
-      header: tree.rules.header(path),
+      ...toWireEntry(snapshot, caller, located?.mount, directory, entry),
+      raw_url: isFile ? await rawUrl(snapshot, located, path, entry.name, request.site_url, signal) : '',
+      readme: snapshot.rules.readme(path),
+      header: snapshot.rules.header(path),
       provider: located?.mount.definition.name ?? 'unknown',
-      related: related.map((each) => toWireEntry(tree, reader, located?.mount, directory, each)),
+      related: related.map((each) => toWireEntry(snapshot, caller, located?.mount, directory, each)),
     };
   };

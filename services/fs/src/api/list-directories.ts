@@ -6,18 +6,18 @@ import { isAdmin } from '@wharf/rights';
 import type { Call } from '@wharf/service-kit';
 import { beginReading, type FsContext } from '../context.ts';
 import { listEntries, pageOf } from '../domain/reading/list-entries.ts';
-import { resolvePath } from '../domain/snapshot/tree.ts';
+import { resolvePath } from '../domain/snapshot/snapshot.ts';
 import { toWireTime } from './wire-entry.ts';
 
 /** fs/dirs. With force_root an admin names a path of the whole tree. */
 export const listDirectoriesHandler =
   (context: FsContext) =>
   async (request: ListDirectoriesRequest, call: Call): Promise<ListDirectoriesResponse> => {
-    const { tree, actor, signal } = await beginReading(context, call);
+    const { snapshot, actor, signal } = await beginReading(context, call);
     if (request.force_root && !isAdmin(actor)) throw new AppError('PERMISSION_DENIED', 'Permission denied');
     const path = resolvePath(request.force_root ? { ...actor, basePath: VIRTUAL_ROOT } : actor, request.path);
-    tree.rules.requireAccess(actor, path, request.password);
-    const { entries } = await listEntries(tree, context.reader, actor, path, {
+    snapshot.rules.requireAccess(actor, path, request.password);
+    const { entries } = await listEntries(snapshot, context.folderCache, actor, path, {
       page: pageOf(1, 0),
       refresh: false,
       onlyFolders: true,

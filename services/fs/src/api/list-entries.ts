@@ -4,7 +4,7 @@ import type { DeepPartial, ListEntriesRequest, ListEntriesResponse } from '@whar
 import type { Call } from '@wharf/service-kit';
 import { beginReading, type FsContext } from '../context.ts';
 import { listEntries, pageOf } from '../domain/reading/list-entries.ts';
-import { resolvePath } from '../domain/snapshot/tree.ts';
+import { resolvePath } from '../domain/snapshot/snapshot.ts';
 import { CHUNK_ENTRIES, chunksOf, createPageWriter } from './page-writer.ts';
 import { toWireEntry } from './wire-entry.ts';
 
@@ -12,35 +12,39 @@ import { toWireEntry } from './wire-entry.ts';
 export function listEntriesHandler(context: FsContext) {
   const pages = createPageWriter();
   return async function* (request: ListEntriesRequest, call: Call): AsyncGenerator<DeepPartial<ListEntriesResponse>> {
-    const { tree, actor, signal } = await beginReading(context, call);
+    const { snapshot, actor, signal } = await beginReading(context, call);
     const path = resolvePath(actor, request.path);
-    tree.rules.requireAccess(actor, path, request.password);
-    const write = tree.rules.canCreateIn(actor, path);
+    snapshot.rules.requireAccess(actor, path, request.password);
+    const write = snapshot.rules.canCreateIn(actor, path);
     if (request.refresh && !write) throw new AppError('PERMISSION_DENIED', 'Refresh without permission');
     const page = pageOf(request.page, request.per_page);
-    const { entries, total, located } = await listEntries(tree, context.reader, actor, path, { page, refresh: request.refresh, signal });
+    const { entries, total, located } = await listEntries(snapshot, context.folderCache, actor, path, {
+      page,
+      refresh: request.refresh,
+      signal,
+    });
     const listing = {
       total,
-      readme: tree.rules.readme(path),
-      header: tree.rules.header(path),
+      readme: snapshot.rules.readme(path),
+      header: snapshot.rules.header(path),
       write,
-      write_content_bypass: tree.rules.isWriteBypassed(path),
+      write_content_bypass: snapshot.rules.isWriteBypassed(path),
       provider: located?.mount.definition.name ?? 'unknown',
     };
-    const reader = { actor, password: request.password, siteUrl: request.site_url };
+    const caller = { actor, password: request.password, siteUrl: request.site_url };
     const mount = located?.mount;
     const pace = createPace(signal);
     // In the first message only.
     let head: { listing?: typeof listing } = { listing };
     if (request.as_json) {
-      for await (const entries_json of pages.write(entries, { tree, reader, mount, directory: path }, pace)) {
+      for await (const entries_json of pages.write(entries, { snapshot, caller, mount, directory: path }, pace)) {
         yield { ...head, entries_json };
         head = {};
       }
       return;
     }
     for (const chunk of chunksOf(entries, CHUNK_ENTRIES)) {
-      yield { ...head, entries: chunk.map((entry) => toWireEntry(tree, reader, mount, path, entry)) };
+      yield { ...head, entries: chunk.map((entry) => toWireEntry(snapshot, caller, mount, path, entry)) };
       head = {};
       await pace.step();
     }

@@ -8,7 +8,7 @@ import { toWireTime } from './wire-entry.ts';
 export const listStorageHealthHandler =
   (context: FsContext, mounts: Mounts, replica: string) =>
   async (_request: ListStorageHealthRequest, call: Call): Promise<ListStorageHealthResponse> => {
-    await context.configuration.tree(call.revisions);
+    await context.configuration.snapshot(call.revisions);
     return { storages: mounts.health().map(toWireHealth), replica };
   };
 

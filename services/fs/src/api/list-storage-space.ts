@@ -11,7 +11,7 @@ const LIMIT_MS = 3_000;
 export const listStorageSpaceHandler =
   (context: FsContext, mounts: Mounts) =>
   async (_request: ListStorageSpaceRequest, call: Call): Promise<ListStorageSpaceResponse> => {
-    await context.configuration.tree(call.revisions);
+    await context.configuration.snapshot(call.revisions);
     const signal = AbortSignal.any([call.signal, AbortSignal.timeout(LIMIT_MS)]);
     const late = new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined), { once: true }));
     const found = await Promise.all(mounts.all().map((mount) => Promise.race([spaceOf(mount, signal).catch(() => undefined), late])));

@@ -16,7 +16,7 @@ type Configured = Pick<FsContext, 'configuration'>;
 export const buildIndexHandler =
   ({ configuration }: Configured, keeper: IndexKeeper) =>
   async (_request: unknown, call: Call): Promise<BuildIndexResponse> => {
-    await keeper.build(await configuration.tree(call.revisions));
+    await keeper.build(await configuration.snapshot(call.revisions));
     return {};
   };
 
@@ -24,7 +24,7 @@ export const buildIndexHandler =
 export const updateIndexHandler =
   ({ configuration }: Configured, keeper: IndexKeeper) =>
   async ({ paths, max_depth }: UpdateIndexRequest, call: Call): Promise<UpdateIndexResponse> => {
-    await keeper.update(await configuration.tree(call.revisions), paths, max_depth ?? undefined);
+    await keeper.update(await configuration.snapshot(call.revisions), paths, max_depth ?? undefined);
     return {};
   };
 
@@ -32,7 +32,7 @@ export const updateIndexHandler =
 export const stopIndexHandler =
   ({ configuration }: Configured, keeper: IndexKeeper) =>
   async (_request: unknown, call: Call): Promise<StopIndexResponse> => {
-    await keeper.stopJob(await configuration.tree(call.revisions));
+    await keeper.stopJob(await configuration.snapshot(call.revisions));
     return {};
   };
 
@@ -40,7 +40,7 @@ export const stopIndexHandler =
 export const clearIndexHandler =
   ({ configuration }: Configured, keeper: IndexKeeper) =>
   async (_request: unknown, call: Call): Promise<ClearIndexResponse> => {
-    await keeper.clear(await configuration.tree(call.revisions));
+    await keeper.clear(await configuration.snapshot(call.revisions));
     return {};
   };
 
@@ -48,6 +48,6 @@ export const clearIndexHandler =
 export const getIndexProgressHandler =
   ({ configuration }: Configured, keeper: IndexKeeper) =>
   async (_request: unknown, call: Call): Promise<GetIndexProgressResponse> => {
-    const { isRunning, ...progress } = await keeper.progress(await configuration.tree(call.revisions));
+    const { isRunning, ...progress } = await keeper.progress(await configuration.snapshot(call.revisions));
     return { ...progress, is_running: isRunning };
   };

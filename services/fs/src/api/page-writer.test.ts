@@ -1,7 +1,7 @@
 import { createPace, type Pace } from '@wharf/pace';
 import type { EntryName } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
-import { locate } from '../domain/snapshot/tree.ts';
+import { locate } from '../domain/snapshot/snapshot.ts';
 import { actor, openTree, vpath } from '../domain/testing/memory-tree.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import { createPageWriter } from './page-writer.ts';
@@ -21,14 +21,14 @@ const ENTRIES: readonly Entry[] = [entryOf('a.txt')];
 
 /** Writes the same entries again and again, each time for somebody who is an object of his own, as each request has one. */
 async function openPages() {
-  const { tree } = await openTree({ storages: [{ enable_sign: true }], rules: [{ path: '/a.txt', read_users: [7] }] });
+  const { snapshot } = await openTree({ storages: [{ enable_sign: true }], rules: [{ path: '/a.txt', read_users: [7] }] });
   const pages = createPageWriter();
-  const { mount } = locate(tree, vpath('/'));
+  const { mount } = locate(snapshot, vpath('/'));
   const frame = (who: Parameters<typeof actor>[0], rest: { password?: string; siteUrl?: string }) => ({
-    tree,
+    snapshot,
     mount,
     directory: vpath('/'),
-    reader: { actor: actor(who), password: '', siteUrl: 'http://here', ...rest },
+    caller: { actor: actor(who), password: '', siteUrl: 'http://here', ...rest },
   });
   return (who = {}, rest = {}, entries = ENTRIES, pace: Pace = createPace()) =>
     Array.fromAsync(pages.write(entries, frame(who, rest), pace));

@@ -2,9 +2,9 @@ import type { Pace } from '@wharf/pace';
 import type { VirtualPath } from '@wharf/paths';
 import type { Actor } from '../domain/access/permissions.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
-import type { Tree } from '../domain/snapshot/tree.ts';
+import type { Snapshot } from '../domain/snapshot/snapshot.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
-import { type Reader, toWireEntry } from './wire-entry.ts';
+import { type Caller, toWireEntry } from './wire-entry.ts';
 
 /** Entries that are written between two turns of others: less than a millisecond. */
 const ENTRIES_PER_STEP = 100;
@@ -14,8 +14,8 @@ export const CHUNK_ENTRIES = 1_000;
 
 /** All that the JSON of an entry depends on beside the entry. */
 export interface PageFrame {
-  readonly tree: Tree;
-  readonly reader: Reader;
+  readonly snapshot: Snapshot;
+  readonly caller: Caller;
   readonly mount: Mount | undefined;
   readonly directory: VirtualPath;
 }
@@ -36,9 +36,9 @@ export function createPageWriter(): PageWriter {
     async *write(entries, frame, pace) {
       const known = written.get(entries);
       if (known && isSame(known.frame, frame)) return yield* known.texts;
-      const { tree, reader, mount, directory } = frame;
+      const { snapshot, caller, mount, directory } = frame;
       const writeEntry = (entry: Entry) =>
-        JSON.stringify({ ...toWireEntry(tree, reader, mount, directory, entry), hash_info: entry.hashes ?? null });
+        JSON.stringify({ ...toWireEntry(snapshot, caller, mount, directory, entry), hash_info: entry.hashes ?? null });
       const texts: string[] = [];
       for (const chunk of chunksOf(entries, CHUNK_ENTRIES)) {
         const steps: string[] = [];
@@ -50,19 +50,19 @@ export function createPageWriter(): PageWriter {
         texts.push(text);
         yield text;
       }
-      if (tree.settings.number('link_expiration', 0) <= 0) written.set(entries, { frame, texts });
+      if (snapshot.settings.number('link_expiration', 0) <= 0) written.set(entries, { frame, texts });
     },
   };
 }
 
 function isSame(left: PageFrame, right: PageFrame): boolean {
   return (
-    left.tree === right.tree &&
+    left.snapshot === right.snapshot &&
     left.mount === right.mount &&
     left.directory === right.directory &&
-    left.reader.password === right.reader.password &&
-    left.reader.siteUrl === right.reader.siteUrl &&
-    isSameActor(left.reader.actor, right.reader.actor)
+    left.caller.password === right.caller.password &&
+    left.caller.siteUrl === right.caller.siteUrl &&
+    isSameActor(left.caller.actor, right.caller.actor)
   );
 }
 

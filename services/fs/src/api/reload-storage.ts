@@ -7,7 +7,7 @@ import type { Mounts } from '../domain/mounts/mounts.ts';
 export const reloadStorageHandler =
   (context: FsContext, mounts: Mounts) =>
   async (request: ReloadStorageRequest, call: Call): Promise<ReloadStorageResponse> => {
-    await context.configuration.tree(call.revisions);
+    await context.configuration.snapshot(call.revisions);
     const status = await mounts.reopen(request.id);
     return { status, addition: mounts.normalisedAddition(request.id) ?? '' };
   };

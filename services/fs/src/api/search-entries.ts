@@ -9,18 +9,18 @@ import { ENTRY_TYPE, typeOfName } from '../domain/snapshot/entry-type.ts';
 export const searchEntriesHandler =
   (context: FsContext, keeper: IndexKeeper) =>
   async ({ in_folder, per_page, ...request }: SearchEntriesRequest, call: Call): Promise<SearchEntriesResponse> => {
-    const { tree, actor, signal } = await beginReading(context, call);
+    const { snapshot, actor, signal } = await beginReading(context, call);
     const wanted = { ...request, perPage: per_page };
     const { hits, total } = in_folder
-      ? await searchFolder(tree, context.reader, actor, wanted, signal)
-      : await searchEntries(tree, await keeper.index(tree), actor, wanted, signal);
+      ? await searchFolder(snapshot, context.folderCache, actor, wanted, signal)
+      : await searchEntries(snapshot, await keeper.index(snapshot), actor, wanted, signal);
     return {
       content: hits.map(({ parent, name, isDirectory, sizeBytes }) => ({
         parent,
         name,
         is_dir: isDirectory,
         size: sizeBytes,
-        type: isDirectory ? ENTRY_TYPE.folder : typeOfName(name, tree.settings),
+        type: isDirectory ? ENTRY_TYPE.folder : typeOfName(name, snapshot.settings),
       })),
       total,
     };

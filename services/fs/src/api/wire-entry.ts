@@ -4,7 +4,7 @@ import type { Actor } from '../domain/access/permissions.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
 import { hasThumbnail, signOf, thumbnailUrl } from '../domain/reading/links.ts';
 import { ENTRY_TYPE, typeOfName } from '../domain/snapshot/entry-type.ts';
-import type { Tree } from '../domain/snapshot/tree.ts';
+import type { Snapshot } from '../domain/snapshot/snapshot.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 
 /**
@@ -12,26 +12,26 @@ import type { Entry } from '../driver-contract/storage-driver.ts';
  *
  * @param mount undefined for folders that mounts make.
  */
-export function toWireEntry(tree: Tree, reader: Reader, mount: Mount | undefined, directory: VirtualPath, entry: Entry): WireEntry {
+export function toWireEntry(snapshot: Snapshot, caller: Caller, mount: Mount | undefined, directory: VirtualPath, entry: Entry): WireEntry {
   const { name, isDirectory } = entry;
   const modified = toWireTime(entry.modifiedAt);
   const path = isDirectory || !mount ? undefined : childPath(directory, name);
-  const isOpen = path !== undefined && tree.rules.isOpen(reader.actor, path, reader.password);
+  const isOpen = path !== undefined && snapshot.rules.isOpen(caller.actor, path, caller.password);
   return {
     name,
     size: entry.sizeBytes,
     is_dir: isDirectory,
     modified,
-    sign: isOpen && mount ? signOf(tree, mount, path) : '',
-    thumb: isOpen && mount && hasThumbnail(tree, mount, name) ? thumbnailUrl(tree, path, reader.siteUrl) : '',
-    type: isDirectory ? ENTRY_TYPE.folder : typeOfName(name, tree.settings),
+    sign: isOpen && mount ? signOf(snapshot, mount, path) : '',
+    thumb: isOpen && mount && hasThumbnail(snapshot, mount, name) ? thumbnailUrl(snapshot, path, caller.siteUrl) : '',
+    type: isDirectory ? ENTRY_TYPE.folder : typeOfName(name, snapshot.settings),
     created: entry.createdAt ? toWireTime(entry.createdAt) : modified,
     hashinfo: entry.hashes ? JSON.stringify(entry.hashes) : 'null',
   };
 }
 
 /** Who reads a listing, with which password, and at which address of ours. */
-export interface Reader {
+export interface Caller {
   readonly actor: Actor;
   readonly password: string;
   readonly siteUrl: string;

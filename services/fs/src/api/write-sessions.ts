@@ -1,7 +1,7 @@
 import { type WriteSession as WireSession, WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { defineRpcService, forServices, forUsers, type RpcService } from '@wharf/service-kit';
 import { beginOperation, type FsContext } from '../context.ts';
-import { resolvePath } from '../domain/snapshot/tree.ts';
+import { resolvePath } from '../domain/snapshot/snapshot.ts';
 import { checkTarget } from '../domain/writes/check-target.ts';
 import type { WriteSession } from '../domain/writes/write-session.ts';
 import type { WriteSessions } from '../domain/writes/write-sessions.ts';

@@ -9,7 +9,7 @@ import type { FsContext } from '../context.ts';
 import type { Located } from '../domain/mounts/mount-table.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
 import { canProxy, directLink, downProxyUrl, forwardParameters, hasThumbnail, needsSign, shouldProxy } from '../domain/reading/links.ts';
-import { locate, type Tree } from '../domain/snapshot/tree.ts';
+import { locate, type Snapshot } from '../domain/snapshot/snapshot.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
 import { type BodyPlan, lengthOf, planBody, type Range, rangesOf } from './ranges.ts';
@@ -36,28 +36,28 @@ export async function serveDownload(
   response: ServerResponse,
   asked: DownloadRequest,
 ): Promise<void> {
-  const tree = await context.configuration.knownTree(asked.call.revisions);
+  const snapshot = await context.configuration.knownSnapshot(asked.call.revisions);
   const path = parseVirtualPath(decodePath(asked.path));
-  const located = authorise(tree, path, asked.query.get('sign') ?? '');
+  const located = authorise(snapshot, path, asked.query.get('sign') ?? '');
   const name = baseName(path);
-  if (name === undefined || tree.table.findVirtualFolder(path)) throw new AppError('IS_A_DIRECTORY', 'not a file');
-  if (asked.query.get('type') === 'thumb' && hasThumbnail(tree, located.mount, name))
+  if (name === undefined || snapshot.table.findVirtualFolder(path)) throw new AppError('IS_A_DIRECTORY', 'not a file');
+  if (asked.query.get('type') === 'thumb' && hasThumbnail(snapshot, located.mount, name))
     return serveThumbnail(context.thumbnails, located, request, response, asked.call.signal);
   const driver = await located.mount.driver();
-  if (asked.route === 'p' && !canProxy(tree, located.mount, name, driver)) throw new AppError('PERMISSION_DENIED', 'proxy not allowed');
-  const elsewhere = asked.query.has('d') ? undefined : downProxyUrl(tree, located.mount, path);
-  if (elsewhere !== undefined && (asked.route === 'p' || shouldProxy(tree, located.mount, name))) return redirect(response, elsewhere);
-  const isDirect = asked.route === 'd' && !shouldProxy(tree, located.mount, name);
+  if (asked.route === 'p' && !canProxy(snapshot, located.mount, name, driver)) throw new AppError('PERMISSION_DENIED', 'proxy not allowed');
+  const elsewhere = asked.query.has('d') ? undefined : downProxyUrl(snapshot, located.mount, path);
+  if (elsewhere !== undefined && (asked.route === 'p' || shouldProxy(snapshot, located.mount, name))) return redirect(response, elsewhere);
+  const isDirect = asked.route === 'd' && !shouldProxy(snapshot, located.mount, name);
   const direct = isDirect ? await directLink(driver, located.path, asked.call.signal) : undefined;
-  if (direct) return redirect(response, forwardParameters(tree, direct.url, asked.query));
+  if (direct) return redirect(response, forwardParameters(snapshot, direct.url, asked.query));
   await sendFile(driver, located, name, request, response, asked.call.signal);
 }
 
 /** Checks the signature before anything about the path is told. @throws AppError UNAUTHENTICATED | MOUNT_NOT_FOUND */
-function authorise(tree: Tree, path: VirtualPath, sign: string): Located<Mount> {
-  const located = tree.table.locate(path);
-  if (needsSign(tree, located?.mount, path)) tree.signer.verify(path, sign);
-  return located ?? locate(tree, path);
+function authorise(snapshot: Snapshot, path: VirtualPath, sign: string): Located<Mount> {
+  const located = snapshot.table.locate(path);
+  if (needsSign(snapshot, located?.mount, path)) snapshot.signer.verify(path, sign);
+  return located ?? locate(snapshot, path);
 }
 
 async function sendFile(

@@ -33,7 +33,7 @@ async function drain(request: IncomingMessage): Promise<void> {
 
 async function privacyPatterns(context: FsContext): Promise<string> {
   try {
-    return (await context.configuration.knownTree({ auth: 0, admin: 0 })).settings.text('privacy_regs');
+    return (await context.configuration.knownSnapshot({ auth: 0, admin: 0 })).settings.text('privacy_regs');
   } catch {
     // The error that is being told matters more than its masking; our own messages name no addresses.
     return '';

@@ -1,7 +1,7 @@
 import { modelsOf } from '@wharf/models';
 import type { ServiceKit } from '@wharf/service-kit';
 import type { Configuration } from '../configuration.ts';
-import type { FolderReader } from '../domain/reading/folder-reader.ts';
+import type { FolderCache } from '../domain/reading/folder-cache.ts';
 import { createIndexKeeper, type IndexKeeper } from '../domain/search/index-keeper.ts';
 import { openFileSearchIndex } from './file/file-search-index.ts';
 import { createStoreSearchIndex } from './store/store-search-index.ts';
@@ -14,12 +14,12 @@ import { createStoreSearchIndex } from './store/store-search-index.ts';
  */
 export function createSearchKeeper(
   kit: ServiceKit,
-  parts: { configuration: Configuration; reader: () => FolderReader; replica: string; searchDir: string | undefined },
+  parts: { configuration: Configuration; folderCache: () => FolderCache; replica: string; searchDir: string | undefined },
 ): IndexKeeper {
-  const { configuration, reader, replica, searchDir } = parts;
+  const { configuration, folderCache, replica, searchDir } = parts;
   return createIndexKeeper({
-    tree: () => configuration.tree({ auth: 0, admin: 0 }),
-    reader,
+    snapshot: () => configuration.snapshot({ auth: 0, admin: 0 }),
+    folderCache,
     openIndex: () => (searchDir === undefined ? createStoreSearchIndex(modelsOf(kit.store)) : openFileSearchIndex(searchDir)),
     owner: replica,
     clock: kit.clock,

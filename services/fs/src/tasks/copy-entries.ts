@@ -4,7 +4,7 @@ import { denied } from '../domain/access/permissions.ts';
 import { nameTaken } from '../domain/changing/operations/operation.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
-import { type Passage, placesOf } from './placement.ts';
+import { type PlacementEnds, placesOf } from './placement.ts';
 import type { PlacementRun } from './placement-run.ts';
 import { haveSameContent, looksLikeCopy, statIfThere, transferFile } from './transfer-file.ts';
 
@@ -133,10 +133,10 @@ async function settle(
 
 async function copyEntry(placement: PlacementRun, position: Position, entry: ManifestEntry, isInDoubt: boolean): Promise<void> {
   const { run } = placement;
-  const passage = await placement.passage();
-  const places = placesOf(passage, run.input, entry.path);
-  const { driver } = passage.to;
-  requireRights(passage, places);
+  const ends = await placement.ends();
+  const places = placesOf(ends, run.input, entry.path);
+  const { driver } = ends.to;
+  requireRights(ends, places);
   if (entry.kind !== 'file') {
     if (run.input.files) return;
     await placement.assertLease();
@@ -144,7 +144,7 @@ async function copyEntry(placement: PlacementRun, position: Position, entry: Man
     placement.touched(parentPath(places.target));
     return;
   }
-  const outcome = await copyFile(placement, passage, entry, places, isInDoubt);
+  const outcome = await copyFile(placement, ends, entry, places, isInDoubt);
   if (outcome === 'left') {
     entry.left = true;
     placement.manifest.changed(position.chunk);
@@ -161,16 +161,16 @@ async function copyEntry(placement: PlacementRun, position: Position, entry: Man
 /** @returns the file that was copied, or that it was left where it is */
 async function copyFile(
   placement: PlacementRun,
-  passage: Passage,
+  ends: PlacementEnds,
   entry: ManifestEntry,
   places: ReturnType<typeof placesOf>,
   isInDoubt: boolean,
 ): Promise<Entry | 'left'> {
   const { run } = placement;
   const { conflict } = run.input;
-  const from = { driver: passage.from.driver, path: places.sourcePlace };
-  const to = { driver: passage.to.driver, path: places.targetPlace };
-  const isMoved = passage.verb === 'move';
+  const from = { driver: ends.from.driver, path: places.sourcePlace };
+  const to = { driver: ends.to.driver, path: places.targetPlace };
+  const isMoved = ends.verb === 'move';
   let overwrite = conflict === 'replace';
 
   if (isInDoubt || conflict === 'keep' || (isMoved && conflict === 'replace')) {
@@ -228,11 +228,11 @@ function mayBeOneFile(source: Entry, target: Entry): boolean {
 }
 
 /** The rules as they are now, for this very entry. @throws AppError PERMISSION_DENIED */
-function requireRights({ operation, verb }: Passage, places: ReturnType<typeof placesOf>): void {
-  const { actor, tree } = operation;
-  if (tree.rules.records.length === 0) return;
-  if (!tree.rules.mayTouch(actor, places.source, verb === 'move' ? 'write' : 'read')) throw denied();
-  if (!tree.rules.mayTouch(actor, places.target, 'create')) throw denied();
+function requireRights({ operation, verb }: PlacementEnds, places: ReturnType<typeof placesOf>): void {
+  const { actor, snapshot } = operation;
+  if (snapshot.rules.records.length === 0) return;
+  if (!snapshot.rules.mayTouch(actor, places.source, verb === 'move' ? 'write' : 'read')) throw denied();
+  if (!snapshot.rules.mayTouch(actor, places.target, 'create')) throw denied();
 }
 
 /** What the task says of entries that failed alone. */

@@ -70,10 +70,10 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     const user = creator && (await readUser(models, creator.id));
     if (!user) throw new AppError('PERMISSION_DENIED', 'the user whose task this is does not exist any more');
     if (user.disabled) throw new AppError('PERMISSION_DENIED', 'the user whose task this is has been disabled');
-    const tree = await parts.configuration.tree({ auth: 0, admin: 0 });
+    const snapshot = await parts.configuration.snapshot({ auth: 0, admin: 0 });
     const { _id: id, role, permission } = user;
     const actor = { id, role, permission, basePath: parseVirtualPath(user.base_path) };
-    return { tree, actor, changes: parts.changes, signal, renewed: () => operationOf(run) };
+    return { snapshot, actor, changes: parts.changes, signal, renewed: () => operationOf(run) };
   };
 
   const placements = { copy: placementKind('copy', operationOf), move: placementKind('move', operationOf) };

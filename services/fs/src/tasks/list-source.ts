@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import type { EntryName } from '@wharf/paths';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import { manifestEntry } from './manifest.ts';
-import { below, type Passage, placesOf } from './placement.ts';
+import { below, type PlacementEnds, placesOf } from './placement.ts';
 import type { PlacementRun } from './placement-run.ts';
 
 /** Writes down everything that is to be copied, folder by folder. The manifest itself says which folders are still to be listed. */
@@ -24,9 +24,9 @@ export async function listSource(placement: PlacementRun): Promise<void> {
   }
 }
 
-async function beginListing({ run, state, manifest, passage }: PlacementRun): Promise<void> {
+async function beginListing({ run, state, manifest, ends }: PlacementRun): Promise<void> {
   run.progress({ status: 'getting src object', phase: 'listing' });
-  const { from } = await passage();
+  const { from } = await ends();
   const { files } = run.input;
   for (const path of files ?? ['']) {
     const entry = await from.driver.stat(below(from.located.path, path), { signal: run.signal }).catch((error) => {
@@ -43,10 +43,10 @@ async function beginListing({ run, state, manifest, passage }: PlacementRun): Pr
 
 async function listFolder(placement: PlacementRun, path: string): Promise<void> {
   const { run, state, manifest } = placement;
-  const passage = await placement.passage();
-  const isAllowed = permissionIn(passage, placement, path);
-  const folder = below(passage.from.located.path, path);
-  for await (const entry of passage.from.driver.list(folder, { signal: run.signal })) {
+  const ends = await placement.ends();
+  const isAllowed = permissionIn(ends, placement, path);
+  const folder = below(ends.from.located.path, path);
+  for await (const entry of ends.from.driver.list(folder, { signal: run.signal })) {
     if (!isAllowed(entry.name)) {
       state.denied += 1;
       continue;
@@ -58,14 +58,14 @@ async function listFolder(placement: PlacementRun, path: string): Promise<void> 
 }
 
 /** Rules may have changed since the whole was allowed. */
-function permissionIn(passage: Passage, { run }: PlacementRun, path: string): (name: EntryName) => boolean {
-  const { rules } = passage.operation.tree;
-  const { actor } = passage.operation;
+function permissionIn(ends: PlacementEnds, { run }: PlacementRun, path: string): (name: EntryName) => boolean {
+  const { rules } = ends.operation.snapshot;
+  const { actor } = ends.operation;
   if (rules.records.length === 0) return () => true;
-  const change = passage.verb === 'move' ? 'write' : 'read';
-  const { source: folder } = placesOf(passage, run.input, path);
+  const change = ends.verb === 'move' ? 'write' : 'read';
+  const { source: folder } = placesOf(ends, run.input, path);
   const isHidden = rules.hiddenNames(actor, folder);
-  return (name) => !isHidden?.(name) && rules.mayTouch(actor, placesOf(passage, run.input, `${path}/${name}`).source, change);
+  return (name) => !isHidden?.(name) && rules.mayTouch(actor, placesOf(ends, run.input, `${path}/${name}`).source, change);
 }
 
 function count(state: PlacementRun['state'], entry: Entry): void {

@@ -41,7 +41,7 @@ export function placementKind(verb: Verb, operationOf: (run: PlacementTaskRun) =
 async function place(placement: PlacementRun): Promise<void> {
   const { run, state } = placement;
   // Before anything else: may he still do this, and are both storages there?
-  await placement.passage();
+  await placement.ends();
   if (state.phase === 'listing') {
     await listSource(placement);
     await enter(placement, 'copying');
@@ -49,7 +49,7 @@ async function place(placement: PlacementRun): Promise<void> {
   }
   if (state.phase === 'copying') {
     run.progress({ status: 'uploading', phase: 'copying', totalBytes: state.totalBytes });
-    const { operation } = await placement.passage();
+    const { operation } = await placement.ends();
     // A move leaves as much as there was.
     if (placement.verb === 'move') await copyEntries(placement);
     else

@@ -139,7 +139,7 @@ describe('an attempt', () => {
 
   it('that replaces files, and is continued, replaces also those of the same size and time', async () => {
     const { memory, target } = await openWorld(5);
-    const { entry } = await getEntry(memory.tree, parseVirtualPath('/a/d/f1'), undefined);
+    const { entry } = await getEntry(memory.snapshot, parseVirtualPath('/a/d/f1'), undefined);
     await target.storeOf().write(mpath('/d/f1'), bytesOf('CONTENT 1'), { overwrite: false, modifiedAt: entry.modifiedAt });
     const run = createTestRun({ signal: new AbortController().signal });
     run.onCheckpoint(() => {
@@ -164,7 +164,7 @@ describe('an attempt', () => {
   it('leaves out what its user may not read any more, and says so', async () => {
     const { memory } = await openWorld(9);
     const rules = createRuleBook([ruleRecord({ path: '/a/d/sub', read_users: [99], read_users_sub: true })]);
-    const operation = { ...memory.operation(), tree: { ...memory.tree, rules } };
+    const operation = { ...memory.operation(), snapshot: { ...memory.snapshot, rules } };
     expect((await refusalOf(runPlacement(operation, 'copy', input())))[0]).toBe('PERMISSION_DENIED');
     expect(await copyOf(memory)).toEqual((await memory.everything('/a/d')).filter((path) => !path.includes('/sub')));
     expect((await refusalOf(runPlacement(operation, 'move', input({ target: '/t/e' }))))[0]).toBe('PERMISSION_DENIED');

@@ -3,7 +3,7 @@ import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { type Manifest, type manifestChunk, openManifest, type Position, positionShape } from './manifest.ts';
-import { openPassage, type Passage, type PlacementInput, type Verb } from './placement.ts';
+import { openEnds, type PlacementEnds, type PlacementInput, type Verb } from './placement.ts';
 
 /** What a placement has done, as it survives its worker. */
 export const placementCheckpoint = z.object({
@@ -30,7 +30,7 @@ export type PlacementTaskRun = TaskRun<PlacementInput, PlacementCheckpoint, z.ou
 /** A checkpoint is written at most so often, in milliseconds: what came after the last one is looked at again by whoever goes on. */
 const SAVE_MS = 1_000;
 /** Rights, rules and storages are asked for again after so long, in milliseconds. */
-const PASSAGE_MS = 2_000;
+const ENDS_MS = 2_000;
 /** A lease that was asserted so lately is held, in milliseconds: it lasts several times as long. */
 const ASSERTED_MS = 1_000;
 /** Folders that changed are told of so often while a task runs, in milliseconds; all of them at its end. */
@@ -47,8 +47,8 @@ export interface PlacementRun {
   readonly state: PlacementCheckpoint;
   /** Set when this attempt, and no earlier one, has begun to copy. */
   hasBegunCopying: boolean;
-  /** The way with the rights and rules of a moment ago. @throws as openPassage() */
-  passage(): Promise<Passage>;
+  /** Both ends, with the rights and rules of a moment ago. @throws as openEnds() */
+  ends(): Promise<PlacementEnds>;
   /** Resolves while this attempt surely holds its task. @throws AppError CANCELLED */
   assertLease(): Promise<void>;
   /** Writes a checkpoint if the last one is old enough, or in any case. */
@@ -70,7 +70,7 @@ export async function beginPlacement(
 ): Promise<PlacementRun> {
   const state: PlacementCheckpoint = run.checkpoint ? { ...run.checkpoint } : emptyCheckpoint();
   const manifest = await openManifest(run.chunks, state);
-  let open: { passage: Promise<Passage>; atMs: number } | undefined;
+  let open: { ends: Promise<PlacementEnds>; atMs: number } | undefined;
   let asserting: Promise<void> | undefined;
   let assertedAtMs = Number.NEGATIVE_INFINITY;
   let savedAtMs = performance.now();
@@ -99,18 +99,18 @@ export async function beginPlacement(
     });
   };
 
-  const passage = () => {
+  const ends = () => {
     const nowMs = performance.now();
-    if (!open || nowMs - open.atMs > PASSAGE_MS) {
-      const passage = operationOf(run).then((operation) => {
+    if (!open || nowMs - open.atMs > ENDS_MS) {
+      const ends = operationOf(run).then((operation) => {
         changes = operation.changes;
-        return openPassage(operation, run.input, verb);
+        return openEnds(operation, run.input, verb);
       });
       // Whoever waits for it meets its failure.
-      passage.catch(() => undefined);
-      open = { passage, atMs: nowMs };
+      ends.catch(() => undefined);
+      open = { ends, atMs: nowMs };
     }
-    return open.passage;
+    return open.ends;
   };
   const assertLease = async () => {
     run.signal.throwIfAborted();
@@ -141,7 +141,7 @@ export async function beginPlacement(
     manifest,
     state,
     hasBegunCopying: false,
-    passage,
+    ends,
     assertLease,
     save(isForced = false) {
       if (!isForced && performance.now() - savedAtMs < SAVE_MS) return Promise.resolve();

@@ -201,9 +201,9 @@ describe.each([
     });
     // Each call takes the next storage in turn: the file goes to one of them, and is looked for in the same one.
     await memory.put('/g/f', 'text');
-    memory.tree.table.locate(vpath('/g'));
+    memory.snapshot.table.locate(vpath('/g'));
     await act(memory.operation(), placement('/g', '/g/d', ['f']));
-    memory.tree.table.locate(vpath('/g'));
+    memory.snapshot.table.locate(vpath('/g'));
     const texts = await Promise.allSettled([memory.textOf('/g/d/f'), memory.textOf('/g/d/f')]);
     expect(texts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });

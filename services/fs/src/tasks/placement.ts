@@ -5,7 +5,7 @@ import { denied, requirePermission } from '../domain/access/permissions.ts';
 import { type Operation, requireWrite } from '../domain/changing/operations/operation.ts';
 import type { Located } from '../domain/mounts/mount-table.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
-import { locateIn } from '../domain/snapshot/tree.ts';
+import { locateIn } from '../domain/snapshot/snapshot.ts';
 import { type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 
 export type Verb = 'copy' | 'move';
@@ -27,7 +27,7 @@ export const placementShape = z.object({
 export type PlacementInput = z.output<typeof placementShape>;
 
 /** One end of a transfer: a place of the tree in a storage that is open. */
-export interface Side {
+export interface PlacementEnd {
   readonly path: VirtualPath;
   readonly located: Located<Mount>;
   readonly driver: StorageDriver;
@@ -36,11 +36,11 @@ export interface Side {
 export type TargetDriver = StorageDriver & Required<Pick<StorageDriver, 'write' | 'makeDirectory'>>;
 
 /** Both ends, and the rights and rules of the moment. */
-export interface Passage {
+export interface PlacementEnds {
   readonly verb: Verb;
   readonly operation: Operation;
-  readonly from: Side;
-  readonly to: Side & { readonly driver: TargetDriver };
+  readonly from: PlacementEnd;
+  readonly to: PlacementEnd & { readonly driver: TargetDriver };
 }
 
 /**
@@ -48,32 +48,32 @@ export interface Passage {
  *
  * @throws AppError PERMISSION_DENIED | MOUNT_NOT_FOUND (a storage went) | UNSUPPORTED_OPERATION | STORAGE_UNAVAILABLE
  */
-export async function openPassage(operation: Operation, input: PlacementInput, verb: Verb): Promise<Passage> {
-  const { tree, actor } = operation;
+export async function openEnds(operation: Operation, input: PlacementInput, verb: Verb): Promise<PlacementEnds> {
+  const { snapshot, actor } = operation;
   const [source, target] = [parseVirtualPath(input.source), parseVirtualPath(input.target)];
   requirePermission(actor, verb);
   if (!isWithin(actor.basePath, source) || !isWithin(actor.basePath, target)) throw denied();
   const [sourceFolder, targetFolder] = input.files ? [source, target] : [parentPath(source), parentPath(target)];
-  tree.rules.requireAccess(actor, sourceFolder, '');
-  if (verb === 'move') requireWrite(tree, actor, sourceFolder);
-  requireWrite(tree, actor, targetFolder);
-  if (!input.files && !tree.rules.mayTouch(actor, source, verb === 'move' ? 'write' : 'read')) throw denied();
+  snapshot.rules.requireAccess(actor, sourceFolder, '');
+  if (verb === 'move') requireWrite(snapshot, actor, sourceFolder);
+  requireWrite(snapshot, actor, targetFolder);
+  if (!input.files && !snapshot.rules.mayTouch(actor, source, verb === 'move' ? 'write' : 'read')) throw denied();
 
-  const from = await openSide(operation, source, input.sourceStorage);
-  const to = await openSide(operation, target, input.targetStorage);
+  const from = await openEnd(operation, source, input.sourceStorage);
+  const to = await openEnd(operation, target, input.targetStorage);
   const { driver } = to;
   if (!supports(driver, 'write') || !supports(driver, 'makeDirectory')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   if (verb === 'move' && !supports(from.driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   return { verb, operation, from, to: { ...to, driver } };
 }
 
-async function openSide({ tree }: Operation, path: VirtualPath, storage: number): Promise<Side> {
-  const located = locateIn(tree, path, storage);
+async function openEnd({ snapshot }: Operation, path: VirtualPath, storage: number): Promise<PlacementEnd> {
+  const located = locateIn(snapshot, path, storage);
   return { path, located, driver: await located.mount.driver() };
 }
 
 /** Where an entry below the source lies, and where it goes; a `path` is empty for the source itself. */
-export function placesOf({ from, to }: Passage, input: PlacementInput, path: string) {
+export function placesOf({ from, to }: PlacementEnds, input: PlacementInput, path: string) {
   const source = below(from.path, path);
   const name = baseName(source);
   const target = input.files ? (name === undefined ? to.path : childPath(to.path, name)) : below(to.path, path);

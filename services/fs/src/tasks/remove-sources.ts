@@ -54,16 +54,16 @@ export async function removeSources(placement: PlacementRun): Promise<void> {
 /** @returns false when it stays, because it or its copy is not what was copied */
 async function removeFile(placement: PlacementRun, entry: ManifestEntry): Promise<boolean> {
   const { run } = placement;
-  const passage = await placement.passage();
-  const { source, sourcePlace, targetPlace } = placesOf(passage, run.input, entry.path);
-  const { driver } = passage.from;
+  const ends = await placement.ends();
+  const { source, sourcePlace, targetPlace } = placesOf(ends, run.input, entry.path);
+  const { driver } = ends.from;
   if (!supports(driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   const [now, copy] = await Promise.all([
     statIfThere(driver, sourcePlace, run.signal),
-    statIfThere(passage.to.driver, targetPlace, run.signal),
+    statIfThere(ends.to.driver, targetPlace, run.signal),
   ]);
   if (!now) return true;
-  if (!copy || !isVersion(entry, now) || looksLikeCopy(now, copy, passage.to.driver) === false) return false;
+  if (!copy || !isVersion(entry, now) || looksLikeCopy(now, copy, ends.to.driver) === false) return false;
   await placement.assertLease();
   await driver.remove(sourcePlace, { recursive: false, signal: run.signal });
   placement.touched(parentPath(source));
@@ -78,11 +78,11 @@ async function removeFolders(placement: PlacementRun): Promise<void> {
     for (const entry of entries.toReversed()) {
       if (entry.kind !== 'folder') continue;
       run.signal.throwIfAborted();
-      const passage = await placement.passage();
-      const { driver } = passage.from;
+      const ends = await placement.ends();
+      const { driver } = ends.from;
       if (!supports(driver, 'remove')) continue;
       await placement.assertLease();
-      const { source, sourcePlace } = placesOf(passage, run.input, entry.path);
+      const { source, sourcePlace } = placesOf(ends, run.input, entry.path);
       try {
         await driver.remove(sourcePlace, { recursive: false, signal: run.signal });
         placement.touched(parentPath(source));

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { denied } from '../domain/access/permissions.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { beginUpload, type Upload } from '../domain/changing/upload.ts';
-import { locateIn } from '../domain/snapshot/tree.ts';
+import { locateIn } from '../domain/snapshot/snapshot.ts';
 import { hasContent, looksLikeCopy, statIfThere } from './transfer-file.ts';
 import type { UploadArea } from './upload-area.ts';
 
@@ -82,7 +82,7 @@ async function beginStoring(operation: Operation, input: UploadInput): Promise<U
 
 /** Whether an earlier attempt got as far as giving the file its name: size and time alone may be those of the file that it was to replace. */
 async function isStored(operation: Operation, input: UploadInput, area: UploadArea): Promise<boolean> {
-  const { mount, path } = locateIn(operation.tree, parseVirtualPath(input.path), input.storage);
+  const { mount, path } = locateIn(operation.snapshot, parseVirtualPath(input.path), input.storage);
   const driver = await mount.driver();
   const there = await statIfThere(driver, path, operation.signal);
   if (!there) return false;

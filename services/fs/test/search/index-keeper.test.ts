@@ -77,7 +77,7 @@ describe('a build', () => {
     driver.beforeCalls(async () => {
       throw new AppError('PERMISSION_DENIED', 'not today');
     });
-    await world.keeper.build(world.memory.tree);
+    await world.keeper.build(world.memory.snapshot);
     expect(await world.done()).toMatchObject({ is_done: true, error: '/bad: not today' });
     expect(await world.found()).toEqual(['/bad', '/good', '/good/file']);
     expect(world.errors).not.toEqual([]);
@@ -90,7 +90,7 @@ describe('a build', () => {
     const first = await openKeeperWorld({ tree });
     let release = () => {};
     driver.holdListings(new Promise((resolve) => (release = resolve)));
-    await first.keeper.build(first.memory.tree);
+    await first.keeper.build(first.memory.snapshot);
     await waitFor('the first listing', () => driver.listings() > 0);
     const closing = first.keeper.close();
     release();
@@ -115,10 +115,10 @@ describe('the end of a job', () => {
     };
     const first = await openKeeperWorld({ around: (index) => ({ ...index, makeFast }) });
     await first.memory.put('/file');
-    await first.keeper.build(first.memory.tree);
+    await first.keeper.build(first.memory.snapshot);
     await waitFor('the last step', () => called > 0);
     expect(await first.found()).toEqual(['/file']);
-    expect(await first.keeper.progress(first.memory.tree)).toMatchObject({ is_done: false, isRunning: true });
+    expect(await first.keeper.progress(first.memory.snapshot)).toMatchObject({ is_done: false, isRunning: true });
     await first.keeper.close();
     const second = await openKeeperWorld({ memory: first.memory, dir: first.dir });
     second.keeper.wake();
@@ -143,32 +143,32 @@ describe('the end of a job', () => {
     });
     await world.memory.put('/file');
     await world.build();
-    const { tree } = world.memory;
-    expect(await world.keeper.progress(tree)).toMatchObject({ obj_count: 1 });
+    const { snapshot } = world.memory;
+    expect(await world.keeper.progress(snapshot)).toMatchObject({ obj_count: 1 });
     const before = counts;
     await upload(world, '/other');
     await world.finds('other', ['/other']);
-    expect(await world.keeper.progress(tree)).toMatchObject({ obj_count: 1 });
+    expect(await world.keeper.progress(snapshot)).toMatchObject({ obj_count: 1 });
     expect(counts).toBe(before);
     now += 2_000;
-    expect(await world.keeper.progress(tree)).toMatchObject({ obj_count: 2 });
+    expect(await world.keeper.progress(snapshot)).toMatchObject({ obj_count: 2 });
     await world.memory.put('/third');
     await world.build();
-    expect(await world.keeper.progress(tree)).toMatchObject({ obj_count: 3 });
+    expect(await world.keeper.progress(snapshot)).toMatchObject({ obj_count: 3 });
   });
 });
 
 describe('orders', () => {
   it('are refused while no index mode is chosen', async () => {
     const world = await open({ tree: { settings: { search_index: 'none' } } });
-    const { tree } = world.memory;
+    const { snapshot } = world.memory;
     const refusal = { code: 'UNSUPPORTED_OPERATION', message: 'search not available' };
     for (const call of [
-      world.keeper.build(tree),
-      world.keeper.update(tree, ['/'], 1),
-      world.keeper.stopJob(tree),
-      world.keeper.clear(tree),
-      world.keeper.progress(tree),
+      world.keeper.build(snapshot),
+      world.keeper.update(snapshot, ['/'], 1),
+      world.keeper.stopJob(snapshot),
+      world.keeper.clear(snapshot),
+      world.keeper.progress(snapshot),
     ])
       await expect(call).rejects.toMatchObject(refusal);
   });
@@ -176,41 +176,41 @@ describe('orders', () => {
   it('one job at a time; stopping ends it, clearing empties and forgets', async () => {
     const driver = createTestDriver('Slow', ['listNames', 'statMany']);
     const world = await open({ tree: { storages: [{ mount_path: '/', driver: 'Slow' }], drivers: [driver.definition] } });
-    const { tree } = world.memory;
+    const { snapshot } = world.memory;
     await driver.storeOf().write(mpath('/a/1'), bytesOf(''), { overwrite: true });
-    await expect(world.keeper.stopJob(tree)).rejects.toMatchObject({ code: 'FAILED_PRECONDITION', message: 'index is not running' });
+    await expect(world.keeper.stopJob(snapshot)).rejects.toMatchObject({ code: 'FAILED_PRECONDITION', message: 'index is not running' });
     let release = () => {};
     driver.holdListings(new Promise((resolve) => (release = resolve)));
-    await world.keeper.build(tree);
-    expect(await world.keeper.progress(tree)).toMatchObject({ is_done: false, isRunning: true });
+    await world.keeper.build(snapshot);
+    expect(await world.keeper.progress(snapshot)).toMatchObject({ is_done: false, isRunning: true });
     const busy = { code: 'FAILED_PRECONDITION', message: 'index is running' };
-    await expect(world.keeper.build(tree)).rejects.toMatchObject(busy);
-    await expect(world.keeper.update(tree, ['/'], 1)).rejects.toMatchObject(busy);
-    await expect(world.keeper.clear(tree)).rejects.toMatchObject(busy);
-    await world.keeper.stopJob(tree);
+    await expect(world.keeper.build(snapshot)).rejects.toMatchObject(busy);
+    await expect(world.keeper.update(snapshot, ['/'], 1)).rejects.toMatchObject(busy);
+    await expect(world.keeper.clear(snapshot)).rejects.toMatchObject(busy);
+    await world.keeper.stopJob(snapshot);
     release();
     expect(await world.done()).toMatchObject({ is_done: true, error: 'stopped before the end' });
     await world.build();
     expect(await world.found()).toEqual(['/a', '/a/1']);
-    await world.keeper.clear(tree);
-    expect(await world.keeper.progress(tree)).toMatchObject({ obj_count: 0, is_done: false, last_done_time: null, error: '' });
+    await world.keeper.clear(snapshot);
+    expect(await world.keeper.progress(snapshot)).toMatchObject({ obj_count: 0, is_done: false, last_done_time: null, error: '' });
     expect(await world.found()).toEqual([]);
   });
 
   it('an update builds its subtrees anew to the wanted depth, and needs a mode that has parts', async () => {
     const world = await open();
     for (const path of ['/a/b/c/d', '/a/x', '/other']) await world.memory.put(path);
-    await world.keeper.update(world.memory.tree, ['/a/b', '/nothing'], 1);
+    await world.keeper.update(world.memory.snapshot, ['/a/b', '/nothing'], 1);
     await world.done();
     expect(await world.found()).toEqual(['/a/b', '/a/b/c']);
-    await world.keeper.update(world.memory.tree, ['/a/b/', '/other'], -1);
+    await world.keeper.update(world.memory.snapshot, ['/a/b/', '/other'], -1);
     await world.done();
     expect(await world.found()).toEqual(['/a/b', '/a/b/c', '/a/b/c/d', '/other']);
-    await world.keeper.update(world.memory.tree, ['/'], 1);
+    await world.keeper.update(world.memory.snapshot, ['/'], 1);
     await world.done();
     expect(await world.found()).toEqual(['/a', '/other']);
     world.memory = await treeWith({ settings: { search_index: 'bleve' } });
-    await expect(world.keeper.update(world.memory.tree, ['/'], 1)).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
+    await expect(world.keeper.update(world.memory.snapshot, ['/'], 1)).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
   });
 });
 
@@ -246,9 +246,9 @@ describe('the index follows', () => {
     await upload(world, '/skip/one.txt');
     await upload(world, '/seen.txt');
     await world.finds('', ['/before.txt', '/seen.txt']);
-    await world.keeper.clear(world.memory.tree);
+    await world.keeper.clear(world.memory.snapshot);
     await upload(world, '/after.txt');
-    await world.keeper.progress(world.memory.tree);
+    await world.keeper.progress(world.memory.snapshot);
     expect(await world.found()).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { makeTempDir, type TempDir, waitFor } from '@wharf/harness';
 import { createChanges } from '../../src/domain/changing/changes.ts';
 import type { Operation } from '../../src/domain/changing/operations/operation.ts';
-import { createFolderReader, type FolderReader } from '../../src/domain/reading/folder-reader.ts';
+import { createFolderCache, type FolderCache } from '../../src/domain/reading/folder-cache.ts';
 import { listEntries } from '../../src/domain/reading/list-entries.ts';
 import { createIndexKeeper, type IndexKeeper, type IndexProgress } from '../../src/domain/search/index-keeper.ts';
 import { searchEntries } from '../../src/domain/search/search-entries.ts';
@@ -54,39 +54,39 @@ export async function openKeeperWorld(options: KeeperWorldOptions = {}): Promise
   const reports: IndexProgress[] = [];
   const errors: unknown[] = [];
   const keeper: IndexKeeper = createIndexKeeper({
-    tree: async () => world.memory.tree,
-    reader: (): FolderReader => reader,
+    snapshot: async () => world.memory.snapshot,
+    folderCache: (): FolderCache => folderCache,
     openIndex: async () => around(await openFileSearchIndex(dir.path)),
     owner: options.owner ?? 'this one',
     clock: options.clock ?? Date.now,
     report: async (progress) => void reports.push(progress),
     onError: (error) => errors.push(error),
   });
-  const reader = createFolderReader(Date.now, keeper.noteListing);
+  const folderCache = createFolderCache(Date.now, keeper.noteListing);
   const world: KeeperWorld & { dir: TempDir } = {
     dir,
     keeper,
     reports,
     errors,
     memory,
-    operation: () => ({ ...world.memory.operation(ROOT), changes: createChanges(reader, () => {}, keeper) }),
+    operation: () => ({ ...world.memory.operation(ROOT), changes: createChanges(folderCache, () => {}, keeper) }),
     async list(path) {
       const page = { page: 1, perPage: 0 };
-      await listEntries(world.memory.tree, reader, ROOT, vpath(path), { page, refresh: true });
+      await listEntries(world.memory.snapshot, folderCache, ROOT, vpath(path), { page, refresh: true });
     },
     async build() {
-      await keeper.build(world.memory.tree);
+      await keeper.build(world.memory.snapshot);
       await world.done();
     },
     done: () =>
       waitFor('the end of the job', async () => {
-        const { isRunning, ...progress } = await keeper.progress(world.memory.tree);
+        const { isRunning, ...progress } = await keeper.progress(world.memory.snapshot);
         return isRunning ? undefined : progress;
       }),
     async found(keywords = '') {
-      const { tree } = world.memory;
+      const { snapshot } = world.memory;
       const request = { parent: '/', keywords, scope: 0, page: 1, perPage: 10_000, password: '' };
-      const { hits } = await searchEntries(tree, await keeper.index(tree), ROOT, request, new AbortController().signal);
+      const { hits } = await searchEntries(snapshot, await keeper.index(snapshot), ROOT, request, new AbortController().signal);
       return hits.map(({ parent, name }) => (parent === '/' ? `/${name}` : `${parent}/${name}`)).sort();
     },
     async finds(keywords, paths) {

@@ -1,5 +1,5 @@
 import type { VirtualPath } from '@wharf/paths';
-import type { FolderReader } from '../reading/folder-reader.ts';
+import type { FolderCache } from '../reading/folder-cache.ts';
 
 /** Tells everybody that entries changed: our own caches and the search index at once, other replicas by the bus. */
 export interface Changes {
@@ -16,15 +16,15 @@ export interface ChangeNotes {
 }
 
 /** @param publish sends the paths to the other replicas. */
-export function createChanges(reader: FolderReader, publish: (paths: readonly VirtualPath[]) => void, notes?: ChangeNotes): Changes {
+export function createChanges(folderCache: FolderCache, publish: (paths: readonly VirtualPath[]) => void, notes?: ChangeNotes): Changes {
   return {
     entryChanged(...paths) {
-      reader.forget(paths);
+      folderCache.forget(paths);
       publish(paths);
       notes?.noteChanges(paths);
     },
     entryMoved(source, target) {
-      reader.forget([source, target]);
+      folderCache.forget([source, target]);
       publish([source, target]);
       notes?.noteMove(source, target);
     },

@@ -156,7 +156,10 @@ describe('an upload', () => {
       ['has been disabled', disabled],
       ['may not write any more', async () => ({ actor: actor({ permission: 0xfffd & ~PERMISSION.write }) })],
       ['has another base path', async () => ({ actor: actor({ basePath: vpath('/elsewhere') }) })],
-      ['did not send the password of today', async () => ({ tree: (await openTree({ rules: [{ ...rules[0], password: 'new' }] })).tree })],
+      [
+        'did not send the password of today',
+        async () => ({ snapshot: (await openTree({ rules: [{ ...rules[0], password: 'new' }] })).snapshot }),
+      ],
     ])('is not published for somebody who %s meanwhile', async (_what, now) => {
       expect(await store(3_000, now)).toEqual(['PERMISSION_DENIED', 'old']);
     });

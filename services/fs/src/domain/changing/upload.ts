@@ -6,7 +6,7 @@ import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { type HeldClaim, withinClaim } from '../quota/quota.ts';
 import { findEntry } from '../reading/get-entry.ts';
-import { locate, locateIn, resolvePath } from '../snapshot/tree.ts';
+import { locate, locateIn, resolvePath } from '../snapshot/snapshot.ts';
 import { claimRoom, holdRoom } from './operations/claim-room.ts';
 import { type Operation, requireCreation, requireCreationOf } from './operations/operation.ts';
 
@@ -51,25 +51,25 @@ const SYSTEM_FILES = new Set(['.DS_Store', 'desktop.ini', 'Thumbs.db', '@eaDir']
  * @throws AppError PERMISSION_DENIED | ENTRY_EXISTS | MOUNT_NOT_FOUND | UNSUPPORTED_OPERATION | IS_A_DIRECTORY
  */
 export async function beginUpload(operation: Operation, request: UploadRequest): Promise<Upload> {
-  const { tree, actor, changes, signal } = operation;
+  const { snapshot, actor, changes, signal } = operation;
   const path = resolvePath(actor, request.path);
   const name = baseName(path);
   if (name === undefined || /[/\\]$/.test(request.path)) throw new AppError('INVALID_ARGUMENT', 'File-Path must name a file');
   requireUpload(operation, path);
   await requireCreationOf(operation, parentPath(path));
-  if (tree.settings.isOn('ignore_system_files') && (SYSTEM_FILES.has(name) || name.startsWith('._')))
+  if (snapshot.settings.isOn('ignore_system_files') && (SYSTEM_FILES.has(name) || name.startsWith('._')))
     throw new AppError('PERMISSION_DENIED', 'system file upload ignored');
-  if (tree.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
-  const located = request.storage === undefined ? locate(tree, path) : locateIn(tree, path, request.storage);
+  if (snapshot.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
+  const located = request.storage === undefined ? locate(snapshot, path) : locateIn(snapshot, path, request.storage);
   // Making a file asks for no password; destroying one does.
   const { password } = request;
-  const mayReplace = password === undefined || tree.rules.canAccess(actor, path, password);
-  if (!mayReplace && (await findEntry(tree, path, located, signal))) tree.rules.requireAccess(actor, path, password);
+  const mayReplace = password === undefined || snapshot.rules.canAccess(actor, path, password);
+  if (!mayReplace && (await findEntry(snapshot, path, located, signal))) snapshot.rules.requireAccess(actor, path, password);
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
     throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
   // Refused early; the driver decides atomically when the content is there.
-  if (!request.overwrite && (await findEntry(tree, path, located, signal))) throw new AppError('ENTRY_EXISTS', 'file exists');
+  if (!request.overwrite && (await findEntry(snapshot, path, located, signal))) throw new AppError('ENTRY_EXISTS', 'file exists');
   return {
     path,
     located,
@@ -80,7 +80,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       const overwrite = request.overwrite && mayReplace;
       const known = sizeBytes ?? 0;
       const claim = await (request.claim === undefined ? claimRoom(operation, known) : holdRoom(operation, request.claim, known));
-      const bounded = tree.quotas.limits(actor) ? withinClaim(content, claim) : content;
+      const bounded = snapshot.quotas.limits(actor) ? withinClaim(content, claim) : content;
       const checked = thenAllowed(bounded, operation, { path, password: overwrite ? password : undefined });
       let entry: Entry;
       try {
@@ -88,7 +88,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       } catch (error) {
         await claim.release();
         // What appeared meanwhile is guarded like what was there.
-        if (!mayReplace && AppError.is(error, 'ENTRY_EXISTS')) tree.rules.requireAccess(actor, path, password);
+        if (!mayReplace && AppError.is(error, 'ENTRY_EXISTS')) snapshot.rules.requireAccess(actor, path, password);
         throw error;
       }
       await claim.settle(entry.sizeBytes);
@@ -99,10 +99,10 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
 }
 
 /** @throws AppError PERMISSION_DENIED */
-function requireUpload({ tree, actor }: Operation, path: VirtualPath): void {
+function requireUpload({ snapshot, actor }: Operation, path: VirtualPath): void {
   if (!isWithin(actor.basePath, path)) throw denied();
-  requireCreation(tree, actor, parentPath(path));
-  tree.rules.requireEntry(actor, path, 'create');
+  requireCreation(snapshot, actor, parentPath(path));
+  snapshot.rules.requireEntry(actor, path, 'create');
 }
 
 /**
@@ -120,5 +120,5 @@ async function* thenAllowed(
   if (!renewed || performance.now() - startedAtMs < RENEW_MS) return;
   const operation = await renewed();
   requireUpload(operation, path);
-  if (password !== undefined) operation.tree.rules.requireAccess(operation.actor, path, password);
+  if (password !== undefined) operation.snapshot.rules.requireAccess(operation.actor, path, password);
 }

@@ -9,20 +9,20 @@ describe('an entry', () => {
   it('is what its storage says', async () => {
     const memory = await openTree({});
     await memory.put('/d/f', 'text');
-    expect(await getEntry(memory.tree, vpath('/d/f'))).toMatchObject({ entry: { name: 'f', sizeBytes: 4, isDirectory: false } });
-    expect(await getEntry(memory.tree, vpath('/d'))).toMatchObject({ entry: { name: 'd', isDirectory: true } });
+    expect(await getEntry(memory.snapshot, vpath('/d/f'))).toMatchObject({ entry: { name: 'f', sizeBytes: 4, isDirectory: false } });
+    expect(await getEntry(memory.snapshot, vpath('/d'))).toMatchObject({ entry: { name: 'd', isDirectory: true } });
   });
 
   it('that is not there, also below a file, is not found', async () => {
     const memory = await openTree({});
     await memory.put('/f');
     for (const path of ['/none', '/f/x', '/none/x'])
-      expect(await refusalOf(getEntry(memory.tree, vpath(path)))).toEqual(['ENTRY_NOT_FOUND', 'object not found']);
+      expect(await refusalOf(getEntry(memory.snapshot, vpath(path)))).toEqual(['ENTRY_NOT_FOUND', 'object not found']);
   });
 
   it('at the root is called root, with the time of its storage or the family’s zero time', async () => {
-    const mounted = await getEntry((await openTree({})).tree, vpath('/'));
-    const bare = await getEntry((await openTree({ storages: [] })).tree, vpath('/'));
+    const mounted = await getEntry((await openTree({})).snapshot, vpath('/'));
+    const bare = await getEntry((await openTree({ storages: [] })).snapshot, vpath('/'));
     expect(mounted.entry).toEqual({ name: 'root', isDirectory: true, sizeBytes: 0, modifiedAt: modified });
     expect(bare).toEqual({
       entry: { name: 'root', isDirectory: true, sizeBytes: 0, modifiedAt: new Date('0001-01-01T00:00:00Z') },
@@ -33,8 +33,13 @@ describe('an entry', () => {
   it('that mounts make comes before what the storage has there', async () => {
     const memory = await openTree({ storages: [{}, { mount_path: '/m/n' }] });
     await memory.put('/m');
-    expect((await getEntry(memory.tree, vpath('/m'))).entry).toEqual({ name: 'm', isDirectory: true, sizeBytes: 0, modifiedAt: modified });
-    expect((await getEntry(memory.tree, vpath('/m/n'))).located?.mountedAt).toBe('/m/n');
+    expect((await getEntry(memory.snapshot, vpath('/m'))).entry).toEqual({
+      name: 'm',
+      isDirectory: true,
+      sizeBytes: 0,
+      modifiedAt: modified,
+    });
+    expect((await getEntry(memory.snapshot, vpath('/m/n'))).located?.mountedAt).toBe('/m/n');
   });
 });
 
@@ -42,7 +47,7 @@ describe('related files', () => {
   const related = async (names: string[], of: string, who = actor()) => {
     const memory = await openTree({ rules: [{ path: '/d', hide: '^film\\.hidden' }] });
     for (const name of names) await memory.put(`/d/${name}`);
-    const look = async () => (await getWithRelated(memory.tree, memory.reader, who, vpath(`/d/${of}`), '', undefined)).related;
+    const look = async () => (await getWithRelated(memory.snapshot, memory.folderCache, who, vpath(`/d/${of}`), '', undefined)).related;
     const first = await look();
     // The names beside it are kept now.
     expect(await look()).toEqual(first);
@@ -91,7 +96,7 @@ describe('related files', () => {
     for (const name of ['box/film.mkv', 'box/film.srt', 'staff/film.mkv', 'staff/film.srt']) await memory.put(`/${name}`);
     const plain = actor({ permission: 0 });
     const related = async (path: string, password: string, who = plain) => {
-      const look = async () => (await getWithRelated(memory.tree, memory.reader, who, vpath(path), password, undefined)).related;
+      const look = async () => (await getWithRelated(memory.snapshot, memory.folderCache, who, vpath(path), password, undefined)).related;
       const first = await look();
       // The names beside it may be kept now.
       expect(await look()).toEqual(first);
@@ -107,7 +112,7 @@ describe('related files', () => {
 
   it('and the entry itself are looked at each time, also when the names are kept', async () => {
     const memory = await openTree({});
-    const look = (name: string) => getWithRelated(memory.tree, memory.reader, actor(), vpath(`/d/${name}`), '', undefined);
+    const look = (name: string) => getWithRelated(memory.snapshot, memory.folderCache, actor(), vpath(`/d/${name}`), '', undefined);
     await memory.put('/d/film.mkv', 'a');
     await memory.makeFolder('/d/folder');
     expect(await look('film.mkv')).toMatchObject({ entry: { sizeBytes: 1 }, related: [] });

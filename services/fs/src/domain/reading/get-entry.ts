@@ -5,8 +5,8 @@ import type { Entry } from '../../driver-contract/storage-driver.ts';
 import type { Actor } from '../access/permissions.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
-import { locate, type Tree } from '../snapshot/tree.ts';
-import type { Folder, FolderReader } from './folder-reader.ts';
+import { locate, type Snapshot } from '../snapshot/snapshot.ts';
+import type { Folder, FolderCache } from './folder-cache.ts';
 import { virtualEntry } from './list-entries.ts';
 
 /** One entry of the tree and the storage that holds it; no storage for a folder that mounts make. */
@@ -22,10 +22,10 @@ const ZERO_TIME = new Date('0001-01-01T00:00:00Z');
 const MAX_RELATED = 200;
 
 /** Finds what is at a path. A folder that mounts make comes before what its storage may have there. @throws AppError ENTRY_NOT_FOUND | MOUNT_NOT_FOUND */
-export async function getEntry(tree: Tree, path: VirtualPath, signal?: AbortSignal): Promise<Found> {
-  const virtual = mountedEntry(tree, path);
+export async function getEntry(snapshot: Snapshot, path: VirtualPath, signal?: AbortSignal): Promise<Found> {
+  const virtual = mountedEntry(snapshot, path);
   if (virtual) return virtual;
-  const located = locate(tree, path);
+  const located = locate(snapshot, path);
   return { entry: await lookAt(located, signal), located };
 }
 
@@ -42,12 +42,12 @@ async function lookAt({ mount, path }: Located<Mount>, signal: AbortSignal | und
 
 /** The same in a storage that was chosen before; undefined when nothing is there. */
 export async function findEntry(
-  tree: Tree,
+  snapshot: Snapshot,
   path: VirtualPath,
   located: Located<Mount>,
   signal: AbortSignal | undefined,
 ): Promise<Entry | undefined> {
-  const virtual = mountedEntry(tree, path);
+  const virtual = mountedEntry(snapshot, path);
   if (virtual) return virtual.entry;
   const driver = await located.mount.driver();
   try {
@@ -59,10 +59,10 @@ export async function findEntry(
 }
 
 /** The root, or a folder that mounts make. */
-function mountedEntry(tree: Tree, path: VirtualPath): Found | undefined {
-  const virtual = tree.table.findVirtualFolder(path);
+function mountedEntry(snapshot: Snapshot, path: VirtualPath): Found | undefined {
+  const virtual = snapshot.table.findVirtualFolder(path);
   if (!virtual && path !== '/') return undefined;
-  const located = tree.table.locate(path);
+  const located = snapshot.table.locate(path);
   const root = { name: ROOT_NAME, modifiedAt: located?.mount.storage.modified ?? ZERO_TIME };
   return { entry: virtualEntry(virtual ?? root), located };
 }
@@ -72,31 +72,31 @@ function mountedEntry(tree: Tree, path: VirtualPath): Found | undefined {
  * see them, the first MAX_RELATED of the folder: none where he may not list the folder with this password. One look at the storage is enough where the names beside it are kept.
  */
 export async function getWithRelated(
-  tree: Tree,
-  reader: FolderReader,
+  snapshot: Snapshot,
+  folderCache: FolderCache,
   actor: Actor,
   path: VirtualPath,
   password: string,
   signal: AbortSignal | undefined,
 ): Promise<Found & { related: readonly Entry[] }> {
-  const virtual = mountedEntry(tree, path);
+  const virtual = mountedEntry(snapshot, path);
   if (virtual) return { ...virtual, related: [] };
-  const located = locate(tree, path);
+  const located = locate(snapshot, path);
   // A rule of its own may open a file in a folder that is closed to him; what is beside his own root is not in his tree.
-  if (path === actor.basePath || !tree.rules.canAccess(actor, parentPath(path), password))
+  if (path === actor.basePath || !snapshot.rules.canAccess(actor, parentPath(path), password))
     return { entry: await lookAt(located, signal), located, related: [] };
   const beside = { ...located, path: parentPath(located.path) };
-  const isVisible = tree.rules.listingFilter(actor, parentPath(path));
-  const kept = await reader.findKept(beside);
+  const isVisible = snapshot.rules.listingFilter(actor, parentPath(path));
+  const kept = await folderCache.findKept(beside);
   const known = kept && (await lookAtKept(kept, baseName(path), isVisible, signal));
   if (known) return { ...known, located };
   const entry = await lookAt(located, signal);
-  const folder = await reader.read(beside, { refresh: false, signal });
+  const folder = await folderCache.read(beside, { refresh: false, signal });
   const names = await relatedNames(folder, entry.name, isVisible, signal);
   return { entry, located, related: names.length === 0 ? [] : await folder.entries(names, signal) };
 }
 
-type Filter = ReturnType<Tree['rules']['listingFilter']>;
+type Filter = ReturnType<Snapshot['rules']['listingFilter']>;
 
 /** Undefined for what the kept names do not have, and when they hold no more. */
 async function lookAtKept(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { locate } from '../snapshot/tree.ts';
+import { locate } from '../snapshot/snapshot.ts';
 import { openTree, vpath } from '../testing/memory-tree.ts';
 import { createTestDriver } from '../testing/test-drivers.ts';
 import { canProxy, downProxyUrl, encodePath, forwardParameters, needsSign, rawUrl, shouldProxy, signOf } from './links.ts';
@@ -21,10 +21,10 @@ const unsigned = { sign_all: 'false' };
 
 describe('links are signed', () => {
   const signs = async (options: Parameters<typeof openTree>[0], path = '/a/f.txt') => {
-    const { tree } = await openTree(options);
-    const { mount } = locate(tree, vpath(path));
-    expect(signOf(tree, mount, vpath(path)) !== '').toBe(needsSign(tree, mount, vpath(path)));
-    return needsSign(tree, mount, vpath(path));
+    const { snapshot } = await openTree(options);
+    const { mount } = locate(snapshot, vpath(path));
+    expect(signOf(snapshot, mount, vpath(path)) !== '').toBe(needsSign(snapshot, mount, vpath(path)));
+    return needsSign(snapshot, mount, vpath(path));
   };
 
   it.each<[string, boolean, Parameters<typeof openTree>[0]]>([
@@ -40,10 +40,10 @@ describe('links are signed', () => {
   });
 
   it('where the password is for the folder alone, although nobody asks for the sign', async () => {
-    const { tree } = await openTree({ settings: unsigned, rules: [{ path: '/a', password: 'x' }] });
-    const { mount } = locate(tree, vpath('/a/f.txt'));
-    expect(signOf(tree, mount, vpath('/a/f.txt'))).not.toBe('');
-    expect(needsSign(tree, mount, vpath('/a/f.txt'))).toBe(false);
+    const { snapshot } = await openTree({ settings: unsigned, rules: [{ path: '/a', password: 'x' }] });
+    const { mount } = locate(snapshot, vpath('/a/f.txt'));
+    expect(signOf(snapshot, mount, vpath('/a/f.txt'))).not.toBe('');
+    expect(needsSign(snapshot, mount, vpath('/a/f.txt'))).toBe(false);
   });
 });
 
@@ -51,7 +51,7 @@ it('a storage that could redirect is proxied only where it, or the type of the f
   const direct = createTestDriver('Direct', [], { only_proxy: false });
   const streaming = createTestDriver('Streaming', [], { only_proxy: false });
   direct.linkBy(() => ({ url: 'https://elsewhere.example' }));
-  const { tree } = await openTree({
+  const { snapshot } = await openTree({
     drivers: [direct.definition, streaming.definition],
     storages: [
       { mount_path: '/d', driver: 'Direct' },
@@ -62,8 +62,8 @@ it('a storage that could redirect is proxied only where it, or the type of the f
     ],
   });
   const proxied = async (mountPath: string, name: string) => {
-    const { mount } = locate(tree, vpath(mountPath));
-    return [shouldProxy(tree, mount, name), canProxy(tree, mount, name, await mount.driver())];
+    const { mount } = locate(snapshot, vpath(mountPath));
+    return [shouldProxy(snapshot, mount, name), canProxy(snapshot, mount, name, await mount.driver())];
   };
   expect(await proxied('/d', 'a.bin')).toEqual([false, false]);
   expect(await proxied('/d', 'a.TXT')).toEqual([false, true]);
@@ -75,7 +75,7 @@ it('a storage that could redirect is proxied only where it, or the type of the f
 });
 
 it('the address of a download proxy is its first line, with a signature unless the storage wants none', async () => {
-  const { tree } = await openTree({
+  const { snapshot } = await openTree({
     storages: [
       { mount_path: '/p', down_proxy_url: ' https://cdn.example/x \nhttps://other.example' },
       { mount_path: '/q', down_proxy_url: 'https://cdn.example', disable_proxy_sign: true },
@@ -83,8 +83,8 @@ it('the address of a download proxy is its first line, with a signature unless t
     ],
     settings: unsigned,
   });
-  const url = (path: string) => downProxyUrl(tree, locate(tree, vpath(path)).mount, vpath(path));
-  const sign = encodeURIComponent(tree.signer.sign('/p/a b', 0));
+  const url = (path: string) => downProxyUrl(snapshot, locate(snapshot, vpath(path)).mount, vpath(path));
+  const sign = encodeURIComponent(snapshot.signer.sign('/p/a b', 0));
   expect(url('/p/a b')).toBe(`https://cdn.example/x/p/a%20b?sign=${sign}`);
   expect(url('/q/f')).toBe('https://cdn.example/q/f');
   expect(url('/r/f')).toBeUndefined();
@@ -94,9 +94,9 @@ it('our own address carries a signature only where one is needed', async () => {
   const signed = await openTree({});
   const open = await openTree({ settings: unsigned });
   const path = vpath('/a b');
-  const url = ({ tree }: typeof signed) => rawUrl(tree, locate(tree, path), path, 'a b', 'https://files.example', undefined);
+  const url = ({ snapshot }: typeof signed) => rawUrl(snapshot, locate(snapshot, path), path, 'a b', 'https://files.example', undefined);
   expect(await url(open)).toBe('https://files.example/p/a%20b');
-  expect(await url(signed)).toBe(`https://files.example/p/a%20b?sign=${encodeURIComponent(signed.tree.signer.sign('/a b', 0))}`);
+  expect(await url(signed)).toBe(`https://files.example/p/a%20b?sign=${encodeURIComponent(signed.snapshot.signer.sign('/a b', 0))}`);
 });
 
 it("a file's address is the storage's own one, unless downloads pass through us, it takes headers, or it is not of the web", async () => {
@@ -116,8 +116,8 @@ it("a file's address is the storage's own one, unless downloads pass through us,
   });
   for (const name of ['f', 'headers', 'script', 'list.m3u8']) await opened.put(`/d/${name}`);
   const url = (path: string) => {
-    const located = locate(opened.tree, vpath(path));
-    return rawUrl(opened.tree, located, vpath(path), path.split('/').at(-1) ?? '', 'https://files.example', undefined);
+    const located = locate(opened.snapshot, vpath(path));
+    return rawUrl(opened.snapshot, located, vpath(path), path.split('/').at(-1) ?? '', 'https://files.example', undefined);
   };
   expect(await url('/d/f')).toBe('https://s3.example/f?X-Signature=a%2Fb');
   expect(await url('/d/list.m3u8')).toBe('https://s3.example/list.m3u8?X-Signature=a%2Fb');
@@ -129,12 +129,12 @@ it("a file's address is the storage's own one, unless downloads pass through us,
 });
 
 it("a request's parameters go along only where the settings say so, those that are ours excepted", async () => {
-  const { tree: quiet } = await openTree({});
-  const { tree } = await openTree({ settings: { forward_direct_link_params: 'true', ignore_direct_link_params: 'sign,raw' } });
+  const { snapshot: quiet } = await openTree({});
+  const { snapshot } = await openTree({ settings: { forward_direct_link_params: 'true', ignore_direct_link_params: 'sign,raw' } });
   const query = new URLSearchParams('sign=abc&Raw=1&x=a b&x=2&y=%26');
   const address = 'https://s3.example/f?X-Signature=a%2Fb';
   expect(forwardParameters(quiet, address, query)).toBe(address);
-  expect(forwardParameters(tree, address, query)).toBe(`${address}&x=a+b&x=2&y=%26`);
-  expect(forwardParameters(tree, 'https://s3.example/f#part', query)).toBe('https://s3.example/f?x=a+b&x=2&y=%26#part');
-  expect(forwardParameters(tree, address, new URLSearchParams('sign=abc'))).toBe(address);
+  expect(forwardParameters(snapshot, address, query)).toBe(`${address}&x=a+b&x=2&y=%26`);
+  expect(forwardParameters(snapshot, 'https://s3.example/f#part', query)).toBe('https://s3.example/f?x=a+b&x=2&y=%26#part');
+  expect(forwardParameters(snapshot, address, new URLSearchParams('sign=abc'))).toBe(address);
 });

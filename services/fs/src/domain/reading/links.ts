@@ -3,25 +3,25 @@ import { type DirectLink, type StorageDriver, supports } from '../../driver-cont
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { ENTRY_TYPE, extensionOf, typeOfName } from '../snapshot/entry-type.ts';
-import type { Tree } from '../snapshot/tree.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 
 /** Whether links to a file must carry a signature. @param mount undefined: no storage covers it */
-export function needsSign(tree: Tree, mount: Mount | undefined, path: VirtualPath): boolean {
-  return tree.settings.isOn('sign_all') || mount?.storage.enable_sign === true || tree.rules.isRestricted(path);
+export function needsSign(snapshot: Snapshot, mount: Mount | undefined, path: VirtualPath): boolean {
+  return snapshot.settings.isOn('sign_all') || mount?.storage.enable_sign === true || snapshot.rules.isRestricted(path);
 }
 
 /** The signature of a link to a file; empty when none is needed, and when its folder has no password either. */
-export function signOf(tree: Tree, mount: Mount, path: VirtualPath): string {
-  return needsSign(tree, mount, path) || tree.rules.isGuarded(parentPath(path)) ? signature(tree, path) : '';
+export function signOf(snapshot: Snapshot, mount: Mount, path: VirtualPath): string {
+  return needsSign(snapshot, mount, path) || snapshot.rules.isGuarded(parentPath(path)) ? signature(snapshot, path) : '';
 }
 
-export function signature(tree: Tree, path: VirtualPath): string {
-  return tree.signer.sign(path, tree.settings.number('link_expiration', 0));
+export function signature(snapshot: Snapshot, path: VirtualPath): string {
+  return snapshot.signer.sign(path, snapshot.settings.number('link_expiration', 0));
 }
 
 /** Downloads of this file pass through us. */
-export function shouldProxy(tree: Tree, mount: Mount, name: string): boolean {
-  return isProxied(mount) || tree.settings.list('proxy_types').has(extensionOf(name));
+export function shouldProxy(snapshot: Snapshot, mount: Mount, name: string): boolean {
+  return isProxied(mount) || snapshot.settings.list('proxy_types').has(extensionOf(name));
 }
 
 /** Downloads of all files of the storage do. */
@@ -30,12 +30,12 @@ function isProxied({ definition, storage }: Mount): boolean {
 }
 
 /** `/p` may serve this file. */
-export function canProxy(tree: Tree, mount: Mount, name: string, driver: StorageDriver): boolean {
+export function canProxy(snapshot: Snapshot, mount: Mount, name: string, driver: StorageDriver): boolean {
   return (
     !supports(driver, 'link') ||
-    shouldProxy(tree, mount, name) ||
+    shouldProxy(snapshot, mount, name) ||
     mount.storage.webdav_policy === 'use_proxy_url' ||
-    tree.settings.list('text_types').has(extensionOf(name))
+    snapshot.settings.list('text_types').has(extensionOf(name))
   );
 }
 
@@ -53,9 +53,9 @@ export async function directLink(driver: StorageDriver, path: MountPath, signal:
 }
 
 /** Adds a request's parameters to the address it is sent to, where the settings say so. */
-export function forwardParameters(tree: Tree, url: string, query: URLSearchParams): string {
-  if (!tree.settings.isOn('forward_direct_link_params')) return url;
-  const ignored = tree.settings.list('ignore_direct_link_params');
+export function forwardParameters(snapshot: Snapshot, url: string, query: URLSearchParams): string {
+  if (!snapshot.settings.isOn('forward_direct_link_params')) return url;
+  const ignored = snapshot.settings.list('ignore_direct_link_params');
   const kept = new URLSearchParams([...query].filter(([name]) => !ignored.has(name.toLowerCase()))).toString();
   if (kept === '') return url;
   // The address may be signed as it is written: nothing of it is written anew.
@@ -64,16 +64,16 @@ export function forwardParameters(tree: Tree, url: string, query: URLSearchParam
 }
 
 /** Where the storage's own download proxy serves a file; undefined when it has none. */
-export function downProxyUrl(tree: Tree, mount: Mount, path: VirtualPath): string | undefined {
+export function downProxyUrl(snapshot: Snapshot, mount: Mount, path: VirtualPath): string | undefined {
   const [base] = mount.storage.down_proxy_url.split('\n');
   if (base === undefined || base.trim() === '') return undefined;
-  const query = mount.storage.disable_proxy_sign ? '' : `?sign=${encodeURIComponent(signature(tree, path))}`;
+  const query = mount.storage.disable_proxy_sign ? '' : `?sign=${encodeURIComponent(signature(snapshot, path))}`;
   return `${base.trim()}${encodePath(path)}${query}`;
 }
 
 /** Where the bytes of a file are, for whoever may read it. @throws what the driver's `link` throws */
 export async function rawUrl(
-  tree: Tree,
+  snapshot: Snapshot,
   located: Located<Mount>,
   path: VirtualPath,
   name: string,
@@ -84,11 +84,11 @@ export async function rawUrl(
   const driver = await mount.driver();
   const direct = isProxied(mount) ? undefined : await directLink(driver, located.path, signal);
   if (direct) return direct.url;
-  return downProxyUrl(tree, mount, path) ?? ownUrl(tree, mount, path, canProxy(tree, mount, name, driver) ? 'p' : 'd', siteUrl);
+  return downProxyUrl(snapshot, mount, path) ?? ownUrl(snapshot, mount, path, canProxy(snapshot, mount, name, driver) ? 'p' : 'd', siteUrl);
 }
 
-function ownUrl(tree: Tree, mount: Mount, path: VirtualPath, route: 'd' | 'p', siteUrl: string): string {
-  const sign = signOf(tree, mount, path);
+function ownUrl(snapshot: Snapshot, mount: Mount, path: VirtualPath, route: 'd' | 'p', siteUrl: string): string {
+  const sign = signOf(snapshot, mount, path);
   return `${siteUrl}/${route}${encodePath(path)}${sign === '' ? '' : `?sign=${encodeURIComponent(sign)}`}`;
 }
 
@@ -96,13 +96,13 @@ function ownUrl(tree: Tree, mount: Mount, path: VirtualPath, route: 'd' | 'p', s
 const SHOWN_SMALL: ReadonlySet<string> = new Set(['jpg', 'jpeg', 'png', 'gif', 'bmp', 'webp', 'tiff', 'tif', 'ico']);
 
 /** Whether there is a small picture of a file, as far as its name tells. */
-export function hasThumbnail(tree: Tree, mount: Mount, name: string): boolean {
-  return mount.thumbnails !== undefined && SHOWN_SMALL.has(extensionOf(name)) && typeOfName(name, tree.settings) === ENTRY_TYPE.image;
+export function hasThumbnail(snapshot: Snapshot, mount: Mount, name: string): boolean {
+  return mount.thumbnails !== undefined && SHOWN_SMALL.has(extensionOf(name)) && typeOfName(name, snapshot.settings) === ENTRY_TYPE.image;
 }
 
 /** The address of the small picture of a file; always signed, as the family does it. */
-export function thumbnailUrl(tree: Tree, path: VirtualPath, siteUrl: string): string {
-  return `${siteUrl}/d${encodePath(path)}?type=thumb&sign=${encodeURIComponent(signature(tree, path))}`;
+export function thumbnailUrl(snapshot: Snapshot, path: VirtualPath, siteUrl: string): string {
+  return `${siteUrl}/d${encodePath(path)}?type=thumb&sign=${encodeURIComponent(signature(snapshot, path))}`;
 }
 
 /** Percent-encodes each segment as the family does: unreserved characters and `$&+=:@` stay. */

@@ -7,7 +7,7 @@ import { createTestDriver } from '../testing/test-drivers.ts';
 import { listEntries, pageOf } from './list-entries.ts';
 
 const list = (memory: MemoryTree, path: string, options: { page?: number; perPage?: number; who?: Actor; onlyFolders?: boolean } = {}) =>
-  listEntries(memory.tree, memory.reader, options.who ?? actor(), vpath(path), {
+  listEntries(memory.snapshot, memory.folderCache, options.who ?? actor(), vpath(path), {
     page: pageOf(options.page ?? 1, options.perPage ?? 0),
     refresh: false,
     onlyFolders: options.onlyFolders ?? false,
@@ -28,7 +28,7 @@ describe('folders that mounts make', () => {
       storages: [{ order_by: 'name' }, { mount_path: '/m/n', order: 1 }, { mount_path: '/a', order: 2 }, { mount_path: '/file', order: 3 }],
     });
     await memory.put('/z');
-    const root = memory.tree.table.locate(vpath('/'));
+    const root = memory.snapshot.table.locate(vpath('/'));
     const driver = await root?.mount.driver();
     await driver?.write?.(vpath('/file') as string as never, (async function* () {})(), { overwrite: true });
     const { entries, total } = await list(memory, '/');
@@ -132,7 +132,7 @@ it('every page is the slice of what a naive listing shows', async () => {
         ],
         rules: [{ path: '/', hide }, ...(readers === undefined ? [] : [{ path: `/${readers}`, read_users: [99] }])],
       });
-      const driver = await memory.tree.table.locate(vpath('/'))?.mount.driver();
+      const driver = await memory.snapshot.table.locate(vpath('/'))?.mount.driver();
       const at = (text: string) => vpath(`/${text}`) as string as never;
       for (const folder of folders) await driver?.makeDirectory?.(at(folder));
       for (const file of files)

@@ -5,11 +5,11 @@ import type { Entry } from '../../driver-contract/storage-driver.ts';
 import type { Actor } from '../access/permissions.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
-import { locate, type Tree } from '../snapshot/tree.ts';
-import type { Folder, FolderReader, ReadFolderOptions } from './folder-reader.ts';
+import { locate, type Snapshot } from '../snapshot/snapshot.ts';
+import type { Folder, FolderCache, ReadFolderOptions } from './folder-cache.ts';
 
 /** One page of a folder of the tree. */
-export interface Listing {
+export interface ListingPage {
   readonly entries: readonly Entry[];
   /** Entries of all pages. */
   readonly total: number;
@@ -43,34 +43,34 @@ export function pageOf(page: number, perPage: number): Page {
  * @throws AppError MOUNT_NOT_FOUND | ENTRY_NOT_FOUND | NOT_A_DIRECTORY | STORAGE_UNAVAILABLE
  */
 export async function listEntries(
-  tree: Tree,
-  reader: FolderReader,
+  snapshot: Snapshot,
+  folderCache: FolderCache,
   actor: Actor,
   path: VirtualPath,
   options: ListOptions,
-): Promise<Listing> {
+): Promise<ListingPage> {
   try {
-    return await listOnce(tree, reader, actor, path, options, !options.refresh);
+    return await listOnce(snapshot, folderCache, actor, path, options, !options.refresh);
   } catch (error) {
     // What was kept of the folder holds no more.
     if (!AppError.is(error, 'STALE_VERSION')) throw error;
-    return listOnce(tree, reader, actor, path, options, false);
+    return listOnce(snapshot, folderCache, actor, path, options, false);
   }
 }
 
 /** @param isProvisional relies on kept names until the entries of the page are looked at. */
 async function listOnce(
-  tree: Tree,
-  reader: FolderReader,
+  snapshot: Snapshot,
+  folderCache: FolderCache,
   actor: Actor,
   path: VirtualPath,
   options: ListOptions,
   isProvisional: boolean,
-): Promise<Listing> {
-  const isVisible = tree.rules.listingFilter(actor, path);
-  const mounted = tree.table.virtualFolders(path);
+): Promise<ListingPage> {
+  const isVisible = snapshot.rules.listingFilter(actor, path);
+  const mounted = snapshot.table.virtualFolders(path);
   const virtual = isVisible ? mounted.filter((folder) => isVisible(folder.name, true)) : mounted;
-  const read = await readFolder(tree, reader, path, { ...options, signal: options.signal, isProvisional }, mounted.length > 0);
+  const read = await readFolder(snapshot, folderCache, path, { ...options, signal: options.signal, isProvisional }, mounted.length > 0);
   const folder = read?.folder;
 
   let names = folder?.names ?? [];
@@ -110,15 +110,15 @@ async function filterNames(names: readonly EntryName[], signal: AbortSignal | un
 
 /** The folder's contents in its storage; undefined when only mounts make the folder. */
 async function readFolder(
-  tree: Tree,
-  reader: FolderReader,
+  snapshot: Snapshot,
+  folderCache: FolderCache,
   path: VirtualPath,
   options: ReadFolderOptions,
   hasVirtualFolders: boolean,
 ): Promise<{ folder: Folder; located: Located<Mount> } | undefined> {
   try {
-    const located = locate(tree, path);
-    return { located, folder: await reader.read(located, options) };
+    const located = locate(snapshot, path);
+    return { located, folder: await folderCache.read(located, options) };
   } catch (error) {
     // Mounts below a folder that its storage does not have, or cannot show now, can be reached all the same.
     if (hasVirtualFolders && AppError.is(error)) return undefined;

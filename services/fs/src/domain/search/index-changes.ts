@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { baseName, childPath, isWithin, parentPath, pathSegments, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { getEntry } from '../reading/get-entry.ts';
-import type { Tree } from '../snapshot/tree.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 import { indexScope } from './index-scope.ts';
 import { nearestFolder } from './index-walker.ts';
 import { toIndexed } from './reconcile-folder.ts';
@@ -12,8 +12,8 @@ import type { SearchIndex } from './search-index.ts';
 export type ChangedPaths = readonly VirtualPath[];
 
 /** Brings the index in step with changes that were made through us, as far as it covers them. Safe to repeat. @throws AppError of the index */
-export async function applyChanges(index: SearchIndex, tree: Tree, changes: Iterable<ChangedPaths>): Promise<void> {
-  const scope = indexScope(tree);
+export async function applyChanges(index: SearchIndex, snapshot: Snapshot, changes: Iterable<ChangedPaths>): Promise<void> {
+  const scope = indexScope(snapshot);
   const { generation, mounts } = await index.readState();
   if (!mounts) return;
   for (const paths of changes) {
@@ -48,17 +48,17 @@ export async function applyChanges(index: SearchIndex, tree: Tree, changes: Iter
 
   function isLeftOut(path: VirtualPath): boolean {
     if (scope.isLeftOut(path)) return true;
-    const located = tree.table.mounts.find(({ mountedAt }) => mountedAt === '/');
+    const located = snapshot.table.mounts.find(({ mountedAt }) => mountedAt === '/');
     return (
       located !== undefined &&
       scope.isMountLeftOut(located.mountedAt) &&
-      !tree.table.mounts.some((each) => each.mountedAt !== '/' && isWithin(each.mountedAt, path))
+      !snapshot.table.mounts.some((each) => each.mountedAt !== '/' && isWithin(each.mountedAt, path))
     );
   }
 
   async function look(path: VirtualPath): Promise<Entry | 'gone' | 'unknown'> {
     try {
-      return (await getEntry(tree, path)).entry;
+      return (await getEntry(snapshot, path)).entry;
     } catch (error) {
       if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'MOUNT_NOT_FOUND')) return 'gone';
       if (AppError.is(error)) return 'unknown';

@@ -2,8 +2,8 @@ import { AppError } from '@wharf/errors';
 import { parentPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { ChangeNotes } from '../changing/changes.ts';
-import type { FolderReader, OnListed } from '../reading/folder-reader.ts';
-import type { Tree } from '../snapshot/tree.ts';
+import type { FolderCache, OnListed } from '../reading/folder-cache.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 import { applyChanges, type ChangedPaths } from './index-changes.ts';
 import { clearIndex, startJob, stopJob } from './index-jobs.ts';
 import { indexScope } from './index-scope.ts';
@@ -20,8 +20,8 @@ export interface IndexProgress {
 }
 
 export interface IndexKeeperOptions {
-  readonly tree: () => Promise<Tree>;
-  readonly reader: () => FolderReader;
+  readonly snapshot: () => Promise<Snapshot>;
+  readonly folderCache: () => FolderCache;
   /** Called when the index is first needed, and again after it failed. */
   readonly openIndex: () => Promise<SearchIndex>;
   /** Tells this process from every other that shares the index. */
@@ -35,21 +35,21 @@ export interface IndexKeeperOptions {
 /** Keeps the search index in step with the tree, in the background, while the setting `search_index` is on. */
 export interface IndexKeeper extends ChangeNotes {
   /** The index. @throws AppError UNSUPPORTED_OPERATION `search not available` | STORAGE_UNAVAILABLE */
-  index(tree: Tree): Promise<SearchIndex>;
+  index(snapshot: Snapshot): Promise<SearchIndex>;
   /** A folder was listed in its storage; with `auto_update_index` its index follows. */
   readonly noteListing: OnListed;
   /** There may be something to do: the configuration changed, or a job was ordered. */
   wake(): void;
   /** Builds everything anew. @throws AppError FAILED_PRECONDITION; as index() */
-  build(tree: Tree): Promise<void>;
+  build(snapshot: Snapshot): Promise<void>;
   /**
    * Builds the subtrees of some paths anew. @param depth levels below each; negative: all; undefined: as the setting says.
    * @throws AppError FAILED_PRECONDITION (also when the mode has no partial update); as index()
    */
-  update(tree: Tree, paths: readonly string[], depth: number | undefined): Promise<void>;
-  stopJob(tree: Tree): Promise<void>;
-  clear(tree: Tree): Promise<void>;
-  progress(tree: Tree): Promise<IndexProgress & { readonly isRunning: boolean }>;
+  update(snapshot: Snapshot, paths: readonly string[], depth: number | undefined): Promise<void>;
+  stopJob(snapshot: Snapshot): Promise<void>;
+  clear(snapshot: Snapshot): Promise<void>;
+  progress(snapshot: Snapshot): Promise<IndexProgress & { readonly isRunning: boolean }>;
   /** Ends all work in an orderly way. What is left of a job goes on elsewhere or after the next start. */
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ const MAX_LISTINGS = 1_000;
 const REMEMBERED_LISTINGS = 20_000;
 
 export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
-  const { tree, clock, onError } = options;
+  const { snapshot, clock, onError } = options;
   let opening: Promise<SearchIndex> | undefined;
   let isClosed = false;
   const changes = new Map<string, ChangedPaths>();
@@ -86,7 +86,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     });
     return opening;
   };
-  const indexOf = async (current: Tree): Promise<SearchIndex> => {
+  const indexOf = async (current: Snapshot): Promise<SearchIndex> => {
     if (isOff(current)) throw new AppError('UNSUPPORTED_OPERATION', 'search not available');
     return open();
   };
@@ -120,8 +120,8 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   };
 
   const walker = createIndexWalker({
-    tree,
-    reader: { read: (located, read) => options.reader().read(located, read) },
+    snapshot,
+    folderCache: { read: (located, read) => options.folderCache().read(located, read) },
     owner: options.owner,
     clock,
     onError,
@@ -145,7 +145,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   };
   const follow = repeatable(async () => {
     if (changes.size === 0 && listings.size === 0) return;
-    const current = await tree();
+    const current = await snapshot();
     if (isOff(current)) {
       changes.clear();
       listings.clear();
@@ -159,7 +159,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     work();
   }, onError);
   const workOff = repeatable(async () => {
-    const current = await tree();
+    const current = await snapshot();
     if (isOff(current)) return;
     const index = await open();
     await walker.walk(index);
@@ -170,7 +170,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   };
   let isAutomatic = false;
   const timer = setInterval(() => {
-    tree().then((current) => {
+    snapshot().then((current) => {
       isAutomatic = !isOff(current) && current.settings.isOn('auto_update_index');
       if (!isOff(current)) work();
     }, onError);
@@ -201,7 +201,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
       follow.run();
     },
     wake() {
-      tree().then((current) => {
+      snapshot().then((current) => {
         isAutomatic = !isOff(current) && current.settings.isOn('auto_update_index');
       }, onError);
       work();
@@ -243,7 +243,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
   };
 }
 
-function isOff({ settings }: Tree): boolean {
+function isOff({ settings }: Snapshot): boolean {
   return settings.text('search_index') === 'none';
 }
 

@@ -1,6 +1,6 @@
 import type { VirtualPath } from '@wharf/paths';
 import { PathTree } from '../access/path-tree.ts';
-import type { Tree } from '../snapshot/tree.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 
 /** What belongs into the index under one configuration. */
 export interface IndexScope {
@@ -22,7 +22,7 @@ const DEFAULT_MAX_DEPTH = 20;
  * Left out are storages that say so or show made-up entries, and what begins with a line of `ignore_paths` (as a text: `/a` leaves out `/ab`
  * too, `/a/` only what is below `/a`).
  */
-export function indexScope({ table, settings }: Tree): IndexScope {
+export function indexScope({ table, settings }: Snapshot): IndexScope {
   const prefixes = settings
     .text('ignore_paths')
     .split('\n')

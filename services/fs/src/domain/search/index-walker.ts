@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
-import type { FolderReader } from '../reading/folder-reader.ts';
+import type { FolderCache } from '../reading/folder-cache.ts';
 import { getEntry } from '../reading/get-entry.ts';
-import type { Tree } from '../snapshot/tree.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 import { editState, ended } from './index-jobs.ts';
 import { type IndexScope, indexScope } from './index-scope.ts';
 import { FolderUnreadable, type IndexWalk, reconcileFolder, toIndexed } from './reconcile-folder.ts';
 import { type IndexJob, type IndexState, NO_DEPTH_LIMIT, type SearchIndex } from './search-index.ts';
 
 export interface WalkerOptions {
-  readonly tree: () => Promise<Tree>;
-  readonly reader: Pick<FolderReader, 'read'>;
+  readonly snapshot: () => Promise<Snapshot>;
+  readonly folderCache: Pick<FolderCache, 'read'>;
   /** Tells this process from every other that shares the index. */
   readonly owner: string;
   readonly clock: () => number;
@@ -19,7 +19,7 @@ export interface WalkerOptions {
   readonly onProgress: (index: SearchIndex) => Promise<void>;
   readonly onError: (error: unknown) => void;
   /** Called between portions, while nothing of a folder is under way. */
-  readonly betweenPortions: (index: SearchIndex, tree: Tree) => Promise<void>;
+  readonly betweenPortions: (index: SearchIndex, snapshot: Snapshot) => Promise<void>;
 }
 
 /** Folders that are taken off the queue at a time, and of those how many are read at once. */
@@ -50,8 +50,8 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
     const failures = new Map<VirtualPath, number>();
     let error = '';
     while (!signal.aborted) {
-      const tree = await options.tree();
-      const scope = indexScope(tree);
+      const snapshot = await options.snapshot();
+      const scope = indexScope(snapshot);
       let state = await index.readState();
       if (state.job) {
         if (begun !== jobKey(state)) {
@@ -59,7 +59,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
           begun = jobKey(state);
           continue;
         }
-        if (!state.job.isPrepared) state = await prepare(index, tree, scope, state, state.job);
+        if (!state.job.isPrepared) state = await prepare(index, snapshot, scope, state, state.job);
       } else if (state.mounts) state = await followMounts(index, scope, state);
       const queued = await index.queued(state.generation, PORTION);
       if (queued.length === 0) {
@@ -72,9 +72,9 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         continue;
       }
       const walk: IndexWalk = {
-        tree,
+        snapshot,
         scope,
-        reader: options.reader,
+        folderCache: options.folderCache,
         index,
         generation: state.generation,
         isFresh: state.job !== undefined,
@@ -96,7 +96,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
           else await index.settle([cause.mountedAt], true);
         }
       });
-      await options.betweenPortions(index, tree);
+      await options.betweenPortions(index, snapshot);
       if (state.job) await options.onProgress(index);
     }
   };
@@ -144,12 +144,12 @@ function begin(index: SearchIndex, now: number): Promise<IndexState> {
 }
 
 /** Takes the old contents away and queues where the job begins. May be done again after a crash. */
-async function prepare(index: SearchIndex, tree: Tree, scope: IndexScope, state: IndexState, job: IndexJob): Promise<IndexState> {
+async function prepare(index: SearchIndex, snapshot: Snapshot, scope: IndexScope, state: IndexState, job: IndexJob): Promise<IndexState> {
   const { generation } = state;
   if (job.kind === 'build') {
     await index.clear();
     await index.openFolder(VIRTUAL_ROOT, levels(job.depth), generation);
-  } else for (const path of job.paths) await prepareUpdate(index, tree, scope, path, levels(job.depth), generation);
+  } else for (const path of job.paths) await prepareUpdate(index, snapshot, scope, path, levels(job.depth), generation);
   return editState(index, (now) =>
     now.job && now.generation === generation ? { ...now, job: { ...now.job, isPrepared: true }, mounts: scope.mounts } : undefined,
   );
@@ -157,7 +157,7 @@ async function prepare(index: SearchIndex, tree: Tree, scope: IndexScope, state:
 
 async function prepareUpdate(
   index: SearchIndex,
-  tree: Tree,
+  snapshot: Snapshot,
   scope: IndexScope,
   path: VirtualPath,
   depth: number,
@@ -172,7 +172,7 @@ async function prepareUpdate(
   const parent = parentPath(path);
   await index.remove(parent, [name]);
   if (scope.isLeftOut(path)) return;
-  const found = await getEntry(tree, path).catch((error: unknown) => {
+  const found = await getEntry(snapshot, path).catch((error: unknown) => {
     if (AppError.is(error)) return undefined;
     throw error;
   });

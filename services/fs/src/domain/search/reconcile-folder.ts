@@ -3,9 +3,9 @@ import { baseName, childPath, type EntryName, parentPath, type VirtualPath } fro
 import { type Entry, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
-import type { Folder, FolderReader } from '../reading/folder-reader.ts';
+import type { Folder, FolderCache } from '../reading/folder-cache.ts';
 import { virtualEntry } from '../reading/list-entries.ts';
-import type { Tree } from '../snapshot/tree.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { IndexScope } from './index-scope.ts';
 import type { IndexedEntry, SearchIndex } from './search-index.ts';
 
@@ -14,9 +14,9 @@ const SLICE_ENTRIES = 1_000;
 
 /** What a walk works with. */
 export interface IndexWalk {
-  readonly tree: Tree;
+  readonly snapshot: Snapshot;
   readonly scope: IndexScope;
-  readonly reader: Pick<FolderReader, 'read'>;
+  readonly folderCache: Pick<FolderCache, 'read'>;
   readonly index: SearchIndex;
   readonly generation: number;
   /** Past what is kept of listings, and without keeping any. */
@@ -70,9 +70,9 @@ interface Contents {
 }
 
 /** The storage's entries and the folders that mounts make; undefined when there is no such folder. */
-async function contentsOf({ tree, scope, reader, isFresh, signal }: IndexWalk, path: VirtualPath): Promise<Contents | undefined> {
-  const located = tree.table.locate(path);
-  const virtual = new Map(tree.table.virtualFolders(path).map((folder) => [folder.name, virtualEntry(folder)]));
+async function contentsOf({ snapshot, scope, folderCache, isFresh, signal }: IndexWalk, path: VirtualPath): Promise<Contents | undefined> {
+  const located = snapshot.table.locate(path);
+  const virtual = new Map(snapshot.table.virtualFolders(path).map((folder) => [folder.name, virtualEntry(folder)]));
   const attempt = async <Result>(read: () => Promise<Result>): Promise<Result | undefined> => {
     try {
       return await read();
@@ -83,7 +83,7 @@ async function contentsOf({ tree, scope, reader, isFresh, signal }: IndexWalk, p
   };
   let folder: Folder | undefined;
   if (located && !scope.isMountLeftOut(located.mountedAt))
-    folder = await attempt(() => (isFresh ? readOnce(located, signal) : reader.read(located, { refresh: false, signal })));
+    folder = await attempt(() => (isFresh ? readOnce(located, signal) : folderCache.read(located, { refresh: false, signal })));
   if (!folder && virtual.size === 0 && path !== '/') return undefined;
   const own = (folder?.names ?? []).filter((name) => !virtual.has(name));
   return {

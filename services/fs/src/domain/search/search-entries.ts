@@ -2,10 +2,10 @@ import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import type { VirtualPath } from '@wharf/paths';
 import type { Actor } from '../access/permissions.ts';
-import type { FolderReader } from '../reading/folder-reader.ts';
+import type { FolderCache } from '../reading/folder-cache.ts';
 import { listEntries } from '../reading/list-entries.ts';
-import type { Tree } from '../snapshot/tree.ts';
-import { resolvePath } from '../snapshot/tree.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
+import { resolvePath } from '../snapshot/snapshot.ts';
 import { createHitCollector } from './hit-collector.ts';
 import { containsAll, parseKeywords } from './keywords.ts';
 import type { SearchAnswer, SearchIndex, SearchScope } from './search-index.ts';
@@ -32,7 +32,7 @@ const NOTHING: SearchAnswer = { hits: [], total: 0 };
  * @throws AppError INVALID_ARGUMENT `page can't < 1` and the like; as resolvePath() and the index
  */
 export async function searchEntries(
-  { rules }: Tree,
+  { rules }: Snapshot,
   index: SearchIndex,
   actor: Actor,
   request: SearchRequest,
@@ -52,20 +52,20 @@ export async function searchEntries(
  * @throws as searchEntries() and a listing do
  */
 export async function searchFolder(
-  tree: Tree,
-  reader: FolderReader,
+  snapshot: Snapshot,
+  folderCache: FolderCache,
   actor: Actor,
   request: SearchRequest,
   signal: AbortSignal,
 ): Promise<SearchAnswer> {
   const page = pageOf(request);
   const parent: VirtualPath = resolvePath(actor, request.parent);
-  tree.rules.requireAccess(actor, parent, request.password);
+  snapshot.rules.requireAccess(actor, parent, request.password);
   const words = parseKeywords(request.keywords);
   if (!words) return NOTHING;
   const scope = scopeOf(request.scope);
   const collector = createHitCollector(page);
-  const { entries } = await listEntries(tree, reader, actor, parent, { page: { page: 1, perPage: 0 }, refresh: false, signal });
+  const { entries } = await listEntries(snapshot, folderCache, actor, parent, { page: { page: 1, perPage: 0 }, refresh: false, signal });
   const pace = createPace(signal);
   for (const { name, isDirectory, sizeBytes } of entries) {
     if ((scope === 'all' || isDirectory === (scope === 'folders')) && containsAll(name, words))

@@ -12,8 +12,8 @@ import type { Operation } from '../changing/operations/operation.ts';
 import { createMountTable } from '../mounts/mount-table.ts';
 import { createMounts, type Mount } from '../mounts/mounts.ts';
 import { NO_QUOTAS, type Quotas } from '../quota/quota.ts';
-import { createFolderReader, type FolderReader } from '../reading/folder-reader.ts';
-import { locate, type Tree } from '../snapshot/tree.ts';
+import { createFolderCache, type FolderCache } from '../reading/folder-cache.ts';
+import { locate, type Snapshot } from '../snapshot/snapshot.ts';
 import { ruleRecord, storageRecord } from './records.ts';
 
 const TOKEN = 'wharf-a-permanent-token-of-tests';
@@ -26,10 +26,10 @@ export function actor(rest: Partial<Actor> = {}): Actor {
 export const vpath = (text: string): VirtualPath => parseVirtualPath(text);
 export const mpath = (text: string): MountPath => parseVirtualPath(text) as string as MountPath;
 
-/** A tree over storages in memory, with its reader. */
+/** A file tree over storages in memory. */
 export interface MemoryTree {
-  readonly tree: Tree;
-  readonly reader: FolderReader;
+  readonly snapshot: Snapshot;
+  readonly folderCache: FolderCache;
   /** Paths that were said to have changed, in order. */
   readonly published: VirtualPath[];
   operation(who?: Actor, signal?: AbortSignal): Operation;
@@ -71,25 +71,25 @@ export async function openTree(options: {
     group: 0,
     flag: 1,
   }));
-  const tree: Tree = {
+  const snapshot: Snapshot = {
     table: createMountTable<Mount>(mountable, ({ _id }) => byId.get(_id) as Mount),
     rules: createRuleBook((options.rules ?? []).map((rest, index) => ruleRecord({ _id: index + 1, ...rest }))),
     settings: settingsFrom({ _id: 'settings', revision: 1, items }),
     signer: createLinkSigner(TOKEN, clock),
     quotas: options.quotas ?? NO_QUOTAS,
   };
-  const reader = createFolderReader(clock);
+  const folderCache = createFolderCache(clock);
   const published: VirtualPath[] = [];
-  const changes = createChanges(reader, (paths) => published.push(...paths));
+  const changes = createChanges(folderCache, (paths) => published.push(...paths));
   const at = async (path: string): Promise<{ driver: Required<StorageDriver>; path: MountPath }> => {
-    const located = locate(tree, vpath(path));
+    const located = locate(snapshot, vpath(path));
     return { driver: (await located.mount.driver()) as Required<StorageDriver>, path: located.path };
   };
   const walk = async (path: VirtualPath): Promise<string[]> => {
     const inner: string[] = [];
-    for (const { name } of tree.table.virtualFolders(path))
+    for (const { name } of snapshot.table.virtualFolders(path))
       inner.push(...(await walk(vpath(`${path}/${name}`))).filter((each) => !each.endsWith(`/${name}/`)));
-    if (!tree.table.locate(path)) return inner;
+    if (!snapshot.table.locate(path)) return inner;
     const place = await at(path);
     for await (const entry of place.driver.list(place.path)) {
       const child = vpath(`${path}/${entry.name}`);
@@ -98,10 +98,10 @@ export async function openTree(options: {
     return inner.length === 0 && place.path !== '/' ? [`${path}/`] : inner;
   };
   return {
-    tree,
-    reader,
+    snapshot,
+    folderCache,
     published,
-    operation: (who = actor(), signal = new AbortController().signal) => ({ tree, actor: who, changes, signal }),
+    operation: (who = actor(), signal = new AbortController().signal) => ({ snapshot, actor: who, changes, signal }),
     async put(path, text = path) {
       const place = await at(path);
       await place.driver.write(place.path, bytesOf(text), { overwrite: true });

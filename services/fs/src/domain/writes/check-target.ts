@@ -6,7 +6,7 @@ import { type Operation, requireCreationOf, requireWrite } from '../changing/ope
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { findEntry } from '../reading/get-entry.ts';
-import { locate } from '../snapshot/tree.ts';
+import { locate } from '../snapshot/snapshot.ts';
 
 /**
  * Whether the caller may have files brought to a folder, which may be missing.
@@ -14,15 +14,15 @@ import { locate } from '../snapshot/tree.ts';
  * @throws AppError PERMISSION_DENIED | NOT_A_DIRECTORY | UNSUPPORTED_OPERATION | MOUNT_NOT_FOUND
  */
 export async function checkTarget(operation: Operation, directory: VirtualPath): Promise<Located<Mount>> {
-  const { tree, actor, signal } = operation;
+  const { snapshot, actor, signal } = operation;
   requirePermission(actor, 'offline_download');
-  requireWrite(tree, actor, directory);
+  requireWrite(snapshot, actor, directory);
   await requireCreationOf(operation, directory);
-  const located = locate(tree, directory);
+  const located = locate(snapshot, directory);
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
     throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
-  const found = tree.table.isProtected(directory) ? undefined : await findEntry(tree, directory, located, signal);
+  const found = snapshot.table.isProtected(directory) ? undefined : await findEntry(snapshot, directory, located, signal);
   if (found && !found.isDirectory) throw new AppError('NOT_A_DIRECTORY', 'not a folder');
   return located;
 }

@@ -3,7 +3,7 @@ import type { Operation } from '../changing/operations/operation.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { findEntry } from '../reading/get-entry.ts';
-import { locate } from '../snapshot/tree.ts';
+import { locate } from '../snapshot/snapshot.ts';
 
 /** A name that is taken gets a number; so many are tried. */
 const MAX_NAMES = 1_000;
@@ -20,8 +20,8 @@ export async function* freeNames(
   const directory = parentPath(wanted);
   for (let number = 0; number < MAX_NAMES; number++) {
     const path = number === 0 ? wanted : childPath(directory, numberedName(name, number));
-    const place = locate(operation.tree, path, beside);
-    if (!(await findEntry(operation.tree, path, place, operation.signal))) yield { path, place };
+    const place = locate(operation.snapshot, path, beside);
+    if (!(await findEntry(operation.snapshot, path, place, operation.signal))) yield { path, place };
   }
 }
 

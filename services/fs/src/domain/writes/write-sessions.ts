@@ -9,7 +9,7 @@ import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { type HeldClaim, withinClaim } from '../quota/quota.ts';
 import { findEntry } from '../reading/get-entry.ts';
-import { locate, locateIn, type Tree } from '../snapshot/tree.ts';
+import { locate, locateIn, type Snapshot } from '../snapshot/snapshot.ts';
 import { checkTarget } from './check-target.ts';
 import { freeNames } from './free-names.ts';
 import type { WriteSession, WriteSessionStore } from './write-session.ts';
@@ -74,7 +74,7 @@ export interface WriteSessionsOptions {
   readonly store: WriteSessionStore;
   /** The frame of what is done for a user, with the rights that he has now. */
   readonly operationOf: (userId: number, signal: AbortSignal) => Promise<Operation>;
-  readonly currentTree: () => Promise<Tree>;
+  readonly currentSnapshot: () => Promise<Snapshot>;
   readonly clock: () => number;
   /** Of this replica's data plane; empty: any. */
   readonly dataUrl: string;
@@ -152,7 +152,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
   };
   const published = async (session: WriteSession, operation: Operation, path: VirtualPath, sizeBytes: number): Promise<WriteSession> => {
     await store.markPublished(session.id, sizeBytes);
-    await operation.tree.quotas.end(operation.actor, session.id, sizeBytes);
+    await operation.snapshot.quotas.end(operation.actor, session.id, sizeBytes);
     operation.changes.entryChanged(path);
     return { ...session, publishingPath: path, isPublished: true, sizeBytes };
   };
@@ -161,7 +161,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
     await release(session.id);
     if (!session.hasDraft || session.isPublished) return;
     try {
-      const { mount, path } = locateIn(await options.currentTree(), session.path, session.storageId);
+      const { mount, path } = locateIn(await options.currentSnapshot(), session.path, session.storageId);
       const driver = await mount.driver();
       if (!supports(driver, 'openDraft')) return;
       const draft = await driver.openDraft(path, session.id, { create: false, signal });
@@ -312,7 +312,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
       await store.remove(id);
       // Of a user who is gone the claim runs out by itself.
       await options.operationOf(session.userId, AbortSignal.timeout(RELEASE_MS)).then(
-        ({ tree, actor }) => tree.quotas.end(actor, id, 0),
+        ({ snapshot, actor }) => snapshot.quotas.end(actor, id, 0),
         () => undefined,
       );
     },
@@ -321,7 +321,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
       const wanted = parseVirtualPath(path);
       const located = await requireEntry(operation, wanted);
       // A mount, or what leads to one.
-      if (operation.tree.table.isProtected(wanted)) return;
+      if (operation.snapshot.table.isProtected(wanted)) return;
       const driver = await located.mount.driver();
       if (!supports(driver, 'makeDirectory')) return;
       await driver.makeDirectory(located.path, { signal });
@@ -377,16 +377,16 @@ async function claimOf({ session, operation, draft }: OpenDraft, held: InUse): P
 
 /** What must hold for a file or a folder that is brought to `path`. */
 async function requireEntry(operation: Operation, path: VirtualPath): Promise<Located<Mount>> {
-  const { tree, actor } = operation;
+  const { snapshot, actor } = operation;
   if (!isWithin(actor.basePath, path) || path === actor.basePath) throw new AppError('PERMISSION_DENIED', 'permission denied');
   const located = await checkTarget(operation, parentPath(path));
-  tree.rules.requireEntry(actor, path, 'create');
-  return locate(operation.tree, path, located);
+  snapshot.rules.requireEntry(actor, path, 'create');
+  return locate(operation.snapshot, path, located);
 }
 
 async function requireFile(operation: Operation, path: VirtualPath): Promise<Located<Mount>> {
   const located = await requireEntry(operation, path);
-  if (operation.tree.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
+  if (operation.snapshot.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
   return located;
 }
 
@@ -399,7 +399,7 @@ async function locateSession(
   const operation = await options.operationOf(session.userId, signal);
   await requireFile(operation, session.path);
   for (let turn = 0; turn < MAX_TURNS; turn++) {
-    const located = locate(operation.tree, session.path);
+    const located = locate(operation.snapshot, session.path);
     if (located.mount.storage._id === session.storageId) return { operation, located };
   }
   throw new AppError('STORAGE_UNAVAILABLE', 'the storage that the file was brought to is gone');
@@ -424,7 +424,7 @@ async function publishedAlready(
       if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
     }
   }
-  const entry = await findEntry(operation.tree, path, locate(operation.tree, path, located), signal);
+  const entry = await findEntry(operation.snapshot, path, locate(operation.snapshot, path, located), signal);
   return entry && !entry.isDirectory ? { operation, path, sizeBytes: entry.sizeBytes } : undefined;
 }
 

@@ -23,7 +23,7 @@ import type { LocalSettings } from './config.ts';
 import { DiskPool } from './disk-pool.ts';
 import { toAppError } from './errors.ts';
 import { fileContent, inlineContent } from './file-content.ts';
-import { KnownPages } from './known-pages.ts';
+import { LastSeenEntries } from './last-seen-entries.ts';
 import { LocalDraft } from './local-draft.ts';
 import { NUMBERS_PER_ENTRY, type PackedEntry, unpackEntry, unpackOne } from './packed-entries.ts';
 import { publishFile } from './publish-file.ts';
@@ -50,7 +50,7 @@ export class LocalDriver implements StorageDriver {
   };
   readonly #disk: DiskPool;
   readonly #addsUpFolders: boolean;
-  readonly #pages = new KnownPages();
+  readonly #lastSeen = new LastSeenEntries();
   readonly #takeTurn = createTurns();
 
   private constructor(disk: DiskPool, addsUpFolders: boolean) {
@@ -116,7 +116,7 @@ export class LocalDriver implements StorageDriver {
       const turn = reachable.slice(from, from + ENTRIES_PER_TURN);
       const text = turn.join('/');
       const packed = await this.#disk.call('statMany', [directory, text, ifVersion], signal);
-      pages.push(this.#pages.entriesOf(directory, { text, packed }, () => unpackAll(turn, packed)));
+      pages.push(this.#lastSeen.entriesOf(directory, { text, packed }, () => unpackAll(turn, packed)));
     }
     const [first = []] = pages;
     const entries = pages.length === 1 ? first : pages.flat();

@@ -2,7 +2,7 @@ import type { Operation } from '../../domain/changing/operations/operation.ts';
 import { placeEntries } from '../../domain/changing/operations/place-entries.ts';
 import type { Item, Placement } from '../../domain/changing/operations/plan-placement.ts';
 import { type RecursiveMove, recursiveMove } from '../../domain/changing/operations/recursive-move.ts';
-import { resolvePath } from '../../domain/snapshot/tree.ts';
+import { resolvePath } from '../../domain/snapshot/snapshot.ts';
 import type { PlacementInput, Verb } from '../placement.ts';
 import { placementKind } from '../placement-kinds.ts';
 import { flatteningTasks, placementTasks } from '../placement-tasks.ts';

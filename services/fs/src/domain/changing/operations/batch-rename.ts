@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { childPath, type EntryName, type MountPath, parseEntryName } from '@wharf/paths';
 import { requirePermission } from '../../access/permissions.ts';
 import { findEntry } from '../../reading/get-entry.ts';
-import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { type Operation, requireWrite } from './operation.ts';
 import { type RenamedFolder, type Renaming, renameAll } from './rename-plan.ts';
 
@@ -17,22 +17,22 @@ const MAX_RENAMES = 10_000;
 
 /** Gives entries of one folder other names, all of them or none; they may swap. @throws as renameAll(), and ENTRY_NOT_FOUND | UNSAFE_PATH */
 export async function batchRename(operation: Operation, request: BatchRename): Promise<void> {
-  const { tree, actor, signal } = operation;
+  const { snapshot, actor, signal } = operation;
   requirePermission(actor, 'rename');
   const path = resolvePath(actor, request.src_dir);
-  requireWrite(tree, actor, path);
+  requireWrite(snapshot, actor, path);
   const wanted = wantedNames(request.rename_objects);
   if (wanted.size === 0) return;
-  const located = locate(tree, path);
+  const located = locate(snapshot, path);
   const folder: RenamedFolder = {
     path,
     located,
-    find: (name) => findEntry(tree, childPath(path, name), { ...located, path: childPath<MountPath>(located.path, name) }, signal),
+    find: (name) => findEntry(snapshot, childPath(path, name), { ...located, path: childPath<MountPath>(located.path, name) }, signal),
   };
   const renamings: Renaming[] = [];
   for (const [source, name] of wanted) {
     // Who may not touch it does not learn whether it is there.
-    tree.rules.requireEntry(actor, childPath(path, source), 'write');
+    snapshot.rules.requireEntry(actor, childPath(path, source), 'write');
     const entry = await folder.find(source);
     if (!entry) throw new AppError('ENTRY_NOT_FOUND', 'object not found');
     renamings.push({ entry: { ...entry, name: source }, name });

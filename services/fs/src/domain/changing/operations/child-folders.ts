@@ -13,9 +13,9 @@ export interface WalkedFolder {
 }
 
 /** A folder in another: in the storage of that one, or in one that is mounted there. */
-export function childFolder({ tree }: Operation, parent: WalkedFolder, name: EntryName): WalkedFolder {
+export function childFolder({ snapshot }: Operation, parent: WalkedFolder, name: EntryName): WalkedFolder {
   const path = childPath(parent.path, name);
-  return { path, located: tree.table.locate(path, parent.located) };
+  return { path, located: snapshot.table.locate(path, parent.located) };
 }
 
 /**
@@ -23,8 +23,11 @@ export function childFolder({ tree }: Operation, parent: WalkedFolder, name: Ent
  *
  * @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY | STORAGE_UNAVAILABLE
  */
-export async function everythingIn({ tree, signal }: Operation, folder: WalkedFolder): Promise<{ entries: Entry[]; mounted: EntryName[] }> {
-  const mounted = tree.table.virtualFolders(folder.path).map(({ name }) => name);
+export async function everythingIn(
+  { snapshot, signal }: Operation,
+  folder: WalkedFolder,
+): Promise<{ entries: Entry[]; mounted: EntryName[] }> {
+  const mounted = snapshot.table.virtualFolders(folder.path).map(({ name }) => name);
   if (!folder.located) return { entries: [], mounted };
   const { driver, path } = await open(folder.located);
   try {

@@ -10,7 +10,7 @@ import type { Operation } from './operation.ts';
  * @throws AppError QUOTA_EXCEEDED
  */
 export function claimRoom(operation: Operation, bytes: number): Promise<Claim> {
-  return operation.tree.quotas.claim(operation.actor, bytes, counterOf(operation), operation.signal);
+  return operation.snapshot.quotas.claim(operation.actor, bytes, counterOf(operation), operation.signal);
 }
 
 /**
@@ -19,13 +19,13 @@ export function claimRoom(operation: Operation, bytes: number): Promise<Claim> {
  * @param signal of whoever holds the claim, where that outlives the operation. @throws AppError QUOTA_EXCEEDED
  */
 export function holdRoom(operation: Operation, name: string, bytes: number, signal = operation.signal): Promise<HeldClaim> {
-  return operation.tree.quotas.hold(operation.actor, name, bytes, counterOf(operation), signal);
+  return operation.snapshot.quotas.hold(operation.actor, name, bytes, counterOf(operation), signal);
 }
 
 /** Adds up everything below the caller's base path, for whoever waits for it: not bound to the operation. */
 function counterOf(operation: Operation): (signal: AbortSignal) => Promise<number> {
-  const { tree, actor } = operation;
-  return (signal) => bytesBelow({ ...operation, signal }, { path: actor.basePath, located: tree.table.locate(actor.basePath) });
+  const { snapshot, actor } = operation;
+  return (signal) => bytesBelow({ ...operation, signal }, { path: actor.basePath, located: snapshot.table.locate(actor.basePath) });
 }
 
 /**
@@ -35,7 +35,7 @@ function counterOf(operation: Operation): (signal: AbortSignal) => Promise<numbe
  * @returns what `work` says. @throws AppError QUOTA_EXCEEDED before it begins
  */
 export async function withRoom(operation: Operation, bytes: () => Promise<number>, work: () => Promise<boolean>): Promise<boolean> {
-  if (!operation.tree.quotas.limits(operation.actor)) return work();
+  if (!operation.snapshot.quotas.limits(operation.actor)) return work();
   const wanted = await bytes();
   const claim = await claimRoom(operation, wanted);
   let isDone: boolean;

@@ -2,19 +2,19 @@ import { AppError } from '@wharf/errors';
 import { parentPath } from '@wharf/paths';
 import { supports } from '../../../driver-contract/storage-driver.ts';
 import { denied } from '../../access/permissions.ts';
-import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { type Operation, open, requireCreation, requireCreationOf, unsupported } from './operation.ts';
 
 /** Makes a folder and what is missing above it. An existing folder is success. */
 export async function makeDirectory(operation: Operation, raw: string): Promise<void> {
-  const { tree, actor, changes, signal } = operation;
+  const { snapshot, actor, changes, signal } = operation;
   const path = resolvePath(actor, raw);
-  requireCreation(tree, actor, parentPath(path));
+  requireCreation(snapshot, actor, parentPath(path));
   await requireCreationOf(operation, parentPath(path));
   // The folder alone, whatever rules guard in it: it may be there.
-  if (!tree.rules.mayTouch(actor, path, 'create')) throw denied();
-  if (tree.table.isProtected(path)) return;
-  const { driver, path: place } = await open(locate(tree, path));
+  if (!snapshot.rules.mayTouch(actor, path, 'create')) throw denied();
+  if (snapshot.table.isProtected(path)) return;
+  const { driver, path: place } = await open(locate(snapshot, path));
   if (!supports(driver, 'makeDirectory')) throw unsupported();
   try {
     await driver.makeDirectory(place, { signal });

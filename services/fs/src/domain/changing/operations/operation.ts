@@ -5,12 +5,12 @@ import { type Actor, denied } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { findEntry } from '../../reading/get-entry.ts';
-import type { Tree } from '../../snapshot/tree.ts';
+import type { Snapshot } from '../../snapshot/snapshot.ts';
 import type { Changes } from '../changes.ts';
 
 /** Whoever changes something, and under which configuration. */
 export interface Operation {
-  readonly tree: Tree;
+  readonly snapshot: Snapshot;
   readonly actor: Actor;
   readonly changes: Changes;
   readonly signal: AbortSignal;
@@ -51,8 +51,8 @@ export async function open(located: Located<Mount>): Promise<Place> {
 }
 
 /** Whether the caller may make entries in a folder: by his permission or the folder's rule. @throws AppError PERMISSION_DENIED */
-export function requireCreation(tree: Tree, actor: Actor, directory: VirtualPath): void {
-  if (!tree.rules.canCreateIn(actor, directory)) throw denied();
+export function requireCreation(snapshot: Snapshot, actor: Actor, directory: VirtualPath): void {
+  if (!snapshot.rules.canCreateIn(actor, directory)) throw denied();
 }
 
 /**
@@ -61,28 +61,28 @@ export function requireCreation(tree: Tree, actor: Actor, directory: VirtualPath
  *
  * @throws AppError PERMISSION_DENIED
  */
-export async function requireCreationOf({ tree, actor, signal }: Operation, directory: VirtualPath): Promise<void> {
+export async function requireCreationOf({ snapshot, actor, signal }: Operation, directory: VirtualPath): Promise<void> {
   const above: VirtualPath[] = [];
   for (let at = directory; at !== '/' && at !== actor.basePath; ) {
     at = parentPath(at);
     above.push(at);
   }
-  if (above.every((folder) => tree.rules.canWrite(actor, folder))) return;
+  if (above.every((folder) => snapshot.rules.canWrite(actor, folder))) return;
   for (const folder of [directory, ...above]) {
-    if (folder !== directory) requireWrite(tree, actor, folder);
-    const located = tree.table.locate(folder);
-    if (located && (await findEntry(tree, folder, located, signal))) return;
+    if (folder !== directory) requireWrite(snapshot, actor, folder);
+    const located = snapshot.table.locate(folder);
+    if (located && (await findEntry(snapshot, folder, located, signal))) return;
   }
 }
 
-export function requireWrite(tree: Tree, actor: Actor, directory: VirtualPath): void {
-  if (!tree.rules.canWrite(actor, directory)) throw denied();
+export function requireWrite(snapshot: Snapshot, actor: Actor, directory: VirtualPath): void {
+  if (!snapshot.rules.canWrite(actor, directory)) throw denied();
 }
 
-export function requireUnprotected(tree: Tree, actor: Actor, path: VirtualPath, verb: 'rename' | 'move' | 'delete'): void {
-  if (path === '/' || path === actor.basePath || tree.table.isMountPoint(path))
+export function requireUnprotected(snapshot: Snapshot, actor: Actor, path: VirtualPath, verb: 'rename' | 'move' | 'delete'): void {
+  if (path === '/' || path === actor.basePath || snapshot.table.isMountPoint(path))
     throw new AppError('FAILED_PRECONDITION', `${verb} root folder is not allowed`);
-  if (tree.table.isProtected(path)) throw new AppError('FAILED_PRECONDITION', 'permission denied');
+  if (snapshot.table.isProtected(path)) throw new AppError('FAILED_PRECONDITION', 'permission denied');
 }
 
 export function nameTaken(name: EntryName | undefined): AppError {

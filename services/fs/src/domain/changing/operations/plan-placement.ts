@@ -5,7 +5,7 @@ import type { Entry } from '../../../driver-contract/storage-driver.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { findEntry, getEntry } from '../../reading/get-entry.ts';
-import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { innerPaths, nameTaken, type Operation, requireCreationOf, requireUnprotected, requireWrite } from './operation.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
@@ -35,13 +35,13 @@ export interface Item {
 
 /** Checks a whole move or copy, and says what is to be done for each entry. Changes nothing. */
 export async function planPlacement(operation: Operation, request: Placement, verb: 'move' | 'copy'): Promise<Item[]> {
-  const { tree, actor } = operation;
+  const { snapshot, actor } = operation;
   if (request.names.length === 0) throw new AppError('INVALID_ARGUMENT', 'Empty file names');
   const from = resolvePath(actor, request.src_dir);
   const to = resolvePath(actor, request.dst_dir);
-  tree.rules.requireAccess(actor, from, '');
-  if (verb === 'move') requireWrite(tree, actor, from);
-  requireWrite(tree, actor, to);
+  snapshot.rules.requireAccess(actor, from, '');
+  if (verb === 'move') requireWrite(snapshot, actor, from);
+  requireWrite(snapshot, actor, to);
   await requireCreationOf(operation, to);
   if (from === to) throw new AppError('FAILED_PRECONDITION', `${verb} in place`);
 
@@ -49,13 +49,13 @@ export async function planPlacement(operation: Operation, request: Placement, ve
   const pace = createPace(operation.signal);
   for (const source of innerPaths(from, request.names)) {
     await pace.step();
-    if (verb === 'move') requireUnprotected(tree, actor, source, 'move');
-    tree.rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
+    if (verb === 'move') requireUnprotected(snapshot, actor, source, 'move');
+    snapshot.rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');
     if (verb === 'move') requireNoGuard(operation, source);
     const name = baseName(source);
     if (name === undefined) throw new AppError('INVALID_ARGUMENT', 'invalid file name []');
     const target = childPath(to, name);
-    tree.rules.requireEntry(actor, target, 'create');
+    snapshot.rules.requireEntry(actor, target, 'create');
     if (isWithin(source, target)) throw new AppError('FAILED_PRECONDITION', `${verb} of a folder into itself`);
     const item = await planItem(operation, request, { source, target, isCopied: verb === 'copy' });
     if (item === undefined) continue;
@@ -71,8 +71,8 @@ export async function planPlacement(operation: Operation, request: Placement, ve
 }
 
 /** Nothing can be put into a file. @param inner something in the folder. @throws AppError NOT_A_DIRECTORY */
-async function requireNoFile({ tree, signal }: Operation, folder: VirtualPath, inner: Located<Mount>): Promise<void> {
-  const entry = await findEntry(tree, folder, { ...inner, path: parentPath(inner.path) }, signal);
+async function requireNoFile({ snapshot, signal }: Operation, folder: VirtualPath, inner: Located<Mount>): Promise<void> {
+  const entry = await findEntry(snapshot, folder, { ...inner, path: parentPath(inner.path) }, signal);
   if (entry && !entry.isDirectory) throw new AppError('NOT_A_DIRECTORY', 'not a folder');
 }
 
@@ -82,19 +82,19 @@ async function planItem(
   request: Placement,
   { source, target, isCopied }: { source: VirtualPath; target: VirtualPath; isCopied: boolean },
 ): Promise<Item | undefined> {
-  const { tree, actor, signal } = operation;
-  const found = await getEntry(tree, source, signal);
-  const from = found.located ?? locate(tree, source);
-  const to = locate(tree, target, from);
+  const { snapshot, actor, signal } = operation;
+  const found = await getEntry(snapshot, source, signal);
+  const from = found.located ?? locate(snapshot, source);
+  const to = locate(snapshot, target, from);
   const item = { source, target, entry: found.entry, from, to };
   await requireNothingHidden(operation, { entry: found.entry, path: source, located: from, target, isCopied });
   if (request.overwrite) {
     // Whoever replaces something must be allowed to change what was there.
-    if (await findEntry(tree, target, to, signal)) tree.rules.requireEntry(actor, target, 'write');
+    if (await findEntry(snapshot, target, to, signal)) snapshot.rules.requireEntry(actor, target, 'write');
     return { ...item, conflict: conflictAt(operation, target) };
   }
   const conflict = request.merge ? 'keep' : 'refuse';
-  const taken = await findEntry(tree, target, to, signal);
+  const taken = await findEntry(snapshot, target, to, signal);
   if (!taken) return { ...item, conflict };
   if (request.skip_existing || (request.merge && !taken.isDirectory)) return undefined;
   if (request.merge && found.entry.isDirectory) return { ...item, conflict };
@@ -102,6 +102,6 @@ async function planItem(
 }
 
 /** With `overwrite`: what appears at a free name after the look is replaced only where he may change it. */
-export function conflictAt({ tree, actor }: Operation, target: VirtualPath): Conflict {
-  return tree.rules.mayTouchWhole(actor, target, 'write') ? 'replace' : 'refuse';
+export function conflictAt({ snapshot, actor }: Operation, target: VirtualPath): Conflict {
+  return snapshot.rules.mayTouchWhole(actor, target, 'write') ? 'replace' : 'refuse';
 }

@@ -4,7 +4,7 @@ import type { Entry } from '../../../driver-contract/storage-driver.ts';
 import { denied, requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
-import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { nameTaken, type Operation, requireCreationOf, requireWrite } from './operation.ts';
 import { placeItems, type QueueItems } from './place-entries.ts';
@@ -46,17 +46,17 @@ export async function recursiveMove(operation: Operation, request: RecursiveMove
 
 /** Checks the whole, and says what is to be done for each file, in an order that does not depend on the storage. Changes nothing. */
 async function planRecursiveMove(operation: Operation, request: RecursiveMove): Promise<Item[]> {
-  const { tree, actor } = operation;
+  const { snapshot, actor } = operation;
   requirePermission(actor, 'move');
   const from = resolvePath(actor, request.src_dir);
   const to = resolvePath(actor, request.dst_dir);
-  requireWrite(tree, actor, from);
-  requireWrite(tree, actor, to);
+  requireWrite(snapshot, actor, from);
+  requireWrite(snapshot, actor, to);
   await requireCreationOf(operation, to);
-  tree.rules.requireAccess(actor, from, '');
+  snapshot.rules.requireAccess(actor, from, '');
 
-  const root = { path: from, located: tree.table.findVirtualFolder(from) ? tree.table.locate(from) : locate(tree, from) };
-  const target: WalkedFolder = { path: to, located: tree.table.locate(to, root.located) };
+  const root = { path: from, located: snapshot.table.findVirtualFolder(from) ? snapshot.table.locate(from) : locate(snapshot, from) };
+  const target: WalkedFolder = { path: to, located: snapshot.table.locate(to, root.located) };
   let taken: Map<EntryName, boolean> | undefined;
   const items: Item[] = [];
   const claimed = new Set<EntryName>();
@@ -65,19 +65,26 @@ async function planRecursiveMove(operation: Operation, request: RecursiveMove): 
     const { name } = file.entry;
     const path = childPath(to, name);
     // Asked before it is known what is there: whoever does not see a name does not learn whether it is taken.
-    tree.rules.requireEntry(actor, path, 'create');
+    snapshot.rules.requireEntry(actor, path, 'create');
     taken ??= await namesAt(operation, target);
     const isFolder = taken.get(name) === true;
     if (taken.has(name) || claimed.has(name)) {
       if (request.conflict_policy === 'skip') continue;
       if (request.conflict_policy !== 'overwrite' || isFolder) throw nameTaken(name);
     }
-    tree.rules.requireEntry(actor, file.path, 'write');
+    snapshot.rules.requireEntry(actor, file.path, 'write');
     requireNoGuard(operation, file.path);
-    if (taken.has(name) || claimed.has(name)) tree.rules.requireEntry(actor, path, 'write');
+    if (taken.has(name) || claimed.has(name)) snapshot.rules.requireEntry(actor, path, 'write');
     claimed.add(name);
     const conflict = request.conflict_policy === 'overwrite' ? conflictAt(operation, path) : 'refuse';
-    items.push({ source: file.path, target: path, entry: file.entry, from: file.located, to: locate(tree, path, file.located), conflict });
+    items.push({
+      source: file.path,
+      target: path,
+      entry: file.entry,
+      from: file.located,
+      to: locate(snapshot, path, file.located),
+      conflict,
+    });
     if (items.length > MAX_FILES) throw new AppError('FAILED_PRECONDITION', `no more than ${MAX_FILES} files at once`);
   }
   return items;
@@ -98,12 +105,12 @@ async function namesAt(operation: Operation, folder: WalkedFolder): Promise<Map<
 
 /** Files that the caller sees, breadth-first and by name. @throws AppError PERMISSION_DENIED where a rule keeps him out of a folder he sees */
 async function* filesBelow(operation: Operation, root: WalkedFolder): AsyncGenerator<WalkedFile> {
-  const { tree, actor } = operation;
+  const { snapshot, actor } = operation;
   const pending: WalkedFolder[] = [root];
   for (const folder of pending) {
-    if (!tree.rules.mayTouch(actor, folder.path, 'write')) throw denied();
+    if (!snapshot.rules.mayTouch(actor, folder.path, 'write')) throw denied();
     const { entries, mounted } = await everythingIn(operation, folder);
-    const isVisible = tree.rules.listingFilter(actor, folder.path);
+    const isVisible = snapshot.rules.listingFilter(actor, folder.path);
     const folders = new Set(mounted.filter((name) => !isVisible || isVisible(name, true)));
     entries.sort((left, right) => compareNames(left.name, right.name));
     for (const entry of entries) {

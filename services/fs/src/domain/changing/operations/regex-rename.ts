@@ -5,7 +5,7 @@ import type { Entry } from '../../../driver-contract/storage-driver.ts';
 import { requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
-import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { type Operation, open, requireWrite } from './operation.ts';
 import { type Renaming, renameAll } from './rename-plan.ts';
 import { compileRename } from './rename-template.ts';
@@ -24,15 +24,15 @@ export interface RegexRename {
  * @throws as renameAll(), and FAILED_PRECONDITION (no pattern) | UNSAFE_PATH (a result that is no name)
  */
 export async function regexRename(operation: Operation, request: RegexRename): Promise<void> {
-  const { tree, actor } = operation;
+  const { snapshot, actor } = operation;
   requirePermission(actor, 'rename');
   const path = resolvePath(actor, request.src_dir);
-  requireWrite(tree, actor, path);
-  tree.rules.requireAccess(actor, path, '');
+  requireWrite(snapshot, actor, path);
+  snapshot.rules.requireAccess(actor, path, '');
   const renamed = compileRename(request.src_name_regex, request.new_name_regex);
-  const located = locate(tree, path);
+  const located = locate(snapshot, path);
   const entries = await entriesOf(operation, located);
-  const isVisible = tree.rules.listingFilter(actor, path);
+  const isVisible = snapshot.rules.listingFilter(actor, path);
   const renamings: Renaming[] = [];
   // A pattern may cost some milliseconds for each name: others get their turn in between.
   const pace = createPace(operation.signal);

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { supports } from '../../../driver-contract/storage-driver.ts';
 import { requirePermission } from '../../access/permissions.ts';
-import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { type Operation, open, requireWrite, unsupported } from './operation.ts';
 
@@ -13,12 +13,12 @@ import { type Operation, open, requireWrite, unsupported } from './operation.ts'
  * @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY | UNSUPPORTED_OPERATION
  */
 export async function removeEmptyDirectories(operation: Operation, request: { src_dir: string }): Promise<void> {
-  const { tree, actor } = operation;
+  const { snapshot, actor } = operation;
   requirePermission(actor, 'delete');
   const path = resolvePath(actor, request.src_dir);
-  requireWrite(tree, actor, path);
-  tree.rules.requireAccess(actor, path, '');
-  const located = tree.table.findVirtualFolder(path) ? tree.table.locate(path) : locate(tree, path);
+  requireWrite(snapshot, actor, path);
+  snapshot.rules.requireAccess(actor, path, '');
+  const located = snapshot.table.findVirtualFolder(path) ? snapshot.table.locate(path) : locate(snapshot, path);
   await emptyOut(operation, { path, located });
 }
 
@@ -37,9 +37,9 @@ async function emptyOut(operation: Operation, folder: WalkedFolder): Promise<boo
 
 /** @returns true when the folder is gone */
 async function removeWhenEmpty(operation: Operation, folder: WalkedFolder): Promise<boolean> {
-  const { tree, actor, changes, signal } = operation;
-  if (!tree.rules.mayTouch(actor, folder.path, 'write')) return false;
-  if (tree.table.isProtected(folder.path)) {
+  const { snapshot, actor, changes, signal } = operation;
+  if (!snapshot.rules.mayTouch(actor, folder.path, 'write')) return false;
+  if (snapshot.table.isProtected(folder.path)) {
     // A storage that fails keeps nobody from tidying up the others.
     await emptyOut(operation, folder).catch((error) => {
       if (!AppError.is(error, 'STORAGE_UNAVAILABLE')) throw error;
@@ -47,7 +47,7 @@ async function removeWhenEmpty(operation: Operation, folder: WalkedFolder): Prom
     return false;
   }
   if (!folder.located || !(await emptyOut(operation, folder))) return false;
-  if (!tree.rules.mayTouchWhole(actor, folder.path, 'write')) return false;
+  if (!snapshot.rules.mayTouchWhole(actor, folder.path, 'write')) return false;
   const { driver, path } = await open(folder.located);
   if (!supports(driver, 'remove')) throw unsupported();
   try {

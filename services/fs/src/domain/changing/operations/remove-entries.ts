@@ -6,27 +6,27 @@ import { requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { findEntry } from '../../reading/get-entry.ts';
-import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { innerPaths, type Operation, open, requireUnprotected, requireWrite, unsupported } from './operation.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 
 /** Removes entries of a folder, with all they hold. One that is not there is success. */
 export async function removeEntries(operation: Operation, request: { dir: string; names: readonly string[] }): Promise<void> {
-  const { tree, actor, changes, signal } = operation;
+  const { snapshot, actor, changes, signal } = operation;
   requirePermission(actor, 'delete');
   const directory = resolvePath(actor, request.dir);
-  requireWrite(tree, actor, directory);
+  requireWrite(snapshot, actor, directory);
   const doomed: { path: VirtualPath; located: Located<Mount> }[] = [];
   const pace = createPace(signal);
   for (const path of innerPaths(directory, request.names)) {
-    requireUnprotected(tree, actor, path, 'delete');
-    tree.rules.requireEntry(actor, path, 'write');
-    doomed.push({ path, located: locate(tree, path) });
+    requireUnprotected(snapshot, actor, path, 'delete');
+    snapshot.rules.requireEntry(actor, path, 'write');
+    doomed.push({ path, located: locate(snapshot, path) });
     await pace.step();
   }
   for (const { path, located } of doomed) {
-    if (!tree.rules.mayHideIn(actor, path)) continue;
-    const entry = await findEntry(tree, path, located, signal);
+    if (!snapshot.rules.mayHideIn(actor, path)) continue;
+    const entry = await findEntry(snapshot, path, located, signal);
     if (entry) await requireNothingHidden(operation, { entry, path, located });
   }
   for (const { path, located } of doomed) {
@@ -37,7 +37,7 @@ export async function removeEntries(operation: Operation, request: { dir: string
     } catch (error) {
       if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
     } finally {
-      await tree.quotas.freed(actor);
+      await snapshot.quotas.freed(actor);
       // Of a folder that failed something may be gone.
       changes.entryChanged(path);
     }

@@ -1,7 +1,7 @@
 import { baseName, childPath, parentPath, parseEntryName } from '@wharf/paths';
 import { requirePermission } from '../../access/permissions.ts';
 import { findEntry, getEntry } from '../../reading/get-entry.ts';
-import { locate, resolvePath } from '../../snapshot/tree.ts';
+import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
 import { renameItem } from './place-item.ts';
 import { conflictAt } from './plan-placement.ts';
@@ -10,23 +10,23 @@ import { requireNothingHidden } from './require-nothing-hidden.ts';
 
 /** Gives an entry another name in its folder. With `overwrite` a file of that name is replaced. */
 export async function renameEntry(operation: Operation, request: { path: string; name: string; overwrite: boolean }): Promise<void> {
-  const { tree, actor, signal } = operation;
+  const { snapshot, actor, signal } = operation;
   requirePermission(actor, 'rename');
   const path = resolvePath(actor, request.path);
   const name = parseEntryName(request.name);
-  requireUnprotected(tree, actor, path, 'rename');
-  requireWrite(tree, actor, parentPath(path));
-  tree.rules.requireEntry(actor, path, 'write');
-  const found = await getEntry(tree, path, signal);
+  requireUnprotected(snapshot, actor, path, 'rename');
+  requireWrite(snapshot, actor, parentPath(path));
+  snapshot.rules.requireEntry(actor, path, 'write');
+  const found = await getEntry(snapshot, path, signal);
   if (baseName(path) === name) return;
   requireNoGuard(operation, path);
   const target = childPath(parentPath(path), name);
-  tree.rules.requireEntry(actor, target, 'create');
-  const from = found.located ?? locate(tree, path);
-  const to = locate(tree, target, from);
-  const taken = await findEntry(tree, target, to, signal);
-  if (taken && (!request.overwrite || tree.table.isProtected(target))) throw nameTaken(name);
-  if (taken) tree.rules.requireEntry(actor, target, 'write');
+  snapshot.rules.requireEntry(actor, target, 'create');
+  const from = found.located ?? locate(snapshot, path);
+  const to = locate(snapshot, target, from);
+  const taken = await findEntry(snapshot, target, to, signal);
+  if (taken && (!request.overwrite || snapshot.table.isProtected(target))) throw nameTaken(name);
+  if (taken) snapshot.rules.requireEntry(actor, target, 'write');
   await requireNothingHidden(operation, { entry: found.entry, path, located: from, target });
   const conflict = request.overwrite ? conflictAt(operation, target) : 'refuse';
   await renameItem(operation, { source: path, target, entry: found.entry, from, to, conflict });

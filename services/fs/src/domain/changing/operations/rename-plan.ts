@@ -63,7 +63,7 @@ export async function renameAll(operation: Operation, folder: RenamedFolder, ren
 
 /** The renamings that change something, each checked against the rules and against the others. */
 async function checkedRenamings(operation: Operation, folder: RenamedFolder, renamings: readonly Renaming[]): Promise<Step[]> {
-  const { tree, actor } = operation;
+  const { snapshot, actor } = operation;
   const leaving = new Set(renamings.map(({ entry }) => entry.name));
   const targets = new Set<EntryName>();
   const steps: Step[] = [];
@@ -71,13 +71,13 @@ async function checkedRenamings(operation: Operation, folder: RenamedFolder, ren
     if (targets.has(name)) throw nameTaken(name);
     targets.add(name);
     const source = childPath(folder.path, entry.name);
-    requireUnprotected(tree, actor, source, 'rename');
-    tree.rules.requireEntry(actor, source, 'write');
+    requireUnprotected(snapshot, actor, source, 'rename');
+    snapshot.rules.requireEntry(actor, source, 'write');
     if (entry.name === name) continue;
     requireNoGuard(operation, source);
     const target = childPath(folder.path, name);
-    tree.rules.requireEntry(actor, target, 'create');
-    if (tree.table.isProtected(target) || (!leaving.has(name) && (await folder.find(name)))) throw nameTaken(name);
+    snapshot.rules.requireEntry(actor, target, 'create');
+    if (snapshot.table.isProtected(target) || (!leaving.has(name) && (await folder.find(name)))) throw nameTaken(name);
     await requireNothingHidden(operation, { entry, path: source, located: placeIn(folder, entry.name), target });
     steps.push({ entry, from: entry.name, to: name });
   }

@@ -10,8 +10,8 @@ import type { Operation } from './operation.ts';
  *
  * @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin
  */
-export function requireNoGuard({ tree, actor }: Operation, path: VirtualPath): void {
-  const guard = tree.rules.findGuard(path);
+export function requireNoGuard({ snapshot, actor }: Operation, path: VirtualPath): void {
+  const guard = snapshot.rules.findGuard(path);
   if (guard === undefined) return;
   if (!isAdmin(actor)) throw denied();
   throw new AppError('FAILED_PRECONDITION', `the path rule at ${guard} would guard nothing any more: change it first`);

@@ -26,8 +26,8 @@ export interface WholeEntry {
  *
  * @throws AppError PERMISSION_DENIED; also for a folder that is too big to look through
  */
-export async function requireNothingHidden({ tree, actor, signal }: Operation, whole: WholeEntry): Promise<void> {
-  const { rules } = tree;
+export async function requireNothingHidden({ snapshot, actor, signal }: Operation, whole: WholeEntry): Promise<void> {
+  const { rules } = snapshot;
   const mayHide = (source: VirtualPath, target: VirtualPath | undefined) =>
     rules.mayHideIn(actor, source) || (target !== undefined && rules.mayHideIn(actor, target));
   if (!whole.entry.isDirectory || (whole.entry.isLink && !whole.isCopied) || !mayHide(whole.path, whole.target)) return;

@@ -24,8 +24,8 @@ export interface ReadFolderOptions {
   readonly isProvisional?: boolean;
 }
 
-/** Reads folders, and keeps what it may keep of them. */
-export interface FolderReader {
+/** Reads folders, and keeps of them what their storage allows. */
+export interface FolderCache {
   /**
    * @param located.mount whose storage says how to sort and how long to keep.
    * @param options.isProvisional names that are kept are answered unchecked. Whether they still hold is seen by `entries`, also of no
@@ -54,8 +54,8 @@ interface KeptNames {
 }
 
 /** Everything that a driver listed. */
-interface KeptListing {
-  readonly listing: Listing;
+interface KeptEntries {
+  readonly entries: ListedEntries;
   /** When the listing began, by the clock. */
   readonly readAt: number;
 }
@@ -63,14 +63,14 @@ interface KeptListing {
 /** Told of each folder that was listed in its storage, not in what is kept. */
 export type OnListed = (path: VirtualPath, folder: Pick<Folder, 'names'>) => void;
 
-export function createFolderReader(clock: () => number, onListed: OnListed = () => {}): FolderReader {
-  const kept = new LRUCache<string, KeptNames | KeptListing>({
+export function createFolderCache(clock: () => number, onListed: OnListed = () => {}): FolderCache {
+  const kept = new LRUCache<string, KeptNames | KeptEntries>({
     maxSize: MAX_KEPT_ENTRIES,
-    sizeCalculation: (value) => 1 + ('listing' in value ? value.listing.count : value.folder.names.length),
+    sizeCalculation: (value) => 1 + ('entries' in value ? value.entries.count : value.folder.names.length),
     disposeAfter: (_value, key) => unplace(key),
   });
   /** Only what nothing made obsolete since it began: nobody else may join the others, and they are not kept. */
-  const loading = new Map<string, Promise<Listing>>();
+  const loading = new Map<string, Promise<ListedEntries>>();
   /** The keys of both by their place in the tree: a change costs what it touches. */
   const places = new PathTree<Set<string>>();
   const place = (key: string): void => {
@@ -86,7 +86,7 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
     keys?.delete(key);
     if (keys?.size === 0) places.delete(at);
   };
-  const keep = (key: string, value: KeptNames | KeptListing): void => {
+  const keep = (key: string, value: KeptNames | KeptEntries): void => {
     kept.set(key, value);
     // What is too big is not kept.
     if (kept.has(key)) place(key);
@@ -112,9 +112,9 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
   ): Promise<Folder> => {
     const usable = usableNames(key, order);
     if (isProvisional && usable) return provisional(usable, located, driver);
-    const listing = await driver.listNames(located.path, usable?.version, { signal });
-    if (listing === undefined && usable) return usable.folder;
-    const fresh = listing ?? (await driver.listNames(located.path, undefined, { signal }));
+    const listed = await driver.listNames(located.path, usable?.version, { signal });
+    if (listed === undefined && usable) return usable.folder;
+    const fresh = listed ?? (await driver.listNames(located.path, undefined, { signal }));
     if (!fresh) throw new Error('a driver answered no names without a version to compare');
     const folder: Folder = {
       names: await sortNamesBy(order, fresh.names, (name) => fresh.directories.has(name), createPace(signal)),
@@ -126,23 +126,23 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
     return folder;
   };
 
-  const readListing = (key: string, { mount, path }: Located<Mount>, driver: StorageDriver, refresh: boolean): Promise<Listing> => {
+  const readEntries = (key: string, { mount, path }: Located<Mount>, driver: StorageDriver, refresh: boolean): Promise<ListedEntries> => {
     const keepMs = mount.definition.config.no_cache ? 0 : policies.of(mount.storage).minutesOf(path) * MS_PER_MINUTE;
     const known = kept.get(key);
     const readAt = clock();
-    if (!refresh && known && 'listing' in known && readAt - known.readAt < keepMs) return Promise.resolve(known.listing);
+    if (!refresh && known && 'entries' in known && readAt - known.readAt < keepMs) return Promise.resolve(known.entries);
     const underWay = loading.get(key);
     if (underWay) return underWay;
     // Without the caller's signal: others may join.
     const load = Array.fromAsync(driver.list(path))
       .then((entries) => {
-        const listing = createListing(entries);
+        const listed = createListedEntries(entries);
         onListed(placeIn(key), { names: entries.map((entry) => entry.name) });
-        if (loading.get(key) !== load) return listing;
+        if (loading.get(key) !== load) return listed;
         // An empty folder is never kept.
-        if (keepMs > 0 && entries.length > 0) keep(key, { listing, readAt });
+        if (keepMs > 0 && entries.length > 0) keep(key, { entries: listed, readAt });
         else kept.delete(key);
-        return listing;
+        return listed;
       })
       .finally(() => {
         if (loading.get(key) === load) dropLoading(key);
@@ -166,7 +166,7 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
       const order = orderOf(located.mount);
       const key = keyOf(located, driver);
       if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
-      return (await readListing(key, located, driver, options.refresh)).inOrder(order, createPace(options.signal));
+      return (await readEntries(key, located, driver, options.refresh)).inOrder(order, createPace(options.signal));
     },
     forget(paths) {
       for (const path of paths) {
@@ -176,7 +176,7 @@ export function createFolderReader(clock: () => number, onListed: OnListed = () 
             // A listing that is on its way may not show the way to the path either.
             dropLoading(key);
             const known = kept.peek(key);
-            const folder = known && ('listing' in known ? known.listing : known.folder);
+            const folder = known && ('entries' in known ? known.entries : known.folder);
             if (length === path.length || (folder && !folder.isDirectory(name as EntryName))) obsolete.push(key);
           }
         }
@@ -208,13 +208,13 @@ function hasNames(driver: StorageDriver): driver is NamesDriver {
 }
 
 /** The entries of a folder; sorted once for an order that is asked for again and again. */
-interface Listing {
+interface ListedEntries {
   readonly count: number;
   isDirectory(name: EntryName): boolean;
   inOrder(order: EntryOrder, pace: Pace): Promise<Folder>;
 }
 
-function createListing(entries: readonly Entry[]): Listing {
+function createListedEntries(entries: readonly Entry[]): ListedEntries {
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
   const isDirectory = (name: EntryName) => byName.get(name)?.isDirectory ?? false;
   let last: { order: string; folder: Folder } | undefined;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { actor, openTree, vpath } from '../testing/memory-tree.ts';
 import { refusal } from '../testing/refusal.ts';
-import { locate, resolvePath } from './tree.ts';
+import { locate, resolvePath } from './snapshot.ts';
 
 it.each([
   ['/', '/x', '/x'],
@@ -32,7 +32,7 @@ it('a path without a storage is refused with the family’s texts', async () => 
   const empty = await openTree({ storages: [] });
   const some = await openTree({ storages: [{ mount_path: '/a' }] });
   const text = 'failed get storage: storage not found; ';
-  expect(refusal(() => locate(empty.tree, vpath('/')))).toEqual(['MOUNT_NOT_FOUND', `${text}please add a storage first`]);
-  expect(refusal(() => locate(empty.tree, vpath('/x')))).toEqual(['MOUNT_NOT_FOUND', `${text}rawPath: /x`]);
-  expect(refusal(() => locate(some.tree, vpath('/')))).toEqual(['MOUNT_NOT_FOUND', `${text}rawPath: /`]);
+  expect(refusal(() => locate(empty.snapshot, vpath('/')))).toEqual(['MOUNT_NOT_FOUND', `${text}please add a storage first`]);
+  expect(refusal(() => locate(empty.snapshot, vpath('/x')))).toEqual(['MOUNT_NOT_FOUND', `${text}rawPath: /x`]);
+  expect(refusal(() => locate(some.snapshot, vpath('/')))).toEqual(['MOUNT_NOT_FOUND', `${text}rawPath: /`]);
 });

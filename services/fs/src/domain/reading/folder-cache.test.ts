@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { locate } from '../snapshot/tree.ts';
+import { locate } from '../snapshot/snapshot.ts';
 import { countWork } from '../testing/count-work.ts';
 import { bytesOf, mpath, openTree, vpath } from '../testing/memory-tree.ts';
 import { createTestDriver } from '../testing/test-drivers.ts';
@@ -10,12 +10,12 @@ const MINUTE_MS = 60_000;
 async function setUp(storage: Parameters<typeof openTree>[0]['storages'] = [{ driver: 'Cached', cache_expiration: 5 }]) {
   const driver = createTestDriver('Cached', ['listNames', 'statMany']);
   let now = 0;
-  const tree = await openTree({ drivers: [driver.definition], storages: storage, clock: () => now });
+  const memory = await openTree({ drivers: [driver.definition], storages: storage, clock: () => now });
   const store = driver.storeOf();
   await store.write(mpath('/d/a'), bytesOf('a'), { overwrite: true });
   const names = async (path: string, refresh = false) =>
-    (await tree.reader.read(locate(tree.tree, vpath(path)), { refresh, signal: undefined })).names;
-  return { ...tree, driver, store, names, advance: (ms: number) => (now += ms) };
+    (await memory.folderCache.read(locate(memory.snapshot, vpath(path)), { refresh, signal: undefined })).names;
+  return { ...memory, driver, store, names, advance: (ms: number) => (now += ms) };
 }
 
 describe('a listing', () => {
@@ -48,9 +48,9 @@ describe('a listing', () => {
     expect(zero.driver.listings()).toBe(2);
 
     const driver = createTestDriver('NoCache', ['listNames'], { no_cache: true });
-    const { tree, reader } = await openTree({ drivers: [driver.definition], storages: [{ driver: 'NoCache' }] });
+    const { snapshot, folderCache } = await openTree({ drivers: [driver.definition], storages: [{ driver: 'NoCache' }] });
     await driver.storeOf().makeDirectory(mpath('/d/x'));
-    for (let time = 0; time < 2; time += 1) await reader.read(locate(tree, vpath('/d')), { refresh: false, signal: undefined });
+    for (let time = 0; time < 2; time += 1) await folderCache.read(locate(snapshot, vpath('/d')), { refresh: false, signal: undefined });
     expect(driver.listings()).toBe(2);
   });
 
@@ -92,8 +92,8 @@ describe('a listing', () => {
       openTree({ drivers: [driver.definition], storages: [{ driver: 'Cached', order_by, extract_folder }] });
     for (const name of ['b10', 'b9']) await driver.storeOf().write(mpath(`/${name}`), bytesOf(name), { overwrite: true });
     await driver.storeOf().makeDirectory(mpath('/c'));
-    const listed = async ({ tree, reader }: Awaited<ReturnType<typeof open>>) =>
-      (await reader.read(locate(tree, vpath('/')), { refresh: false, signal: undefined })).names;
+    const listed = async ({ snapshot, folderCache }: Awaited<ReturnType<typeof open>>) =>
+      (await folderCache.read(locate(snapshot, vpath('/')), { refresh: false, signal: undefined })).names;
     expect(await listed(await open('name'))).toEqual(['b9', 'b10', 'c']);
     expect(await listed(await open('size', 'back'))).toEqual(['b9', 'b10', 'c']);
     expect(await listed(await open('', 'front'))).toEqual(['c', 'b10', 'b9']);
@@ -102,11 +102,11 @@ describe('a listing', () => {
 
 describe('a change', () => {
   it('makes the folder it is in be read again, and what is below it, and nothing else', async () => {
-    const { names, store, reader, driver } = await setUp();
+    const { names, store, folderCache, driver } = await setUp();
     await store.write(mpath('/d/sub/x'), bytesOf('x'), { overwrite: true });
     await store.write(mpath('/e/y'), bytesOf('y'), { overwrite: true });
     for (const path of ['/', '/d', '/d/sub', '/e']) await names(path);
-    reader.forget([vpath('/d/sub')]);
+    folderCache.forget([vpath('/d/sub')]);
     const before = driver.listings();
     for (const path of ['/', '/e']) await names(path);
     expect(driver.listings()).toBe(before);
@@ -115,22 +115,22 @@ describe('a change', () => {
   });
 
   it('further down makes those folders be read again that did not show the way to it', async () => {
-    const { names, store, reader } = await setUp();
+    const { names, store, folderCache } = await setUp();
     expect(await names('/')).toEqual(['d']);
     expect(await names('/d')).toEqual(['a']);
     await store.write(mpath('/d/new/deep/f'), bytesOf('f'), { overwrite: true });
-    reader.forget([vpath('/d/new/deep/f')]);
+    folderCache.forget([vpath('/d/new/deep/f')]);
     expect(await names('/d')).toEqual(['a', 'new']);
   });
 
   it('while a listing is read keeps that from being kept, and from being joined', async () => {
-    const { names, store, reader, driver } = await setUp();
+    const { names, store, folderCache, driver } = await setUp();
     const gate = Promise.withResolvers<void>();
     driver.holdListings(gate.promise);
     const early = names('/d');
     await expect.poll(() => driver.listings()).toBe(1);
     await store.write(mpath('/d/b'), bytesOf('b'), { overwrite: true });
-    reader.forget([vpath('/d/b')]);
+    folderCache.forget([vpath('/d/b')]);
     const late = names('/d');
     gate.resolve();
     expect(await early).toEqual(['a']);
@@ -140,12 +140,12 @@ describe('a change', () => {
   });
 
   it('elsewhere lets a listing that is being read be kept', async () => {
-    const { names, reader, driver } = await setUp();
+    const { names, folderCache, driver } = await setUp();
     const gate = Promise.withResolvers<void>();
     driver.holdListings(gate.promise);
     const early = names('/d');
     await expect.poll(() => driver.listings()).toBe(1);
-    reader.forget([vpath('/e/b')]);
+    folderCache.forget([vpath('/e/b')]);
     gate.resolve();
     await early;
     await names('/d');
@@ -155,13 +155,14 @@ describe('a change', () => {
 
 it('what is kept belongs to one opening of a storage', async () => {
   const driver = createTestDriver('Cached', ['listNames', 'statMany']);
-  const { reader, tree } = await openTree({ drivers: [driver.definition], storages: [{ driver: 'Cached' }] });
+  const { folderCache, snapshot } = await openTree({ drivers: [driver.definition], storages: [{ driver: 'Cached' }] });
   const other = await openTree({ drivers: [driver.definition], storages: [{ driver: 'Cached', addition: '{"store":"b"}' }] });
   await driver.storeOf().makeDirectory(mpath('/a'));
   await driver.storeOf('b').makeDirectory(mpath('/b'));
-  const listed = async (from: typeof tree) => (await reader.read(locate(from, vpath('/')), { refresh: false, signal: undefined })).names;
-  expect(await listed(tree)).toEqual(['a']);
-  expect(await listed(other.tree)).toEqual(['b']);
+  const listed = async (from: typeof snapshot) =>
+    (await folderCache.read(locate(from, vpath('/')), { refresh: false, signal: undefined })).names;
+  expect(await listed(snapshot)).toEqual(['a']);
+  expect(await listed(other.snapshot)).toEqual(['b']);
 });
 
 describe('names under their version', () => {
@@ -170,7 +171,7 @@ describe('names under their version', () => {
     await memory.put('/d/a1', 'x');
     await memory.put('/d/a10');
     await memory.put('/d/a9');
-    const read = () => memory.reader.read(locate(memory.tree, vpath('/d')), { refresh: false, signal: undefined });
+    const read = () => memory.folderCache.read(locate(memory.snapshot, vpath('/d')), { refresh: false, signal: undefined });
     const first = await read();
     expect(first.names).toEqual(['a10', 'a9', 'a1']);
     expect(await read()).toBe(first);
@@ -184,11 +185,11 @@ describe('names under their version', () => {
 
 it('a change costs what it touches, not what is kept', async () => {
   const work = async (count: number) => {
-    const { names, reader, store, driver } = await setUp();
+    const { names, folderCache, store, driver } = await setUp();
     for (let index = 0; index < count; index += 1) await store.write(mpath(`/e${index}/f`), bytesOf('x'), { overwrite: true });
     for (let index = 0; index < count; index += 1) await names(`/e${index}`);
     await names('/d');
-    const counted = countWork(() => reader.forget([vpath('/d/b')]));
+    const counted = countWork(() => folderCache.forget([vpath('/d/b')]));
     const before = driver.listings();
     await names('/d');
     expect(driver.listings()).toBe(before + 1);
@@ -200,9 +201,9 @@ it('a change costs what it touches, not what is kept', async () => {
 });
 
 it('a change of a path of many segments reads it once', async () => {
-  const { names, reader } = await setUp();
+  const { names, folderCache } = await setUp();
   await names('/d');
-  const work = (segments: number) => countWork(() => reader.forget([vpath(`/d${'/s'.repeat(segments)}`)]));
+  const work = (segments: number) => countWork(() => folderCache.forget([vpath(`/d${'/s'.repeat(segments)}`)]));
   const [once, fourTimes] = [work(400), work(1600)];
   expect(fourTimes).toBeLessThan(4.4 * once);
 });

@@ -9,7 +9,7 @@ import type { Mount } from '../mounts/mounts.ts';
 import type { Quotas } from '../quota/quota.ts';
 
 /** The configuration that one operation works under, from its beginning to its end. */
-export interface Tree {
+export interface Snapshot {
   readonly table: MountTable<Mount>;
   readonly rules: RuleBook;
   readonly settings: Settings;
@@ -28,15 +28,15 @@ export function resolvePath(actor: Actor, raw: string): VirtualPath {
 }
 
 /** The storage that covers a path, the one of `beside` where both are mounted at one place. @throws AppError MOUNT_NOT_FOUND */
-export function locate(tree: Tree, path: VirtualPath, beside?: Located<Mount>): Located<Mount> {
-  const located = tree.table.locate(path, beside);
+export function locate(snapshot: Snapshot, path: VirtualPath, beside?: Located<Mount>): Located<Mount> {
+  const located = snapshot.table.locate(path, beside);
   if (located) return located;
-  const hint = path === '/' && tree.table.isEmpty ? 'please add a storage first' : `rawPath: ${path}`;
+  const hint = path === '/' && snapshot.table.isEmpty ? 'please add a storage first' : `rawPath: ${path}`;
   throw new AppError('MOUNT_NOT_FOUND', `failed get storage: storage not found; ${hint}`);
 }
 
 /** The storage of this id, which covers the path. @throws AppError MOUNT_NOT_FOUND: it is gone, or another one covers the path now */
-export function locateIn({ table }: Tree, path: VirtualPath, storage: number): Located<Mount> {
+export function locateIn({ table }: Snapshot, path: VirtualPath, storage: number): Located<Mount> {
   const known = table.mounts.find(({ mountedAt, mount }) => mount.storage._id === storage && isWithin(mountedAt, path));
   const located = known && table.locate(path, { ...known, path: relativeTo(known.mountedAt, path) });
   if (!located || located.mount !== known.mount)

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 
 /** What a worker saw of some entries of a folder. */
-export interface SeenPage {
+export interface SeenEntries {
   /** Their names. */
   readonly text: string;
   readonly packed: Float64Array;
@@ -16,13 +16,13 @@ const MAX_KEPT_ENTRIES = 20_000;
  * The entries that were made of what a worker saw last in each folder. Everything is looked at afresh each time; only when nothing differs
  * the same array is answered again, so that whatever was made of it holds too.
  */
-export class KnownPages {
-  readonly #kept = new LRUCache<MountPath, SeenPage & { readonly entries: readonly Entry[] }>({
+export class LastSeenEntries {
+  readonly #kept = new LRUCache<MountPath, SeenEntries & { readonly entries: readonly Entry[] }>({
     maxSize: MAX_KEPT_ENTRIES,
     sizeCalculation: ({ entries }) => entries.length + 1,
   });
 
-  entriesOf(directory: MountPath, seen: SeenPage, unpack: () => readonly Entry[]): readonly Entry[] {
+  entriesOf(directory: MountPath, seen: SeenEntries, unpack: () => readonly Entry[]): readonly Entry[] {
     const known = this.#kept.get(directory);
     if (known !== undefined && known.text === seen.text && isEqual(known.packed, seen.packed)) return known.entries;
     const entries = unpack();
