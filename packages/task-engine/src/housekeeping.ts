@@ -1,6 +1,6 @@
 import type { TaskModels } from '@wharf/models';
 import type { StoreClock } from './store-clock.ts';
-import { stamp } from './task-queue.ts';
+import { stamp } from './task-lease.ts';
 import { DONE_STATES, QUEUED_STATES, TASK_STATE } from './task-state.ts';
 
 /** What is kept of an owner's tasks that have ended: the newest of them, and none longer than this. */
@@ -30,10 +30,7 @@ export function createHousekeeping(
   let watchingSince: number | undefined;
   const before = (ms: number) => new Date(clock.now().getTime() - ms);
   const forgetUntil = (end: Date) =>
-    tasks.updateMany(
-      { done: true, forget: false, end_time: { $lte: end } },
-      { $set: { forget: true }, $currentDate: { updated_at: true }, $inc: { revision: 1 } },
-    );
+    tasks.updateMany({ done: true, forget: false, end_time: { $lte: end } }, { $set: { forget: true }, ...stamp });
 
   const giveUp = async () => {
     const now = clock.now();

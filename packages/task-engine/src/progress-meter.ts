@@ -8,7 +8,7 @@ const MIN_INTERVAL_MS = 200;
 
 type Shown = Pick<TaskRecord, 'status' | 'phase' | 'progress' | 'done_bytes' | 'total_bytes' | 'speed' | 'eta'>;
 
-interface ProgressMeter {
+export interface ProgressMeter {
   note(progress: TaskProgress): void;
   hasNews(): boolean;
   /** What is to be written: everything that is shown, or nothing when there is no news. */

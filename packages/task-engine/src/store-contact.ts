@@ -1,4 +1,4 @@
-import { LEASE_MS } from './task-queue.ts';
+import { LEASE_MS } from './task-lease.ts';
 
 /** A store that was silent for so long, in milliseconds, may have kept others from renewing their leases in time. */
 const GAP_MS = LEASE_MS / 2;

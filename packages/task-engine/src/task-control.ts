@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { TaskModels, TaskRecord } from '@wharf/models';
 import type { StoreClock } from './store-clock.ts';
-import { stamp } from './task-queue.ts';
+import { stamp } from './task-lease.ts';
 import { CLEANUP_STATES, DONE_STATES, QUEUED_STATES, TASK_STATE } from './task-state.ts';
 
 export const TASK_ACTIONS = ['cancel', 'delete', 'retry', 'pause', 'resume'] as const;

@@ -1,7 +1,7 @@
 import type { TaskModels, TaskOwner } from '@wharf/models';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-interface TaskMetrics {
+export interface TaskMetrics {
   countAttempt(kind: string, result: string): void;
   observeClaim(kind: string, waitedMs: number): void;
 }

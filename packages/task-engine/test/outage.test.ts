@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTaskKind, TASK_STATE } from '../src/index.ts';
-import { LEASE_MS } from '../src/task-queue.ts';
+import { LEASE_MS } from '../src/task-lease.ts';
 import { ANN, gate, type Installation, openInstallation, unlessAborted } from './installation.ts';
 
 const TASKS = 8;

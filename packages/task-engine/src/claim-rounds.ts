@@ -1,0 +1,108 @@
+import type { TaskRecord } from '@wharf/models';
+import type { Logger } from '@wharf/service-kit';
+import { createPassedOver } from './passed-over.ts';
+import type { StoreClock } from './store-clock.ts';
+import type { StoreContact } from './store-contact.ts';
+import type { TaskQueue } from './task-queue.ts';
+import type { WorkerRuns } from './worker-runs.ts';
+
+/** Takes what waits and what this replica has room for, one round at a time. */
+export interface ClaimRounds {
+  /** Claims what there is; a call during a round makes another one. */
+  pump(): void;
+  /** Returns to the queue what lost workers had, then claims. */
+  poll(): Promise<void>;
+  /** Claims no more. @returns when the round is over that has begun: what it still takes, it hands back */
+  stop(): Promise<void>;
+}
+
+export function createClaimRounds(options: {
+  readonly queue: TaskQueue;
+  readonly clock: StoreClock;
+  readonly contact: StoreContact;
+  readonly runs: WorkerRuns;
+  /** Names. */
+  readonly kinds: readonly string[];
+  /** The id of this replica. */
+  readonly worker: string;
+  readonly logger: Logger;
+  /** A task was claimed so long after it was due. */
+  readonly onClaim: (kind: string, waitedMs: number) => void;
+}): ClaimRounds {
+  const { queue, clock, contact, runs, kinds, worker } = options;
+  const passedOver = createPassedOver(() => performance.now());
+  let isStopped = false;
+  let isPumping = false;
+  let pumpAgain = false;
+  let pumping: Promise<void> = Promise.resolve();
+
+  const claimOf = async (kind: string): Promise<TaskRecord | undefined> => {
+    const closed = runs.closedKeys();
+    const start = passedOver.start(kind, closed);
+    const asked = clock.now();
+    const record = await queue.claim(kind, closed, worker, start.from);
+    passedOver.note(kind, closed, start, record?.run_at, asked);
+    return record;
+  };
+
+  const claimCleanups = async (): Promise<void> => {
+    while (runs.mayCleanUp() && !isStopped) {
+      const record = await queue.claimCleanup(kinds, worker, contact.isSteady());
+      // Claimed in the last moment: its lease runs out, and another worker puts it away.
+      if (!record || isStopped) return;
+      runs.begin(record, true);
+    }
+  };
+
+  const round = async (): Promise<void> => {
+    await clock.sync();
+    await claimCleanups();
+    const open: string[] = [];
+    for (const kind of kinds) if ((await runs.freeSlots(kind)) > 0) open.push(kind);
+    if (!(await queue.hasWork(open))) return;
+    for (const kind of open)
+      for (let free = await runs.freeSlots(kind); free > 0 && !isStopped; free -= 1) {
+        const record = await claimOf(kind);
+        if (!record) break;
+        if (isStopped) {
+          await queue.handBack(record._id, record.fence);
+          break;
+        }
+        options.onClaim(kind, Math.max(0, clock.now().getTime() - record.run_at.getTime()));
+        runs.begin(record, false);
+      }
+  };
+
+  const rounds = async () => {
+    while (pumpAgain && !isStopped) {
+      pumpAgain = false;
+      await round();
+    }
+  };
+  const pump = () => {
+    pumpAgain = true;
+    if (isPumping || isStopped || kinds.length === 0) return;
+    isPumping = true;
+    pumping = rounds()
+      .catch((error) => options.logger.warn({ err: error }, 'tasks could not be claimed'))
+      .finally(() => {
+        isPumping = false;
+      });
+  };
+
+  return {
+    pump,
+    async poll() {
+      const hasReaped = await contact.through(async () => {
+        await clock.sync();
+        return kinds.length > 0 && (await queue.reap(contact.isSteady()));
+      });
+      if (hasReaped) passedOver.forget();
+      pump();
+    },
+    stop() {
+      isStopped = true;
+      return pumping;
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import type { TaskModels, TaskRecord } from '@wharf/models';
+import type { StoreClock } from './store-clock.ts';
+import { inMs, LEASE_MS, NOBODY, stamp } from './task-lease.ts';
+import { CLEANUP_STATES, TASK_STATE } from './task-state.ts';
+
+/** A cleanup that fails is tried so many times, after pauses that grow by this factor from the first: whatever it needs may be starting again. */
+const MAX_CLEANUPS = 5;
+const CLEANUP_PAUSE_MS = 2_000;
+const CLEANUP_PAUSE_GROWTH = 3;
+
+type Patch = Partial<Omit<TaskRecord, '_id' | 'updated_at' | 'revision' | 'fence'>>;
+type Filter = Readonly<Record<string, unknown>>;
+
+/** What a worker does with a task that it holds. Each is one compare-and-set that carries the worker's fence. */
+export interface HeldTasks {
+  /** A worker's write, which also renews its lease. Undefined: it holds the task no more, or not in one of these states; nothing changed. */
+  write(id: string, fence: number, states: readonly number[], patch: Patch): Promise<TaskRecord | undefined>;
+  /** Ends a held task in its final state. */
+  finish(id: string, fence: number, states: readonly number[], patch: Patch & { state: number }): Promise<TaskRecord | undefined>;
+  /** Gives a running task back so that another worker goes on, not before a while when `delayMs` is given. */
+  handBack(id: string, fence: number, delayMs?: number, patch?: Patch): Promise<TaskRecord | undefined>;
+  /** Lets a failed attempt wait for the next one. */
+  waitForRetry(id: string, fence: number, delayMs: number, patch: Patch): Promise<TaskRecord | undefined>;
+  /** Lets a failed cleanup wait for the next one. False: it has been tried often enough. */
+  postponeCleanup(record: TaskRecord): Promise<boolean>;
+}
+
+export function createHeldTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: StoreClock): HeldTasks {
+  const change = async (filter: Filter, patch: Patch): Promise<TaskRecord | undefined> =>
+    (await tasks.findOneAndUpdate(filter, { $set: patch, ...stamp }, { returnDocument: 'after' }).lean<TaskRecord>()) ?? undefined;
+
+  const held = (id: string, fence: number, states: readonly number[]): Filter => ({ _id: id, fence, state: { $in: states } });
+
+  /** A task goes back to the queue, open to workers unless it is paused. */
+  const release = async (filter: Filter, patch: Patch): Promise<TaskRecord | undefined> => {
+    const back = { ...patch, ...NOBODY };
+    return (
+      (await change({ ...filter, paused: false }, { ...back, waiting: true })) ??
+      (await change({ ...filter, paused: true }, { ...back, state: TASK_STATE.pending, waiting: false }))
+    );
+  };
+
+  return {
+    write: (id, fence, states, patch) => change(held(id, fence, states), { ...patch, lease_until: inMs(clock, LEASE_MS) }),
+
+    finish: (id, fence, states, patch) =>
+      change(held(id, fence, states), {
+        ...patch,
+        ...NOBODY,
+        done: true,
+        paused: false,
+        speed: 0,
+        eta: null,
+        phase: '',
+        end_time: clock.now(),
+      }),
+
+    handBack: (id, fence, delayMs = 0, patch = {}) =>
+      release(held(id, fence, [TASK_STATE.running]), {
+        ...patch,
+        state: TASK_STATE.pending,
+        run_at: inMs(clock, delayMs),
+        speed: 0,
+        eta: null,
+      }),
+
+    waitForRetry: (id, fence, delayMs, patch) =>
+      release(held(id, fence, [TASK_STATE.running]), {
+        ...patch,
+        state: TASK_STATE.waitingRetry,
+        run_at: inMs(clock, delayMs),
+        speed: 0,
+        eta: null,
+      }),
+
+    async postponeCleanup(record) {
+      const losses = record.losses + 1;
+      if (losses >= MAX_CLEANUPS) return false;
+      const pauseMs = CLEANUP_PAUSE_MS * CLEANUP_PAUSE_GROWTH ** record.losses;
+      await change(held(record._id, record.fence, CLEANUP_STATES), { losses, lease_until: inMs(clock, pauseMs), worker: '' });
+      return true;
+    },
+  };
+}

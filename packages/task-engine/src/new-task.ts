@@ -1,0 +1,65 @@
+import type { TaskRecord } from '@wharf/models';
+import { newTaskId } from './task-id.ts';
+import type { TaskCreator, TaskKind } from './task-kind.ts';
+import { TASK_STATE } from './task-state.ts';
+
+export interface NewTask<Input> {
+  /** Where a task is made again by whoever goes on with the work that makes it: what {@link derivedTaskId} says. Undefined: a new one. */
+  readonly id?: string;
+  /** Clients parse it: docs/api-family.md#task-names. */
+  readonly name: string;
+  /** Undefined: nobody's. */
+  readonly creator: TaskCreator | undefined;
+  readonly input: Input;
+  /** 0 or undefined: not known yet. */
+  readonly totalBytes?: number;
+  /** What it shares a limit with others by, for example `tool:SimpleHttp`. */
+  readonly keys?: readonly string[];
+  readonly status?: string;
+}
+
+/** The records of tasks that are added in one call, one millisecond apart, so that they are worked on and listed in their order. */
+export function newTaskRecords<Input>(kind: TaskKind<Input>, tasks: readonly NewTask<Input>[], now: Date): TaskRecord[] {
+  return tasks.map((task, index) => newRecord(kind, task, new Date(now.getTime() + index), now));
+}
+
+function newRecord<Input>(kind: TaskKind<Input>, task: NewTask<Input>, at: Date, now: Date): TaskRecord {
+  const { creator } = task;
+  return {
+    _id: task.id ?? newTaskId(),
+    kind: kind.name,
+    list: kind.list,
+    name: task.name,
+    creator_id: creator?.id ?? 0,
+    creator: creator?.name ?? '',
+    creator_role: creator?.role ?? -1,
+    keys: [...(task.keys ?? [])],
+    run_at: now,
+    waiting: true,
+    done: false,
+    paused: false,
+    forget: false,
+    state: TASK_STATE.pending,
+    status: task.status ?? '',
+    phase: '',
+    progress: 0,
+    done_bytes: 0,
+    total_bytes: task.totalBytes ?? 0,
+    speed: 0,
+    eta: null,
+    error: '',
+    failures: 0,
+    losses: 0,
+    fence: 0,
+    worker: '',
+    lease_until: new Date(0),
+    has_cleanup: kind.hasCleanup,
+    input: kind.encodeInput(task.input),
+    checkpoint: '',
+    created_at: at,
+    start_time: null,
+    end_time: null,
+    updated_at: now,
+    revision: 1,
+  };
+}

@@ -1,0 +1,51 @@
+import type { Logger } from '@wharf/service-kit';
+import type { TaskHold } from './task-hold.ts';
+import type { RawRun } from './task-kind.ts';
+import type { TaskQueue } from './task-queue.ts';
+
+/** What a kind works with while its task is held here, made for the attempt and again for its cleanup. */
+export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger): (signal: AbortSignal) => RawRun {
+  const { record } = hold;
+  const { _id: id, fence } = record;
+  /** What the attempt saved last is what its cleanup begins from. */
+  let checkpoint = record.checkpoint;
+  let areChunksFenced = fence === 1;
+  const fenceChunks = async () => {
+    if (areChunksFenced) return;
+    await queue.fenceChunks(id, fence);
+    areChunksFenced = true;
+  };
+  return (signal) => ({
+    id,
+    name: record.name,
+    creator: record.creator_id === 0 ? undefined : { id: record.creator_id, name: record.creator, role: record.creator_role },
+    fence,
+    signal,
+    logger,
+    input: record.input,
+    checkpoint,
+    async saveCheckpoint(text) {
+      await hold.write({ checkpoint: text, losses: 0 });
+      checkpoint = text;
+    },
+    progress: (progress) => hold.meter.note(progress),
+    async assertLease() {
+      signal.throwIfAborted();
+      await hold.write({});
+      signal.throwIfAborted();
+    },
+    async readChunk(index) {
+      await fenceChunks();
+      return queue.readChunk(id, index);
+    },
+    async writeChunk(index, text) {
+      if (hold.reason() === 'lost') hold.lose();
+      await fenceChunks();
+      if (!(await queue.writeChunk(id, fence, index, text))) hold.lose();
+    },
+    async clearChunks() {
+      await hold.write({});
+      await queue.removeChunks([id]);
+    },
+  });
+}

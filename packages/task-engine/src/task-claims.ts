@@ -1,0 +1,117 @@
+import { duplicatesOf, type TaskModels, type TaskRecord } from '@wharf/models';
+import type { StoreClock } from './store-clock.ts';
+import { inMs, LEASE_MS, NOBODY, stamp } from './task-lease.ts';
+import { CLEANUP_STATES, HELD_STATES, TASK_STATE } from './task-state.ts';
+
+/** So many workers in a row may be lost with a task that leaves nothing durable behind; then it is the task that ends them. */
+const MAX_LOSSES = 20;
+const LOST_TOO_OFTEN = 'every worker that took this task ended without a trace';
+
+/** What is done with tasks that the caller does not hold: they come, are taken and are returned. */
+export interface TaskClaims {
+  /** @returns those that were not there yet */
+  insert(records: readonly TaskRecord[]): Promise<readonly TaskRecord[]>;
+  /** True when a task waits that may be taken; `kinds` are those that may. */
+  hasWork(kinds: readonly string[]): Promise<boolean>;
+  /**
+   * Takes the first of the waiting tasks of a kind, with a fence of its own.
+   *
+   * @param closedKeys tasks with one of these are left alone. @param from so are those that were due before
+   */
+  claim(kind: string, closedKeys: readonly string[], worker: string, from?: Date): Promise<TaskRecord | undefined>;
+  /**
+   * Takes a task of one of the kinds that was cancelled or failed and is not yet put away.
+   * @param mayTakeOver whether leases are believed: also from a worker that gave no sign of life
+   */
+  claimCleanup(kinds: readonly string[], worker: string, mayTakeOver: boolean): Promise<TaskRecord | undefined>;
+  /** Looks for tasks whose worker gave no sign of life, and returns them to the queue if it may. True when there were some that it did so with. */
+  reap(mayTakeOver: boolean): Promise<boolean>;
+  /** Makes due the first of those that were given back with a delay. */
+  hurry(kind: string, count: number): Promise<void>;
+}
+
+export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: StoreClock): TaskClaims {
+  return {
+    async insert(records) {
+      try {
+        await tasks.insertMany(records, { ordered: false, throwOnValidationError: true });
+        return records;
+      } catch (error) {
+        const known = duplicatesOf(error);
+        if (!known) throw error;
+        return records.filter((_, index) => !known.has(index));
+      }
+    },
+
+    async hasWork(kinds) {
+      if (kinds.length === 0) return false;
+      const filter = { waiting: true, kind: { $in: [...kinds] }, run_at: { $lte: clock.now() } };
+      return (await tasks.findOne(filter, { _id: 1 }).lean()) !== null;
+    },
+
+    async claim(kind, closedKeys, worker, from) {
+      const now = clock.now();
+      const filter = {
+        waiting: true,
+        kind,
+        run_at: { $lte: now, ...(from === undefined ? {} : { $gte: from }) },
+        ...(closedKeys.length === 0 ? {} : { keys: { $nin: [...closedKeys] } }),
+      };
+      // A pipeline, because the first claim alone sets the start.
+      const claimed = {
+        state: TASK_STATE.running,
+        waiting: false,
+        worker,
+        lease_until: inMs(clock, LEASE_MS),
+        start_time: { $ifNull: ['$start_time', now] },
+        updated_at: '$$NOW',
+        revision: { $add: ['$revision', 1] },
+        fence: { $add: ['$fence', 1] },
+      };
+      const options = { sort: { run_at: 1 }, returnDocument: 'after', updatePipeline: true } as const;
+      return (await tasks.findOneAndUpdate(filter, [{ $set: claimed }], options).lean<TaskRecord>()) ?? undefined;
+    },
+
+    async claimCleanup(kinds, worker, mayTakeOver) {
+      const free = mayTakeOver ? {} : { worker: '' };
+      const filter = { kind: { $in: [...kinds] }, state: { $in: CLEANUP_STATES }, lease_until: { $lte: clock.now() }, ...free };
+      // Hardly ever there is one, and looking costs less than trying to change.
+      if ((await tasks.findOne(filter, { _id: 1 }).lean()) === null) return undefined;
+      const update = {
+        $set: { worker, lease_until: inMs(clock, LEASE_MS) },
+        $currentDate: stamp.$currentDate,
+        $inc: { revision: 1, fence: 1 },
+      };
+      return (await tasks.findOneAndUpdate(filter, update, { returnDocument: 'after' }).lean<TaskRecord>()) ?? undefined;
+    },
+
+    async reap(mayTakeOver) {
+      const expired = { state: { $in: HELD_STATES }, lease_until: { $lte: clock.now() } };
+      const found = await tasks.findOne(expired, { _id: 1 }).lean();
+      if (found === null || !mayTakeOver) return false;
+      const lost = { ...expired, state: TASK_STATE.running };
+      await tasks.updateMany(
+        { ...lost, losses: { $gte: MAX_LOSSES } },
+        { $set: { state: TASK_STATE.failing, error: LOST_TOO_OFTEN, losses: 0 }, ...stamp },
+      );
+      for (const paused of [false, true])
+        await tasks.updateMany(
+          { ...lost, paused },
+          {
+            $set: { state: TASK_STATE.pending, waiting: !paused, speed: 0, eta: null, ...NOBODY },
+            $currentDate: stamp.$currentDate,
+            $inc: { revision: 1, losses: 1 },
+          },
+        );
+      return true;
+    },
+
+    async hurry(kind, count) {
+      const now = clock.now();
+      const postponed = { waiting: true, kind, state: TASK_STATE.pending, run_at: { $gt: now } };
+      const first = await tasks.find(postponed, { _id: 1 }).sort({ run_at: 1 }).limit(count).lean();
+      if (first.length === 0) return;
+      await tasks.updateMany({ ...postponed, _id: { $in: first.map(({ _id }) => _id) } }, { $set: { run_at: now }, ...stamp });
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { AppError } from '@wharf/errors';
+import type { TaskRecord } from '@wharf/models';
+import { type Logger, within } from '@wharf/service-kit';
+import { createProgressMeter, type ProgressMeter } from './progress-meter.ts';
+import type { TaskQueue } from './task-queue.ts';
+import { HELD_STATES, TASK_STATE } from './task-state.ts';
+
+/** How often a running task is looked after: progress is written at most this often, in milliseconds. */
+const TICK_MS = 1_000;
+/** A task without news renews its lease this often, in milliseconds. */
+const HEARTBEAT_MS = 2_000;
+/** A worker that cannot reach the store for so long gives its task up, in milliseconds. */
+const GIVE_UP_MS = 30_000;
+
+/** Why a run was told to end. */
+export type StopReason = 'canceled' | 'paused' | 'stopping' | 'lost';
+
+const STOPPED: Readonly<Record<StopReason, string>> = {
+  canceled: 'the task was cancelled',
+  paused: 'the task was paused',
+  stopping: 'this worker stops',
+  lost: 'another worker has this task',
+};
+
+/** What a worker has of a task that it claimed: the lease, and the one line of writes under its fence. */
+export interface TaskHold {
+  readonly record: TaskRecord;
+  readonly meter: ProgressMeter;
+  /** Aborted by each reason to stop. */
+  readonly work: AbortSignal;
+  /** Aborted when the task is lost or this worker stops: a cleanup goes on after a cancel. */
+  readonly cleanup: AbortSignal;
+  /** Undefined: nobody told the run to end. */
+  reason(): StopReason | undefined;
+  stop(reason: StopReason): void;
+  /** Reads at once what was asked of the task, and renews its lease. */
+  look(): void;
+  /** One write after the other, each with what the meter has to tell. @throws AppError CANCELLED: the task is not held any more */
+  write(patch: Partial<TaskRecord>): Promise<void>;
+  /** Resolves when the writes so far are over, done or refused; never rejects. */
+  settled(): Promise<unknown>;
+  /** The store has refused a write: another worker has the task. @throws AppError CANCELLED, always */
+  lose(): never;
+  /** From here on a cancel or a pause is no news. */
+  beginCleanup(): void;
+  /** Renews the lease no more. */
+  release(): void;
+}
+
+/** Holds a claimed task until `release()`. @param onChange something about the task changed in the store */
+export function holdTask(queue: TaskQueue, record: TaskRecord, logger: Logger, onChange: (record: TaskRecord) => void): TaskHold {
+  const { _id: id, fence } = record;
+  const meter = createProgressMeter(record);
+  const work = new AbortController();
+  const cleanup = new AbortController();
+  let isCleaning = record.state !== TASK_STATE.running;
+  let reason: StopReason | undefined;
+  let renewedAtMs = performance.now();
+  let writing: Promise<unknown> = Promise.resolve();
+  let unwritten = 0;
+
+  const stop = (why: StopReason) => {
+    // A loss outranks whatever was asked before.
+    if (reason !== undefined && why !== 'lost') return;
+    reason = why;
+    const error = new AppError('CANCELLED', STOPPED[why], { details: { reason: why } });
+    work.abort(error);
+    if (why === 'lost' || why === 'stopping') cleanup.abort(error);
+  };
+  const lose = (): never => {
+    stop('lost');
+    throw new AppError('CANCELLED', STOPPED.lost);
+  };
+
+  const write = (patch: Partial<TaskRecord>): Promise<void> => {
+    unwritten += 1;
+    const next = writing.then(async () => {
+      if (reason === 'lost') lose();
+      const startedAtMs = performance.now();
+      const stored = await within(GIVE_UP_MS, queue.write(id, fence, HELD_STATES, { ...meter.take(), ...patch }), STOPPED.lost);
+      if (!stored) return lose();
+      renewedAtMs = startedAtMs;
+      if (!isCleaning && stored.state === TASK_STATE.canceling) stop('canceled');
+      else if (!isCleaning && stored.paused) stop('paused');
+      onChange(stored);
+    });
+    writing = next
+      .catch(() => {})
+      .finally(() => {
+        unwritten -= 1;
+      });
+    return next;
+  };
+
+  const look = () => {
+    write({}).catch((error) => {
+      if (reason !== 'lost') logger.warn({ err: error }, 'the lease could not be renewed');
+    });
+  };
+  const timer = setInterval(() => {
+    const silentMs = performance.now() - renewedAtMs;
+    if (silentMs > GIVE_UP_MS) stop('lost');
+    // While the store is away one write waits for it, not one more each second.
+    else if (unwritten === 0 && (meter.hasNews() || silentMs >= HEARTBEAT_MS)) look();
+  }, TICK_MS);
+
+  return {
+    record,
+    meter,
+    work: work.signal,
+    cleanup: cleanup.signal,
+    reason: () => reason,
+    stop,
+    look,
+    write,
+    settled: () => writing,
+    lose,
+    beginCleanup() {
+      isCleaning = true;
+    },
+    release: () => clearInterval(timer),
+  };
+}

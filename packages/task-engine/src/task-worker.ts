@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { type TaskOwner, type TaskRecord, taskProgressed, taskWake } from '@wharf/models';
+import { type Bus, type Logger, within } from '@wharf/service-kit';
+import { createClaimRounds } from './claim-rounds.ts';
+import type { Housekeeping } from './housekeeping.ts';
+import { startRun } from './run-task.ts';
+import type { StoreClock } from './store-clock.ts';
+import { createStoreContact } from './store-contact.ts';
+import type { TaskKind } from './task-kind.ts';
+import type { TaskMetrics } from './task-metrics.ts';
+import type { TaskQueue } from './task-queue.ts';
+import { createWorkerRuns, type WorkerRuns, type WorkLimits } from './worker-runs.ts';
+
+/** How often a worker looks for tasks and expired leases when nobody tells it, in milliseconds. */
+const POLL_MS = 1_000;
+const HOUSEKEEPING_MS = 60_000;
+/** The store may be silent for so long before a look at it is given up and another one begun, in milliseconds. */
+const SILENCE_MS = 60_000;
+/** How long runs may take to save what they have when this worker stops, in milliseconds. */
+const STOP_LIMIT_MS = 3_000;
+/** One replica at work on an owner's queue. */
+export interface TaskWorker {
+  start(): void;
+  /** Claims no more and hands running tasks back. Safe twice. */
+  stop(): Promise<void>;
+  /** Tells everybody who watches that something about a task changed. */
+  announce(record: TaskRecord): void;
+  /** Has the workers of other replicas look at these tasks, and for work. */
+  wakeOthers(ids: readonly string[]): void;
+  /** Has all workers do so. */
+  changed(ids: readonly string[]): void;
+  /** Tasks were queued. */
+  added(records: readonly TaskRecord[]): void;
+}
+
+export interface TaskWorkerOptions extends WorkLimits {
+  readonly owner: TaskOwner;
+  readonly bus: Bus;
+  readonly logger: Logger;
+  /** By their names. */
+  readonly kinds: ReadonlyMap<string, TaskKind<never>>;
+  readonly queue: TaskQueue;
+  readonly clock: StoreClock;
+  readonly metrics: TaskMetrics;
+  readonly housekeeping: Housekeeping;
+}
+
+export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
+  const { bus, logger, queue, clock, metrics } = options;
+  const progressed = taskProgressed(options.owner);
+  const wake = taskWake(options.owner);
+  const id = randomUUID();
+  const repeats = createRepeats(logger);
+  let isStopped = false;
+
+  const announce = ({ _id, list, creator_id: creatorId, state, progress }: TaskRecord) =>
+    bus.publish(progressed, { id: _id, list, creatorId, state, progress });
+  const wakeOthers = (ids: readonly string[]) => bus.publish(wake, { ids: [...ids], from: id });
+
+  const start = (record: TaskRecord) => {
+    const kind = options.kinds.get(record.kind);
+    if (!kind) throw new Error(`there is no kind of task ${record.kind}`);
+    announce(record);
+    return startRun({ queue, kind, logger, onChange: announce, onAttempt: (result) => metrics.countAttempt(kind.name, result) }, record);
+  };
+  const runs = createWorkerRuns(options, start, () => rounds.pump());
+  const rounds = createClaimRounds({
+    queue,
+    clock,
+    contact: createStoreContact(),
+    runs,
+    kinds: [...options.kinds.keys()],
+    worker: id,
+    logger,
+    onClaim: metrics.observeClaim,
+  });
+  const look = (ids: readonly string[]) => {
+    runs.look(ids);
+    rounds.pump();
+  };
+
+  return {
+    announce,
+    wakeOthers,
+    changed(ids) {
+      wakeOthers(ids);
+      look(ids);
+    },
+    added(records) {
+      for (const record of records) announce(record);
+      wakeOthers([]);
+      // What waits behind a limit would be passed over one by one.
+      const closed = new Set(runs.closedKeys());
+      if (records.some(({ keys }) => !keys.some((key) => closed.has(key)))) rounds.pump();
+    },
+    start() {
+      if (isStopped) return;
+      bus.subscribe(wake, ({ ids, from }) => {
+        if (!isStopped && from !== id) look(ids);
+      });
+      repeats.add(POLL_MS, 'the queue of tasks could not be read', rounds.poll);
+      repeats.add(HOUSEKEEPING_MS, 'old tasks could not be removed', () => options.housekeeping.run());
+      rounds.pump();
+    },
+    async stop() {
+      if (isStopped) return;
+      isStopped = true;
+      repeats.stop();
+      const hadWork = runs.current().length > 0;
+      runs.stop();
+      await handBackAll(queue, runs, rounds.stop(), logger);
+      if (hadWork) wakeOthers([]);
+    },
+  };
+}
+
+/** Waits a while for runs that were told to stop, and returns to the queue what they leave. @param claimed no more are begun */
+async function handBackAll(queue: TaskQueue, runs: WorkerRuns, claimed: Promise<void>, logger: Logger): Promise<void> {
+  let limit: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    limit = setTimeout(resolve, STOP_LIMIT_MS);
+  });
+  const ended = claimed.then(() => Promise.all(runs.current().map((run) => run.ended)));
+  await Promise.race([ended, late]);
+  clearTimeout(limit);
+  // A run that does not end is left behind its fence: what it still writes is refused.
+  const left = runs.current().map(({ record }) => queue.handBack(record._id, record.fence));
+  for (const result of await Promise.allSettled(left))
+    if (result.status === 'rejected') logger.warn({ err: result.reason }, 'a task could not be handed back; its lease runs out');
+}
+
+/** Work that is done again and again until `stop()`, none of it twice at a time. */
+function createRepeats(logger: Logger) {
+  const timers: NodeJS.Timeout[] = [];
+  return {
+    add(intervalMs: number, failure: string, work: () => Promise<void>): void {
+      let isBusy = false;
+      const timer = setInterval(() => {
+        if (isBusy) return;
+        isBusy = true;
+        within(SILENCE_MS, work(), 'the store does not answer')
+          .catch((error) => logger.warn({ err: error }, failure))
+          .finally(() => {
+            isBusy = false;
+          });
+      }, intervalMs);
+      timers.push(timer);
+    },
+    stop(): void {
+      for (const timer of timers) clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import type { TaskRecord } from '@wharf/models';
+import type { ActiveRun } from './run-task.ts';
+import { TASK_STATE } from './task-state.ts';
+
+/** Cleanups that run at a time beside the tasks themselves. */
+const MAX_CLEANUPS = 4;
+const DEFAULT_CONCURRENCY = 5;
+
+/** What limits how much a replica works on at a time. */
+export interface WorkLimits {
+  /** How many tasks of a kind this replica works on at a time; asked before each round of claims. 5 by default. */
+  readonly concurrencyOf?: (kind: string) => Promise<number>;
+  /** How many tasks with this key this replica works on at a time; undefined: no limit. */
+  readonly limitOfKey?: (key: string) => number | undefined;
+  /** Tasks with one of these keys are left to other replicas for now. */
+  readonly avoidedKeys?: () => readonly string[];
+}
+
+/** What this replica works on, and what it has room for. */
+export interface WorkerRuns {
+  /** Works on a task that was claimed. */
+  begin(record: TaskRecord, isCleanup: boolean): void;
+  mayCleanUp(): boolean;
+  freeSlots(kind: string): Promise<number>;
+  /** Of tasks that are not to be taken. */
+  closedKeys(): string[];
+  /** Has the runs of these tasks read at once what was asked of them: they need not wait for the bus. */
+  look(ids: readonly string[]): void;
+  /** Tells all runs that this worker stops. */
+  stop(): void;
+  current(): ActiveRun[];
+}
+
+/** @param start begins to work on a task. @param onEnd a run has ended: there is room for another one */
+export function createWorkerRuns(limits: WorkLimits, start: (record: TaskRecord) => ActiveRun, onEnd: () => void): WorkerRuns {
+  const runs = new Map<string, ActiveRun>();
+  let cleanups = 0;
+  const working = () => [...runs.values()].filter((run) => run.record.state === TASK_STATE.running);
+  return {
+    begin(record, isCleanup) {
+      const run = start(record);
+      // The same task may come back here under a higher fence before its old run has noticed.
+      const key = `${record._id}:${record.fence}`;
+      runs.set(key, run);
+      if (isCleanup) cleanups += 1;
+      void run.ended.then(() => {
+        runs.delete(key);
+        if (isCleanup) cleanups -= 1;
+        onEnd();
+      });
+    },
+    mayCleanUp: () => cleanups < MAX_CLEANUPS,
+    async freeSlots(kind) {
+      const wanted = (await limits.concurrencyOf?.(kind)) ?? DEFAULT_CONCURRENCY;
+      return Math.max(1, wanted) - working().filter((run) => run.record.kind === kind).length;
+    },
+    closedKeys() {
+      const { limitOfKey, avoidedKeys } = limits;
+      const used = new Map<string, number>();
+      for (const run of working()) for (const key of run.record.keys) used.set(key, (used.get(key) ?? 0) + 1);
+      const full = [...used].filter(([key, count]) => count >= (limitOfKey?.(key) ?? Number.POSITIVE_INFINITY)).map(([key]) => key);
+      return [...full, ...(avoidedKeys?.() ?? [])];
+    },
+    look(ids) {
+      for (const run of runs.values()) if (ids.includes(run.record._id)) run.look();
+    },
+    stop() {
+      for (const run of runs.values()) run.stop('stopping');
+    },
+    current: () => [...runs.values()],
+  };
+}
