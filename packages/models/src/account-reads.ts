@@ -1,8 +1,8 @@
+import type { UserRecord } from './collections/users.ts';
 import type { Models } from './models.ts';
 import { readPermanentToken, readSession, readUserByName, readUserByRole } from './reads.ts';
-import type { UserRecord } from './records.ts';
 
-/** A user as the checks of a caller need him; the shape of service-kit's `AccountUser`. */
+/** A user as the checks of a caller need it; the shape of service-kit's `AccountUser`. */
 interface AccountUser {
   readonly id: number;
   readonly username: string;

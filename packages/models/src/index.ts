@@ -1,6 +1,27 @@
 export { accountReads } from './account-reads.ts';
+export type { AppPasswordRecord } from './collections/app-passwords.ts';
+export type { AuditRecord } from './collections/audit.ts';
+export type { CounterRecord } from './collections/counters.ts';
+export type { EntryChangeRecord } from './collections/entry-changes.ts';
+export type { IndexEntryRecord } from './collections/index-entries.ts';
+export type { IndexFolderRecord } from './collections/index-folders.ts';
+export type { IndexStateRecord } from './collections/index-state.ts';
+export type { LoginAddressRecord } from './collections/login-addresses.ts';
+export type { LoginAttemptRecord } from './collections/login-attempts.ts';
+export type { PermanentTokenRecord } from './collections/permanent-tokens.ts';
+export type { QuotaLedgerRecord } from './collections/quota-ledgers.ts';
+export type { RuleRecord } from './collections/rules.ts';
+export type { SeedRecord } from './collections/seeds.ts';
+export type { SessionRecord } from './collections/sessions.ts';
+export type { SettingsRecord, StoredSetting } from './collections/settings.ts';
+export type { SshKeyRecord } from './collections/ssh-keys.ts';
+export type { StorageRecord } from './collections/storages.ts';
+export type { TaskChunkRecord } from './collections/task-chunks.ts';
+export type { TaskRecord } from './collections/tasks.ts';
+export type { UserRecord } from './collections/users.ts';
+export type { WriteSessionRecord } from './collections/write-sessions.ts';
 export { duplicatesOf, isDuplicateKey } from './duplicate-key.ts';
-export { type Models, modelsOf } from './models.ts';
+export { type Models, modelsOf, seedModelOf, type TaskModels, type TaskOwner, taskModelsOf, writeSessionModelOf } from './models.ts';
 export { raiseCounter, reserveCounter } from './raise-counter.ts';
 export {
   REVISION,
@@ -16,30 +37,7 @@ export {
   readUserByRole,
   readUserIds,
 } from './reads.ts';
-export type {
-  AppPasswordRecord,
-  AuditRecord,
-  CounterRecord,
-  EntryChangeRecord,
-  IndexEntryRecord,
-  IndexFolderRecord,
-  IndexStateRecord,
-  LoginAddressRecord,
-  LoginAttemptRecord,
-  PermanentTokenRecord,
-  QuotaLedgerRecord,
-  RuleRecord,
-  SessionRecord,
-  SettingsRecord,
-  SshKeyRecord,
-  StorageRecord,
-  StoredSetting,
-  UserRecord,
-} from './records.ts';
-export { type SeedRecord, seedModelOf } from './seed-record.ts';
 export { SETTING_ALIASES, SETTING_CATALOGUE } from './setting-catalogue.ts';
 export { readSettings, type SettingDefinition, type Settings, settingsFrom } from './settings.ts';
 export { accountsChanged, configurationChanged, entryChanged } from './subjects.ts';
-export { type TaskChunkRecord, type TaskModels, type TaskOwner, type TaskRecord, taskModelsOf } from './task-records.ts';
 export { taskProgressed, taskWake } from './task-subjects.ts';
-export { type WriteSessionRecord, writeSessionModelOf } from './write-session-record.ts';

@@ -1,272 +1,77 @@
-import { type Connection, type Model, Schema, type SchemaDefinition } from 'mongoose';
-import { defineModel, flag, number, required, text } from './define-model.ts';
-import type {
-  AppPasswordRecord,
-  AuditRecord,
-  CounterRecord,
-  EntryChangeRecord,
-  IndexEntryRecord,
-  IndexFolderRecord,
-  IndexStateRecord,
-  LoginAddressRecord,
-  LoginAttemptRecord,
-  PermanentTokenRecord,
-  QuotaLedgerRecord,
-  RuleRecord,
-  SessionRecord,
-  SettingsRecord,
-  SshKeyRecord,
-  StorageRecord,
-  StoredSetting,
-  UserRecord,
-} from './records.ts';
+import type { Connection, Model } from 'mongoose';
+import { modelOf } from './collection.ts';
+import { appPasswords } from './collections/app-passwords.ts';
+import { audit } from './collections/audit.ts';
+import { adminCounters, authCounters, fsCounters } from './collections/counters.ts';
+import { entryChanges } from './collections/entry-changes.ts';
+import { indexEntries } from './collections/index-entries.ts';
+import { indexFolders } from './collections/index-folders.ts';
+import { indexState } from './collections/index-state.ts';
+import { loginAddresses } from './collections/login-addresses.ts';
+import { loginAttempts } from './collections/login-attempts.ts';
+import { permanentTokens } from './collections/permanent-tokens.ts';
+import { quotaLedgers } from './collections/quota-ledgers.ts';
+import { rules } from './collections/rules.ts';
+import { type SeedRecord, seeds } from './collections/seeds.ts';
+import { sessions } from './collections/sessions.ts';
+import { settings } from './collections/settings.ts';
+import { sshKeys } from './collections/ssh-keys.ts';
+import { storages } from './collections/storages.ts';
+import { downloadTaskChunks, fsTaskChunks, type TaskChunkRecord } from './collections/task-chunks.ts';
+import { downloadTasks, fsTasks, type TaskRecord } from './collections/tasks.ts';
+import { users } from './collections/users.ts';
+import { type WriteSessionRecord, writeSessions } from './collections/write-sessions.ts';
 
-/** Every collection of the store. Reading is for all; writing only for the owner named in records.ts, in its `store/` folder. */
-export interface Models {
-  readonly users: Model<UserRecord>;
-  readonly sshKeys: Model<SshKeyRecord>;
-  readonly appPasswords: Model<AppPasswordRecord>;
-  readonly sessions: Model<SessionRecord>;
-  readonly loginAddresses: Model<LoginAddressRecord>;
-  readonly loginAttempts: Model<LoginAttemptRecord>;
-  readonly audit: Model<AuditRecord>;
-  readonly permanentTokens: Model<PermanentTokenRecord>;
-  readonly authCounters: Model<CounterRecord>;
-  readonly storages: Model<StorageRecord>;
-  readonly settings: Model<SettingsRecord>;
-  readonly rules: Model<RuleRecord>;
-  readonly adminCounters: Model<CounterRecord>;
-  readonly indexFolders: Model<IndexFolderRecord>;
-  readonly indexEntries: Model<IndexEntryRecord>;
-  readonly indexState: Model<IndexStateRecord>;
-  readonly entryChanges: Model<EntryChangeRecord>;
-  readonly fsCounters: Model<CounterRecord>;
-  readonly quotaLedgers: Model<QuotaLedgerRecord>;
-}
-
-const HALF_A_YEAR_S = 180 * 86_400;
-/** Replicas look for changes every few seconds. */
-const CHANGES_KEPT_S = 600;
+/** Most collections of the store. Reading is for all; writing only for the owner that each file names, in its `store/` folder. */
+export type Models = Readonly<ReturnType<typeof modelsOf>>;
 
 /** The models of a connection; a second call answers the same ones. */
-export function modelsOf(connection: Connection): Models {
-  const define = <Record>(name: string, definition: SchemaDefinition, index?: (schema: Schema) => void): Model<Record> =>
-    defineModel(connection, name, definition, index);
-  const counter = { _id: required(String), value: number };
+export function modelsOf(connection: Connection) {
   return {
-    users: define<UserRecord>(
-      'users',
-      {
-        _id: required(Number),
-        username: required(String),
-        username_key: required(String),
-        password_hash: text,
-        pwd_ts: number,
-        base_path: required(String),
-        role: required(Number),
-        permission: number,
-        disabled: flag,
-        sso_id: text,
-        allow_ldap: flag,
-        quota_bytes: number,
-        otp_secret: text,
-        otp_last_step: number,
-        otp_recovery: [String],
-        otp_pending: text,
-        otp_pending_until: { type: Date, default: null },
-      },
-      (schema) => {
-        schema.index({ username_key: 1 }, { unique: true });
-        schema.index({ role: 1 });
-      },
-    ),
-    sshKeys: define<SshKeyRecord>(
-      'ssh_keys',
-      {
-        _id: required(Number),
-        user_id: required(Number),
-        title: required(String),
-        type: required(String),
-        blob: required(String),
-        fingerprint: required(String),
-        added_at: required(Date),
-        last_used_at: required(Date),
-      },
-      (schema) => {
-        schema.index({ user_id: 1, title: 1 }, { unique: true });
-      },
-    ),
-    appPasswords: define<AppPasswordRecord>(
-      'app_passwords',
-      {
-        _id: required(Number),
-        user_id: required(Number),
-        name: required(String),
-        digest: required(String),
-        protocols: [String],
-        read_only: flag,
-        path: required(String),
-        created_at: required(Date),
-        expires_at: { type: Date, default: null },
-        last_used_at: { type: Date, default: null },
-      },
-      (schema) => {
-        schema.index({ user_id: 1, digest: 1 }, { unique: true });
-        schema.index({ expires_at: 1 }, { expireAfterSeconds: 0 });
-      },
-    ),
-    sessions: define<SessionRecord>(
-      'sessions',
-      {
-        _id: required(String),
-        user_id: required(Number),
-        address: text,
-        created_at: required(Date),
-        last_used_at: Date,
-        expires_at: required(Date),
-      },
-      (schema) => {
-        schema.index({ user_id: 1, last_used_at: -1, _id: 1 });
-        schema.index({ expires_at: 1 }, { expireAfterSeconds: 0 });
-      },
-    ),
-    loginAddresses: define<LoginAddressRecord>(
-      'login_addresses',
-      { _id: required(String), user_id: required(Number), last_login_at: required(Date) },
-      (schema) => {
-        schema.index({ user_id: 1 });
-        schema.index({ last_login_at: 1 }, { expireAfterSeconds: HALF_A_YEAR_S });
-      },
-    ),
-    loginAttempts: define<LoginAttemptRecord>(
-      'login_attempts',
-      { _id: required(String), failures: number, expires_at: required(Date) },
-      (schema) => {
-        schema.index({ expires_at: 1 }, { expireAfterSeconds: 0 });
-      },
-    ),
-    audit: define<AuditRecord>(
-      'audit',
-      {
-        _id: required(String),
-        at: required(Date),
-        action: required(String),
-        user_id: number,
-        username: text,
-        address: text,
-        target: text,
-        detail: text,
-        count: Number,
-        last_at: Date,
-        repeat_key: String,
-      },
-      (schema) => {
-        schema.index({ user_id: 1, action: 1, _id: 1 });
-        schema.index({ repeat_key: 1 }, { unique: true, sparse: true });
-        schema.index({ at: 1 }, { expireAfterSeconds: HALF_A_YEAR_S });
-      },
-    ),
-    permanentTokens: define<PermanentTokenRecord>('permanent_tokens', { _id: required(String), sealed: required(String) }),
-    authCounters: define<CounterRecord>('auth_counters', counter),
-    storages: define<StorageRecord>(
-      'storages',
-      {
-        _id: required(Number),
-        mount_path: required(String),
-        order: number,
-        driver: required(String),
-        cache_expiration: number,
-        custom_cache_policies: text,
-        status: text,
-        addition: text,
-        remark: text,
-        modified: required(Date),
-        disabled: flag,
-        disable_index: flag,
-        enable_sign: flag,
-        order_by: text,
-        order_direction: text,
-        extract_folder: text,
-        web_proxy: flag,
-        webdav_policy: text,
-        proxy_range: flag,
-        down_proxy_url: text,
-        disable_proxy_sign: flag,
-      },
-      (schema) => {
-        schema.index({ mount_path: 1 }, { unique: true });
-      },
-    ),
-    settings: define<SettingsRecord>('settings', { _id: required(String), revision: number, items: [storedSettingSchema()] }),
-    rules: define<RuleRecord>(
-      'metas',
-      {
-        _id: required(Number),
-        path: required(String),
-        password: text,
-        p_sub: flag,
-        write: flag,
-        w_sub: flag,
-        hide: text,
-        h_sub: flag,
-        readme: text,
-        r_sub: flag,
-        header: text,
-        header_sub: flag,
-        read_users: [Number],
-        read_users_sub: flag,
-        write_users: [Number],
-        write_users_sub: flag,
-      },
-      (schema) => {
-        schema.index({ path: 1 }, { unique: true });
-      },
-    ),
-    adminCounters: define<CounterRecord>('admin_counters', counter),
-    indexFolders: define<IndexFolderRecord>(
-      'search_folders',
-      { _id: required(String), path: required(String), depth: required(Number), queued: { type: Number, default: null } },
-      (schema) => {
-        schema.index({ path: 1 }, { unique: true });
-        schema.index({ queued: 1 }, { partialFilterExpression: { queued: { $gt: 0 } } });
-      },
-    ),
-    indexEntries: define<IndexEntryRecord>(
-      'search_entries',
-      { _id: required(String), folder: required(String), name: required(String), is_dir: flag, size: number, grams: [String] },
-      (schema) => {
-        schema.index({ grams: 1 });
-      },
-    ),
-    indexState: define<IndexStateRecord>('search_state', {
-      _id: required(String),
-      revision: number,
-      body: text,
-      owner: text,
-      lease_until: required(Date),
-    }),
-    entryChanges: define<EntryChangeRecord>(
-      'entry_changes',
-      { _id: required(Number), replica: required(String), paths: [String], at: required(Date) },
-      (schema) => {
-        schema.index({ at: 1 }, { expireAfterSeconds: CHANGES_KEPT_S });
-      },
-    ),
-    fsCounters: define<CounterRecord>('fs_counters', counter),
-    quotaLedgers: define<QuotaLedgerRecord>('quota_ledgers', {
-      _id: required(String),
-      base_bytes: number,
-      written_bytes: number,
-      held_bytes: number,
-      counted_at: required(Date),
-      claims: { type: Schema.Types.Mixed, default: {} },
-    }),
+    users: modelOf(connection, users),
+    sshKeys: modelOf(connection, sshKeys),
+    appPasswords: modelOf(connection, appPasswords),
+    sessions: modelOf(connection, sessions),
+    loginAddresses: modelOf(connection, loginAddresses),
+    loginAttempts: modelOf(connection, loginAttempts),
+    audit: modelOf(connection, audit),
+    permanentTokens: modelOf(connection, permanentTokens),
+    authCounters: modelOf(connection, authCounters),
+    storages: modelOf(connection, storages),
+    settings: modelOf(connection, settings),
+    rules: modelOf(connection, rules),
+    adminCounters: modelOf(connection, adminCounters),
+    indexFolders: modelOf(connection, indexFolders),
+    indexEntries: modelOf(connection, indexEntries),
+    indexState: modelOf(connection, indexState),
+    entryChanges: modelOf(connection, entryChanges),
+    fsCounters: modelOf(connection, fsCounters),
+    quotaLedgers: modelOf(connection, quotaLedgers),
   };
 }
 
-function storedSettingSchema(): Schema<StoredSetting> {
-  return new Schema<StoredSetting>(
-    { key: required(String), value: text, help: text, type: text, options: text, group: number, flag: number, sealed: Boolean },
-    { _id: false },
-  );
+/** The collection of seeding torrents. Written by the downloader. */
+export const seedModelOf = (connection: Connection): Model<SeedRecord> => modelOf(connection, seeds);
+
+/** The collection of write sessions. Written by fs. */
+export const writeSessionModelOf = (connection: Connection): Model<WriteSessionRecord> => modelOf(connection, writeSessions);
+
+/** The collections of one owner's tasks. */
+export interface TaskModels {
+  readonly tasks: Model<TaskRecord>;
+  readonly chunks: Model<TaskChunkRecord>;
+}
+
+const OWNERS = {
+  fs: { tasks: fsTasks, chunks: fsTaskChunks },
+  downloader: { tasks: downloadTasks, chunks: downloadTaskChunks },
+} as const;
+
+/** A service that has tasks. */
+export type TaskOwner = keyof typeof OWNERS;
+
+/** The task collections of an owner. */
+export function taskModelsOf(connection: Connection, owner: TaskOwner): TaskModels {
+  const { tasks, chunks } = OWNERS[owner];
+  return { tasks: modelOf(connection, tasks), chunks: modelOf(connection, chunks) };
 }

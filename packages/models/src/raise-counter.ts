@@ -1,6 +1,6 @@
 import type { Model } from 'mongoose';
+import type { CounterRecord } from './collections/counters.ts';
 import { isDuplicateKey } from './duplicate-key.ts';
-import type { CounterRecord } from './records.ts';
 
 /** Raises a counter of the caller's own by one, and answers it. It begins with 1. */
 export async function raiseCounter(counters: Model<CounterRecord>, id: string): Promise<number> {

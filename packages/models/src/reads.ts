@@ -1,14 +1,12 @@
 import type { Model } from 'mongoose';
+import type { CounterRecord } from './collections/counters.ts';
+import type { PermanentTokenRecord } from './collections/permanent-tokens.ts';
+import type { RuleRecord } from './collections/rules.ts';
+import type { SessionRecord } from './collections/sessions.ts';
+import type { SettingsRecord } from './collections/settings.ts';
+import type { StorageRecord } from './collections/storages.ts';
+import type { UserRecord } from './collections/users.ts';
 import type { Models } from './models.ts';
-import type {
-  CounterRecord,
-  PermanentTokenRecord,
-  RuleRecord,
-  SessionRecord,
-  SettingsRecord,
-  StorageRecord,
-  UserRecord,
-} from './records.ts';
 
 /** The id under which an owner counts the changes of its data. */
 export const REVISION = 'revision';
@@ -64,7 +62,7 @@ export async function readSession(
 export const readPermanentToken = async (models: Models): Promise<string | undefined> =>
   (await models.permanentTokens.findById('permanent').lean<PermanentTokenRecord>())?.sealed;
 
-/** What the files of each user who has a quota may have, in bytes, by his id. */
+/** What the files of each user who has a quota may have, in bytes, by its id. */
 export async function readQuotas(models: Models): Promise<ReadonlyMap<number, number>> {
   const users = await models.users.find({ quota_bytes: { $gt: 0 } }, { quota_bytes: 1 }).lean<UserRecord[]>();
   return new Map(users.map(({ _id, quota_bytes = 0 }) => [_id, quota_bytes]));

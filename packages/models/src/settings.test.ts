@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StoredSetting } from './records.ts';
+import type { StoredSetting } from './collections/settings.ts';
 import { settingsFrom } from './settings.ts';
 
 const stored = (key: string, value: string, flag = 1): StoredSetting => ({

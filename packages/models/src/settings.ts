@@ -1,6 +1,6 @@
+import type { SettingsRecord, StoredSetting } from './collections/settings.ts';
 import type { Models } from './models.ts';
 import { readSettingsRecord } from './reads.ts';
-import type { SettingsRecord, StoredSetting } from './records.ts';
 import { SETTING_ALIASES, SETTING_CATALOGUE } from './setting-catalogue.ts';
 
 /** What a setting may be: its form, its place and its factory value. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { TaskOwner } from './task-records.ts';
+import type { TaskOwner } from './models.ts';
 
 /** A task changed. Published by its owner; what it is now is in the store. */
 export const taskProgressed = (owner: TaskOwner) => ({

@@ -1,0 +1,39 @@
+import { defineCollection } from '../collection.ts';
+import { addedLater, flag, number, orNull, type RecordOf, required, text, texts } from '../fields.ts';
+
+/** A user. Written by auth. */
+export const users = defineCollection(
+  'users',
+  {
+    _id: required.number,
+    username: required.text,
+    /** The name normalised and case-folded; unique, so that no two names look the same. */
+    username_key: required.text,
+    /** argon2id of the static hash. */
+    password_hash: text,
+    /** Unix seconds of the last password change. */
+    pwd_ts: number,
+    base_path: required.text,
+    /** 0 general, 1 guest, 2 admin. */
+    role: required.number,
+    permission: number,
+    disabled: flag,
+    sso_id: text,
+    allow_ldap: flag,
+    /** What the files below the base path may have in bytes; 0 or absent: as much as there is room for. */
+    quota_bytes: addedLater(number),
+    /** Sealed; empty while two-step verification is off. */
+    otp_secret: text,
+    /** The step of the last code that was used with the secret, in units of 30 s since 1970; codes up to it are used up. */
+    otp_last_step: addedLater(number),
+    /** Keyed digests of the recovery codes that are left. */
+    otp_recovery: addedLater(texts),
+    /** Sealed; the secret that waits to be verified, or empty. */
+    otp_pending: addedLater(text),
+    otp_pending_until: addedLater(orNull.date),
+  },
+  [{ username_key: 1 }, { unique: true }],
+  [{ role: 1 }],
+);
+
+export type UserRecord = RecordOf<(typeof users)['fields']>;
