@@ -12,7 +12,7 @@ export const fsConfig = {
   dataDir: configKey(
     'WHARF_DATA_DIR',
     schemas.optionalText,
-    'Folder for what fs can make again, such as small pictures, and for uploads that wait as tasks. Empty: none of that is kept.',
+    'Folder for what fs can make again, such as thumbnails, and for uploads that wait as tasks. Empty: none of that is kept.',
   ),
   waitingUploadBytes: configKey(
     'WHARF_WAITING_UPLOAD_BYTES',

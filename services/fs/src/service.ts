@@ -148,7 +148,7 @@ export function createFsService(
   const thumbnails = createThumbnails({
     maker: pictures,
     defaultFolder: dataDir === undefined ? undefined : join(dataDir, 'thumbnails'),
-    onError: (error) => logger.warn({ err: error }, 'a small picture could not be kept'),
+    onError: (error) => logger.warn({ err: error }, 'a thumbnail could not be kept'),
   });
   const tasks = createFsTasks(kit, models, {
     configuration,

@@ -108,17 +108,17 @@ describe('C17: a quota', () => {
     await memory.makeFolder(`${home}/to`);
     await upload('d/a', 'x'.repeat(30));
     await upload('d/e/b', 'x'.repeat(30));
-    const copy = (name: string) =>
+    const copy = (name: string, src_dir = '/') =>
       placeEntries(
         memory.operation(owner),
-        { src_dir: '/', dst_dir: '/to', names: [name], overwrite: false, skip_existing: false },
+        { src_dir, dst_dir: '/to', names: [name], overwrite: false, skip_existing: false },
         'copy',
         async () => {},
       );
     expect(await refusalOf(copy('d'))).toEqual(FULL(100));
     expect(await memory.everything(`${home}/to`)).toEqual([`${home}/to/`]);
-    await copy('d/a');
-    expect(await refusalOf(copy('d/e/b'))).toEqual(FULL(100));
+    await copy('a', '/d');
+    expect(await refusalOf(copy('b', '/d/e'))).toEqual(FULL(100));
     expect(await bytesIn(memory, home)).toBe(90);
   });
 

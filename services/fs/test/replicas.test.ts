@@ -128,7 +128,7 @@ describe('what is kept of a folder shows nobody more than he may see (C8)', () =
 });
 
 describe('a link', () => {
-  it('dies on every replica with the token that it was signed with, small pictures with it', async () => {
+  it('dies on every replica with the token that it was signed with, thumbnails with it', async () => {
     const folder = `${installation.dir}/pictures`;
     await mkdir(folder);
     await writeFile(`${folder}/p.png`, pngOf(20, 10));

@@ -37,7 +37,7 @@ const thumb = (path: string, from = replica, headers: Record<string, string> = {
 const entryOf = async (path: string, identity: typeof ADMIN | typeof USER = ADMIN) =>
   replica.fs.getEntry({ path, site_url: SITE }, installation.as(identity));
 
-describe('the address of a small picture', () => {
+describe('the address of a thumbnail', () => {
   it('is given for pictures that we can read, in a listing and alone, and is always signed', async () => {
     const names = ['a.jpg', 'b.PNG', 'c.svg', 'd.mp4', 'e.txt', 'f.webp', 'g.swf', 'h', 'dir.png'];
     for (const name of names.slice(0, -1)) await writeFile(`${folder}/${name}`, 'x');
@@ -71,7 +71,7 @@ describe('the address of a small picture', () => {
   });
 });
 
-describe('a small picture', () => {
+describe('a thumbnail', () => {
   it.each([
     ['png', () => pngOf(300, 200)],
     ['jpg', () => new Transformer(pngOf(300, 200)).jpegSync(80)],
@@ -165,7 +165,7 @@ describe('what is no picture, or too much of one (C18)', () => {
   });
 });
 
-it('a folder of small pictures keeps the ones used last within its size, and touches no other file', async () => {
+it('a folder of thumbnails keeps the ones used last within its size, and touches no other file', async () => {
   const place = `${installation.dir}/bounded`;
   await mkdir(place);
   await writeFile(`${place}/holiday.png`, Buffer.alloc(100_000));

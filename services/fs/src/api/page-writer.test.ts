@@ -19,7 +19,7 @@ const entryOf = (name: string): Entry => ({
 });
 const ENTRIES: readonly Entry[] = [entryOf('a.txt')];
 
-/** Writes the same entries again and again, each time for somebody who is an object of his own, as each request has one. */
+/** Writes the same entries again and again, each time for somebody who is another object, as each request has one. */
 async function openPages() {
   const { snapshot } = await openTree({ storages: [{ enable_sign: true }], rules: [{ path: '/a.txt', read_users: [7] }] });
   const pages = createPageWriter();

@@ -8,7 +8,7 @@ import type { Snapshot } from '../domain/snapshot/snapshot.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 
 /**
- * The JSON of an entry in a listing. A file that its own rule closes to the reader is named, but gets no signature and no small picture.
+ * The JSON of an entry in a listing. A file that its own rule closes to the caller is named, but gets no signature and no thumbnail.
  *
  * @param mount undefined for folders that mounts make.
  */
@@ -30,7 +30,7 @@ export function toWireEntry(snapshot: Snapshot, caller: Caller, mount: Mount | u
   };
 }
 
-/** Who reads a listing, with which password, and at which address of ours. */
+/** Who asks for a listing, with which password, and at which address of ours. */
 export interface Caller {
   readonly actor: Actor;
   readonly password: string;

@@ -41,7 +41,7 @@ export async function receiveRange(
     if (code === 'INTERNAL') throw error;
     const body = JSON.stringify({ code, message });
     response.writeHead(ERROR_CODES[code].http, { 'Content-Type': 'application/json' }).end(body);
-    // Closing now could take the answer from a sender that has not read it yet; he ends when he has.
+    // Closing now could take the answer from a sender that has not read it yet; the sender ends when it has.
     request.resume();
     if (!request.complete) setTimeout(() => request.destroy(), LINGER_MS).unref();
   }

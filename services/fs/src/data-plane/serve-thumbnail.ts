@@ -11,7 +11,7 @@ const MAX_LOOKS = 3;
 /** Seconds for which a client may show the picture without asking. */
 const FRESH_S = 60;
 
-/** The small picture of a file, which the caller may read. @throws what Thumbnails throws */
+/** The thumbnail of a file, which the caller may read. @throws what Thumbnails throws */
 export async function serveThumbnail(
   thumbnails: Thumbnails,
   { mount, path }: Located<Mount>,

@@ -27,7 +27,7 @@ export async function storeOrQueue(
 ): Promise<void> {
   const creator = creatorOf(call);
   if (request.headers['as-task'] === 'true' && tasks.uploads) {
-    // The password is not kept, only whether it lets him replace what is there by then.
+    // The password is not kept, only whether it lets the user replace what is there by then.
     const kept = { ...asked, overwrite: asked.overwrite && upload.mayReplace };
     const task = await tasks.uploads.receive({ upload, request: kept, content, creator, signal: call.signal });
     return sendEnvelope(response, successEnvelope({ task }));

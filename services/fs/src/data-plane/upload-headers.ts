@@ -6,7 +6,7 @@ import type { Hashes } from '../driver-contract/storage-driver.ts';
 /** Hexadecimal digits of each digest. */
 const DIGEST_LENGTH = { md5: 32, sha1: 40, sha256: 64 } as const;
 
-/** What the headers of an upload say (semantics 3.11). @throws AppError INVALID_ARGUMENT naming the header */
+/** What the headers of an upload say (docs/api-family.md#upload-headers). @throws AppError INVALID_ARGUMENT naming the header */
 export function readUploadHeaders(headers: IncomingHttpHeaders): Omit<UploadRequest, 'sizeBytes'> {
   return {
     path: readFilePath(headers['file-path']),

@@ -44,7 +44,7 @@ const PLAIN_CONFIG: DriverConfig = {
   alert: '',
 };
 
-/** How small pictures of a storage's files are made and kept. */
+/** How thumbnails of a storage's files are made and kept. */
 export interface ThumbnailSettings {
   /** Absolute. Undefined: the storage names none. */
   readonly cacheFolder: string | undefined;
@@ -64,7 +64,7 @@ interface DriverSource<Schema extends ConfigSchema> {
   /** The form offers to fetch ranges from the link when we proxy. */
   readonly hasRangeOption?: boolean;
   readonly configSchema: Schema;
-  /** Absent or undefined: no small pictures are made of its files. */
+  /** Absent or undefined: no thumbnails are made of its files. */
   readonly thumbnails?: (config: z.output<Schema>) => ThumbnailSettings | undefined;
   /** Starts a storage. Its errors are shown to the admin as they are. */
   readonly open: (config: z.output<Schema>, options: CallOptions) => Promise<StorageDriver>;
@@ -87,7 +87,7 @@ export interface DriverDefinition {
    * @throws AppError INVALID_ARGUMENT
    */
   normaliseAddition(addition: string): string;
-  /** Undefined when no small pictures are made, also for an `addition` that cannot be. */
+  /** Undefined when no thumbnails are made, also for an `addition` that cannot be. */
   thumbnails(addition: string): ThumbnailSettings | undefined;
   /**
    * Starts a storage from its `addition`, normalised or not.

@@ -66,7 +66,7 @@ export interface StatManyOptions extends CallOptions {
 }
 
 /**
- * The bytes of one file in order, no chunk empty. A chunk is only lent: the receiver changes nothing of it and is done with it when he asks for
+ * The bytes of one file in order, no chunk empty. A chunk is only lent: the receiver changes nothing of it and is done with it when it asks for
  * the next one, so that its memory may be used again. That saves most of what reading costs. To be iterated once.
  */
 export interface FileContent extends AsyncIterable<Uint8Array> {

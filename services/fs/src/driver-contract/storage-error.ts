@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from '@wharf/errors';
 
-/** What drivers say about each failure: one text for all of them, the family's own where clients know one (semantics 1.4). */
+/** What drivers say about each failure: one text for all of them, the family's own where clients know one (docs/api-family.md#envelope). */
 const STORAGE_ERROR_TEXTS = {
   ENTRY_NOT_FOUND: 'object not found',
   ENTRY_EXISTS: 'file exists',

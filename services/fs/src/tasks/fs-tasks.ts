@@ -33,7 +33,7 @@ const KEEP_BODIES_MS = 24 * 3_600_000;
 export interface FsTasks {
   readonly engine: TaskEngine;
   /**
-   * The frame of a run, like that of a handler: the task's creator with the rights that he has today, and the configuration of today.
+   * The frame of a run, like that of a handler: the task's creator with the rights of today, and the configuration of today.
    *
    * @throws AppError PERMISSION_DENIED: the task is nobody's, or its creator is gone or disabled
    */

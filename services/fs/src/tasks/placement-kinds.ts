@@ -9,7 +9,7 @@ import { type PlacementInput, placementShape, type Verb } from './placement.ts';
 import { beginPlacement, FIRST, type PlacementRun, type PlacementTaskRun, placementCheckpoint } from './placement-run.ts';
 import { removeSources } from './remove-sources.ts';
 
-/** Attempts after the first one (semantics 4.2). */
+/** Attempts after the first one (docs/api-family.md#attempts). */
 const MAX_RETRIES = 2;
 
 /**
@@ -40,7 +40,7 @@ export function placementKind(verb: Verb, operationOf: (run: PlacementTaskRun) =
 
 async function place(placement: PlacementRun): Promise<void> {
   const { run, state } = placement;
-  // Before anything else: may he still do this, and are both storages there?
+  // Before anything else: may the user still do this, and are both storages there?
   await placement.ends();
   if (state.phase === 'listing') {
     await listSource(placement);

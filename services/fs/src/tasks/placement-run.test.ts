@@ -172,8 +172,8 @@ describe('an attempt', () => {
   });
 
   it.each([
-    ['his permission', actor({ permission: 0 })],
-    ['his base path', actor({ basePath: parseVirtualPath('/elsewhere') })],
+    ['the permission', actor({ permission: 0 })],
+    ['the base path', actor({ basePath: parseVirtualPath('/elsewhere') })],
   ])('does nothing when its user has lost %s', async (_what, who) => {
     const { memory } = await openWorld(3);
     expect(await refusalOf(runPlacement(memory.operation(who), 'copy', input()))).toEqual(['PERMISSION_DENIED', 'permission denied']);

@@ -187,7 +187,7 @@ describe.each([
     expect(await refused(memory, placement('/a', '/b', ['locked']), untrusted)).toEqual(DENIED);
     expect(await refused(memory, placement('/a', '/b', ['d']))).toEqual(DENIED);
     expect(await refused(memory, placement('/a', '/b/fixed', ['f']))).toEqual(DENIED);
-    // Nobody is asked for the password of a place into which he only puts something.
+    // Nobody is asked for the password of a place into which a caller only puts something.
     await act(memory.operation(untrusted), placement('/a', '/b/box', ['f']));
     expect(await memory.everything('/b')).toEqual(['/b/box/f']);
   });

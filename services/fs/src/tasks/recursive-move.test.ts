@@ -88,7 +88,7 @@ describe('moving all files', () => {
     expect(await memory.everything('/out')).toEqual(['/out/1', '/out/2']);
   });
 
-  it('leaves what the caller does not see, and is refused where a rule stops him', async () => {
+  it('leaves what the caller does not see, and is refused where a rule stops the caller', async () => {
     const memory = await openStorages({
       rules: [
         { path: '/a', hide: '^secret', h_sub: true },

@@ -4,7 +4,7 @@ import type { Mount } from '../domain/mounts/mounts.ts';
 
 type Place = Pick<Located<Pick<Mount, 'storage'>>, 'mount' | 'path'>;
 
-/** The name of a task that copies or moves one entry: clients take it apart (semantics 4.3). */
+/** The name of a task that copies or moves one entry: clients take it apart (docs/api-family.md#task-names). */
 export function placementName(verb: 'copy' | 'move' | 'merge', from: Place, to: Place): string {
   return `${verb} ${pair(from, from.path)} to ${pair(to, parentPath(to.path))}`;
 }

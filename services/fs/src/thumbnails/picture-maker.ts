@@ -5,7 +5,7 @@ import { readImageHeader } from './image-header.ts';
 import type { PictureAnswer, PictureRequest } from './picture-process.ts';
 import { LARGE_PIXELS, MAKE_TIMEOUT_MS, MAX_DECODED_BYTES, MAX_PIXELS, MAX_PROCESS_BYTES } from './thumbnail-limits.ts';
 
-/** Makes small pictures in processes of their own. */
+/** Makes thumbnails in processes of their own. */
 export interface PictureMaker {
   /**
    * The picture as a PNG of 144 pixels' width, upright.
@@ -119,7 +119,7 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
   return {
     make(image) {
       if (isClosed) return Promise.reject(lost(undefined));
-      if (waiting.length >= MAX_WAITING) return Promise.reject(new AppError('RATE_LIMITED', 'too many small pictures are asked for'));
+      if (waiting.length >= MAX_WAITING) return Promise.reject(new AppError('RATE_LIMITED', 'too many thumbnails are asked for'));
       const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
       try {
         waiting.push({ id: nextId++, image, isLarge: pixelsOf(image) > LARGE_PIXELS, resolve, reject });

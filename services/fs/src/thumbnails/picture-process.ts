@@ -44,7 +44,7 @@ function open(image: Uint8Array): Transformer {
   return Transformer.fromRgbaPixels(rgba, width, height);
 }
 
-/** Small pictures are for the time that nobody else needs, and their process is the first to go when memory is short. */
+/** Thumbnails are for the time that nobody else needs, and their process is the first to go when memory is short. */
 function standBack(): void {
   try {
     setPriority(NICE);

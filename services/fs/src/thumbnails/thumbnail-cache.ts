@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Small pictures in a folder that may hold other things too, and that other processes may use as well. */
+/** Thumbnails in a folder that may hold other things too, and that other processes may use as well. */
 export interface ThumbnailCache {
   /** Undefined: it is not kept. */
   read(key: string): Promise<Uint8Array | undefined>;
@@ -10,7 +10,7 @@ export interface ThumbnailCache {
   write(key: string, png: Uint8Array): Promise<void>;
 }
 
-/** All small pictures of a folder together. */
+/** All thumbnails of a folder together. */
 const MAX_FOLDER_BYTES = 256 * 1024 * 1024;
 /** How full the folder is after it was tidied. */
 const KEPT_SHARE = 0.8;

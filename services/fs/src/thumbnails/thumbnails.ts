@@ -8,10 +8,10 @@ import type { PictureMaker } from './picture-maker.ts';
 import { createThumbnailCache, type ThumbnailCache } from './thumbnail-cache.ts';
 import { MAX_INPUT_BYTES } from './thumbnail-limits.ts';
 
-/** Small pictures of the files of all storages. Who may see the file has been checked: what is kept says nothing of that. */
+/** Thumbnails of the files of all storages. Who may see the file has been checked: what is kept says nothing of that. */
 export interface Thumbnails {
   /**
-   * The small picture of one version of a file, as a PNG. Many who ask at once wait for the same work.
+   * The thumbnail of one version of a file, as a PNG. Many who ask at once wait for the same work.
    *
    * @param entry the file as it was when it was looked at
    * @throws what PictureMaker throws; STALE_VERSION when the file has changed since; what the driver's `read` throws
@@ -21,9 +21,9 @@ export interface Thumbnails {
 
 export interface ThumbnailsOptions {
   readonly maker: PictureMaker;
-  /** Where storages keep their small pictures that name no folder. Undefined: they are made again each time. */
+  /** Where storages keep their thumbnails that name no folder. Undefined: they are made again each time. */
   readonly defaultFolder: string | undefined;
-  /** Told why a small picture could not be kept. */
+  /** Told why a thumbnail could not be kept. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -123,7 +123,7 @@ async function readPicture(driver: StorageDriver, path: MountPath, looked: Entry
 }
 
 function checkSize({ sizeBytes }: Entry): void {
-  if (sizeBytes > MAX_INPUT_BYTES) throw new AppError('INVALID_ARGUMENT', 'the file is too large for a small picture');
+  if (sizeBytes > MAX_INPUT_BYTES) throw new AppError('INVALID_ARGUMENT', 'the file is too large for a thumbnail');
 }
 
 interface Gate {
@@ -139,8 +139,8 @@ function createGate(limit: number): Gate {
     async run(work) {
       if (running < limit) running += 1;
       else {
-        if (waiting.length >= MAX_WAITING) throw new AppError('RATE_LIMITED', 'too many small pictures are asked for');
-        // Whoever leaves hands his place on.
+        if (waiting.length >= MAX_WAITING) throw new AppError('RATE_LIMITED', 'too many thumbnails are asked for');
+        // A caller that leaves hands its place on.
         await new Promise<void>((resolve) => waiting.push(resolve));
       }
       try {

@@ -23,7 +23,7 @@ export interface Entry {
   modified: string;
   /** The signature that a download link needs, or empty. */
   sign: string;
-  /** The address of a small picture, or empty. */
+  /** The address of a thumbnail, or empty. */
   thumb: string;
   /** 0 unknown, 1 folder, 2 video, 3 audio, 4 text, 5 image. */
   type: number;

@@ -8,7 +8,7 @@ const MS_PER_HOUR = 3_600_000;
 /** Longer than any sign: 44 letters, a colon and up to 15 digits, with a slash. */
 const MAX_SIGN_LENGTH = 64;
 
-/** Signs the paths of download links as the family does (semantics 3.6), so that tools that compute links themselves keep working. */
+/** Signs the paths of download links as the family does (docs/api-family.md#signed-links), so that tools that compute links themselves keep working. */
 export interface LinkSigner {
   /** @param path full path in the tree. @param hours validity; 0 is for ever. */
   sign(path: string, hours: number): string;

@@ -113,7 +113,7 @@ describe('hidden entries', () => {
     expect(mayAccess(book, admin, path)).toBe(true);
   });
 
-  it('above somebody’s own root do not hide it from him', () => {
+  it('above somebody’s own root do not hide it from them', () => {
     const inside = { ...plain, basePath: vpath('/a/secret') };
     expect(mayAccess(book, inside, '/a/secret/file')).toBe(true);
     expect(mayAccess(book, inside, '/a/secret/.dot')).toBe(false);

@@ -23,18 +23,18 @@ type EntryChange = 'read' | 'write' | 'create';
 export interface RuleBook {
   /** What it was made of; the same list for the same book. */
   readonly records: readonly RuleRecord[];
-  /** @throws AppError PERMISSION_DENIED: hidden, not for this reader, or the password is wrong */
+  /** @throws AppError PERMISSION_DENIED: hidden, not for this actor, or the password is wrong */
   requireAccess(actor: Actor, path: VirtualPath, password: string): void;
-  /** Whether requireAccess() would let him in. */
+  /** Whether requireAccess() would let the actor in. */
   canAccess(actor: Actor, path: VirtualPath, password: string): boolean;
   /** Whether entries may be made in a folder: by permission, or because its rule lets everybody write. */
   canCreateIn(actor: Actor, directory: VirtualPath): boolean;
   /** True when the rule of the folder lets people write who lack the permission. */
   isWriteBypassed(directory: VirtualPath): boolean;
-  /** Whether the rule's list of writers lets him change things at this path. */
+  /** Whether the rule's list of writers lets the actor change things at this path. */
   canWrite(actor: Actor, path: VirtualPath): boolean;
   /**
-   * For an operation on an entry itself (rename, move, copy, remove): its own rule, and every rule below it, must let him. A place where
+   * For an operation on an entry itself (rename, move, copy, remove): its own rule, and every rule below it, must allow it. A place where
    * an entry is to be made is not asked for its password: making one shows nothing.
    * @throws AppError PERMISSION_DENIED
    */
@@ -42,15 +42,15 @@ export interface RuleBook {
   /** The same as an answer, of the entry alone and of all that rules guard in it. */
   mayTouch(actor: Actor, path: VirtualPath, change: EntryChange): boolean;
   mayTouchWhole(actor: Actor, path: VirtualPath, change: EntryChange): boolean;
-  /** Which names of a folder's entries are hidden from him, by the rule of that folder; undefined when none is. */
+  /** Which names of a folder's entries are hidden from the actor, by the rule of that folder; undefined when none is. */
   hiddenNames(actor: Actor, directory: VirtualPath): ((name: string) => boolean) | undefined;
-  /** Whether anything can be hidden from him in a folder or in what is below it. */
+  /** Whether anything can be hidden from the actor in a folder or in what is below it. */
   mayHideIn(actor: Actor, directory: VirtualPath): boolean;
   /** The path of a rule at or below a place that keeps somebody from seeing or changing something; undefined when there is none. */
   findGuard(path: VirtualPath): string | undefined;
   /** A filter for the names of a folder's entries; undefined when nothing is left out. */
   listingFilter(actor: Actor, directory: VirtualPath): ((name: string, isDirectory: boolean) => boolean) | undefined;
-  /** Whether a rule that stands at this very path lets him read what is there; true where none stands. */
+  /** Whether a rule that stands at this very path lets the actor read what is there; true where none stands. */
   isOpen(actor: Actor, path: VirtualPath, password: string): boolean;
   readme(path: VirtualPath): string;
   header(path: VirtualPath): string;
@@ -74,7 +74,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
   /** Whether a folder is hidden from somebody who was asked about last: its entries are asked about one after another. */
   const lastFolder = new WeakMap<Actor, { readonly folder: VirtualPath; readonly isHidden: boolean }>();
 
-  /** Every folder on the way counts: what lies in a hidden folder is hidden too. What holds above his own root is not his concern. */
+  /** Every folder on the way counts: what lies in a hidden folder is hidden too. What holds above the actor's base path does not count. */
   const isHidden = (actor: Actor, path: VirtualPath): boolean => {
     if (!hasHidden || path === '/' || path === actor.basePath || hasPermission(actor, 'see_hides')) return false;
     const folder = parentPath(path);

@@ -31,7 +31,7 @@ export interface UploadRequest {
 export interface Upload {
   readonly path: VirtualPath;
   readonly located: Located<Mount>;
-  /** Whether the password given lets him destroy a file of that name, even if none was there yet. */
+  /** Whether the password given lets the caller destroy a file of that name, even if none was there yet. */
   readonly mayReplace: boolean;
   /** Claims room for a content that is stored later, perhaps by another process. @throws AppError QUOTA_EXCEEDED */
   hold(claim: string): Promise<HeldClaim>;
@@ -108,7 +108,7 @@ function requireUpload({ snapshot, actor }: Operation, path: VirtualPath): void 
 /**
  * Passes a content on. Where that takes long its end comes only if whoever sends it still may, so that it gets no name otherwise.
  *
- * @param upload its `password` lets him replace what is there; undefined: it is not asked for
+ * @param upload its `password` lets the caller replace what is there; undefined: it is not asked for
  */
 async function* thenAllowed(
   content: AsyncIterable<Uint8Array>,

@@ -26,7 +26,7 @@ const MAX_RETRY_MS = 60_000;
 export interface Mount {
   readonly storage: StorageRecord;
   readonly definition: DriverDefinition;
-  /** Undefined: no small pictures are made of its files. */
+  /** Undefined: no thumbnails are made of its files. */
   readonly thumbnails: ThumbnailSettings | undefined;
   /** @throws AppError STORAGE_UNAVAILABLE `storage status: failed: storage not init` */
   driver(): Promise<StorageDriver>;

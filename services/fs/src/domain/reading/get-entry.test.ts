@@ -106,7 +106,7 @@ describe('related files', () => {
     for (const password of ['', 'wrong']) expect(await related('/box/film.mkv', password)).toEqual([]);
     expect(await related('/staff/film.mkv', '')).toEqual([]);
     expect(await related('/staff/film.mkv', '', actor({ id: 99 }))).toEqual(['film.srt']);
-    // What is beside his own root is not in his tree.
+    // What is beside the caller's root is not in the caller's tree.
     expect(await related('/box/film.mkv', 'pw', actor({ basePath: vpath('/box/film.mkv') }))).toEqual([]);
   });
 

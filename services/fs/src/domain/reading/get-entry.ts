@@ -69,7 +69,8 @@ function mountedEntry(snapshot: Snapshot, path: VirtualPath): Found | undefined 
 
 /**
  * The same with what is related to it: what is beside it and begins with its stem (the name without its last extension), as far as `actor` may
- * see them, the first MAX_RELATED of the folder: none where he may not list the folder with this password. One look at the storage is enough where the names beside it are kept.
+ * see them, the first MAX_RELATED of the folder: none where `actor` may not list the folder with this password. One look at the storage is
+ * enough where the names beside it are kept.
  */
 export async function getWithRelated(
   snapshot: Snapshot,
@@ -82,7 +83,7 @@ export async function getWithRelated(
   const virtual = mountedEntry(snapshot, path);
   if (virtual) return { ...virtual, related: [] };
   const located = locate(snapshot, path);
-  // A rule of its own may open a file in a folder that is closed to him; what is beside his own root is not in his tree.
+  // A rule of its own may open a file in a closed folder; what is beside the caller's root is not in the caller's tree.
   if (path === actor.basePath || !snapshot.rules.canAccess(actor, parentPath(path), password))
     return { entry: await lookAt(located, signal), located, related: [] };
   const beside = { ...located, path: parentPath(located.path) };

@@ -95,12 +95,12 @@ function ownUrl(snapshot: Snapshot, mount: Mount, path: VirtualPath, route: 'd' 
 /** Pictures that we can show small: videos, and pictures made of drawing commands, are not among them. */
 const SHOWN_SMALL: ReadonlySet<string> = new Set(['jpg', 'jpeg', 'png', 'gif', 'bmp', 'webp', 'tiff', 'tif', 'ico']);
 
-/** Whether there is a small picture of a file, as far as its name tells. */
+/** Whether there is a thumbnail of a file, as far as its name tells. */
 export function hasThumbnail(snapshot: Snapshot, mount: Mount, name: string): boolean {
   return mount.thumbnails !== undefined && SHOWN_SMALL.has(extensionOf(name)) && typeOfName(name, snapshot.settings) === ENTRY_TYPE.image;
 }
 
-/** The address of the small picture of a file; always signed, as the family does it. */
+/** The address of the thumbnail of a file; always signed, as the family does it. */
 export function thumbnailUrl(snapshot: Snapshot, path: VirtualPath, siteUrl: string): string {
   return `${siteUrl}/d${encodePath(path)}?type=thumb&sign=${encodeURIComponent(signature(snapshot, path))}`;
 }

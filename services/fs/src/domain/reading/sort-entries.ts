@@ -3,7 +3,7 @@ import type { EntryName } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { compareNaturally } from './natural-order.ts';
 
-/** How a storage wants its listings sorted (semantics 3.3). */
+/** How a storage wants its listings sorted (docs/api-family.md#sorting). */
 export interface EntryOrder {
   /** `name`, `size`, `modified`; anything else keeps the order of the driver. */
   readonly by: string;

@@ -22,7 +22,7 @@ export const NO_DEPTH_LIMIT = -1;
 
 export type SearchScope = 'all' | 'folders' | 'files';
 
-/** Whoever searches: only what he may see is found and counted. */
+/** Whoever searches: only what the viewer may see is found and counted. */
 export interface Viewer {
   readonly actor: Actor;
   /** For folders whose rule wants one. */

@@ -8,8 +8,8 @@ export type EntryFilter = (name: string, isDirectory: boolean) => boolean;
 const SHOWS_ALL: EntryFilter = () => true;
 
 /**
- * What a viewer is shown of folders: exactly what a listing with his password would show, and only below the folder he searches in.
- * The answer for a folder is undefined when he is shown nothing of it.
+ * What a viewer is shown of folders: exactly what a listing with the same password would show, and only below the folder that is searched.
+ * The answer for a folder is undefined when the viewer is shown nothing of it.
  */
 export function createVisibility(
   { parent, viewer }: Pick<SearchQuery, 'parent' | 'viewer'>,

@@ -72,7 +72,7 @@ export interface WriteSessions {
 
 export interface WriteSessionsOptions {
   readonly store: WriteSessionStore;
-  /** The frame of what is done for a user, with the rights that he has now. */
+  /** The frame of what is done for a user, with the rights of now. */
   readonly operationOf: (userId: number, signal: AbortSignal) => Promise<Operation>;
   readonly currentSnapshot: () => Promise<Snapshot>;
   readonly clock: () => number;
@@ -201,7 +201,7 @@ export function createWriteSessions(options: WriteSessionsOptions): WriteSession
       });
       try {
         if (hasDraft) {
-          // Not the caller's signal: when he dies, whoever takes over finds the draft by its id.
+          // Not the caller's signal: when the caller dies, whoever takes over finds the draft by its id.
           const draft = await driver.openDraft(located.path, id, { create: true, signal: AbortSignal.timeout(RELEASE_MS) });
           await draft.close();
           // Whoever took over has ended it meanwhile.
@@ -390,7 +390,7 @@ async function requireFile(operation: Operation, path: VirtualPath): Promise<Loc
   return located;
 }
 
-/** The place of a session in the storage that it was opened in, for its user as he is now. @throws AppError as open() */
+/** The place of a session in the storage that it was opened in, with the rights its user has now. @throws AppError as open() */
 async function locateSession(
   options: WriteSessionsOptions,
   session: WriteSession,

@@ -7,7 +7,7 @@ import { openChildFolder } from './confined-root.ts';
 
 /**
  * The text that a link must have in another folder to lead where it leads now: a relative one is another there, so that nobody reaches
- * anything by moving a link that he did not reach before.
+ * anything by moving a link that was out of reach before.
  *
  * @param place where the link is. @param toFolder free of links, as `fromFolder`
  */

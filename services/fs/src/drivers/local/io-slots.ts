@@ -9,7 +9,7 @@ export class IoSlots {
   /** @param work one read or write. Runs at once, or when another of the same storage has ended. */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#held < MAX_HELD) this.#held += 1;
-    // Whoever leaves hands his slot on.
+    // A caller that leaves hands its slot on.
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
       return await work();

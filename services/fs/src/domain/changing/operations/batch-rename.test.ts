@@ -256,7 +256,7 @@ describe('renaming by a pattern', () => {
     expect(await textsIn(memory, '/a')).toEqual({ f: 'f', g: 'g' });
   });
 
-  it('does not touch what the caller does not see, and is refused for what he may not change', async () => {
+  it('does not touch what the caller does not see, and is refused for what the caller may not change', async () => {
     const memory = await openStorages({
       rules: [
         { path: '/a', hide: '^secret' },

@@ -5,7 +5,7 @@ import type { Operation } from './operation.ts';
 
 /**
  * Claims bytes of the caller's quota before the first of them is written; whoever has no quota gets a claim without bounds. The quota is
- * over all files below his base path, whoever wrote them, in whatever storage.
+ * over all files below the caller's base path, whoever wrote them, in whatever storage.
  *
  * @throws AppError QUOTA_EXCEEDED
  */

@@ -26,7 +26,7 @@ describe('making a folder', () => {
     expect((await refusalOf(makeDirectory(memory.operation(), '/m/other')))[0]).toBe('MOUNT_NOT_FOUND');
   });
 
-  it('C16: is refused where it would be hidden from whoever makes it, and where he may not read', async () => {
+  it('C16: is refused where it would be hidden from whoever makes it, and where that caller may not read', async () => {
     const memory = await openStorages({
       rules: [
         { path: '/a', hide: '\\.key$', h_sub: true },

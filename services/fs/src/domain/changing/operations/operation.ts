@@ -16,7 +16,7 @@ export interface Operation {
   readonly signal: AbortSignal;
   /**
    * The same with the rights and the configuration of that moment. Absent where nobody needs it.
-   * @throws AppError PERMISSION_DENIED: he is gone or disabled
+   * @throws AppError PERMISSION_DENIED: the user is gone or disabled
    */
   renewed?(): Promise<Operation>;
 }
@@ -50,7 +50,7 @@ export async function open(located: Located<Mount>): Promise<Place> {
   return { driver: await located.mount.driver(), path: located.path };
 }
 
-/** Whether the caller may make entries in a folder: by his permission or the folder's rule. @throws AppError PERMISSION_DENIED */
+/** Whether the caller may make entries in a folder: by permission or the folder's rule. @throws AppError PERMISSION_DENIED */
 export function requireCreation(snapshot: Snapshot, actor: Actor, directory: VirtualPath): void {
   if (!snapshot.rules.canCreateIn(actor, directory)) throw denied();
 }

@@ -101,7 +101,7 @@ async function planItem(
   throw nameTaken(baseName(target));
 }
 
-/** With `overwrite`: what appears at a free name after the look is replaced only where he may change it. */
+/** With `overwrite`: what appears at a free name after the look is replaced only where the caller may change it. */
 export function conflictAt({ snapshot, actor }: Operation, target: VirtualPath): Conflict {
   return snapshot.rules.mayTouchWhole(actor, target, 'write') ? 'replace' : 'refuse';
 }

@@ -103,7 +103,7 @@ async function namesAt(operation: Operation, folder: WalkedFolder): Promise<Map<
   return names;
 }
 
-/** Files that the caller sees, breadth-first and by name. @throws AppError PERMISSION_DENIED where a rule keeps him out of a folder he sees */
+/** Files that the caller sees, breadth-first and by name. @throws AppError PERMISSION_DENIED where a rule closes a folder that the caller sees */
 async function* filesBelow(operation: Operation, root: WalkedFolder): AsyncGenerator<WalkedFile> {
   const { snapshot, actor } = operation;
   const pending: WalkedFolder[] = [root];

@@ -132,7 +132,7 @@ function itemOf(folder: RenamedFolder, { entry, from, to }: Step): Item {
 
 /** @returns how many could not be undone */
 async function undo(operation: Operation, done: readonly Item[]): Promise<number> {
-  // Whoever called may be gone; what he began is put right all the same.
+  // The caller may be gone; what was begun is put right all the same.
   const unhurried = { ...operation, signal: new AbortController().signal };
   let stuck = 0;
   for (const item of done.toReversed()) {

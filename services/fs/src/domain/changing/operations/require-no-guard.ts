@@ -5,8 +5,8 @@ import { denied } from '../../access/permissions.ts';
 import type { Operation } from './operation.ts';
 
 /**
- * What a rule guards keeps its place: under another path the rule would guard it no more. The admin is told which rule it is, so that he
- * can change it first.
+ * What a rule guards keeps its place: under another path the rule would guard it no more. The admin is told which rule it is, so as to
+ * change it first.
  *
  * @throws AppError PERMISSION_DENIED; FAILED_PRECONDITION for the admin
  */

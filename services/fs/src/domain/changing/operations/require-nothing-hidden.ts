@@ -22,7 +22,7 @@ export interface WholeEntry {
 
 /**
  * Whoever may not see hidden entries neither takes them along with a folder nor destroys them with it, nor puts entries where they would
- * be hidden: there they could replace one that he does not see. The folder is gone through only where a rule hides something at or below it.
+ * be hidden: there they could replace one that the caller does not see. The folder is gone through only where a rule hides something at or below it.
  *
  * @throws AppError PERMISSION_DENIED; also for a folder that is too big to look through
  */
