@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:http2';
 import { AppError, ERROR_CODES, type ErrorCode } from '@wharf/errors';
 import { type DownloaderServiceClient, DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
@@ -87,7 +89,7 @@ describe.each(['direct', 'gRPC'])('calls, %s', (kind) => {
 
   it('an answer has its defaults', async () => {
     expect(await clients.downloader.addDownloads({}, as(user))).toEqual({ tasks: [] });
-    expect(await clients.downloader.listTools({})).toEqual({ names: ['SimpleHttp'] });
+    expect(await clients.downloader.listTools({}, as(service))).toEqual({ names: ['SimpleHttp'] });
   });
 
   it.each(Object.keys(ERROR_CODES))('%s arrives with its message and details, without its cause', async (code) => {
@@ -117,7 +119,7 @@ describe.each(['direct', 'gRPC'])('calls, %s', (kind) => {
         await code(clients.downloader.probeTool({}, as(identity))),
       ]);
     expect(matrix).toEqual([
-      ['ok', 'UNAUTHENTICATED', 'PERMISSION_DENIED', 'PERMISSION_DENIED'],
+      Array(4).fill('UNAUTHENTICATED'),
       ['ok', 'ok', 'PERMISSION_DENIED', 'PERMISSION_DENIED'],
       ['ok', 'ok', 'UNSUPPORTED_OPERATION', 'PERMISSION_DENIED'],
       ['ok', 'UNAUTHENTICATED', 'UNSUPPORTED_OPERATION', 'UNSUPPORTED_OPERATION'],
@@ -159,5 +161,28 @@ describe('gRPC', () => {
       code: 'STORAGE_UNAVAILABLE',
     });
     peer.close();
+  });
+
+  it('of who proves nothing no message is read, and health needs none', async () => {
+    const server = await startGrpcServer({ services: [downloader], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
+    const session = connect(`http://127.0.0.1:${server.port}`);
+    /** The status of a call that announces 32 MiB and sends none of them. */
+    const statusOf = async (path: string, headers: Record<string, string>) => {
+      const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers', ...headers });
+      stream.write(Buffer.from([0, 2, 0, 0, 0]));
+      const told: Record<string, unknown> = {};
+      for (const event of ['response', 'trailers']) stream.on(event, (fields: object) => Object.assign(told, fields));
+      stream.resume();
+      await once(stream, 'end');
+      stream.destroy();
+      return Number(told['grpc-status']);
+    };
+    const path = `/${DownloaderServiceDefinition.fullName}/ListTools`;
+    const { unauthenticated, ok } = { unauthenticated: 16, ok: 0 };
+    expect(await statusOf(path, {})).toBe(unauthenticated);
+    expect(await statusOf(path, { 'wharf-identity': 'forged' })).toBe(unauthenticated);
+    expect(await statusOf('/grpc.health.v1.Health/Check', {})).toBe(ok);
+    session.destroy();
+    await server.stop(500);
   });
 });

@@ -20,7 +20,8 @@ export interface Call {
   readonly signal: AbortSignal;
 }
 
-const IDENTITY = 'wharf-identity';
+/** Where a call carries the token that proves who calls. */
+export const IDENTITY = 'wharf-identity';
 const REQUEST_ID = 'wharf-request-id';
 const AUTH_REVISION = 'wharf-auth-revision';
 const ADMIN_REVISION = 'wharf-admin-revision';

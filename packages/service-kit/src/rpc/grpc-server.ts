@@ -1,3 +1,4 @@
+import type { ChannelOptions, ServerOptions } from '@grpc/grpc-js';
 import { AppError } from '@wharf/errors';
 import { type CompatServiceDefinition, createServer } from 'nice-grpc';
 import type { CallContext } from 'nice-grpc-common';
@@ -6,6 +7,7 @@ import { incomingCall } from './call.ts';
 import { toGrpcError } from './errors.ts';
 import { MAX_MESSAGE_BYTES } from './grpc-client.ts';
 import { HealthDefinition, healthImplementation } from './health.ts';
+import { proveCallers } from './prove-callers.ts';
 import { invoke, type RpcService } from './service.ts';
 
 export interface GrpcServer {
@@ -15,7 +17,7 @@ export interface GrpcServer {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Serves RPC services, and gRPC's standard health service beside it. */
+/** Serves RPC services to our own processes, and gRPC's standard health service to everybody. */
 export async function startGrpcServer(options: {
   services: readonly RpcService[];
   host: string;
@@ -25,7 +27,9 @@ export async function startGrpcServer(options: {
   onUnforeseen: (error: unknown, method: string) => void;
 }): Promise<GrpcServer> {
   const { services, tokens, onUnforeseen } = options;
-  const server = createServer({ 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES });
+  // nice-grpc hands on all options, and names those of channels only.
+  const serverOptions: ServerOptions = { 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES, interceptors: [proveCallers(tokens)] };
+  const server = createServer(serverOptions as ChannelOptions);
   for (const service of services)
     server.add(service.definition as unknown as CompatServiceDefinition, implementation(service, tokens, onUnforeseen) as never);
   server.add(HealthDefinition as unknown as CompatServiceDefinition, healthImplementation(options.isReady) as never);

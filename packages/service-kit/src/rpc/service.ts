@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
+import type { Identity } from '../identity/identity.ts';
 import type { Call } from './call.ts';
 
 /** What ts-proto generates for a message, as far as it is used here. */
@@ -40,23 +41,28 @@ export interface Guarded<Handle> {
 }
 
 const guarded =
-  (check: (call: Call) => void) =>
-  <Handle>(handle: Handle): Guarded<Handle> => ({ [GUARDED]: check, handle });
+  (check: (identity: Identity) => void) =>
+  <Handle>(handle: Handle): Guarded<Handle> => ({
+    [GUARDED]({ identity }) {
+      if (identity === undefined) throw new AppError('UNAUTHENTICATED', 'this call needs an identity');
+      check(identity);
+    },
+    handle,
+  });
 
-/** Anybody may call, also without an identity: logging in. */
+/** Any user may call, and any of our services. */
 export const forAnyone = guarded(() => {});
 /** A user may call, the guest included; what he may do is for the handler. */
-export const forUsers = guarded((call) => {
-  if (call.identity?.kind !== 'user') throw new AppError('UNAUTHENTICATED', 'this call needs a user');
+export const forUsers = guarded(({ kind }) => {
+  if (kind !== 'user') throw new AppError('UNAUTHENTICATED', 'this call needs a user');
 });
 /** Only the administrator, or one of our services, may call. */
-export const forAdmins = guarded((call) => {
-  if (call.identity?.kind === 'service') return;
-  if (call.identity?.role !== ROLE.admin) throw new AppError('PERMISSION_DENIED', 'You are not an admin');
+export const forAdmins = guarded((identity) => {
+  if (identity.kind === 'user' && identity.role !== ROLE.admin) throw new AppError('PERMISSION_DENIED', 'You are not an admin');
 });
 /** Only our own services may call. */
-export const forServices = guarded((call) => {
-  if (call.identity?.kind !== 'service') throw new AppError('PERMISSION_DENIED', 'this call is for services');
+export const forServices = guarded(({ kind }) => {
+  if (kind !== 'service') throw new AppError('PERMISSION_DENIED', 'this call is for services');
 });
 
 export type RpcMethods<Definition extends RpcDefinition> = {
