@@ -3,6 +3,7 @@ export { describeContent, generateContent, lendPieces } from './content.ts';
 export { ensureCommand } from './debian-package.ts';
 export { type DocumentDb, startDocumentDb } from './document-db.ts';
 export { type DownloadTool, startAria2, startQbittorrent, startTransmission } from './download-tools.ts';
+export { type FoldingDisk, mountFoldingDisk } from './folding-disk.ts';
 export { freePort } from './free-port.ts';
 export { type Bytes, download, type HttpAnswer, type HttpRequest, httpRequest, type Transfer, upload } from './http.ts';
 export { type NatsServer, startNatsServer } from './nats-server.ts';

@@ -104,7 +104,10 @@ export interface NameListing {
 
 /** Facts that callers need and cannot see from which methods exist. The conformance suite measures them. */
 export interface DriverTraits {
-  /** `A` and `a` are two entries. */
+  /**
+   * `A` and `a` can be two entries. Where not, as where a storage folds names in any other way, an entry is reached by its own spelling only: others
+   * are ENTRY_NOT_FOUND, and cannot be made (ENTRY_EXISTS), so that rules on paths hold. A rename may change the spelling.
+   */
   readonly caseSensitive: boolean;
   /** A folder exists without anything in it. */
   readonly keepsEmptyDirectories: boolean;

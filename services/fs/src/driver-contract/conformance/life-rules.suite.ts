@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { expect } from 'vitest';
-import { at, codeOf, entriesIn, namesIn, pattern, put, refuses } from './driver-calls.ts';
+import { at, codeOf, entriesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
 import type { Rule } from './rule.ts';
 
 export function lifeRules(rule: Rule): void {
   rule('the trait caseSensitive is true to the facts', ['write'], async (driver) => {
     await put(driver, '/name', 'lower');
-    await put(driver, '/NAME', 'upper');
-    expect(await namesIn(driver, '/')).toHaveLength(driver.traits.caseSensitive ? 2 : 1);
+    expect(await codeOf(put(driver, '/NAME', 'upper'))).toBe(driver.traits.caseSensitive ? 'done' : 'ENTRY_EXISTS');
+    expect(await codeOf(driver.stat(at('/Name')))).toBe('ENTRY_NOT_FOUND');
+    expect(await textOf(driver, '/name')).toBe('lower');
   });
   rule('the trait keepsEmptyDirectories is true to the facts', ['makeDirectory'], async (driver) => {
     await driver.makeDirectory(at('/empty'));

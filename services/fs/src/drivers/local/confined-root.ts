@@ -4,6 +4,7 @@ import { HAS_HANDLE_PATHS, handlePath, O_PATH } from '@wharf/held-folders';
 import { baseName, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { errnoOf } from './errors.ts';
+import { SpelledNames } from './spelled-names.ts';
 import { isReservedPath } from './temp-names.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = fs.constants;
@@ -28,21 +29,35 @@ export interface HeldFolder {
  *
  * On Linux each place is opened first, then the system is asked where it really is, and everything happens through the handle: exchanging a
  * folder for a link between check and use changes nothing. Elsewhere the real path is compared before and after, which leaves a gap.
+ * Where the disk folds names (`guardSpelling`), a path leads somewhere only when each segment is spelled as its folder lists it, so that an entry
+ * has one path and rules on paths hold. What the system says of where a handle is may be spelled as it was asked for, so it tells nothing.
+ *
  * All calls block: they belong on a worker thread. Errors are those of the system, or AppError.
  */
 export class ConfinedRoot {
   /** Absolute and free of links. */
   readonly rootPath: string;
   readonly #hasHandles: boolean;
+  #names: SpelledNames | undefined;
 
   constructor(rootPath: string, hasHandles = HAS_HANDLE_PATHS) {
     this.rootPath = rootPath;
     this.#hasHandles = hasHandles;
   }
 
+  /** From now on other spellings of a name are not there. */
+  guardSpelling(): void {
+    this.#names ??= new SpelledNames();
+  }
+
+  get folds(): boolean {
+    return this.#names !== undefined;
+  }
+
   /** @throws ENTRY_NOT_FOUND for a folder outside, as for one that is not there; ENOTDIR */
   holdFolder(folder: MountPath): HeldFolder {
     try {
+      this.#checkSpelling(folder);
       return this.#hold(this.#absolute(folder));
     } catch (error) {
       if (folder === '/' && errnoOf(error) === 'ENOENT') throw storageError('STORAGE_UNAVAILABLE', error);
@@ -57,8 +72,20 @@ export class ConfinedRoot {
     return { folder: this.holdFolder(parentPath(entry)), name };
   }
 
+  /** Whether the name leads to an entry of the folder that is spelled otherwise. */
+  isOtherSpelling(folder: HeldFolder, name: string): boolean {
+    if (this.#names === undefined || fs.lstatSync(folder.prefix + name, { throwIfNoEntry: false }) === undefined) return false;
+    return this.#names.absentIn(folder, [name]).length > 0;
+  }
+
+  /** Places in `names` of those that are spelled otherwise, or are not there. None where names do not fold. */
+  otherSpellings(folder: HeldFolder, names: readonly string[]): readonly number[] {
+    return this.#names?.absentIn(folder, names) ?? [];
+  }
+
   /** What an entry is, and whether it is a link. A link is judged by its target, or by itself when that is missing or outside. */
   stat(entry: MountPath): { stats: fs.Stats; isLink: boolean } {
+    this.#checkSpelling(entry);
     if (!this.#hasHandles) return this.#statByPath(entry);
     const place = this.#absolute(entry);
     const fd = fs.openSync(place, O_PATH | O_NOFOLLOW);
@@ -87,6 +114,7 @@ export class ConfinedRoot {
    * @throws IS_A_DIRECTORY | UNSUPPORTED_OPERATION for what is neither file nor folder, without waiting for it
    */
   openFile(file: MountPath): { fd: number; stats: fs.Stats } {
+    this.#checkSpelling(file);
     const place = this.#absolute(file);
     // To open a device can act on it, so that only regular files get this far; what is opened then is checked again.
     checkRegular(fs.statSync(place));
@@ -123,6 +151,18 @@ export class ConfinedRoot {
       if (folder === '/') break;
     }
     return stamp;
+  }
+
+  /** What is missing passes: the system says so. @throws ENOENT when a segment is spelled otherwise, for by that name nothing is there */
+  #checkSpelling(entry: MountPath): void {
+    const name = baseName(entry);
+    if (this.#names === undefined || name === undefined) return;
+    const folder = this.holdFolder(parentPath(entry));
+    try {
+      if (this.isOtherSpelling(folder, name)) throw Object.assign(new Error('the entry is spelled otherwise'), { code: 'ENOENT' });
+    } finally {
+      folder.close();
+    }
   }
 
   #hold(place: string): HeldFolder {

@@ -69,6 +69,7 @@ export class DiskCopies {
     try {
       const place = folder.prefix + name;
       if (fs.lstatSync(place, { throwIfNoEntry: false }) !== undefined) throw storageError('ENTRY_EXISTS');
+      await this.#writes.checkFree(folder, to);
       if (`${folder.realPath}/`.startsWith(`${source.realPath}/`)) throw storageError('INVALID_ARGUMENT');
       await this.#assemble(source, folder, to, signal);
       await syncFolder(folder);

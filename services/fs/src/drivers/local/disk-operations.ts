@@ -7,15 +7,27 @@ import { ConfinedRoot } from './confined-root.ts';
 import { DiskCopies } from './disk-copies.ts';
 import { DiskReads } from './disk-reads.ts';
 import { DiskWrites } from './disk-writes.ts';
+import { type NameTraits, probeNames } from './probe-names.ts';
 import { openRecycleBin } from './recycle-bin.ts';
 import { TempArea, type TempRef } from './temp-area.ts';
 
 /** What a disk worker can be asked for; arguments and results can be cloned. The signal comes from the pool. */
 export type DiskOperations = ReturnType<typeof createDiskOperations>;
 
-/** @throws AppError for a root or a recycle bin that cannot be used */
-export function createDiskOperations(settings: LocalSettings) {
+/** What the first worker of a storage finds out for all of them. */
+export interface DiskFacts {
+  /** The root as it was resolved. */
+  readonly rootPath: string;
+  readonly names: NameTraits;
+}
+
+/**
+ * @param settings with the facts, once they are known
+ * @throws AppError for a root or a recycle bin that cannot be used
+ */
+export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts>) {
   const root = new ConfinedRoot(findRoot(settings.rootPath));
+  if (settings.names?.folds) root.guardSpelling();
   const temp = new TempArea(root);
   const reads = new DiskReads(root, temp, settings.showsHidden);
   const bin = settings.recycleBinPath === undefined ? undefined : openRecycleBin(settings.recycleBinPath);
@@ -24,8 +36,12 @@ export function createDiskOperations(settings: LocalSettings) {
   return {
     /** Removes what dead processes left; false: something is to be looked at again. */
     sweep: (_signal: AbortSignal) => temp.sweep(),
-    /** The root as it was resolved: later workers of the same storage begin with it. */
-    rootPath: (_signal: AbortSignal) => root.rootPath,
+    /** For later workers of the same storage to begin with. */
+    findFacts: async (_signal: AbortSignal): Promise<DiskFacts> => {
+      const names = await probeNames(root, temp);
+      if (names.folds) root.guardSpelling();
+      return { rootPath: root.rootPath, names };
+    },
     stat: (_signal: AbortSignal, path: MountPath) => reads.stat(path),
     list: (_signal: AbortSignal, path: MountPath, statCount: number) => reads.list(path, statCount),
     listNames: (_signal: AbortSignal, path: MountPath, knownVersion: string | undefined) => reads.listNames(path, knownVersion),

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { AppError, type ErrorCode } from '@wharf/errors';
 import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { LocalSettings } from './config.ts';
-import type { DiskOperations } from './disk-operations.ts';
+import type { DiskFacts, DiskOperations } from './disk-operations.ts';
 import { IoSlots } from './io-slots.ts';
 
 /** What goes to a worker: a batch of calls, or the wish that one ends. */
@@ -51,6 +51,9 @@ interface Lane {
   lastAnswerAt: number;
 }
 
+/** What the driver needs of the threads. */
+export type Disk = Pick<DiskPool, keyof DiskPool>;
+
 /** A worker with calls that gave no answer for this long waits for its disk: further calls go to another. */
 const STUCK_AFTER_MS = 50;
 /** These may take long while their thread goes on with others. */
@@ -59,6 +62,7 @@ const WAITS_FOR_SYNC: ReadonlySet<keyof DiskOperations> = new Set([
   'beginWrite',
   'copy',
   'discard',
+  'findFacts',
   'makeDirectory',
   'publish',
   'publishDraft',
@@ -85,7 +89,7 @@ export class DiskPool {
   /** For reads and writes of bytes, which run on the threads of the process. */
   readonly slots = new IoSlots();
   readonly #lanes: Lane[] = [];
-  #settings: LocalSettings;
+  #settings: LocalSettings & Partial<DiskFacts>;
   #nextId = 1;
   #isClosed = false;
   #nextSweep: NodeJS.Timeout | undefined;
@@ -94,11 +98,12 @@ export class DiskPool {
     this.#settings = settings;
   }
 
-  /** Resolves the root once and for all, and cleans up behind dead processes. @throws AppError, for the admin */
-  async start(signal: AbortSignal | undefined): Promise<void> {
-    const rootPath = await this.call('rootPath', [], signal);
-    this.#settings = { ...this.#settings, rootPath };
+  /** Resolves the root and probes its disk once and for all, and cleans up behind dead processes. @throws AppError, for the admin */
+  async start(signal: AbortSignal | undefined): Promise<DiskFacts> {
+    const facts = await this.call('findFacts', [], signal);
+    this.#settings = { ...this.#settings, ...facts };
     await this.#sweep(signal);
+    return facts;
   }
 
   /** Cleans up behind dead processes; what may belong to one that was about to end is looked at again. */

@@ -83,7 +83,10 @@ export class DiskReads {
   statMany(path: MountPath, names: string, ifVersion?: string): Float64Array {
     return this.#inFolder(path, (folder) => {
       if (ifVersion !== undefined && ifVersion !== versionOf(folder.stat())) throw storageError('STALE_VERSION');
-      return this.#statAll(folder, names === '' ? [] : names.split('/'));
+      const wanted = names === '' ? [] : names.split('/');
+      const packed = this.#statAll(folder, wanted);
+      for (const index of this.#root.otherSpellings(folder, wanted)) packGone(packed, index * NUMBERS_PER_ENTRY);
+      return packed;
     });
   }
 

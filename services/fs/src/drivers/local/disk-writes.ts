@@ -1,11 +1,12 @@
 import fs from 'node:fs';
-import { MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
+import { baseName, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { carriedText, hasLinkOut } from './carried-links.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { errnoOf, toAppError } from './errors.ts';
 import { type PackedEntry, packOne } from './packed-entries.ts';
 import { placeExclusively, placeFolderExclusively } from './place-entry.ts';
+import { isKeptName } from './probe-names.ts';
 import type { RecycleBin } from './recycle-bin.ts';
 import { removeTree } from './remove-tree.ts';
 import { syncFolder, syncHandle } from './sync-folder.ts';
@@ -135,6 +136,7 @@ export class DiskWrites {
   async #giveName(temp: TempRef, fd: number, target: Target, overwrite: boolean): Promise<PackedEntry> {
     const packed = packOne(fs.fstatSync(fd), false);
     await this.#temp.at(temp, async (place) => {
+      if (this.#root.isOtherSpelling(target.folder, target.name)) throw storageError('ENTRY_EXISTS');
       if (overwrite) fs.renameSync(place, target.place);
       else placeExclusively(place, target.place);
     });
@@ -158,6 +160,7 @@ export class DiskWrites {
     try {
       const place = folder.prefix + name;
       const stats = fs.lstatSync(place);
+      if (this.#root.isOtherSpelling(folder, name)) throw storageError('ENTRY_NOT_FOUND');
       folder.recheck();
       if (this.#bin?.takes(folder.realPath, name)) {
         if (stats.isDirectory() && !recursive && fs.readdirSync(place).length > 0) throw storageError('DIRECTORY_NOT_EMPTY');
@@ -176,6 +179,7 @@ export class DiskWrites {
     try {
       const sourcePlace = source.folder.prefix + source.name;
       const stats = fs.lstatSync(sourcePlace);
+      if (this.#root.isOtherSpelling(source.folder, source.name)) throw storageError('ENTRY_NOT_FOUND');
       const target = this.#root.holdParent(to);
       try {
         const place = target.folder.prefix + target.name;
@@ -184,6 +188,7 @@ export class DiskWrites {
         if (!isSame && stats.isDirectory() && isBelow(sourceReal, joined(target.folder, target.name)))
           throw storageError('INVALID_ARGUMENT');
         const hasOtherParent = source.folder.realPath !== target.folder.realPath;
+        await this.checkFree(target.folder, to, hasOtherParent ? undefined : stats);
         if (hasOtherParent && stats.isDirectory() && (await hasLinkOut(sourcePlace, signal))) throw storageError('UNSUPPORTED_OPERATION');
         if (hasOtherParent && stats.isSymbolicLink()) await this.#moveLink(sourcePlace, source.folder, target.folder, to, overwrite);
         else if (!isSame) moveTo(sourcePlace, stats, place, overwrite);
@@ -224,6 +229,7 @@ export class DiskWrites {
     try {
       const place = folder.prefix + name;
       const existing = fs.lstatSync(place, { throwIfNoEntry: false });
+      await this.checkFree(folder, path);
       if (existing !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
       if (existing?.isSymbolicLink()) {
         const real = this.#root.findTarget(place);
@@ -240,12 +246,31 @@ export class DiskWrites {
     }
   }
 
+  /**
+   * Where names fold: that an entry can be made, or is there, in just this spelling.
+   *
+   * @param itself an entry of the same folder that may get this spelling
+   * @throws ENTRY_EXISTS for another spelling of what is there | INVALID_ARGUMENT for a name that the disk would spell otherwise
+   */
+  async checkFree(folder: HeldFolder, path: MountPath, itself?: fs.Stats): Promise<void> {
+    if (!this.#root.folds) return;
+    const name = baseName(path) ?? '';
+    const existing = fs.lstatSync(folder.prefix + name, { throwIfNoEntry: false });
+    if (existing !== undefined) {
+      if (!this.#root.isOtherSpelling(folder, name)) return;
+      const isItself = existing.ino === itself?.ino && existing.dev === itself.dev && (existing.nlink === 1 || existing.isDirectory());
+      if (!isItself) throw storageError('ENTRY_EXISTS');
+    }
+    if (!(await isKeptName(this.#temp, folder, parentPath(path), name))) throw storageError('INVALID_ARGUMENT');
+  }
+
   /** Makes a folder and what is missing above it, each durable. */
   async #makeFolders(path: MountPath): Promise<void> {
     if (this.#isFolder(path)) return;
     await this.#makeFolders(parentPath(path));
     const { folder, name } = this.#root.holdParent(path);
     try {
+      await this.checkFree(folder, path);
       fs.mkdirSync(folder.prefix + name, this.#folderMode);
       folder.recheck();
       await syncFolder(folder);
@@ -293,7 +318,7 @@ function moveTo(from: string, stats: fs.Stats, to: string, overwrite: boolean): 
   const existing = fs.lstatSync(to, { throwIfNoEntry: false });
   if (existing !== undefined && existing.ino === stats.ino && existing.dev === stats.dev) {
     // Two names of one file, for which rename does nothing; or one name in two cases where case does not count.
-    if (!overwrite && stats.nlink > 1) throw storageError('ENTRY_EXISTS');
+    if (!overwrite && stats.nlink > 1 && !stats.isDirectory()) throw storageError('ENTRY_EXISTS');
     if (stats.nlink > 1 && !stats.isDirectory()) fs.unlinkSync(from);
     else fs.renameSync(from, to);
     return;

@@ -20,12 +20,13 @@ import type {
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import type { LocalSettings } from './config.ts';
-import { DiskPool } from './disk-pool.ts';
+import { type Disk, DiskPool } from './disk-pool.ts';
 import { toAppError } from './errors.ts';
 import { fileContent, inlineContent } from './file-content.ts';
 import { LastSeenEntries } from './last-seen-entries.ts';
 import { LocalDraft } from './local-draft.ts';
 import { NUMBERS_PER_ENTRY, type PackedEntry, unpackEntry, unpackOne } from './packed-entries.ts';
+import type { NameTraits } from './probe-names.ts';
 import { publishFile } from './publish-file.ts';
 import { pumpContent } from './pump-content.ts';
 import type { TempRef } from './temp-area.ts';
@@ -41,33 +42,27 @@ const closeHandle = promisify(fs.close);
 
 /** A folder of this machine. Metadata is the workers' business, bytes of files flow through this thread. README tells the whole. */
 export class LocalDriver implements StorageDriver {
-  readonly traits: DriverTraits = {
-    caseSensitive: process.platform === 'linux',
-    keepsEmptyDirectories: true,
-    modTimeStepMs: 1,
-    maxNameBytes: 255,
-    hashes: [],
-  };
-  readonly #disk: DiskPool;
+  readonly traits: DriverTraits;
+  readonly #disk: Disk;
   readonly #addsUpFolders: boolean;
   readonly #lastSeen = new LastSeenEntries();
   readonly #takeTurn = createTurns();
 
-  private constructor(disk: DiskPool, addsUpFolders: boolean) {
+  private constructor(disk: Disk, { caseSensitive }: NameTraits, addsUpFolders: boolean) {
+    this.traits = { caseSensitive, keepsEmptyDirectories: true, modTimeStepMs: 1, maxNameBytes: 255, hashes: [] };
     this.#disk = disk;
     this.#addsUpFolders = addsUpFolders;
   }
 
   /** @throws AppError, for the admin: `root folder <path> not exists` */
-  static async open(settings: LocalSettings, { signal }: CallOptions): Promise<LocalDriver> {
-    const disk = new DiskPool(settings);
+  static async open(settings: LocalSettings, { signal }: CallOptions, disk: Disk = new DiskPool(settings)): Promise<LocalDriver> {
     try {
-      await disk.start(signal);
+      const { names } = await disk.start(signal);
+      return new LocalDriver(disk, names, settings.addsUpFolders);
     } catch (error) {
       await disk.close();
       throw error;
     }
-    return new LocalDriver(disk, settings.addsUpFolders);
   }
 
   async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {

@@ -6,7 +6,7 @@ import type { Draft, DraftOptions, PublishOptions } from '../../driver-contract/
 import type { CallOptions, Entry } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { abortable } from '../../driver-contract/verified-content.ts';
-import type { DiskPool } from './disk-pool.ts';
+import type { Disk } from './disk-pool.ts';
 import { toAppError } from './errors.ts';
 import { readPiece } from './file-content.ts';
 import { publishFile } from './publish-file.ts';
@@ -20,7 +20,7 @@ const closeHandle = promisify(fs.close);
 
 /** A temporary file that belongs to no process, open in this one. */
 export class LocalDraft implements Draft {
-  readonly #disk: DiskPool;
+  readonly #disk: Disk;
   readonly #file: MountPath;
   readonly #temp: TempRef;
   #fd: number | undefined;
@@ -28,14 +28,14 @@ export class LocalDraft implements Draft {
   readonly #running = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
 
-  private constructor(disk: DiskPool, file: MountPath, temp: TempRef, fd: number) {
+  private constructor(disk: Disk, file: MountPath, temp: TempRef, fd: number) {
     this.#disk = disk;
     this.#file = file;
     this.#temp = temp;
     this.#fd = fd;
   }
 
-  static async open(disk: DiskPool, file: MountPath, id: string, { create, signal }: DraftOptions): Promise<LocalDraft> {
+  static async open(disk: Disk, file: MountPath, id: string, { create, signal }: DraftOptions): Promise<LocalDraft> {
     const closeLate = ({ fd }: { fd: number }) => fs.close(fd, () => undefined);
     const { temp, fd } = await disk.call('openDraft', [file, id, create], signal, closeLate);
     return new LocalDraft(disk, file, temp, fd);

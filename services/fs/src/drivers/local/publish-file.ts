@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { MountPath } from '@wharf/paths';
 import type { Entry, WriteOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
-import type { DiskPool } from './disk-pool.ts';
+import type { Disk } from './disk-pool.ts';
 import { unpackOne } from './packed-entries.ts';
 import type { TempRef } from './temp-area.ts';
 
@@ -24,7 +24,7 @@ export interface FinishedFile {
  * the file has it would then be unknown.
  */
 export async function publishFile(
-  disk: DiskPool,
+  disk: Disk,
   { temp, fd, isDraft }: FinishedFile,
   file: MountPath,
   { overwrite, beforePublish, signal }: Pick<WriteOptions, 'overwrite' | 'beforePublish' | 'signal'>,

@@ -1,0 +1,57 @@
+import { mkdtemp } from 'node:fs/promises';
+import path from 'node:path';
+import { type FoldingDisk, isAvailable, makeTempDir, mountFoldingDisk } from '@wharf/harness';
+import { afterAll, onTestFinished } from 'vitest';
+import { type DriverDefinition, defineDriver } from '../../src/driver-contract/define-driver.ts';
+import { localConfigSchema, localSettings } from '../../src/drivers/local/config.ts';
+import { localDriver } from '../../src/drivers/local/index.ts';
+import { foldNames, openHere } from './folding-double.ts';
+
+/** A kind of disk on which `SECRET` leads to what is called `secret`. */
+interface Folding {
+  readonly title: string;
+  /** Local, as such a disk needs it. */
+  readonly driver: DriverDefinition;
+  /** Names are listed as they were given. */
+  readonly keepsSpelling: boolean;
+  /** An empty folder on it, for one test. */
+  makeFolder(): Promise<string>;
+}
+
+const doubled: Folding = {
+  title: 'a double of a disk that folds names',
+  driver: defineDriver({
+    name: localDriver.name,
+    label: localDriver.label,
+    config: localDriver.config,
+    configSchema: localConfigSchema,
+    open: (config, options) => openHere(localSettings(config), options),
+  }),
+  keepsSpelling: true,
+  async makeFolder() {
+    const dir = await makeTempDir('folding');
+    onTestFinished(() => dir.remove());
+    foldNames(dir.path);
+    return dir.path;
+  },
+};
+
+/** The disks to hold Local to: a double, and a real one where it can be had. */
+export async function foldingDisks(): Promise<readonly Folding[]> {
+  const disk = await mountFoldingDisk();
+  if (!isAvailable('folding-disk', disk)) return [doubled];
+  afterAll(() => disk.remove());
+  return [doubled, realDisk(disk)];
+}
+
+function realDisk(disk: FoldingDisk): Folding {
+  return {
+    title: 'lowntfs-3g, which lists names in lower case',
+    driver: localDriver,
+    keepsSpelling: false,
+    async makeFolder() {
+      const made = await mkdtemp(path.join(disk.path, 'test-'));
+      return path.join(disk.path, path.basename(made).toLowerCase());
+    },
+  };
+}
