@@ -26,6 +26,7 @@ import { createByteHandler, createRemoteDataPlane } from './http/byte-handler.ts
 import { createTrustedProxies } from './http/client-address.ts';
 import { createCors } from './http/cors.ts';
 import type { GatewayParts } from './http/gateway-parts.ts';
+import { createHeldBytes } from './http/held-bytes.ts';
 import { createRequestScopes } from './http/request-scopes.ts';
 import { createTaskEvents } from './http/task-events.ts';
 
@@ -36,12 +37,12 @@ type GatewayOptions = Pick<GatewayConfig, 'siteUrl' | 'trustedProxies' | 'corsOr
  * The HTTP face of Wharf.
  *
  * @param options.bytes the data plane of fs where it is in the same process; else requests for bytes are passed on to `config.fsDataUrl`,
- * `maxTransfers` of them at a time.
+ * `maxTransfers` of them at a time. `maxHeldBytes`: what bodies and answers hold together.
  */
 export function createGatewayService(
   config: GatewayOptions,
   kit: ServiceKit,
-  options: { bytes?: ByteServer; maxTransfers?: number } = {},
+  options: { bytes?: ByteServer; maxTransfers?: number; maxHeldBytes?: number | undefined } = {},
 ): Service {
   const { clock } = kit;
   const models = modelsOf(kit.store);
@@ -78,6 +79,7 @@ export function createGatewayService(
     proxies,
     scopes: createRequestScopes(kit, proxies),
     cors: createCors(config.corsOrigins),
+    held: createHeldBytes(options.maxHeldBytes),
     siteUrl: config.siteUrl,
     settings,
     async mask(message) {

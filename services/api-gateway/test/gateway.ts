@@ -43,6 +43,7 @@ export async function openGateway(
     bytes?: ByteServer;
     fsDataUrl?: string;
     maxTransfers?: number;
+    maxHeldBytes?: number;
     siteUrl?: string;
     trustedProxies?: string[];
     corsOrigins?: string[];
@@ -70,12 +71,12 @@ export async function openGateway(
   await models.users.create(userRecord(1, 'admin', ROLE.admin, 0));
   await models.users.create(userRecord(2, 'guest', ROLE.guest, 0));
 
-  const { bytes, maxTransfers, siteUrl, trustedProxies = [], corsOrigins = [], ...rest } = options;
+  const { bytes, maxTransfers, maxHeldBytes, siteUrl, trustedProxies = [], corsOrigins = [], ...rest } = options;
   const dataPlane: ByteServer = (_request, response) => response.end('bytes');
   const service = createGatewayService(
     { siteUrl, trustedProxies, corsOrigins, ...rest },
     kit,
-    rest.fsDataUrl ? { ...(maxTransfers === undefined ? {} : { maxTransfers }) } : { bytes: bytes ?? dataPlane },
+    rest.fsDataUrl ? { ...(maxTransfers === undefined ? {} : { maxTransfers }) } : { bytes: bytes ?? dataPlane, maxHeldBytes },
   );
   await service.start();
   if (!service.http) throw new Error('the gateway has no HTTP');

@@ -66,6 +66,7 @@ describe('pages beside the API', () => {
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/xml; charset=utf-8']);
     expect(answer.text()).toContain('<string>https://files.example/app.ipa</string>');
     expect((await gateway.request({ path: '/i/AAAA.plist' })).status).toBe(400);
+    expect((await gateway.request({ path: '/i/%.plist' })).status).toBe(400);
   });
 
   it('robots.txt, the icon and the manifest come from the settings', async () => {

@@ -22,6 +22,8 @@ export interface PublicContext {
   /** What absolute addresses in the answer begin with. */
   readonly siteUrl: string;
   readonly settings: () => Promise<Settings>;
+  /** Told how long the answer is by now, in characters, where it may become long. @throws AppError OVERLOADED */
+  readonly hold: (length: number) => void;
   /** Options for a call on the gateway's own account: for RPCs that believe nobody else, such as a login from the client's address. */
   readonly ownCall: () => CallOptions;
 }

@@ -66,12 +66,15 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       if (caller) requirePermission(caller.identity, route.permission);
       const hasBody = method !== 'GET' && method !== 'HEAD';
       const { refusal } = route;
-      const body = hasBody ? await readBody(request, { isNeeded: route.takes === 'body', refusal }) : ({ kind: 'none' } as const);
+      const hold = parts.held.of(response, caller?.identity.id);
+      const body = hasBody ? await readBody(request, { isNeeded: route.takes === 'body', refusal, hold }) : ({ kind: 'none' } as const);
       const call = route.prepare({ query, body });
-      const result = await call(new RequestContext(parts, request, response, caller));
+      const result = await call(new RequestContext(parts, request, response, caller, hold));
       const envelope = result instanceof AnswerWithMessage ? successEnvelope(result.data, result.message) : successEnvelope(result);
+      const pieces = await writeJson(envelope, createPace());
+      hold(pieces.reduce((sum, piece) => sum + piece.length, 0));
       scope.code = envelope.code;
-      await sendPieces(response, await writeJson(envelope, createPace()));
+      await sendPieces(response, pieces);
     } catch (thrown) {
       await refuse(request, response, thrown, route, isAllowed);
     }

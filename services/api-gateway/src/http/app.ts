@@ -27,6 +27,8 @@ export function createApp(parts: GatewayParts, bytes: ByteHandler, taskEvents: T
     return path === TASK_EVENTS_PATH && request.method !== 'OPTIONS' ? taskEvents(request, response) : api(request, response);
   };
   const fail = (error: unknown, request: IncomingMessage, response: ServerResponse) => {
+    // Express cannot decode a part of the address.
+    if (error instanceof URIError) return sendText(response, 400, 'the address is not percent-encoded UTF-8\n');
     parts.kit.logger.error({ err: error, requestId: parts.scopes.of(request).id }, 'unforeseen error');
     if (response.headersSent) return void response.destroy();
     if (request.url?.startsWith('/api')) sendJson(response, JSON.stringify({ code: 500, message: 'internal error', data: null }));

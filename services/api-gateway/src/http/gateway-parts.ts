@@ -3,6 +3,7 @@ import type { Callers, Peers, ServiceKit } from '@wharf/service-kit';
 import type { KnownRevisions } from '../domain/known-revisions.ts';
 import type { TrustedProxies } from './client-address.ts';
 import type { Cors } from './cors.ts';
+import type { HeldBytes } from './held-bytes.ts';
 import type { RequestScopes } from './request-scopes.ts';
 
 /** What the handlers of the gateway share. */
@@ -15,6 +16,7 @@ export interface GatewayParts {
   readonly proxies: TrustedProxies;
   readonly scopes: RequestScopes;
   readonly cors: Cors;
+  readonly held: HeldBytes;
   /** WHARF_SITE_URL. */
   readonly siteUrl: string | undefined;
   /** At least as new as the last write that went through this gateway. @throws what reading the store throws */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { createTurns } from '@wharf/pace';
 import type { RawInput } from './decode-input.ts';
+import type { Hold } from './held-bytes.ts';
 import { parseJson } from './parse-json.ts';
 import { parseMultipart } from './parse-multipart.ts';
 import { parsePairs } from './parse-pairs.ts';
@@ -16,6 +17,9 @@ const BODY_TIMEOUT_MS = 30_000;
 /** Larger bodies are read one in each turn of the event loop, in bytes: many at once would add up. */
 const MAX_AT_ONCE_BYTES = 64 * 1024;
 
+const PLUS = 0x2b;
+const BLANK = 0x20;
+
 const takeTurn = createTurns();
 
 const NO_BODY: RawInput['body'] = { kind: 'none' };
@@ -24,15 +28,16 @@ const NO_BODY: RawInput['body'] = { kind: 'none' };
  * Reads the body of a JSON route. JSON is what says so, and what begins like it without saying anything; else it is a form.
  *
  * @param options.isNeeded an empty body that says it is JSON is refused then. @param options.refusal what is said about a body that is no JSON
- * @throws AppError INVALID_ARGUMENT: too large, too slow, too many values, or not what it says it is
+ * @param options.hold is told what comes of it
+ * @throws AppError INVALID_ARGUMENT: too large, too slow, too many values, or not what it says it is; and what `hold` throws
  */
 export async function readBody(
   request: IncomingMessage,
-  options: { isNeeded: boolean; refusal?: string | undefined },
+  options: { isNeeded: boolean; refusal?: string | undefined; hold: Hold },
 ): Promise<RawInput['body']> {
   const type = (request.headers['content-type'] ?? '').trim().toLowerCase();
   const isJson = /^application\/(?:json|[\w.+-]+\+json)(?:\s*;|$)/.test(type);
-  const bytes = await readBytes(request);
+  const bytes = await readBytes(request, options.hold);
   if (bytes.length === 0) {
     if (isJson && options.isNeeded) throw new AppError('INVALID_ARGUMENT', options.refusal ?? 'EOF');
     return NO_BODY;
@@ -42,16 +47,27 @@ export async function readBody(
     return { kind: 'json', value: parseJson(bytes, options.refusal ?? 'the body is not valid JSON') };
   if (type.startsWith('multipart/form-data'))
     return { kind: 'form', fields: await parseMultipart(bytes, request.headers['content-type'] ?? '') };
-  return { kind: 'form', fields: parsePairs(bytes.toString('utf8')) };
+  return { kind: 'form', fields: parsePairs(withBlanks(bytes).toString('utf8')) };
+}
+
+/** A form has `+` for a blank, and means the same with the blank: `URLSearchParams` takes a third of a second for 4 MiB of the former. */
+function withBlanks(form: Buffer): Buffer {
+  for (let at = form.indexOf(PLUS); at !== -1 && at < form.length; at += 1) if (form[at] === PLUS) form[at] = BLANK;
+  return form;
 }
 
 const isForm = (type: string) => type.startsWith('application/x-www-form-urlencoded') || type.startsWith('multipart/form-data');
 
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
+async function readBytes(request: IncomingMessage, hold: Hold): Promise<Buffer> {
   if (!hasBody(request)) return Buffer.alloc(0);
   const chunks: Buffer[] = [];
   const isTooLarge = Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES;
-  const outcome = isTooLarge ? 'too large' : await consume(request, MAX_BODY_BYTES, (chunk) => chunks.push(chunk));
+  const outcome = isTooLarge
+    ? 'too large'
+    : await consume(request, MAX_BODY_BYTES, (chunk, receivedBytes) => {
+        hold(receivedBytes);
+        chunks.push(chunk);
+      });
   if (outcome === 'whole') return Buffer.concat(chunks);
   chunks.length = 0;
   if (outcome === 'too late') throw new AppError('INVALID_ARGUMENT', `the body did not come within ${BODY_TIMEOUT_MS / 1000} seconds`);
@@ -69,26 +85,35 @@ function hasBody(request: IncomingMessage): boolean {
   return encoding !== undefined || (length !== undefined && length !== '0');
 }
 
-/** Reads until the end, until more than `maxBytes` came, or until time is up; then the request is paused. @throws CANCELLED */
+/** Reads until the end, until more than `maxBytes` came, or until time is up; then the request is paused. @throws CANCELLED, and what `onChunk` throws */
 function consume(
   request: IncomingMessage,
   maxBytes: number,
-  onChunk: (chunk: Buffer) => void,
+  onChunk: (chunk: Buffer, receivedBytes: number) => void,
 ): Promise<'whole' | 'too large' | 'too late'> {
   if (request.readableEnded) return Promise.resolve('whole');
   if (request.destroyed) return Promise.reject(new AppError('CANCELLED', 'the client went away'));
   return new Promise((resolve, reject) => {
     let receivedBytes = 0;
-    const settle = (outcome: 'whole' | 'too large' | 'too late') => {
+    const leave = () => {
       clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+    };
+    const settle = (outcome: 'whole' | 'too large' | 'too late') => {
+      leave();
       if (outcome !== 'whole') request.pause();
       resolve(outcome);
     };
     const onData = (chunk: Buffer) => {
       receivedBytes += chunk.length;
-      if (receivedBytes > maxBytes) settle('too large');
-      else onChunk(chunk);
+      if (receivedBytes > maxBytes) return settle('too large');
+      try {
+        onChunk(chunk, receivedBytes);
+      } catch (error) {
+        leave();
+        request.pause();
+        reject(error);
+      }
     };
     const onEnd = () => settle('whole');
     const onGone = () => {

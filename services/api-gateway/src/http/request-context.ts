@@ -3,21 +3,24 @@ import type { Settings } from '@wharf/models';
 import { type Caller, type Identity, outgoingCall, type Peers } from '@wharf/service-kit';
 import type { AnyContext } from '../api/route.ts';
 import type { GatewayParts } from './gateway-parts.ts';
+import type { Hold } from './held-bytes.ts';
 import { siteUrlOf } from './site-url.ts';
 
 /** A route's view of one request. What costs something is made when it is first asked for. */
 export class RequestContext implements AnyContext {
   readonly caller: Caller | undefined;
+  readonly hold: Hold;
   readonly #parts: GatewayParts;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   #abort: AbortController | undefined;
 
-  constructor(parts: GatewayParts, request: IncomingMessage, response: ServerResponse, caller: Caller | undefined) {
+  constructor(parts: GatewayParts, request: IncomingMessage, response: ServerResponse, caller: Caller | undefined, hold: Hold) {
     this.#parts = parts;
     this.#request = request;
     this.#response = response;
     this.caller = caller;
+    this.hold = hold;
   }
 
   get peers(): Peers {

@@ -3,6 +3,9 @@ import { AppError } from '@wharf/errors';
 import type { Envelope } from '@wharf/service-kit';
 import { drainBody } from './read-body.ts';
 
+/** A client that takes nothing of an answer for so long is cut off, in milliseconds. */
+export const STALL_MS = 60_000;
+
 /** Writes an envelope; its HTTP status is 200 whatever its code. */
 export function sendEnvelope(response: ServerResponse, envelope: Envelope): void {
   sendJson(response, JSON.stringify(envelope));
@@ -14,10 +17,11 @@ export function sendJson(response: ServerResponse, json: string): void {
 }
 
 /** The same for a text in pieces, which go out as the client takes them. Resolves when all are on their way, or the client is gone. */
-export async function sendPieces(response: ServerResponse, pieces: readonly string[]): Promise<void> {
+export async function sendPieces(response: ServerResponse, pieces: readonly string[], stallMs = STALL_MS): Promise<void> {
   beginJson(
     response,
     pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0),
+    stallMs,
   );
   for (const piece of pieces.slice(0, -1)) {
     if (response.destroyed) return;
@@ -26,7 +30,9 @@ export async function sendPieces(response: ServerResponse, pieces: readonly stri
   if (!response.destroyed) finish(response, pieces.at(-1) ?? '');
 }
 
-function beginJson(response: ServerResponse, lengthBytes: number): void {
+function beginJson(response: ServerResponse, lengthBytes: number, stallMs = STALL_MS): void {
+  // Without a listener for it, the server destroys the socket; it sets its own limit again when the answer is out.
+  response.req.socket.setTimeout(stallMs);
   response.writeHead(200, {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': lengthBytes,

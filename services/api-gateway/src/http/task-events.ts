@@ -6,7 +6,7 @@ import type { Caller } from '@wharf/service-kit';
 import type { TaskChange, TaskFeed } from '@wharf/task-engine';
 import { failure, requireAccess } from './api-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
-import { beforeRefusal, sendEnvelope } from './send-answer.ts';
+import { beforeRefusal, STALL_MS, sendEnvelope } from './send-answer.ts';
 
 export const TASK_EVENTS_PATH = '/api/task/events';
 /** Resolves when the answer is over. */
@@ -16,8 +16,6 @@ export type TaskEvents = (request: IncomingMessage, response: ServerResponse) =>
 const CHECK_MS = 1_000;
 /** A stream that has nothing to tell says so this often, so that proxies keep it open; in milliseconds. */
 const HEARTBEAT_MS = 15_000;
-/** A client that takes nothing for so long is cut off, in milliseconds. */
-const STALL_MS = 60_000;
 /** Tasks whose change waits for a slow client; beyond it that client gets a new snapshot instead. */
 const MAX_PENDING = 2_000;
 const MAX_STREAMS_OF_A_USER = 20;

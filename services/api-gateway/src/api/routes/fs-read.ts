@@ -39,14 +39,20 @@ export const fsReadRoutes: readonly Route[] = [
     takes: 'body',
     input: z.object({ path: text(), password: text(), page: integer(1), per_page: integer(), refresh: flag() }),
     answer: listingShape,
-    call: async ({ peers, options, siteUrl }, { path, password, page, per_page, refresh }) => {
+    call: async ({ peers, options, siteUrl, hold }, { path, password, page, per_page, refresh }) => {
       refuseSharePath(path);
       const pages = { page: Math.max(page, 1), per_page: Math.max(per_page, 0) };
       const content: string[] = [];
+      let length = 0;
       let listing = { total: 0, readme: '', header: '', write: false, write_content_bypass: false, provider: 'unknown' };
       for await (const part of peers.fs.listEntries({ path, password, ...pages, refresh, site_url: siteUrl, as_json: true }, options)) {
         if (part.listing) listing = part.listing;
-        if (part.entries_json !== '') content.push(content.length === 0 ? part.entries_json : `,${part.entries_json}`);
+        if (part.entries_json === '') continue;
+        length += part.entries_json.length;
+        hold(length);
+        // Answers share these texts, as long as nothing is added to them.
+        if (content.length > 0) content.push(',');
+        content.push(part.entries_json);
       }
       const { total, readme, header, write, write_content_bypass, provider } = listing;
       const rest = JSON.stringify({ total, readme, header, write, write_content_bypass, provider });

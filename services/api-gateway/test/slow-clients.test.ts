@@ -1,0 +1,91 @@
+import { connect, type Socket } from 'node:net';
+import { waitFor } from '@wharf/harness';
+import { createPace } from '@wharf/pace';
+import { listenHttp } from '@wharf/service-kit';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sendPieces } from '../src/http/send-answer.ts';
+import { writeJson } from '../src/http/write-json.ts';
+import { type Gateway, openGateway, PERMANENT_TOKEN } from './gateway.ts';
+
+const MIB = 1024 * 1024;
+const BUSY = { code: 503, message: 'too much is being sent and taken at once: try again in a moment', data: null };
+
+let gateway: Gateway;
+
+beforeAll(async () => {
+  gateway = await openGateway({ maxHeldBytes: 64 * MIB });
+}, 60_000);
+afterAll(() => gateway?.close());
+
+async function open(base: string, text: string): Promise<Socket> {
+  const { hostname, port } = new URL(base);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => undefined).pause();
+  await new Promise<void>((resolve) => socket.write(text, () => resolve()));
+  return socket;
+}
+
+const login = async (sizeBytes: number) => {
+  const body = JSON.stringify({ username: 'nobody', password: 'x'.repeat(sizeBytes) });
+  const headers = { 'Content-Type': 'application/json' };
+  const answer = await gateway.request({ method: 'POST', path: '/api/auth/login', headers, body });
+  return { envelope: answer.json() as { code: number }, retryAfter: answer.headers['retry-after'] };
+};
+
+it('bodies that do not come to their end leave room for others', async () => {
+  const sizeBytes = 3.5 * MIB;
+  const head = `POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${sizeBytes + 1}\r\n\r\n`;
+  // One caller may have 32 MiB.
+  const stalled = await Promise.all(Array.from({ length: 9 }, () => open(gateway.base, head + ' '.repeat(sizeBytes))));
+  const isFull = async () => (await login(3 * MIB)).envelope.code === 503;
+  await waitFor('the body to have come', isFull);
+  expect(await login(3 * MIB)).toEqual({ envelope: BUSY, retryAfter: '10' });
+  // What is small goes on, and so does who has a login.
+  expect((await login(10)).envelope.code).toBe(200);
+  const body = JSON.stringify({ path: '/', password: 'x'.repeat(MIB) });
+  const asUser = {
+    method: 'POST',
+    path: '/api/fs/list',
+    headers: { Authorization: PERMANENT_TOKEN, 'Content-Type': 'application/json' },
+    body,
+  };
+  expect((await gateway.request(asUser)).json()).toMatchObject({ code: 200 });
+  for (const socket of stalled) socket.destroy();
+  await waitFor('room', async () => !(await isFull()));
+});
+
+it('answers that nobody takes leave room for others, also while they are made', async () => {
+  const ofMib = (count: number) =>
+    gateway.stubs.answers.set('fs.listEntries', () => Array.from({ length: count }, () => ({ entries_json: `"${'x'.repeat(MIB)}"` })));
+  const path = '/api/fs/list?path=/';
+  const list = () => gateway.request({ path, headers: { Authorization: PERMANENT_TOKEN } });
+  ofMib(33);
+  expect((await list()).json()).toEqual(BUSY);
+  ofMib(24);
+  expect((await list()).json()).toMatchObject({ code: 200 });
+  // What the system holds between two programs is not ours.
+  const unread = await open(gateway.base, `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${PERMANENT_TOKEN}\r\n\r\n`);
+  const isFull = async () => (await list()).headers['retry-after'] === '10';
+  await waitFor('the answer to wait for its client', isFull);
+  unread.destroy();
+  await waitFor('room', async () => !(await isFull()));
+});
+
+it('a client that takes nothing of its answer is cut off', async () => {
+  const pieces = await writeJson({ data: Array.from({ length: 64 }, () => 'x'.repeat(MIB)) }, createPace());
+  let isOver = false;
+  const listener = await listenHttp(
+    (_request, response) => {
+      response.once('close', () => {
+        isOver = true;
+      });
+      void sendPieces(response, pieces, 100);
+    },
+    '127.0.0.1',
+    0,
+  );
+  const unread = await open(listener.url, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await waitFor('the answer to be over', () => isOver);
+  unread.destroy();
+  await listener.stop(0);
+});
