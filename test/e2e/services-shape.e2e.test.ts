@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { at, httpRequest, login, makeTempDir, programFlags, type TempDir, waitFor } from '@wharf/harness';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { commandOf, descendantsOf } from './support/process-memory.ts';
-import { ROOT } from './support/program.ts';
+import { BARE_ENVIRONMENT, ROOT } from './support/program.ts';
 
 const PASSWORD = 'services-shape-pass';
 const SERVICES = ['auth', 'admin', 'fs', 'downloader', 'api-gateway'];
@@ -95,8 +95,7 @@ async function startSupervisor(folder: string): Promise<Supervisor> {
   const child = spawn(process.execPath, [...programFlags(), 'tools/services.ts'], {
     cwd: ROOT,
     env: {
-      PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
+      ...BARE_ENVIRONMENT,
       WHARF_DATA_DIR: join(folder, 'data'),
       WHARF_ADMIN_PASSWORD: PASSWORD,
       WHARF_HTTP_PORT: '0',

@@ -32,6 +32,7 @@ const startAdmin = (): Promise<RunningProcess<number>> =>
     args: ['--disable-warning=ExperimentalWarning', MAIN],
     env: {
       PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       MONGO_URL: store.url,
       WHARF_SECRET: SECRET,
       WHARF_GRPC_PORT: '0',

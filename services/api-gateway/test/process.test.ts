@@ -43,6 +43,7 @@ const startGateway = () =>
     args: ['--disable-warning=ExperimentalWarning', MAIN],
     env: {
       PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       MONGO_URL: store.url,
       WHARF_SECRET: SECRET,
       WHARF_HTTP_PORT: '0',

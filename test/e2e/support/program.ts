@@ -6,6 +6,9 @@ import { programFlags, type RunningProcess, runCommand, startProcess } from '@wh
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 export const STANDALONE = `${ROOT}services/standalone/src/main.ts`;
 
+/** What a program of ours always gets of our environment. Without the cache each start compiles everything again. */
+export const BARE_ENVIRONMENT = Object.fromEntries(['PATH', 'HOME', 'NODE_COMPILE_CACHE'].map((key) => [key, process.env[key]]));
+
 /** Runs one of our programs until it ends by itself, with nothing in its environment but what is given. */
 export async function runProgram(
   program: string,
@@ -13,7 +16,7 @@ export async function runProgram(
   args: readonly string[] = [],
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return runCommand(process.execPath, [...programFlags(), program, ...args], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+    env: { ...BARE_ENVIRONMENT, ...env },
     withinMs: 30_000,
   });
 }
@@ -33,7 +36,7 @@ export function startProgram(
     command: process.execPath,
     args: [...programFlags(), join(ROOT, folder, 'src', 'main.ts'), ...args],
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+    env: { ...BARE_ENVIRONMENT, ...env },
     ready: { line: readyAddress },
     readyWithinMs: 90_000,
   });
