@@ -3,6 +3,7 @@ import { createPace } from '@wharf/pace';
 import type { DeepPartial, ListEntriesRequest, ListEntriesResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
 import { beginReading, type FsContext } from '../context.ts';
+import { createEntryRoom } from '../domain/reading/entry-room.ts';
 import { listEntries, pageOf } from '../domain/reading/list-entries.ts';
 import { resolvePath } from '../domain/snapshot/snapshot.ts';
 import { CHUNK_ENTRIES, chunksOf, createPageWriter } from './page-writer.ts';
@@ -11,7 +12,12 @@ import { toWireEntry } from './wire-entry.ts';
 /** fs/list. Refreshing needs the right to write there. */
 export function listEntriesHandler(context: FsContext) {
   const pages = createPageWriter();
-  return async function* (request: ListEntriesRequest, call: Call): AsyncGenerator<DeepPartial<ListEntriesResponse>> {
+  const enter = createEntryRoom();
+  const list = async function* (
+    request: ListEntriesRequest,
+    call: Call,
+    beforeEntries: (count: number) => void,
+  ): AsyncGenerator<DeepPartial<ListEntriesResponse>> {
     const { snapshot, actor, signal } = await beginReading(context, call);
     const path = resolvePath(actor, request.path);
     snapshot.rules.requireAccess(actor, path, request.password);
@@ -22,6 +28,7 @@ export function listEntriesHandler(context: FsContext) {
       page,
       refresh: request.refresh,
       signal,
+      beforeEntries,
     });
     const listing = {
       total,
@@ -47,6 +54,14 @@ export function listEntriesHandler(context: FsContext) {
       yield { ...head, entries: chunk.map((entry) => toWireEntry(snapshot, caller, mount, path, entry)) };
       head = {};
       await pace.step();
+    }
+  };
+  return async function* (request: ListEntriesRequest, call: Call): AsyncGenerator<DeepPartial<ListEntriesResponse>> {
+    const room = enter();
+    try {
+      yield* list(request, call, room.take);
+    } finally {
+      room.leave();
     }
   };
 }

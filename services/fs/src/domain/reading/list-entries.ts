@@ -29,6 +29,8 @@ export interface ListOptions {
   readonly refresh: boolean;
   readonly onlyFolders?: boolean;
   readonly signal?: AbortSignal;
+  /** Told how many entries are about to be read; what it throws ends the listing. */
+  readonly beforeEntries?: (count: number) => void;
 }
 
 /** Numbers as clients send them: a page below 1 is the first, a size below 1 is everything. */
@@ -88,6 +90,7 @@ async function listOnce(
   const end = perPage === 0 ? total : Math.min(start + perPage, total);
   const isWhole = start === 0 && end >= names.length;
   const wanted = isWhole ? names : names.slice(start, end);
+  options.beforeEntries?.(wanted.length);
   const entries = folder && (wanted.length > 0 || isProvisional) ? await folder.entries(wanted, options.signal) : [];
   const tail = added.slice(Math.max(0, start - names.length), Math.max(0, end - names.length));
   return {
