@@ -138,6 +138,14 @@ describe.each(Object.keys(TOOLS) as ToolName[])('%s', async (name) => {
     expect(error.code).toBe('STORAGE_UNAVAILABLE');
   });
 
+  it.each([
+    ['nested', '['.repeat(100)],
+    ['of values without end', `[${'0,'.repeat(500_000)}0]`],
+  ])('gives no answers that hold up everybody: %s', async (_what, body) => {
+    const url = await startOther((_request, response) => response.end(body));
+    expect(await errorOf(probe(name, url))).toMatchObject({ code: 'CONTENT_CORRUPT' });
+  });
+
   it('must answer in time', async () => {
     const url = await startOther(() => {});
     const start = performance.now();

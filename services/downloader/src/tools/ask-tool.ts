@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer, GuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
+import { brokenBound } from '@wharf/pace';
 
 export interface ToolRequest {
   readonly method: 'GET' | 'POST';
@@ -21,13 +22,15 @@ export interface ToolAnswer {
  * One HTTP request to a tool. Redirects are not followed: they are answers like any other.
  *
  * @throws AppError STORAGE_UNAVAILABLE: it cannot be reached | DEADLINE_EXCEEDED | CANCELLED | PERMISSION_DENIED: an address that must not
- * be reached | CONTENT_CORRUPT: the answer is longer than any of a tool
+ * be reached | CONTENT_CORRUPT: the answer is longer, deeper or of more values than any of a tool
  */
 export type AskTool = (url: URL, request: ToolRequest) => Promise<ToolAnswer>;
 
 const TIMEOUT_MS = 4_000;
 /** Lists of many downloads are long; no answer of a tool is longer than this. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** A torrent of 40,000 files has 500,000 values. All tools answer in JSON, or in a word. */
+const ANSWER_BOUNDS = { maxDepth: 64, maxValues: 500_000 } as const;
 
 /** @param client with a policy for what administrators enter. */
 export function createAskTool(client: GuardedClient): AskTool {
@@ -62,7 +65,9 @@ async function readAnswer(message: Answer, signal: AbortSignal): Promise<ToolAns
       if (length > MAX_ANSWER_BYTES) throw new AppError('CONTENT_CORRUPT', 'the answer is too long');
       chunks.push(chunk);
     }
-    return { status: message.statusCode ?? 0, headers: message.headers, body: Buffer.concat(chunks).toString('utf8') };
+    const body = Buffer.concat(chunks);
+    if (brokenBound(body, ANSWER_BOUNDS)) throw new AppError('CONTENT_CORRUPT', 'the answer is too deep, or has too many values');
+    return { status: message.statusCode ?? 0, headers: message.headers, body: body.toString('utf8') };
   } finally {
     signal.removeEventListener('abort', stop);
     message.destroy();
