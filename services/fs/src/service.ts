@@ -1,48 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { accountReads, accountsChanged, configurationChanged, entryChanged, modelsOf } from '@wharf/models';
+import { accountReads, accountsChanged, configurationChanged, entryChanged, type Models, modelsOf } from '@wharf/models';
 import { parseVirtualPath } from '@wharf/paths';
-import { FsServiceDefinition } from '@wharf/proto/fs';
 import {
   type ByteServer,
   createCallers,
   createLoginTokens,
   createTransferLimit,
-  defineRpcService,
-  forAdmins,
-  forServices,
-  forUsers,
   type Service,
   type ServiceKit,
   unseal,
 } from '@wharf/service-kit';
 import { createTaskRpc } from '@wharf/task-engine';
-import { callDriverMethodHandler } from './api/call-driver-method.ts';
-import {
-  copyEntriesHandler,
-  makeDirectoryHandler,
-  moveEntriesHandler,
-  recursiveMoveHandler,
-  removeEmptyDirectoriesHandler,
-  removeEntriesHandler,
-} from './api/change-entries.ts';
-import { getEntryHandler } from './api/get-entry.ts';
-import { getLinkHandler } from './api/get-link.ts';
-import { listDirectoriesHandler } from './api/list-directories.ts';
-import { listDriversHandler } from './api/list-drivers.ts';
-import { listEntriesHandler } from './api/list-entries.ts';
-import { listStorageHealthHandler } from './api/list-storage-health.ts';
-import { listStorageSpaceHandler } from './api/list-storage-space.ts';
-import {
-  buildIndexHandler,
-  clearIndexHandler,
-  getIndexProgressHandler,
-  stopIndexHandler,
-  updateIndexHandler,
-} from './api/maintain-index.ts';
-import { reloadStorageHandler } from './api/reload-storage.ts';
-import { batchRenameHandler, regexRenameHandler, renameEntryHandler } from './api/rename-entries.ts';
-import { searchEntriesHandler } from './api/search-entries.ts';
+import { createFsRpc } from './api/fs-rpc.ts';
 import { createWriteRpc } from './api/write-sessions.ts';
 import { createStatusReporter } from './clients/status-reporter.ts';
 import { createConfiguration } from './configuration.ts';
@@ -52,10 +22,10 @@ import type { RangeReceiver } from './data-plane/receive-range.ts';
 import { createChanges } from './domain/changing/changes.ts';
 import { guardDataFolder } from './domain/mounts/data-folder-guard.ts';
 import { createMounts } from './domain/mounts/mounts.ts';
-import { createFolderCache } from './domain/reading/folder-cache.ts';
+import { createFolderCache, type FolderCache } from './domain/reading/folder-cache.ts';
 import { createWriteSessions } from './domain/writes/write-sessions.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
-import { createDriverRegistry } from './driver-contract/driver-registry.ts';
+import { createDriverRegistry, type DriverRegistry } from './driver-contract/driver-registry.ts';
 import { DRIVERS } from './drivers/index.ts';
 import { createChangeFeed } from './events/change-feed.ts';
 import { createStorageMetrics } from './metrics/storage-metrics.ts';
@@ -112,33 +82,12 @@ export function createFsService(
   const models = modelsOf(kit.store);
   const filesFolders = [...(dataDir === undefined ? [] : [join(dataDir, 'files')]), ...(filesDir === undefined ? [] : [filesDir])];
   const registry = createDriverRegistry(drivers.map((driver) => guardDataFolder(driver, dataDir, filesFolders)));
-  const statuses = createStatusReporter({
-    send: (id, status) => kit.peers.admin.reportStorageStatus({ id, status }, kit.ownCall()),
-    after,
-    onError: (error, id) => logger.warn({ err: error, storage: id }, 'the status of a storage could not be reported'),
-  });
-  const mounts = createMounts({
-    registry,
-    clock,
-    after,
-    metrics: createStorageMetrics(kit.metrics),
-    unseal: (sealed) => unseal(kit.keys.atRest, sealed),
-    onStatus: (storage, status) => statuses.report(storage._id, status),
-    onError: (error, storage) => logger.warn({ err: error, storage: storage.mount_path }, 'storage'),
-  });
+  const { mounts, statuses } = createStorages(kit, registry);
   const configuration = createConfiguration(kit, models, mounts);
   const replica = randomUUID();
   const keeper = createSearchKeeper(kit, { configuration, folderCache: () => folderCache, replica, searchDir });
   const folderCache = createFolderCache(clock, keeper.noteListing);
-  const feed = isAlone
-    ? undefined
-    : createChangeFeed({
-        log: createChangeLog(models),
-        replica,
-        clock: () => performance.now(),
-        onChange: (paths) => folderCache.forget(paths.map(parseVirtualPath)),
-        onError: (error) => logger.warn({ err: error }, 'changes could not be exchanged with other replicas'),
-      });
+  const feed = isAlone ? undefined : createFeed(kit, models, folderCache, replica);
   const publish = (paths: readonly string[]) => {
     bus.publish(entryChanged, { replica, paths: [...paths] });
     feed?.note(paths);
@@ -173,32 +122,7 @@ export function createFsService(
   const dataPlane = createDataPlane({ context, writes, tokens: kit.tokens, callers, transfers: createTransferLimit(maxTransfers), logger });
 
   return {
-    rpc: defineRpcService(FsServiceDefinition, {
-      listEntries: forUsers(listEntriesHandler(context)),
-      getEntry: forUsers(getEntryHandler(context)),
-      listDirectories: forUsers(listDirectoriesHandler(context)),
-      searchEntries: forUsers(searchEntriesHandler(context, keeper)),
-      callDriverMethod: forUsers(callDriverMethodHandler(context)),
-      getLink: forAdmins(getLinkHandler(context)),
-      makeDirectory: forUsers(makeDirectoryHandler(context)),
-      renameEntry: forUsers(renameEntryHandler(context)),
-      batchRename: forUsers(batchRenameHandler(context)),
-      regexRename: forUsers(regexRenameHandler(context)),
-      moveEntries: forUsers(moveEntriesHandler(context)),
-      recursiveMove: forUsers(recursiveMoveHandler(context)),
-      copyEntries: forUsers(copyEntriesHandler(context)),
-      removeEntries: forUsers(removeEntriesHandler(context)),
-      removeEmptyDirectories: forUsers(removeEmptyDirectoriesHandler(context)),
-      listDrivers: forAdmins(listDriversHandler(registry)),
-      buildIndex: forAdmins(buildIndexHandler(context, keeper)),
-      updateIndex: forAdmins(updateIndexHandler(context, keeper)),
-      stopIndex: forAdmins(stopIndexHandler(context, keeper)),
-      clearIndex: forAdmins(clearIndexHandler(context, keeper)),
-      getIndexProgress: forAdmins(getIndexProgressHandler(context, keeper)),
-      reloadStorage: forServices(reloadStorageHandler(context, mounts)),
-      listStorageHealth: forAdmins(listStorageHealthHandler(context, mounts, replica)),
-      listStorageSpace: forAdmins(listStorageSpaceHandler(context, mounts)),
-    }),
+    rpc: createFsRpc({ context, keeper, mounts, registry, replica }),
     furtherRpcs: [createTaskRpc(tasks.engine), createWriteRpc(context, writes)],
     writes,
     bytes: dataPlane.serve,
@@ -241,6 +165,36 @@ export function createFsService(
       statuses.stop();
     },
   };
+}
+
+/** The storages, and what tells admin how they get on. */
+function createStorages(kit: ServiceKit, registry: DriverRegistry) {
+  const statuses = createStatusReporter({
+    send: (id, status) => kit.peers.admin.reportStorageStatus({ id, status }, kit.ownCall()),
+    after,
+    onError: (error, id) => kit.logger.warn({ err: error, storage: id }, 'the status of a storage could not be reported'),
+  });
+  const mounts = createMounts({
+    registry,
+    clock: kit.clock,
+    after,
+    metrics: createStorageMetrics(kit.metrics),
+    unseal: (sealed) => unseal(kit.keys.atRest, sealed),
+    onStatus: (storage, status) => statuses.report(storage._id, status),
+    onError: (error, storage) => kit.logger.warn({ err: error, storage: storage.mount_path }, 'storage'),
+  });
+  return { mounts, statuses };
+}
+
+/** What other replicas change is forgotten here. */
+function createFeed({ logger }: ServiceKit, models: Models, folderCache: FolderCache, replica: string) {
+  return createChangeFeed({
+    log: createChangeLog(models),
+    replica,
+    clock: () => performance.now(),
+    onChange: (paths) => folderCache.forget(paths.map(parseVirtualPath)),
+    onError: (error) => logger.warn({ err: error }, 'changes could not be exchanged with other replicas'),
+  });
 }
 
 /** What waits keeps no process alive. */

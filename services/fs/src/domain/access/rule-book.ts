@@ -1,20 +1,11 @@
 import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
-import { baseName, isWithin, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
+import { VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { hasPermission, isAdmin } from '@wharf/rights';
-import { RE2JS } from 're2js';
+import { createHiddenEntries } from './hidden-entries.ts';
 import { PathTree } from './path-tree.ts';
 import { type Actor, denied } from './permissions.ts';
-
-/** A rule with its patterns compiled. Exactly one rule applies to a path: the nearest, whatever stands further up. */
-interface Rule extends RuleRecord {
-  readonly hidePatterns: readonly RE2JS[];
-  /** Which names they match, as far as it is known: each page of a folder asks for all its names again. */
-  readonly matches: Map<string, boolean>;
-}
-
-/** Names that a rule remembers at most: those of a very big folder, and about 10 MB. */
-const MAX_REMEMBERED = 131_072;
+import { compileRule, covers, guards, isListed, type Rule } from './rule.ts';
 
 /** What an operation does with an entry: look at it, change or remove it, or make it. */
 type EntryChange = 'read' | 'write' | 'create';
@@ -65,33 +56,15 @@ const NOBODY: Actor = { id: -1, role: 0, permission: 0, basePath: VIRTUAL_ROOT }
 
 export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
   const rules = new PathTree<Rule>();
-  for (const record of records)
-    rules.set(record.path as VirtualPath, { ...record, hidePatterns: compileHide(record.hide), matches: new Map() });
+  for (const record of records) rules.set(record.path as VirtualPath, compileRule(record));
   const hasReadLists = records.some((record) => record.read_users.length > 0);
 
   const nearest = (path: VirtualPath): Rule | undefined => rules.nearest(path);
-  const hasHidden = records.some((record) => record.hide !== '');
-  /** Whether a folder is hidden from somebody who was asked about last: its entries are asked about one after another. */
-  const lastFolder = new WeakMap<Actor, { readonly folder: VirtualPath; readonly isHidden: boolean }>();
+  const { isHidden, hiddenNames, mayHideIn } = createHiddenEntries(
+    rules,
+    records.some((record) => record.hide !== ''),
+  );
 
-  /** Every folder on the way counts: what lies in a hidden folder is hidden too. What holds above the actor's base path does not count. */
-  const isHidden = (actor: Actor, path: VirtualPath): boolean => {
-    if (!hasHidden || path === '/' || path === actor.basePath || hasPermission(actor, 'see_hides')) return false;
-    const folder = parentPath(path);
-    const rule = nearest(folder);
-    if (rule && covers(rule, folder, rule.h_sub) && matchesHide(rule, baseName(path) ?? '')) return true;
-    const last = lastFolder.get(actor);
-    if (last?.folder === folder) return last.isHidden;
-    const isFolderHidden = isHiddenOnTheWay(actor, folder);
-    lastFolder.set(actor, { folder, isHidden: isFolderHidden });
-    return isFolderHidden;
-  };
-  const isHiddenOnTheWay = (actor: Actor, path: VirtualPath): boolean => {
-    const rootLength = isWithin(actor.basePath, path) && actor.basePath !== '/' ? actor.basePath.length : 0;
-    for (const { name, value, nearest: rule, length } of rules.steps(path))
-      if (length > rootLength && rule && (value === rule || rule.h_sub) && matchesHide(rule, name)) return true;
-    return false;
-  };
   const canRead = (actor: Actor, path: VirtualPath) => {
     const rule = nearest(path);
     return isAdmin(actor) || !rule || isListed(rule.read_users, actor) || !covers(rule, path, rule.read_users_sub);
@@ -124,13 +97,6 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     for (const { path: inner } of rules.below(path)) if (inner !== path && !mayTouch(actor, inner as VirtualPath, change)) return false;
     return true;
   };
-  const hiddenNames = (actor: Actor, directory: VirtualPath) => {
-    if (hasPermission(actor, 'see_hides')) return undefined;
-    const rule = nearest(directory);
-    if (!rule || rule.hidePatterns.length === 0 || !covers(rule, directory, rule.h_sub)) return undefined;
-    return (name: string) => matchesHide(rule, name);
-  };
-
   return {
     records,
     requireAccess(actor, path, password) {
@@ -146,12 +112,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     mayTouch,
     mayTouchWhole,
     hiddenNames,
-    mayHideIn(actor, directory) {
-      if (hasPermission(actor, 'see_hides')) return false;
-      if (hiddenNames(actor, directory)) return true;
-      for (const rule of rules.below(directory)) if (rule.hidePatterns.length > 0) return true;
-      return false;
-    },
+    mayHideIn,
     findGuard(path) {
       for (const rule of rules.below(path)) if (guards(rule)) return rule.path;
       return undefined;
@@ -179,39 +140,4 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     isGuarded,
     isRestricted: (path) => isGuarded(path) || isHidden(NOBODY, path) || !canRead(NOBODY, path),
   };
-}
-
-function covers(rule: Rule, path: VirtualPath, includesBelow: boolean): boolean {
-  return rule.path === path || (includesBelow && isWithin(rule.path as VirtualPath, path));
-}
-
-function guards(rule: Rule): boolean {
-  return rule.password !== '' || rule.hidePatterns.length > 0 || rule.read_users.length > 0 || rule.write_users.length > 0;
-}
-
-function isListed(users: readonly number[], actor: Actor): boolean {
-  return users.length === 0 || users.includes(actor.id);
-}
-
-function matchesHide({ hidePatterns, matches }: Rule, name: string): boolean {
-  const known = matches.get(name);
-  if (known !== undefined) return known;
-  const isMatch = hidePatterns.some((pattern) => pattern.matcher(name).find());
-  if (matches.size >= MAX_REMEMBERED) matches.clear();
-  matches.set(name, isMatch);
-  return isMatch;
-}
-
-/** One pattern per line, linear in time; an empty line is none. A line that does not compile (it was refused when saved) hides nothing. */
-function compileHide(lines: string): RE2JS[] {
-  const patterns: RE2JS[] = [];
-  for (const line of lines.split('\n').map((each) => each.replace(/\r$/, ''))) {
-    if (line === '') continue;
-    try {
-      patterns.push(RE2JS.compile(line));
-    } catch {
-      // Admin refuses such a line with its reason; one that is there anyway must not stop every listing.
-    }
-  }
-  return patterns;
 }

@@ -196,18 +196,7 @@ function createConnection(
     told = status;
     options.onStatus(connection.storage, status);
   };
-  const monitor = createStorageMonitor({
-    clock: options.clock,
-    after: options.after,
-    onCall: (isFailure, elapsedMs) => options.metrics.called(storage._id, isFailure, elapsedMs),
-    onBreaker(state, error) {
-      options.metrics.breakerChanged(storage._id, state);
-      if (state === 'closed') report(WORKING);
-      if (state !== 'open') return;
-      options.onError(error, connection.storage);
-      report(statusOf(error));
-    },
-  });
+  const monitor = monitorOf(() => connection.storage, report, options);
   const start = async (isWanted: () => boolean): Promise<StorageDriver> => {
     try {
       const opened = await openInTime(definition, addition);
@@ -284,6 +273,22 @@ function createConnection(
     },
   };
   return connection;
+}
+
+/** Watches the calls of a storage: metrics, status and log learn how it gets on. */
+function monitorOf(storage: () => StorageRecord, report: (status: string) => void, options: MountsOptions): StorageMonitor {
+  return createStorageMonitor({
+    clock: options.clock,
+    after: options.after,
+    onCall: (isFailure, elapsedMs) => options.metrics.called(storage()._id, isFailure, elapsedMs),
+    onBreaker(state, error) {
+      options.metrics.breakerChanged(storage()._id, state);
+      if (state === 'closed') report(WORKING);
+      if (state !== 'open') return;
+      options.onError(error, storage());
+      report(statusOf(error));
+    },
+  });
 }
 
 function stateOf(isUnderWay: boolean, isOpen: boolean, isFailed: boolean, breaker: BreakerState): StorageState {

@@ -1,22 +1,13 @@
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
-import { createPace, type Pace } from '@wharf/pace';
+import { createPace } from '@wharf/pace';
 import type { EntryName, VirtualPath } from '@wharf/paths';
-import { LRUCache } from 'lru-cache';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
-import { PathTree } from '../access/path-tree.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { type CachePolicy, createCachePolicy } from './cache-policy.ts';
+import { createKeptFolders, type Folder, type KeptNames, type ListedEntries, treePathOf } from './kept-folders.ts';
 import { type EntryOrder, sortEntries, sortNamesBy } from './sort-entries.ts';
-
-/** The entries of one folder of a storage in the order of its listing; looked at only as far as somebody asks. */
-export interface Folder {
-  readonly names: readonly EntryName[];
-  isDirectory(name: EntryName): boolean;
-  /** In the order of the names given; what is gone meanwhile is left out. */
-  entries(names: readonly EntryName[], signal: AbortSignal | undefined): Promise<readonly Entry[]>;
-}
 
 export interface ReadFolderOptions {
   readonly refresh: boolean;
@@ -42,58 +33,13 @@ export interface FolderCache {
   forget(paths: readonly VirtualPath[]): void;
 }
 
-/** All folders together keep at most this many entries (about 200 bytes each). */
-const MAX_KEPT_ENTRIES = 400_000;
 const MS_PER_MINUTE = 60_000;
-
-/** Names under their version, in one order. */
-interface KeptNames {
-  readonly version: string;
-  readonly folder: Folder;
-  readonly order: string;
-}
-
-/** Everything that a driver listed. */
-interface KeptEntries {
-  readonly entries: ListedEntries;
-  /** When the listing began, by the clock. */
-  readonly readAt: number;
-}
 
 /** Told of each folder that was listed in its storage, not in what is kept. */
 export type OnListed = (path: VirtualPath, folder: Pick<Folder, 'names'>) => void;
 
 export function createFolderCache(clock: () => number, onListed: OnListed = () => {}): FolderCache {
-  const kept = new LRUCache<string, KeptNames | KeptEntries>({
-    maxSize: MAX_KEPT_ENTRIES,
-    sizeCalculation: (value) => 1 + ('entries' in value ? value.entries.count : value.folder.names.length),
-    disposeAfter: (_value, key) => unplace(key),
-  });
-  /** Only what nothing made obsolete since it began: nobody else may join the others, and they are not kept. */
-  const loading = new Map<string, Promise<ListedEntries>>();
-  /** The keys of both by their place in the tree: a change costs what it touches. */
-  const places = new PathTree<Set<string>>();
-  const place = (key: string): void => {
-    const at = placeIn(key);
-    const keys = places.get(at);
-    if (keys) keys.add(key);
-    else places.set(at, new Set([key]));
-  };
-  const unplace = (key: string): void => {
-    if (kept.has(key) || loading.has(key)) return;
-    const at = placeIn(key);
-    const keys = places.get(at);
-    keys?.delete(key);
-    if (keys?.size === 0) places.delete(at);
-  };
-  const keep = (key: string, value: KeptNames | KeptEntries): void => {
-    kept.set(key, value);
-    // What is too big is not kept.
-    if (kept.has(key)) place(key);
-  };
-  const dropLoading = (key: string): void => {
-    if (loading.delete(key)) unplace(key);
-  };
+  const kept = createKeptFolders();
   const drivers = numberDrivers();
   const policies = rememberPolicies();
 
@@ -121,8 +67,8 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
       isDirectory: (name) => fresh.directories.has(name),
       entries: (names, pageSignal) => driver.statMany(located.path, names, { signal: pageSignal }),
     };
-    if (fresh.version !== undefined) keep(key, { version: fresh.version, folder, order: orderKey(order) });
-    onListed(placeIn(key), folder);
+    if (fresh.version !== undefined) kept.keep(key, { version: fresh.version, folder, order: orderKey(order) });
+    onListed(treePathOf(key), folder);
     return folder;
   };
 
@@ -131,24 +77,23 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     const known = kept.get(key);
     const readAt = clock();
     if (!refresh && known && 'entries' in known && readAt - known.readAt < keepMs) return Promise.resolve(known.entries);
-    const underWay = loading.get(key);
+    const underWay = kept.loading(key);
     if (underWay) return underWay;
     // Without the caller's signal: others may join.
     const load = Array.fromAsync(driver.list(path))
       .then((entries) => {
         const listed = createListedEntries(entries);
-        onListed(placeIn(key), { names: entries.map((entry) => entry.name) });
-        if (loading.get(key) !== load) return listed;
+        onListed(treePathOf(key), { names: entries.map((entry) => entry.name) });
+        if (kept.loading(key) !== load) return listed;
         // An empty folder is never kept.
-        if (keepMs > 0 && entries.length > 0) keep(key, { entries: listed, readAt });
-        else kept.delete(key);
+        if (keepMs > 0 && entries.length > 0) kept.keep(key, { entries: listed, readAt });
+        else kept.drop(key);
         return listed;
       })
       .finally(() => {
-        if (loading.get(key) === load) dropLoading(key);
+        if (kept.loading(key) === load) kept.endLoading(key);
       });
-    loading.set(key, load);
-    place(key);
+    kept.beginLoading(key, load);
     return load;
   };
 
@@ -168,24 +113,7 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
       if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
       return (await readEntries(key, located, driver, options.refresh)).inOrder(order, createPace(options.signal));
     },
-    forget(paths) {
-      for (const path of paths) {
-        const obsolete = [...places.below(path)].flatMap((keys) => [...keys]);
-        for (const { name, value: keys, length } of places.steps(path)) {
-          for (const key of keys ?? []) {
-            // A listing that is on its way may not show the way to the path either.
-            dropLoading(key);
-            const known = kept.peek(key);
-            const folder = known && ('entries' in known ? known.entries : known.folder);
-            if (length === path.length || (folder && !folder.isDirectory(name as EntryName))) obsolete.push(key);
-          }
-        }
-        for (const key of obsolete) {
-          dropLoading(key);
-          kept.delete(key);
-        }
-      }
-    },
+    forget: kept.forget,
   };
 }
 
@@ -205,13 +133,6 @@ type NamesDriver = StorageDriver & Required<Pick<StorageDriver, 'listNames' | 's
 
 function hasNames(driver: StorageDriver): driver is NamesDriver {
   return supports(driver, 'listNames') && supports(driver, 'statMany');
-}
-
-/** The entries of a folder; sorted once for an order that is asked for again and again. */
-interface ListedEntries {
-  readonly count: number;
-  isDirectory(name: EntryName): boolean;
-  inOrder(order: EntryOrder, pace: Pace): Promise<Folder>;
 }
 
 function createListedEntries(entries: readonly Entry[]): ListedEntries {
@@ -279,8 +200,4 @@ function numberDrivers(): { numberOf(driver: StorageDriver): number } {
 function placeOf({ mountedAt, path }: Located<Mount>): string {
   if (path === '/') return mountedAt;
   return mountedAt === '/' ? path : mountedAt + path;
-}
-
-function placeIn(key: string): VirtualPath {
-  return key.slice(key.indexOf(' ') + 1) as VirtualPath;
 }

@@ -6,7 +6,8 @@ import type { Actor } from '../access/permissions.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { locate, type Snapshot } from '../snapshot/snapshot.ts';
-import type { Folder, FolderCache } from './folder-cache.ts';
+import type { FolderCache } from './folder-cache.ts';
+import type { Folder } from './kept-folders.ts';
 import { virtualEntry } from './list-entries.ts';
 
 /** One entry of the tree and the storage that holds it; no storage for a folder that mounts make. */

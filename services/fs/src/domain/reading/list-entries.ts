@@ -6,7 +6,8 @@ import type { Actor } from '../access/permissions.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { locate, type Snapshot } from '../snapshot/snapshot.ts';
-import type { Folder, FolderCache, ReadFolderOptions } from './folder-cache.ts';
+import type { FolderCache, ReadFolderOptions } from './folder-cache.ts';
+import type { Folder } from './kept-folders.ts';
 
 /** One page of a folder of the tree. */
 export interface ListingPage {

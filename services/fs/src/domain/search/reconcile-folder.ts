@@ -3,7 +3,8 @@ import { baseName, childPath, type EntryName, parentPath, type VirtualPath } fro
 import { type Entry, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
-import type { Folder, FolderCache } from '../reading/folder-cache.ts';
+import type { FolderCache } from '../reading/folder-cache.ts';
+import type { Folder } from '../reading/kept-folders.ts';
 import { virtualEntry } from '../reading/list-entries.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { IndexScope } from './index-scope.ts';

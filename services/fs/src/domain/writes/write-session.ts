@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
 
 /** A file on its way into the tree, as the store keeps it. */
@@ -29,4 +30,9 @@ export interface WriteSessionStore {
   markPublished(id: string, sizeBytes: number): Promise<void>;
   remove(id: string): Promise<void>;
   findExpired(now: Date): Promise<WriteSession[]>;
+}
+
+/** The answer for a session that is not there, or no more. */
+export function gone(): AppError {
+  return new AppError('RECORD_NOT_FOUND', 'there is no such write session');
 }

@@ -7,6 +7,13 @@ import type { Rule } from './rule.ts';
 const CHUNK_EDGES_BYTES = [0, 1, 65_535, 65_536, 65_537, 1_048_575, 1_048_576, 1_048_577, 3_000_001];
 
 export function contentRules(rule: Rule): void {
+  pieceRules(rule);
+  rangeRules(rule);
+  publishingRules(rule);
+  refusalRules(rule);
+}
+
+function pieceRules(rule: Rule): void {
   for (const sizeBytes of CHUNK_EDGES_BYTES) {
     rule(`${sizeBytes} bytes come back as they went`, ['write'], async (driver) => {
       const content = pattern(sizeBytes);
@@ -44,6 +51,9 @@ export function contentRules(rule: Rule): void {
     await driver.write(at('/file'), lent(), { overwrite: false });
     expect(digest(await collect(await driver.read(at('/file'))))).toBe(digest(content));
   });
+}
+
+function rangeRules(rule: Rule): void {
   rule('a range gives exactly its bytes', ['write'], async (driver) => {
     const content = pattern(2_500_000);
     await put(driver, '/file', content);
@@ -98,6 +108,9 @@ export function contentRules(rule: Rule): void {
     expect(digest(Buffer.concat(chunks))).toBe(digest(old));
     expect(digest(await collect(await driver.read(at('/file'))))).toBe(digest(next));
   });
+}
+
+function publishingRules(rule: Rule): void {
   rule('an existing file is replaced when asked', ['write'], async (driver) => {
     await put(driver, '/file', pattern(100_000));
     await put(driver, '/file', 'short');
@@ -153,6 +166,9 @@ export function contentRules(rule: Rule): void {
     ).rejects.toThrow('lost');
     expect(await textOf(driver, '/file')).toBe('of the one who went on');
   });
+}
+
+function refusalRules(rule: Rule): void {
   rule('an existing file is refused unless asked', ['write'], async (driver) => {
     await put(driver, '/file', 'old');
     await refuses('ENTRY_EXISTS', put(driver, '/file', 'new', { overwrite: false }));

@@ -1,18 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
-import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
 import type { SearchAnswer, SearchIndex } from '../../domain/search/search-index.ts';
-import type { IndexOperations, Steps } from './index-operations.ts';
-import type { FromWorker, OperationName, ToWorker } from './protocol.ts';
+import type { IndexOperations } from './index-operations.ts';
+import type { Steps } from './index-tables.ts';
+import { startIndexThread } from './index-thread.ts';
+import type { OperationName } from './protocol.ts';
 
 const FILE = 'index.sqlite';
-
-interface Waiting {
-  resolve(result: unknown): void;
-  reject(error: unknown): void;
-}
 
 type Values<Name extends OperationName> = Parameters<IndexOperations[Name]>;
 type Returned<Name extends OperationName> = ReturnType<IndexOperations[Name]>;
@@ -25,65 +20,7 @@ type Result<Name extends OperationName> = Returned<Name> extends Steps<infer Val
  */
 export async function openFileSearchIndex(directory: string): Promise<SearchIndex> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const worker = new Worker(new URL('./worker.ts', import.meta.url), {
-    workerData: join(directory, FILE),
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-    resourceLimits: { maxYoungGenerationSizeMb: 2 },
-  });
-  const waiting = new Map<number, Waiting>();
-  let lastId = 0;
-  let failure: AppError | undefined;
-  const fail = (cause: unknown) => {
-    failure ??= new AppError('STORAGE_UNAVAILABLE', 'the search index is not available', { cause });
-    for (const { reject } of waiting.values()) reject(failure);
-    waiting.clear();
-  };
-  const exited = new Promise<void>((resolve) =>
-    worker.once('exit', (code) => {
-      fail(new Error(`the thread of the search index ended with ${code}`));
-      resolve();
-    }),
-  );
-  worker.once('error', fail);
-  const send = (message: ToWorker): void => worker.postMessage(message);
-  const ask = (message: (id: number) => ToWorker, signal?: AbortSignal): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      if (failure) return reject(failure);
-      if (signal?.aborted) return reject(cancelled(signal));
-      lastId += 1;
-      const id = lastId;
-      const abort = () => {
-        waiting.delete(id);
-        send({ type: 'cancel', id });
-        reject(cancelled(signal));
-      };
-      const end = () => signal?.removeEventListener('abort', abort);
-      signal?.addEventListener('abort', abort, { once: true });
-      waiting.set(id, {
-        resolve(result) {
-          end();
-          resolve(result);
-        },
-        reject(error) {
-          end();
-          reject(error);
-        },
-      });
-      send(message(id));
-    });
-  const ready = new Promise<void>((resolve, reject) => {
-    waiting.set(0, { resolve: () => resolve(), reject });
-  });
-  worker.on('message', (message: FromWorker) => {
-    const id = message.type === 'ready' ? 0 : message.id;
-    const caller = waiting.get(id);
-    waiting.delete(id);
-    if (message.type === 'failed')
-      caller?.reject(new AppError('STORAGE_UNAVAILABLE', 'the search index is not available', { cause: message.error }));
-    else caller?.resolve(message.type === 'done' ? message.result : undefined);
-  });
-  await ready;
-
+  const { ask, send, stop } = await startIndexThread(join(directory, FILE));
   // The worker answers what the operation of this name answers.
   const run = <Name extends OperationName>(name: Name, ...values: Values<Name>): Promise<Result<Name>> =>
     ask((id) => ({ type: 'operation', id, name, values })) as Promise<Result<Name>>;
@@ -118,13 +55,6 @@ export async function openFileSearchIndex(directory: string): Promise<SearchInde
     // The file belongs to one process.
     claim: async () => true,
     release: async () => {},
-    async close() {
-      if (!failure) send({ type: 'stop' });
-      await exited;
-    },
+    close: stop,
   };
-}
-
-function cancelled(signal: AbortSignal | undefined): unknown {
-  return AppError.is(signal?.reason) ? signal.reason : new AppError('CANCELLED', 'the caller went away');
 }

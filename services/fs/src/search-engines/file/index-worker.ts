@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { createRuleBook, type RuleBook } from '../../domain/access/rule-book.ts';
-import { createIndexOperations, type Steps } from './index-operations.ts';
+import { createIndexOperations } from './index-operations.ts';
+import type { Steps } from './index-tables.ts';
 import type { FromWorker, ToWorker } from './protocol.ts';
 import { openIndexFile } from './schema.ts';
 import { searchSteps } from './search-steps.ts';

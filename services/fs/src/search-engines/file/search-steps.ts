@@ -4,7 +4,7 @@ import { createHitCollector } from '../../domain/search/hit-collector.ts';
 import { containsAll, gramsOfWords } from '../../domain/search/keywords.ts';
 import type { SearchAnswer, SearchQuery } from '../../domain/search/search-index.ts';
 import { createVisibility, type EntryFilter } from '../../domain/search/visibility.ts';
-import type { Steps } from './index-operations.ts';
+import type { Steps } from './index-tables.ts';
 import { nameAt, numberAt, pathAt, type Row } from './row.ts';
 import type { Statements } from './statements.ts';
 

@@ -1,0 +1,65 @@
+import { FsServiceDefinition } from '@wharf/proto/fs';
+import { defineRpcService, forAdmins, forServices, forUsers } from '@wharf/service-kit';
+import type { FsContext } from '../context.ts';
+import type { Mounts } from '../domain/mounts/mounts.ts';
+import type { IndexKeeper } from '../domain/search/index-keeper.ts';
+import type { DriverRegistry } from '../driver-contract/driver-registry.ts';
+import { callDriverMethodHandler } from './call-driver-method.ts';
+import {
+  copyEntriesHandler,
+  makeDirectoryHandler,
+  moveEntriesHandler,
+  recursiveMoveHandler,
+  removeEmptyDirectoriesHandler,
+  removeEntriesHandler,
+} from './change-entries.ts';
+import { getEntryHandler } from './get-entry.ts';
+import { getLinkHandler } from './get-link.ts';
+import { listDirectoriesHandler } from './list-directories.ts';
+import { listDriversHandler } from './list-drivers.ts';
+import { listEntriesHandler } from './list-entries.ts';
+import { listStorageHealthHandler } from './list-storage-health.ts';
+import { listStorageSpaceHandler } from './list-storage-space.ts';
+import { buildIndexHandler, clearIndexHandler, getIndexProgressHandler, stopIndexHandler, updateIndexHandler } from './maintain-index.ts';
+import { reloadStorageHandler } from './reload-storage.ts';
+import { batchRenameHandler, regexRenameHandler, renameEntryHandler } from './rename-entries.ts';
+import { searchEntriesHandler } from './search-entries.ts';
+
+export interface FsRpcOptions {
+  readonly context: FsContext;
+  readonly keeper: IndexKeeper;
+  readonly mounts: Mounts;
+  readonly registry: DriverRegistry;
+  /** Tells this process from every other. */
+  readonly replica: string;
+}
+
+/** Every method of FsService, and who may call it. */
+export function createFsRpc({ context, keeper, mounts, registry, replica }: FsRpcOptions) {
+  return defineRpcService(FsServiceDefinition, {
+    listEntries: forUsers(listEntriesHandler(context)),
+    getEntry: forUsers(getEntryHandler(context)),
+    listDirectories: forUsers(listDirectoriesHandler(context)),
+    searchEntries: forUsers(searchEntriesHandler(context, keeper)),
+    callDriverMethod: forUsers(callDriverMethodHandler(context)),
+    getLink: forAdmins(getLinkHandler(context)),
+    makeDirectory: forUsers(makeDirectoryHandler(context)),
+    renameEntry: forUsers(renameEntryHandler(context)),
+    batchRename: forUsers(batchRenameHandler(context)),
+    regexRename: forUsers(regexRenameHandler(context)),
+    moveEntries: forUsers(moveEntriesHandler(context)),
+    recursiveMove: forUsers(recursiveMoveHandler(context)),
+    copyEntries: forUsers(copyEntriesHandler(context)),
+    removeEntries: forUsers(removeEntriesHandler(context)),
+    removeEmptyDirectories: forUsers(removeEmptyDirectoriesHandler(context)),
+    listDrivers: forAdmins(listDriversHandler(registry)),
+    buildIndex: forAdmins(buildIndexHandler(context, keeper)),
+    updateIndex: forAdmins(updateIndexHandler(context, keeper)),
+    stopIndex: forAdmins(stopIndexHandler(context, keeper)),
+    clearIndex: forAdmins(clearIndexHandler(context, keeper)),
+    getIndexProgress: forAdmins(getIndexProgressHandler(context, keeper)),
+    reloadStorage: forServices(reloadStorageHandler(context, mounts)),
+    listStorageHealth: forAdmins(listStorageHealthHandler(context, mounts, replica)),
+    listStorageSpace: forAdmins(listStorageSpaceHandler(context, mounts)),
+  });
+}

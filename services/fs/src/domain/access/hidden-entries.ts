@@ -1,0 +1,56 @@
+import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
+import { hasPermission } from '@wharf/rights';
+import type { PathTree } from './path-tree.ts';
+import type { Actor } from './permissions.ts';
+import { covers, matchesHide, type Rule } from './rule.ts';
+
+/** What rules hide from whoever may not see hidden entries. */
+export interface HiddenEntries {
+  isHidden(actor: Actor, path: VirtualPath): boolean;
+  /** Which names of a folder's entries are hidden, by the rule of that folder; undefined when none is. */
+  hiddenNames(actor: Actor, directory: VirtualPath): ((name: string) => boolean) | undefined;
+  /** Whether anything can be hidden in a folder or in what is below it. */
+  mayHideIn(actor: Actor, directory: VirtualPath): boolean;
+}
+
+/** @param hasHidden whether any rule hides anything */
+export function createHiddenEntries(rules: PathTree<Rule>, hasHidden: boolean): HiddenEntries {
+  /** Whether a folder is hidden from somebody who was asked about last: its entries are asked about one after another. */
+  const lastFolder = new WeakMap<Actor, { readonly folder: VirtualPath; readonly isHidden: boolean }>();
+
+  /** Every folder on the way counts: what lies in a hidden folder is hidden too. What holds above the actor's base path does not count. */
+  const isHidden = (actor: Actor, path: VirtualPath): boolean => {
+    if (!hasHidden || path === '/' || path === actor.basePath || hasPermission(actor, 'see_hides')) return false;
+    const folder = parentPath(path);
+    const rule = rules.nearest(folder);
+    if (rule && covers(rule, folder, rule.h_sub) && matchesHide(rule, baseName(path) ?? '')) return true;
+    const last = lastFolder.get(actor);
+    if (last?.folder === folder) return last.isHidden;
+    const isFolderHidden = isHiddenOnTheWay(actor, folder);
+    lastFolder.set(actor, { folder, isHidden: isFolderHidden });
+    return isFolderHidden;
+  };
+  const isHiddenOnTheWay = (actor: Actor, path: VirtualPath): boolean => {
+    const rootLength = isWithin(actor.basePath, path) && actor.basePath !== '/' ? actor.basePath.length : 0;
+    for (const { name, value, nearest: rule, length } of rules.steps(path))
+      if (length > rootLength && rule && (value === rule || rule.h_sub) && matchesHide(rule, name)) return true;
+    return false;
+  };
+  const hiddenNames = (actor: Actor, directory: VirtualPath) => {
+    if (hasPermission(actor, 'see_hides')) return undefined;
+    const rule = rules.nearest(directory);
+    if (!rule || rule.hidePatterns.length === 0 || !covers(rule, directory, rule.h_sub)) return undefined;
+    return (name: string) => matchesHide(rule, name);
+  };
+
+  return {
+    isHidden,
+    hiddenNames,
+    mayHideIn(actor, directory) {
+      if (hasPermission(actor, 'see_hides')) return false;
+      if (hiddenNames(actor, directory)) return true;
+      for (const rule of rules.below(directory)) if (rule.hidePatterns.length > 0) return true;
+      return false;
+    },
+  };
+}

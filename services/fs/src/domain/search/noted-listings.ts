@@ -1,0 +1,59 @@
+import type { VirtualPath } from '@wharf/paths';
+import { LRUCache } from 'lru-cache';
+import type { SearchIndex } from './search-index.ts';
+
+/** Folders that wait at most. */
+const MAX_LISTINGS = 1_000;
+/** Folders whose last listing is remembered, to tell whether a listing is news. */
+const REMEMBERED_LISTINGS = 20_000;
+
+/** Folders whose listing differs from the last one: their index has still to follow. */
+export interface NotedListings {
+  /** @returns whether the names are news */
+  note(path: VirtualPath, names: readonly string[]): boolean;
+  size(): number;
+  /** Drops what waits. */
+  clear(): void;
+  /** Every listing is news again. */
+  forget(): void;
+  /** Queues the folders that wait, where the index has them. */
+  queueFolders(index: SearchIndex): Promise<void>;
+}
+
+export function createNotedListings(): NotedListings {
+  const waiting = new Map<VirtualPath, number>();
+  const seen = new LRUCache<VirtualPath, number>({ max: REMEMBERED_LISTINGS });
+  return {
+    note(path, names) {
+      if (waiting.size >= MAX_LISTINGS) return false;
+      const print = printOf(names);
+      if (seen.get(path) === print) return false;
+      waiting.set(path, print);
+      return true;
+    },
+    size: () => waiting.size,
+    clear: () => waiting.clear(),
+    forget: () => seen.clear(),
+    async queueFolders(index) {
+      if (waiting.size === 0) return;
+      const noted = [...waiting];
+      waiting.clear();
+      const { generation } = await index.readState();
+      for (const [path, print] of noted) {
+        seen.set(path, print);
+        const folder = await index.findFolder(path);
+        if (folder && folder.depth !== 0) await index.requeue(path, generation, false);
+      }
+    },
+  };
+}
+
+/** A number that other names hardly have too (FNV-1a). */
+function printOf(names: readonly string[]): number {
+  let print = 0x811c9dc5 ^ names.length;
+  for (const name of names) {
+    for (let at = 0; at < name.length; at += 1) print = Math.imul(print ^ name.charCodeAt(at), 0x01000193);
+    print = Math.imul(print ^ 0x2f, 0x01000193);
+  }
+  return print;
+}

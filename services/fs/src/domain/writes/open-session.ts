@@ -1,0 +1,65 @@
+import { AppError } from '@wharf/errors';
+import { parseVirtualPath } from '@wharf/paths';
+import { isDraftId } from '../../driver-contract/draft.ts';
+import { supports } from '../../driver-contract/storage-driver.ts';
+import { holdRoom } from '../changing/operations/claim-room.ts';
+import { abortSession, removeDraft } from './end-session.ts';
+import { RELEASE_MS } from './open-drafts.ts';
+import { expiryFrom, type SessionParts } from './session-parts.ts';
+import { requireFile } from './session-place.ts';
+import { gone, type WriteSession } from './write-session.ts';
+
+/** Makes a session: its row, its claim and, where the storage takes ranges, its draft. @throws AppError as WriteSessions.open() */
+export async function openSession(
+  parts: SessionParts,
+  id: string,
+  userId: number,
+  { path, sizeBytes }: { readonly path: string; readonly sizeBytes: number },
+  signal: AbortSignal,
+): Promise<WriteSession> {
+  const { options, store } = parts;
+  if (!isDraftId(id)) throw new AppError('INVALID_ARGUMENT', 'the id of a write session has 32 hexadecimal digits');
+  const operation = await options.operationOf(userId, signal);
+  const wanted = parseVirtualPath(path);
+  const located = await requireFile(operation, wanted);
+  const driver = await located.mount.driver();
+  const hasDraft = supports(driver, 'openDraft');
+  const session: WriteSession = {
+    id,
+    userId,
+    path: wanted,
+    storageId: located.mount.storage._id,
+    hasDraft,
+    publishingPath: undefined,
+    isPublished: false,
+    sizeBytes,
+    dataUrl: options.dataUrl,
+    expiresAt: expiryFrom(options.clock),
+  };
+  signal.throwIfAborted();
+  // The row first: a draft without one would be found by nobody.
+  await store.insert(session);
+  const claim = await holdRoom(operation, id, sizeBytes).catch(async (error) => {
+    await store.remove(id);
+    throw error;
+  });
+  try {
+    if (hasDraft) {
+      // Not the caller's signal: when the caller dies, whoever takes over finds the draft by its id.
+      const draft = await driver.openDraft(located.path, id, { create: true, signal: AbortSignal.timeout(RELEASE_MS) });
+      await draft.close();
+      // Whoever took over has ended it meanwhile.
+      if (!(await store.find(id))) {
+        await removeDraft(parts, session, AbortSignal.timeout(RELEASE_MS));
+        throw gone();
+      }
+    }
+  } catch (error) {
+    // What a storage that hangs makes yet is found by the row, which stays then.
+    if (!AppError.is(error, 'DEADLINE_EXCEEDED') && !AppError.is(error, 'CANCELLED')) await abortSession(parts, id).catch(() => undefined);
+    await claim.release();
+    throw error;
+  }
+  claim.letGo();
+  return session;
+}

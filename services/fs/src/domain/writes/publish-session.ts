@@ -1,0 +1,118 @@
+import { AppError } from '@wharf/errors';
+import type { VirtualPath } from '@wharf/paths';
+import { supports } from '../../driver-contract/storage-driver.ts';
+import { holdRoom } from '../changing/operations/claim-room.ts';
+import type { Operation } from '../changing/operations/operation.ts';
+import { type Digests, driverHashes, verify } from './digests.ts';
+import { removeDraft } from './end-session.ts';
+import { freeNames } from './free-names.ts';
+import { claimOf } from './open-drafts.ts';
+import { findSession, type SessionParts, stillThere } from './session-parts.ts';
+import { locateSession, publishedAlready } from './session-place.ts';
+import { gone, type WriteSession, type WriteSessionStore } from './write-session.ts';
+
+/** What a caller says of a file that is complete. */
+export interface AnnouncedFile {
+  readonly sizeBytes: number;
+  readonly digests: Digests;
+}
+
+/** Writes the whole file of a session that takes no ranges, and publishes it. */
+export async function writeWhole(
+  { options, store }: SessionParts,
+  id: string,
+  { sizeBytes, digests }: AnnouncedFile,
+  content: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<void> {
+  const session = await findSession(store, id);
+  if (session.isPublished) throw gone();
+  const { operation, located } = await locateSession(options.operationOf, session, signal);
+  const driver = await located.mount.driver();
+  if (!supports(driver, 'write')) throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
+  await heldDuring(operation, session, sizeBytes, async () => {
+    for await (const { path, place } of freeNames(operation, session.path, located)) {
+      await store.beginPublishing(id, path);
+      const expectedHashes = driverHashes(digests);
+      const entry = await driver.write(place.path, content, {
+        ...{ overwrite: false, sizeBytes, expectedHashes, signal },
+        beforePublish: stillThere(store, id),
+      });
+      return published(store, session, operation, path, entry.sizeBytes);
+    }
+    throw noName();
+  });
+}
+
+/** Verifies the draft of a session and publishes it under a free name. */
+export async function commit(parts: SessionParts, id: string, file: AnnouncedFile, signal: AbortSignal): Promise<WriteSession> {
+  const { options, store, drafts } = parts;
+  const session = await findSession(store, id);
+  if (session.isPublished) return session;
+  if (!session.hasDraft) throw new AppError('FAILED_PRECONDITION', 'the content is missing');
+  const done = session.publishingPath && (await publishedAlready(options.operationOf, session, signal));
+  if (done) {
+    await removeDraft(parts, session, signal).catch(() => undefined);
+    return published(store, session, done.operation, done.path, done.sizeBytes);
+  }
+  // Held from before it is read to be verified.
+  await drafts.use(id, async (open, held) => {
+    await claimOf(open, held);
+    await verify(open.draft, file, signal);
+  });
+  await drafts.release(id);
+  const { operation, located } = await locateSession(options.operationOf, session, signal);
+  const driver = await located.mount.driver();
+  if (!supports(driver, 'openDraft')) throw gone();
+  return heldDuring(operation, session, file.sizeBytes, async () => {
+    for await (const { path, place } of freeNames(operation, session.path, located)) {
+      const draft = await driver.openDraft(place.path, id, { create: false, signal });
+      await store.beginPublishing(id, path);
+      try {
+        const entry = await draft.publish({ overwrite: false, beforePublish: stillThere(store, id) });
+        return await published(store, session, operation, path, entry.sizeBytes);
+      } catch (error) {
+        await draft.close();
+        // Somebody took the name in between.
+        if (!AppError.is(error, 'ENTRY_EXISTS')) throw error;
+      }
+    }
+    throw noName();
+  });
+}
+
+/** Notes that the file has its name: the claim ends, and the change is told. */
+export async function published(
+  store: WriteSessionStore,
+  session: WriteSession,
+  operation: Operation,
+  path: VirtualPath,
+  sizeBytes: number,
+): Promise<WriteSession> {
+  await store.markPublished(session.id, sizeBytes);
+  await operation.snapshot.quotas.end(operation.actor, session.id, sizeBytes);
+  operation.changes.entryChanged(path);
+  return { ...session, publishingPath: path, isPublished: true, sizeBytes };
+}
+
+/**
+ * Does what needs the room of a session's file, which is held meanwhile and for a while afterwards; what is published ends the claim.
+ * @throws AppError QUOTA_EXCEEDED
+ */
+export async function heldDuring(
+  operation: Operation,
+  session: WriteSession,
+  sizeBytes: number,
+  run: () => Promise<WriteSession>,
+): Promise<WriteSession> {
+  const claim = await holdRoom(operation, session.id, sizeBytes);
+  try {
+    return await run();
+  } finally {
+    claim.letGo();
+  }
+}
+
+function noName(): AppError {
+  return new AppError('ENTRY_EXISTS', 'file exists');
+}

@@ -1,0 +1,40 @@
+import type { Snapshot } from '../snapshot/snapshot.ts';
+import type { OpenDrafts } from './open-drafts.ts';
+import type { OperationOf } from './session-place.ts';
+import { gone, type WriteSession, type WriteSessionStore } from './write-session.ts';
+
+/** A session goes after so long without use, in milliseconds. */
+const IDLE_MS = 86_400_000;
+
+export interface WriteSessionsOptions {
+  readonly store: WriteSessionStore;
+  readonly operationOf: OperationOf;
+  readonly currentSnapshot: () => Promise<Snapshot>;
+  readonly clock: () => number;
+  /** Of this replica's data plane; empty: any. */
+  readonly dataUrl: string;
+}
+
+/** What the steps of a session work with. */
+export interface SessionParts {
+  readonly options: WriteSessionsOptions;
+  readonly store: WriteSessionStore;
+  readonly drafts: OpenDrafts;
+}
+
+/** When a session goes that is used now. */
+export function expiryFrom(clock: () => number): Date {
+  return new Date(clock() + IDLE_MS);
+}
+
+/** @throws AppError RECORD_NOT_FOUND */
+export async function findSession(store: WriteSessionStore, id: string): Promise<WriteSession> {
+  const session = await store.find(id);
+  if (!session) throw gone();
+  return session;
+}
+
+/** Whoever took over may have ended it while its content was stored, or verified and made durable. @throws AppError RECORD_NOT_FOUND */
+export function stillThere(store: WriteSessionStore, id: string): () => Promise<void> {
+  return async () => void (await findSession(store, id));
+}

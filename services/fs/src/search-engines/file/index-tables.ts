@@ -1,0 +1,64 @@
+import type { VirtualPath } from '@wharf/paths';
+import { numberAt } from './row.ts';
+import type { Statements } from './statements.ts';
+
+/** Work in steps: between two of them a commit and whatever else waits may come. */
+export type Steps<Result> = Generator<void, Result, void>;
+
+/** Entries that one step handles. */
+export const STEP_ENTRIES = 500;
+
+/** A folder and everything below it; its four parameters come from `subtree`. */
+export const IN_SUBTREE = '(path = ? OR (path >= ? AND path < ?) OR ?)';
+
+/** The parameters of IN_SUBTREE. "0" follows "/" in the order of bytes. */
+export function subtree(path: VirtualPath): [string, string, string, number] {
+  return path === '/' ? ['/', '/', '/', 1] : [path, `${path}/`, `${path}0`, 0];
+}
+
+/** What every operation on the tables is made of. */
+export function createIndexTables(sql: Statements) {
+  let counted: number | undefined;
+
+  const folderAt = (path: VirtualPath): { id: number; depth: number } | undefined => {
+    const row = sql.first('SELECT id, depth FROM folders WHERE path = ?', path);
+    return row && { id: numberAt(row, 0), depth: numberAt(row, 1) };
+  };
+  const addCount = (difference: number) => {
+    if (counted !== undefined) counted += difference;
+  };
+  const dropEntry = (id: number) => {
+    sql.run('DELETE FROM grams WHERE rowid = ?', id);
+    sql.run('DELETE FROM entries WHERE id = ?', id);
+    addCount(-1);
+  };
+  function* dropTree(path: VirtualPath): Steps<void> {
+    for (;;) {
+      const folder = sql.first(`SELECT id FROM folders WHERE ${IN_SUBTREE} LIMIT 1`, ...subtree(path));
+      if (!folder) return;
+      const id = numberAt(folder, 0);
+      const entries = sql.all('SELECT id FROM entries WHERE folder = ? LIMIT ?', id, STEP_ENTRIES);
+      for (const entry of entries) dropEntry(numberAt(entry, 0));
+      if (entries.length < STEP_ENTRIES) sql.run('DELETE FROM folders WHERE id = ?', id);
+      yield;
+    }
+  }
+  const addFolder = (path: VirtualPath, depth: number, generation: number) =>
+    sql.run('INSERT OR IGNORE INTO folders (path, depth, queued) VALUES (?, ?, ?)', path, depth, depth === 0 ? null : generation);
+
+  return {
+    folderAt,
+    addCount,
+    dropEntry,
+    dropTree,
+    addFolder,
+    count(): number {
+      counted ??= numberAt(sql.first('SELECT count(*) FROM entries') ?? [0], 0);
+      return counted;
+    },
+    /** The next count asks the table. */
+    forgetCount(): void {
+      counted = undefined;
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import type { IndexEntryRecord, Models } from '@wharf/models';
+import { baseName, childPath, type EntryName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
+import { depthBelow, type IndexedEntry, type SearchIndex } from '../../domain/search/search-index.ts';
+import { batches, idOf, ignoreDuplicates, recordOf, subtree, within } from './index-records.ts';
+import type { Folder, StoreFolders } from './store-folders.ts';
+
+/** The entries of the index, which refer to their folder by its id. */
+export function createStoreEntries(
+  { indexFolders: folders, indexEntries: entries }: Models,
+  { folderAt, addFolders, dropTrees }: StoreFolders,
+): Pick<SearchIndex, 'children' | 'put' | 'remove' | 'move'> {
+  const putBatch = async (folder: Folder, batch: readonly IndexedEntry[], generation: number) => {
+    const wanted = batch.map((entry) => recordOf(folder._id, entry));
+    const known = await entries
+      .find({ _id: { $in: wanted.map(({ _id }) => _id) } }, { is_dir: 1, size: 1 })
+      .lean<Array<Pick<IndexEntryRecord, '_id' | 'is_dir' | 'size'>>>();
+    const knownById = new Map(known.map((entry) => [entry._id, entry]));
+    const added = wanted.filter(({ _id }) => !knownById.has(_id));
+    // Told by its id alone: whoever put the same entry meanwhile put the same.
+    if (added.length > 0) await ignoreDuplicates(entries.insertMany(added, { ordered: false, lean: true }));
+    const changed = wanted.filter((entry) => {
+      const before = knownById.get(entry._id);
+      return before && (before.is_dir !== entry.is_dir || before.size !== entry.size);
+    });
+    if (changed.length > 0)
+      await entries.bulkWrite(
+        changed.map(({ _id, is_dir, size }) => ({ updateOne: { filter: { _id }, update: { $set: { is_dir, size } } } })),
+        { ordered: false },
+      );
+    const directory = folder.path as VirtualPath;
+    const inner = batch.filter(({ isDirectory }) => isDirectory);
+    await addFolders(
+      inner.map(({ name, isLink }) => {
+        const depth = isLink ? 0 : depthBelow(folder.depth);
+        return { path: childPath(directory, name), depth, queued: depth === 0 ? null : generation };
+      }),
+    );
+    const noFolders = batch.filter(({ name, isDirectory }) => !isDirectory && knownById.get(idOf(folder._id, name))?.is_dir);
+    await dropTrees(noFolders.map(({ name }) => childPath(directory, name)));
+  };
+
+  return {
+    async children(directory) {
+      const folder = await folderAt(directory);
+      const found = folder ? await entries.find({ _id: within(folder._id) }, { name: 1, is_dir: 1 }).lean<IndexEntryRecord[]>() : [];
+      return new Map(found.map(({ name, is_dir }) => [name as EntryName, is_dir]));
+    },
+    async put(directory, wanted, generation) {
+      const folder = await folderAt(directory);
+      if (folder) for (const batch of batches(wanted)) await putBatch(folder, batch, generation);
+    },
+    async remove(directory, names) {
+      const folder = await folderAt(directory);
+      for (const batch of batches(names)) {
+        if (folder) await entries.deleteMany({ _id: { $in: batch.map((name) => idOf(folder._id, name)) } });
+        await dropTrees(batch.map((name) => childPath(directory, name)));
+      }
+    },
+    async move(from, to) {
+      const [oldName, newName] = [baseName(from), baseName(to)];
+      const [oldParent, newParent, moved] = await Promise.all([folderAt(parentPath(from)), folderAt(parentPath(to)), folderAt(from)]);
+      if (oldName === undefined || newName === undefined || !oldParent || !newParent || !moved || isWithin(from, to)) return false;
+      const before = await entries.findById(idOf(oldParent._id, oldName)).lean<IndexEntryRecord>();
+      if (!before?.is_dir || (await entries.findById(idOf(newParent._id, newName)).lean())) return false;
+      await dropTrees([to]);
+      const { _id, ...after } = recordOf(newParent._id, { name: newName, isDirectory: true, sizeBytes: before.size });
+      await entries.updateOne({ _id }, { $set: after }, { upsert: true });
+      // The topmost folder is the last one: after a crash what is left is found at the old place, and goes with it.
+      const inside = await folders
+        .find({ $or: subtree(from) }, { path: 1 })
+        .sort({ path: -1 })
+        .lean<Folder[]>();
+      for (const batch of batches(inside))
+        await folders.bulkWrite(
+          batch.map((folder) => ({
+            updateOne: { filter: { _id: folder._id }, update: { $set: { path: to + folder.path.slice(from.length) } } },
+          })),
+        );
+      await entries.deleteOne({ _id: before._id });
+      return true;
+    },
+  };
+}

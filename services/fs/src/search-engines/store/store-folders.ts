@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import type { IndexFolderRecord, Models } from '@wharf/models';
+import type { VirtualPath } from '@wharf/paths';
+import type { SearchIndex } from '../../domain/search/search-index.ts';
+import { BATCH, batches, ignoreDuplicates, subtree, within } from './index-records.ts';
+
+const ID_BYTES = 9;
+
+export type Folder = Pick<IndexFolderRecord, '_id' | 'path' | 'depth'>;
+
+/** The folders of the index, and which of them are still to be indexed. */
+export interface StoreFolders {
+  folderAt(path: VirtualPath): Promise<Folder | undefined>;
+  addFolders(wanted: ReadonlyArray<Omit<IndexFolderRecord, '_id'>>): Promise<void>;
+  /** Takes folders away with all that is below them. */
+  dropTrees(paths: readonly VirtualPath[]): Promise<void>;
+  readonly operations: Pick<SearchIndex, 'findFolder' | 'openFolder' | 'requeue' | 'queued' | 'settle'>;
+}
+
+export function createStoreFolders({ indexFolders: folders, indexEntries: entries }: Models): StoreFolders {
+  const folderAt = async (path: VirtualPath): Promise<Folder | undefined> => (await folders.findOne({ path }).lean<Folder>()) ?? undefined;
+  const addFolders = async (wanted: ReadonlyArray<Omit<IndexFolderRecord, '_id'>>) => {
+    for (const batch of batches(wanted))
+      await ignoreDuplicates(
+        folders.bulkWrite(
+          batch.map(({ path, ...rest }) => ({
+            updateOne: {
+              filter: { path },
+              update: { $setOnInsert: { _id: randomBytes(ID_BYTES).toString('base64url'), ...rest } },
+              upsert: true,
+            },
+          })),
+          { ordered: false },
+        ),
+      );
+  };
+  const dropFolders = async (ids: readonly string[]) => {
+    await entries.bulkWrite(
+      ids.map((id) => ({ deleteMany: { filter: { _id: within(id) } } })),
+      { ordered: false },
+    );
+    await folders.deleteMany({ _id: { $in: [...ids] } });
+  };
+  const dropTrees = async (paths: readonly VirtualPath[]) => {
+    for (const batch of batches(paths, 20))
+      for (;;) {
+        const found = await folders
+          .find({ $or: batch.flatMap(subtree) }, { _id: 1 })
+          .limit(BATCH)
+          .lean<Folder[]>();
+        if (found.length === 0) break;
+        await dropFolders(found.map(({ _id }) => _id));
+      }
+  };
+  return {
+    folderAt,
+    addFolders,
+    dropTrees,
+    operations: {
+      async findFolder(path) {
+        const folder = await folderAt(path);
+        return folder && { path, depth: folder.depth };
+      },
+      async openFolder(path, depth, generation) {
+        const queued = depth === 0 ? null : generation;
+        await addFolders([{ path, depth, queued }]);
+        await folders.updateOne({ path }, { $set: { depth, queued } });
+      },
+      async requeue(path, generation, isDeep) {
+        await folders.updateMany({ $or: isDeep ? subtree(path) : [{ path }], depth: { $ne: 0 } }, { $set: { queued: generation } });
+      },
+      async queued(generation, limit) {
+        const found = await folders.find({ queued: generation }, { path: 1, depth: 1 }).limit(limit).lean<Folder[]>();
+        return found.map(({ path, depth }) => ({ path: path as VirtualPath, depth }));
+      },
+      async settle(paths, isDeep = false) {
+        for (const batch of batches(paths, isDeep ? 20 : BATCH))
+          await folders.updateMany(isDeep ? { $or: batch.flatMap(subtree) } : { path: { $in: batch } }, { $set: { queued: null } });
+      },
+    },
+  };
+}
