@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { foreseen, STORE_AWAY } from './store-outage.ts';
 import { within } from './within.ts';
 
 /** How long to wait for the store where there is nothing else to answer from, in milliseconds. */
@@ -7,10 +8,6 @@ const LIMIT_MS = 30_000;
 const PATIENCE_MS = 2_000;
 /** What was read so long ago, in milliseconds, answers reads while the store is away; nothing older does. */
 export const MAX_KEPT_MS = 60_000;
-const AWAY = 'the store does not answer, try again in a moment';
-
-/** What the driver throws when it cannot reach the store, lost it, or found nobody there who may answer. */
-const STORE_ERROR = /^(Mongo|PoolCleared)/;
 
 /** Reads that can be answered from what is known while the store is away. */
 export interface StoreAsker {
@@ -27,13 +24,13 @@ export function createStoreAsker(): StoreAsker {
   let isAway = false;
   const ask = async <Value>(reading: Promise<Value>): Promise<Value> => {
     try {
-      const value = await within(LIMIT_MS, reading, AWAY);
+      const value = await within(LIMIT_MS, reading, STORE_AWAY);
       isAway = false;
       return value;
     } catch (error) {
       if (!isOutage(error)) throw error;
       isAway = true;
-      throw new AppError('STORAGE_UNAVAILABLE', AWAY, { cause: error });
+      throw new AppError('STORAGE_UNAVAILABLE', STORE_AWAY, { cause: error });
     }
   };
   return {
@@ -43,7 +40,7 @@ export function createStoreAsker(): StoreAsker {
       // Whoever is answered from what is kept does not hear how it went on.
       asking.catch(() => undefined);
       try {
-        return await (isAway ? Promise.reject(new AppError('STORAGE_UNAVAILABLE', AWAY)) : within(PATIENCE_MS, asking, AWAY));
+        return await (isAway ? Promise.reject(new AppError('STORAGE_UNAVAILABLE', STORE_AWAY)) : within(PATIENCE_MS, asking, STORE_AWAY));
       } catch (error) {
         if (!isOutage(error)) throw error;
         isAway = true;
@@ -54,9 +51,5 @@ export function createStoreAsker(): StoreAsker {
 }
 
 function isOutage(error: unknown): boolean {
-  return (
-    AppError.is(error, 'DEADLINE_EXCEEDED') ||
-    AppError.is(error, 'STORAGE_UNAVAILABLE') ||
-    (error instanceof Error && STORE_ERROR.test(error.name))
-  );
+  return AppError.is(error, 'DEADLINE_EXCEEDED') || AppError.is(foreseen(error), 'STORAGE_UNAVAILABLE');
 }

@@ -52,4 +52,5 @@ export {
 export { runProcess, runService, type Service } from './run-service.ts';
 export { createServiceKit, kitFor, type ServiceKit } from './service-kit.ts';
 export { connectStore, type StoreConnection } from './store.ts';
+export { foreseen } from './store-outage.ts';
 export { within } from './within.ts';

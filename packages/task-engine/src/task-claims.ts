@@ -37,7 +37,7 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
         await tasks.insertMany(records, { ordered: false, throwOnValidationError: true });
         return records;
       } catch (error) {
-        const known = duplicatesOf(error);
+        const known = duplicatesOf(error, records.length);
         if (!known) throw error;
         return records.filter((_, index) => !known.has(index));
       }

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { CallOptions } from 'nice-grpc-common';
 import type { InternalTokens } from '../identity/identity.ts';
+import { foreseen } from '../store-outage.ts';
 import { directCall } from './call.ts';
 import { invoke, type MethodDefinition, type RpcDefinition, type RpcService } from './service.ts';
 
@@ -17,7 +18,8 @@ export function createDirectClient<Client>(
   tokens: InternalTokens,
   onUnforeseen: (error: unknown, method: string) => void,
 ): Client {
-  const refuse = (error: unknown, method: string): AppError => {
+  const refuse = (thrown: unknown, method: string): AppError => {
+    const error = foreseen(thrown);
     if (!AppError.is(error)) onUnforeseen(error, `${definition.name}.${method}`);
     return AppError.from(error);
   };

@@ -3,6 +3,7 @@ import { AppError } from '@wharf/errors';
 import { type CompatServiceDefinition, createServer } from 'nice-grpc';
 import type { CallContext } from 'nice-grpc-common';
 import type { InternalTokens } from '../identity/identity.ts';
+import { foreseen } from '../store-outage.ts';
 import { incomingCall } from './call.ts';
 import { toGrpcError } from './errors.ts';
 import { MAX_MESSAGE_BYTES } from './grpc-client.ts';
@@ -46,7 +47,8 @@ export async function startGrpcServer(options: {
 
 /** nice-grpc's form of a service: one function per method that takes a message and a CallContext. */
 function implementation(service: RpcService, tokens: InternalTokens, onUnforeseen: (error: unknown, method: string) => void) {
-  const refuse = (error: unknown, name: string, context: CallContext) => {
+  const refuse = (thrown: unknown, name: string, context: CallContext) => {
+    const error = foreseen(thrown);
     if (!AppError.is(error)) onUnforeseen(error, `${service.definition.name}.${name}`);
     return toGrpcError(AppError.from(error), context);
   };

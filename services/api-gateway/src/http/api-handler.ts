@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { ROLE } from '@wharf/rights';
-import { type Caller, type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope } from '@wharf/service-kit';
+import { type Caller, type Envelope, type EnvelopeCodes, failureEnvelope, foreseen, successEnvelope } from '@wharf/service-kit';
 import { openApiDocument } from '../api/openapi.ts';
 import { type Access, AnswerWithMessage, type Route } from '../api/route.ts';
 import { answersMethod, BYTE_ROUTES, EVENT_ROUTES, indexRoutes, ROUTES } from '../api/route-table.ts';
@@ -101,7 +101,8 @@ export async function failure(
   codes?: EnvelopeCodes,
   data?: unknown,
 ): Promise<Envelope> {
-  if (!AppError.is(thrown)) parts.kit.logger.error({ err: thrown, requestId }, 'unforeseen error');
-  const envelope = failureEnvelope(AppError.from(thrown), { codes, data });
+  const error = foreseen(thrown);
+  if (!AppError.is(error)) parts.kit.logger.error({ err: error, requestId }, 'unforeseen error');
+  const envelope = failureEnvelope(AppError.from(error), { codes, data });
   return { ...envelope, message: await parts.mask(envelope.message) };
 }

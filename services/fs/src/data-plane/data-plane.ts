@@ -6,6 +6,7 @@ import {
   type Call,
   type Callers,
   type EnvelopeCodes,
+  foreseen,
   type InternalTokens,
   type Logger,
   readCallHeaders,
@@ -95,7 +96,7 @@ async function serve(
     }
     throw new AppError('RECORD_NOT_FOUND', 'not found');
   } catch (error) {
-    const refusal = AppError.from(error);
+    const refusal = AppError.from(foreseen(error));
     if (refusal.code === 'CANCELLED' || signal.aborted) return void response.destroy();
     // Whatever the request still holds, such as a file that was opened and not read.
     gone.abort();

@@ -1,0 +1,29 @@
+import { AppError } from '@wharf/errors';
+import { mongo } from 'mongoose';
+import { expect, it } from 'vitest';
+import { foreseen } from './store-outage.ts';
+
+const socketError = (code: string) => Object.assign(new Error(`write ${code}`), { code });
+
+it.each([
+  new mongo.MongoNetworkError('connection 1 closed'),
+  new mongo.MongoNetworkTimeoutError('connection 1 timed out'),
+  new mongo.MongoTopologyClosedError(),
+  new mongo.MongoNotConnectedError('not connected'),
+  socketError('EPIPE'),
+])('%s is an outage of the store', (error) => {
+  expect(foreseen(error)).toMatchObject({ code: 'STORAGE_UNAVAILABLE', cause: error });
+});
+
+it.each([
+  new mongo.MongoServerError({ code: 11_000, message: 'E11000' }),
+  new TypeError('undefined is no function'),
+  socketError('EACCES'),
+])('%s is not', (error) => {
+  expect(foreseen(error)).toBe(error);
+});
+
+it('what was said on purpose stays', () => {
+  const error = new AppError('ENTRY_NOT_FOUND', 'no such entry');
+  expect(foreseen(error)).toBe(error);
+});
