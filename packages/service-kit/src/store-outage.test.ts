@@ -3,7 +3,8 @@ import { mongo } from 'mongoose';
 import { expect, it } from 'vitest';
 import { foreseen } from './store-outage.ts';
 
-const socketError = (code: string) => Object.assign(new Error(`write ${code}`), { code });
+const socketError = (code: string, place = 'node_modules/mongodb/lib/cmap/connection.js') =>
+  Object.assign(new Error(`write ${code}`), { code, stack: `Error: write ${code}\n    at ${place}` });
 
 it.each([
   new mongo.MongoNetworkError('connection 1 closed'),
@@ -19,6 +20,7 @@ it.each([
   new mongo.MongoServerError({ code: 11_000, message: 'E11000' }),
   new TypeError('undefined is no function'),
   socketError('EACCES'),
+  socketError('EPIPE', 'elsewhere.js'),
 ])('%s is not', (error) => {
   expect(foreseen(error)).toBe(error);
 });

@@ -5,12 +5,12 @@ export const STORE_AWAY = 'the store does not answer, try again in a moment';
 /** What the driver throws when it cannot reach the store, lost it, or was closed. What the store refuses has other names (MongoServerError). */
 const OUTAGE =
   /^(Mongo(Network|ServerSelection|TopologyClosed|NotConnected|ClientClosed|ConnectionPool|WaitQueue|Expired|OperationTimeout)|MongooseServerSelection|PoolCleared)/;
-/** Some errors of its socket it passes on as they are. Whatever else has sockets says what happened in AppErrors. */
+/** Some errors of its socket it passes on as they are: only where they were thrown tells whose they are. */
 const SOCKET_CODES: ReadonlySet<unknown> = new Set(['EPIPE', 'ECONNRESET', 'ECONNREFUSED']);
 
 /** An outage of the store as the AppError that it is (STORAGE_UNAVAILABLE); everything else as it was thrown. */
 export function foreseen(error: unknown): unknown {
   if (!(error instanceof Error) || AppError.is(error)) return error;
-  const isOutage = OUTAGE.test(error.name) || ('code' in error && SOCKET_CODES.has(error.code));
+  const isOutage = OUTAGE.test(error.name) || ('code' in error && SOCKET_CODES.has(error.code) && error.stack?.includes('/mongodb/'));
   return isOutage ? new AppError('STORAGE_UNAVAILABLE', STORE_AWAY, { cause: error }) : error;
 }

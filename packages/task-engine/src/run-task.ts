@@ -1,6 +1,6 @@
 import { AppError, ERROR_CODES } from '@wharf/errors';
 import type { TaskRecord } from '@wharf/models';
-import type { Logger } from '@wharf/service-kit';
+import { foreseen, type Logger } from '@wharf/service-kit';
 import { postponedMs } from './postponed.ts';
 import { createRawRuns } from './raw-run.ts';
 import { holdTask, type StopReason, type TaskHold } from './task-hold.ts';
@@ -8,6 +8,8 @@ import type { RawRun, TaskKind, TaskOutcome } from './task-kind.ts';
 import type { TaskQueue } from './task-queue.ts';
 import { TASK_STATE } from './task-state.ts';
 
+/** How long a task waits that the store was lost under, in milliseconds; where it still is away, the lease runs out instead. */
+const OUTAGE_PAUSE_MS = 1_000;
 const FIRST_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 60_000;
 
@@ -61,7 +63,7 @@ async function attempt(run: Run): Promise<void> {
   await hold.settled();
   if (!failure) return succeed(run);
   const reason = hold.reason();
-  const delayMs = postponedMs(failure.error);
+  const delayMs = postponedMs(failure.error) ?? (isOfStore(failure.error) ? OUTAGE_PAUSE_MS : undefined);
   if (reason === undefined && delayMs === undefined) return fail(run, failure.error);
   if (reason === 'lost') return run.onAttempt('lost');
   if (reason === 'canceled') return finishCanceled(run);
@@ -72,6 +74,9 @@ async function attempt(run: Run): Promise<void> {
   run.onAttempt(reason ?? 'postponed');
   run.onChange(waits);
 }
+
+/** The store was away: no fault of the task, which counts no failure. */
+const isOfStore = (error: unknown) => foreseen(error) !== error;
 
 async function succeed({ queue, kind, hold, onAttempt, onChange }: Run): Promise<void> {
   const { _id: id, fence } = hold.record;

@@ -1,7 +1,8 @@
 import { startStoreProcess } from '@wharf/harness';
+import { mongo } from 'mongoose';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTaskKind } from '../src/index.ts';
+import { defineTaskKind, TASK_STATE } from '../src/index.ts';
 import { ANN, openInstallation } from './installation.ts';
 
 it('a task that the store was lost over is not acknowledged, also not by an insert that may be repeated', async () => {
@@ -21,6 +22,30 @@ it('a task that the store was lost over is not acknowledged, also not by an inse
   } finally {
     // Engines are closed in order where their store is.
     await store.restart();
+    await place.close();
+    await store.stop();
+  }
+});
+
+it('an attempt that loses the store counts no failure', async () => {
+  const store = await startStoreProcess();
+  const place = await openInstallation(store.url);
+  try {
+    let attempts = 0;
+    const unlucky = defineTaskKind({
+      name: 'unlucky',
+      input: z.object({}),
+      maxRetries: 0,
+      run: async () => {
+        attempts += 1;
+        if (attempts === 1) throw new mongo.MongoNetworkError('connection 1 closed');
+      },
+    });
+    const engine = await place.open([unlucky]);
+    const { _id: id } = await engine.add(unlucky, { name: 'one', creator: ANN, input: {} });
+    expect(await place.untilState(id, TASK_STATE.succeeded)).toMatchObject({ failures: 0, error: '' });
+    expect(attempts).toBe(2);
+  } finally {
     await place.close();
     await store.stop();
   }

@@ -75,7 +75,11 @@ export async function runKillChaos({ shape, kills, tell }: KillOptions): Promise
       const restartedAt = performance.now();
       await waitFor('all tasks to end', async () => (await undone(world)) === 0, { withinMs: TASKS_WITHIN_MS, everyMs: 100 });
       const withinMs = Math.max(CLEARED_WITHIN_MS / 2, restartedAt + CLEARED_WITHIN_MS - performance.now());
-      for (const client of clients) faults.push(...(await client.verify()).map((fault) => `kill ${kill}: ${fault}`));
+      for (const client of clients)
+        for (const fault of await client.verify()) {
+          tell(`kill ${kill}: ${fault}`);
+          faults.push(`kill ${kill}: ${fault}`);
+        }
       let left: string[] = [];
       await waitFor(
         'nothing to be left',
