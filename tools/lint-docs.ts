@@ -1,4 +1,5 @@
-// Holds documents to the repository: each path and each link in them is there, and each page that a comment cites. Part of `npm run lint`.
+// Holds documents to the repository: each path and each link in them is there, and each page that a comment
+// cites; and to plain words. Part of `npm run lint`.
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
@@ -11,7 +12,16 @@ const endings = new Set(paths.flatMap((path) => path.split('/').map((_, at, segm
 const documents = paths.filter((path) => path.endsWith('.md'));
 const sources = paths.filter((path) => /\.(ts|mjs|proto)$/.test(path) && !path.startsWith('proto/gen/'));
 
-const problems = [...documents.flatMap((document) => [...lostPaths(document), ...lostLinks(document)]), ...sources.flatMap(lostCitations)];
+/** Where users, callers and processes are called by what they are. */
+const plain = paths.filter(
+  (path) => path.endsWith('.md') || (/^(proto|test|tools|services\/api-gateway)\//.test(path) && sources.includes(path)),
+);
+
+const problems = [
+  ...documents.flatMap((document) => [...lostPaths(document), ...lostLinks(document)]),
+  ...sources.flatMap(lostCitations),
+  ...plain.flatMap(pronouns),
+];
 for (const problem of problems) console.error(problem);
 console.error(`documents: ${documents.length}, ${problems.length} problems`);
 process.exit(problems.length === 0 ? 0 : 1);
@@ -41,6 +51,10 @@ function lostLinks(document: string): string[] {
 function lostCitations(source: string): string[] {
   const cited = matches(read(source), /\b(docs\/[\w/-]+\.md(?:#[\w-]+)?)/g);
   return cited.filter((target) => !isTarget(target)).map((target) => `${source}: there is no ${target}`);
+}
+
+function pronouns(path: string): string[] {
+  return matches(read(path), /\b([Hh](?:e|im|is))\b/g).map((word) => `${path}: say who "${word}" is`);
 }
 
 /** A path from the root, whose anchor, if any, is that of a heading. */

@@ -4173,7 +4173,7 @@ export const DeleteRuleResponse: MessageFns<DeleteRuleResponse> = {
 
 /**
  * Every call but the reports is for administrators. Every write answers the revision of the configuration after it; a caller
- * that sends it along later sees his own write.
+ * that sends it along later sees its own write.
  */
 export type AdminServiceDefinition = typeof AdminServiceDefinition;
 export const AdminServiceDefinition = {

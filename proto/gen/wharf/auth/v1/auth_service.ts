@@ -366,7 +366,7 @@ export interface AuditEntry {
   action: string;
   /** Who did it; 0: not known. */
   user_id: number;
-  /** The name he has, or gave. */
+  /** The name of the account, or the one that was given. */
   username: string;
   /** Where from; empty: not known. */
   address: string;
@@ -4783,7 +4783,7 @@ export const ListAuditResponse: MessageFns<ListAuditResponse> = {
   },
 };
 
-/** Every write answers the revision of the accounts after it; a caller that sends it along later sees his own write. */
+/** Every write answers the revision of the accounts after it; a caller that sends it along later sees its own write. */
 export type AuthServiceDefinition = typeof AuthServiceDefinition;
 export const AuthServiceDefinition = {
   name: "AuthService",
@@ -4828,7 +4828,7 @@ export const AuthServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Ends one of the caller's logins. RECORD_NOT_FOUND: he has no such login. */
+    /** Ends one of the caller's logins. RECORD_NOT_FOUND: there is no such login. */
     revokeSession: {
       name: "RevokeSession",
       requestType: RevokeSessionRequest as typeof RevokeSessionRequest,
@@ -4884,8 +4884,8 @@ export const AuthServiceDefinition = {
       options: {},
     },
     /**
-     * Makes the caller's recovery codes anew; each of them logs him in once in the place of a code. INVALID_ARGUMENT: the code does not fit;
-     * FAILED_PRECONDITION: he has no two-step verification; RATE_LIMITED: too many wrong codes; PERMISSION_DENIED for the guest.
+     * Makes the caller's recovery codes anew; each of them logs in once in the place of a code. INVALID_ARGUMENT: the code does not fit;
+     * FAILED_PRECONDITION: there is no two-step verification; RATE_LIMITED: too many wrong codes; PERMISSION_DENIED for the guest.
      */
     generateRecoveryCodes: {
       name: "GenerateRecoveryCodes",
@@ -4904,7 +4904,7 @@ export const AuthServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Adds a key to the caller. RECORD_EXISTS: he has a key of that title; INVALID_ARGUMENT: not one OpenSSH public key. */
+    /** Adds a key to the caller. RECORD_EXISTS: there is a key of that title; INVALID_ARGUMENT: not one OpenSSH public key. */
     addSshKey: {
       name: "AddSshKey",
       requestType: AddSshKeyRequest as typeof AddSshKeyRequest,
@@ -4913,7 +4913,7 @@ export const AuthServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Removes a key of the caller. RECORD_NOT_FOUND: he has no such key. */
+    /** Removes a key of the caller. RECORD_NOT_FOUND: there is no such key. */
     deleteSshKey: {
       name: "DeleteSshKey",
       requestType: DeleteSshKeyRequest as typeof DeleteSshKeyRequest,
@@ -5009,7 +5009,7 @@ export const AuthServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** Switches a user's two-step verification off and ends his sessions if it was on (admin). RECORD_NOT_FOUND. */
+    /** Switches a user's two-step verification off and ends all sessions if it was on (admin). RECORD_NOT_FOUND. */
     cancelOtp: {
       name: "CancelOtp",
       requestType: CancelOtpRequest as typeof CancelOtpRequest,
@@ -5096,7 +5096,7 @@ export interface AuthServiceImplementation<CallContextExt = {}> {
     request: ListSessionsRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListSessionsResponse>>;
-  /** Ends one of the caller's logins. RECORD_NOT_FOUND: he has no such login. */
+  /** Ends one of the caller's logins. RECORD_NOT_FOUND: there is no such login. */
   revokeSession(
     request: RevokeSessionRequest,
     context: CallContext & CallContextExt,
@@ -5129,8 +5129,8 @@ export interface AuthServiceImplementation<CallContextExt = {}> {
    */
   verifyOtp(request: VerifyOtpRequest, context: CallContext & CallContextExt): Promise<DeepPartial<VerifyOtpResponse>>;
   /**
-   * Makes the caller's recovery codes anew; each of them logs him in once in the place of a code. INVALID_ARGUMENT: the code does not fit;
-   * FAILED_PRECONDITION: he has no two-step verification; RATE_LIMITED: too many wrong codes; PERMISSION_DENIED for the guest.
+   * Makes the caller's recovery codes anew; each of them logs in once in the place of a code. INVALID_ARGUMENT: the code does not fit;
+   * FAILED_PRECONDITION: there is no two-step verification; RATE_LIMITED: too many wrong codes; PERMISSION_DENIED for the guest.
    */
   generateRecoveryCodes(
     request: GenerateRecoveryCodesRequest,
@@ -5141,9 +5141,9 @@ export interface AuthServiceImplementation<CallContextExt = {}> {
     request: ListSshKeysRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListSshKeysResponse>>;
-  /** Adds a key to the caller. RECORD_EXISTS: he has a key of that title; INVALID_ARGUMENT: not one OpenSSH public key. */
+  /** Adds a key to the caller. RECORD_EXISTS: there is a key of that title; INVALID_ARGUMENT: not one OpenSSH public key. */
   addSshKey(request: AddSshKeyRequest, context: CallContext & CallContextExt): Promise<DeepPartial<AddSshKeyResponse>>;
-  /** Removes a key of the caller. RECORD_NOT_FOUND: he has no such key. */
+  /** Removes a key of the caller. RECORD_NOT_FOUND: there is no such key. */
   deleteSshKey(
     request: DeleteSshKeyRequest,
     context: CallContext & CallContextExt,
@@ -5193,7 +5193,7 @@ export interface AuthServiceImplementation<CallContextExt = {}> {
     request: DeleteUserRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<DeleteUserResponse>>;
-  /** Switches a user's two-step verification off and ends his sessions if it was on (admin). RECORD_NOT_FOUND. */
+  /** Switches a user's two-step verification off and ends all sessions if it was on (admin). RECORD_NOT_FOUND. */
   cancelOtp(request: CancelOtpRequest, context: CallContext & CallContextExt): Promise<DeepPartial<CancelOtpResponse>>;
   /** Some user's SSH keys (admin). */
   listUserSshKeys(
@@ -5245,7 +5245,7 @@ export interface AuthServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ListSessionsRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListSessionsResponse>;
-  /** Ends one of the caller's logins. RECORD_NOT_FOUND: he has no such login. */
+  /** Ends one of the caller's logins. RECORD_NOT_FOUND: there is no such login. */
   revokeSession(
     request: DeepPartial<RevokeSessionRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -5278,8 +5278,8 @@ export interface AuthServiceClient<CallOptionsExt = {}> {
    */
   verifyOtp(request: DeepPartial<VerifyOtpRequest>, options?: CallOptions & CallOptionsExt): Promise<VerifyOtpResponse>;
   /**
-   * Makes the caller's recovery codes anew; each of them logs him in once in the place of a code. INVALID_ARGUMENT: the code does not fit;
-   * FAILED_PRECONDITION: he has no two-step verification; RATE_LIMITED: too many wrong codes; PERMISSION_DENIED for the guest.
+   * Makes the caller's recovery codes anew; each of them logs in once in the place of a code. INVALID_ARGUMENT: the code does not fit;
+   * FAILED_PRECONDITION: there is no two-step verification; RATE_LIMITED: too many wrong codes; PERMISSION_DENIED for the guest.
    */
   generateRecoveryCodes(
     request: DeepPartial<GenerateRecoveryCodesRequest>,
@@ -5290,9 +5290,9 @@ export interface AuthServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ListSshKeysRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListSshKeysResponse>;
-  /** Adds a key to the caller. RECORD_EXISTS: he has a key of that title; INVALID_ARGUMENT: not one OpenSSH public key. */
+  /** Adds a key to the caller. RECORD_EXISTS: there is a key of that title; INVALID_ARGUMENT: not one OpenSSH public key. */
   addSshKey(request: DeepPartial<AddSshKeyRequest>, options?: CallOptions & CallOptionsExt): Promise<AddSshKeyResponse>;
-  /** Removes a key of the caller. RECORD_NOT_FOUND: he has no such key. */
+  /** Removes a key of the caller. RECORD_NOT_FOUND: there is no such key. */
   deleteSshKey(
     request: DeepPartial<DeleteSshKeyRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -5342,7 +5342,7 @@ export interface AuthServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<DeleteUserRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<DeleteUserResponse>;
-  /** Switches a user's two-step verification off and ends his sessions if it was on (admin). RECORD_NOT_FOUND. */
+  /** Switches a user's two-step verification off and ends all sessions if it was on (admin). RECORD_NOT_FOUND. */
   cancelOtp(request: DeepPartial<CancelOtpRequest>, options?: CallOptions & CallOptionsExt): Promise<CancelOtpResponse>;
   /** Some user's SSH keys (admin). */
   listUserSshKeys(

@@ -31,7 +31,7 @@ export interface OpenWriteRequest {
   path: string;
   /** Of the file, as far as it is known; 0 when it is not. */
   size: number;
-  /** Of the session, made and noted by the caller first: so he finds it again when he died before he heard the answer. 32 random hexadecimal digits. */
+  /** Of the session, made and noted by the caller first: so that a caller that died before it heard the answer finds it again. 32 random hexadecimal digits. */
   id: string;
 }
 
@@ -1148,7 +1148,7 @@ export const WriteServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none.
+     * Begins a file for a user, with the present rights, and holds room for it within the quota. QUOTA_EXCEEDED: there is none.
      * RECORD_EXISTS: the id is another session's.
      * What a failure may leave is found by the id.
      */
@@ -1197,7 +1197,7 @@ export const WriteServiceDefinition = {
       options: {},
     },
     /**
-     * Makes a folder for a user, with the rights that he has now, and what is missing above it. One that is there is success, and so is a storage
+     * Makes a folder for a user, with the present rights, and what is missing above it. One that is there is success, and so is a storage
      * that knows no empty folders.
      */
     makeFolder: {
@@ -1218,7 +1218,7 @@ export interface WriteServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<CheckTargetResponse>>;
   /**
-   * Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none.
+   * Begins a file for a user, with the present rights, and holds room for it within the quota. QUOTA_EXCEEDED: there is none.
    * RECORD_EXISTS: the id is another session's.
    * What a failure may leave is found by the id.
    */
@@ -1241,7 +1241,7 @@ export interface WriteServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<AbortWriteResponse>>;
   /**
-   * Makes a folder for a user, with the rights that he has now, and what is missing above it. One that is there is success, and so is a storage
+   * Makes a folder for a user, with the present rights, and what is missing above it. One that is there is success, and so is a storage
    * that knows no empty folders.
    */
   makeFolder(
@@ -1257,7 +1257,7 @@ export interface WriteServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<CheckTargetResponse>;
   /**
-   * Begins a file for a user, with the rights that he has now, and holds room for it within his quota. QUOTA_EXCEEDED: there is none.
+   * Begins a file for a user, with the present rights, and holds room for it within the quota. QUOTA_EXCEEDED: there is none.
    * RECORD_EXISTS: the id is another session's.
    * What a failure may leave is found by the id.
    */
@@ -1280,7 +1280,7 @@ export interface WriteServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): Promise<AbortWriteResponse>;
   /**
-   * Makes a folder for a user, with the rights that he has now, and what is missing above it. One that is there is success, and so is a storage
+   * Makes a folder for a user, with the present rights, and what is missing above it. One that is there is success, and so is a storage
    * that knows no empty folders.
    */
   makeFolder(
