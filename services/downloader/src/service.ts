@@ -21,6 +21,7 @@ import { listToolsHandler } from './api/list-tools.ts';
 import { probeToolHandler } from './api/probe-tool.ts';
 import type { ByteWriter } from './clients/byte-writer.ts';
 import type { DownloaderConfig } from './config.ts';
+import { BUILT_IN_TOOL } from './domain/download-input.ts';
 import { createRateLimit } from './fetch/rate-limit.ts';
 import { createScratch } from './fetch/scratch.ts';
 import { createSeedStore } from './store/seed-store.ts';
@@ -32,8 +33,8 @@ import { createAskTool } from './tools/ask-tool.ts';
 import { type ProbeContext, probeTool } from './tools/probe-tool.ts';
 import { createSeedKeeper } from './tools/seed-keeper.ts';
 import { startToolProxy, type ToolProxy } from './tools/tool-proxy.ts';
-import { createToolSight } from './tools/tool-sight.ts';
 import { createTools } from './tools/tools.ts';
+import { createWorkingTools } from './tools/working-tools.ts';
 
 /** Ports that connection strings may leave out. */
 const MONGO_PORT = 27_017;
@@ -67,30 +68,13 @@ export type DownloaderOptions = Pick<
 
 /** Offline download: a worker on the durable queue of downloads, and what asks for them. @param bytes carries files into the tree */
 export function createDownloaderService(config: DownloaderOptions, kit: ServiceKit, bytes: ByteWriter): Service {
-  const forbidden = [
-    ...[config.mongoUrl, ...(config.engines ?? [])].flatMap((address) => endpointsOf(address, MONGO_PORT)),
-    ...endpointsOf(config.natsUrl, NATS_PORT),
-    ...[config.authAddress, config.adminAddress, config.fsAddress, config.downloaderAddress, config.fsDataUrl].flatMap((address) =>
-      endpointsOf(address, GRPC_PORT),
-    ),
-  ];
+  const forbidden = ownEndpoints(config);
   const toolClient = createGuardedClient(createEgressPolicy({ audience: 'admin', allow: [], forbidden }), TOOL_CONNECTIONS);
   const policy = createEgressPolicy({ audience: 'user', allow: config.egressAllow, forbidden });
   const ask = createAskTool(toolClient);
 
-  const models = modelsOf(kit.store);
-  const settings = createRevisionedCache({
-    clock: kit.clock,
-    readRevision: () => readAdminRevision(models),
-    load: () => readSettingsRecord(models),
-    make: (record) => settingsFrom(record, (sealed) => unseal(kit.keys.atRest, sealed)),
-  });
-  const fetchedBytes = new Counter({
-    name: 'wharf_downloader_fetched_bytes_total',
-    help: 'Bytes that downloads brought in, by tool.',
-    labelNames: ['tool'],
-    registers: [kit.metrics],
-  });
+  const settings = createSettingsCache(kit);
+  const countBytes = createByteCounter(kit);
   const openNetwork = () => ({ policy, client: createGuardedClient(policy, config.downloadConnections) });
   let proxy: Awaited<ReturnType<typeof startToolProxy>> | undefined;
   const toolProxy = (): ToolProxy => {
@@ -105,7 +89,7 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
   });
   const toolsDir = config.toolsDir ?? join(tmpdir(), 'wharf-downloads');
   const probing: ProbeContext = { ask, toolsDir, proxy: toolProxy };
-  const sight = createToolSight({
+  const working = createWorkingTools({
     settingsOf: tools.settingsOf,
     probe: (toolSettings, signal) => probeTool(probing, toolSettings, signal),
     clock: kit.clock,
@@ -126,23 +110,23 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     rateLimit: createRateLimit(config.downloadRate, kit.clock),
     taskBytesPerSecond: config.downloadTaskRate,
     maxBytes: config.downloadMaxBytes,
-    onBytes: (count) => fetchedBytes.inc({ tool: 'SimpleHttp' }, count),
+    onBytes: (count) => countBytes(BUILT_IN_TOOL, count),
   });
   const tasks: DownloadTasks = createDownloadTasks(kit, {
     fetches,
     toolDownloads: createToolTasks({
       kit,
       tools,
-      sight,
+      working,
       seeds,
       toolsDir,
       openNetwork,
       queueTransfers: (parent, transfers) => tasks.queueTransfers(parent, transfers),
-      onBytes: (tool, count) => fetchedBytes.inc({ tool }, count),
+      onBytes: countBytes,
     }),
     transfers: createTransferTasks({ kit, bytes, seeds, toolsDir }),
     settings: () => settings.get(),
-    blindFor: sight.blindFor,
+    avoidedTools: working.notWorking,
     perUser: config.downloadsPerUser,
     perTool: config.downloadsPerTool,
   });
@@ -175,4 +159,34 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
       toolClient.close();
     },
   };
+}
+
+/** Where Wharf itself listens: nothing that a user names may lead there. */
+function ownEndpoints(config: DownloaderOptions) {
+  const peers = [config.authAddress, config.adminAddress, config.fsAddress, config.downloaderAddress, config.fsDataUrl];
+  return [
+    ...[config.mongoUrl, ...(config.engines ?? [])].flatMap((address) => endpointsOf(address, MONGO_PORT)),
+    ...endpointsOf(config.natsUrl, NATS_PORT),
+    ...peers.flatMap((address) => endpointsOf(address, GRPC_PORT)),
+  ];
+}
+
+function createByteCounter({ metrics }: ServiceKit): (tool: string, bytes: number) => void {
+  const fetchedBytes = new Counter({
+    name: 'wharf_downloader_fetched_bytes_total',
+    help: 'Bytes that downloads brought in, by tool.',
+    labelNames: ['tool'],
+    registers: [metrics],
+  });
+  return (tool, bytes) => fetchedBytes.inc({ tool }, bytes);
+}
+
+function createSettingsCache(kit: ServiceKit) {
+  const models = modelsOf(kit.store);
+  return createRevisionedCache({
+    clock: kit.clock,
+    readRevision: () => readAdminRevision(models),
+    load: () => readSettingsRecord(models),
+    make: (record) => settingsFrom(record, (sealed) => unseal(kit.keys.atRest, sealed)),
+  });
 }

@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { createDownloadTasks } from '../src/tasks/download-tasks.ts';
-import { transferInput } from '../src/tasks/transfer-task.ts';
+import { transferInput } from '../src/tasks/transfer-run.ts';
 
 it('a worker that was held up while it queued transfers queues none of them twice', async () => {
   const dir = await makeTempDir('download-tasks');
@@ -23,7 +23,7 @@ it('a worker that was held up while it queued transfers queues none of them twic
         toolDownloads: { run: nothing, drop: nothing },
         transfers: { run: nothing, end: nothing, unreadable: () => [] },
         settings: async () => settingsFrom({ _id: 'settings', revision: 1, items: [] }),
-        blindFor: () => [],
+        avoidedTools: () => [],
         perUser: 0,
         perTool: 0,
       },

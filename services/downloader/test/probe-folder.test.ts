@@ -15,10 +15,10 @@ import {
   type TempDir,
 } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseToolAddress } from '../src/domain/tool-address.ts';
 import { type AskTool, createAskTool } from '../src/tools/ask-tool.ts';
 import { probeTool } from '../src/tools/probe-tool.ts';
 import { createQbittorrentClient } from '../src/tools/qbittorrent/qbittorrent-client.ts';
-import { parseToolAddress } from '../src/tools/tool-address.ts';
 import { startToolProxy } from '../src/tools/tool-proxy.ts';
 
 const START = { aria2: startAria2, qBittorrent: startQbittorrent, Transmission: startTransmission } as const;

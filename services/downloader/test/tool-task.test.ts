@@ -54,7 +54,7 @@ function openDownload() {
       readyNames: async () => [],
       seedMinutes: async () => 0,
     },
-    sight: { require: async () => {}, blindFor: () => [] },
+    working: { require: async () => {}, notWorking: () => [] },
     seeds: {
       init: async () => {},
       add: async () => {},

@@ -7,7 +7,8 @@ import { postponedMs } from '@wharf/task-engine';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { createTransferTasks, type savedTransfer, transferInput } from '../src/tasks/transfer-task.ts';
+import { type savedTransfer, transferInput } from '../src/tasks/transfer-run.ts';
+import { createTransferTasks } from '../src/tasks/transfer-task.ts';
 import { createFakeFs, kitOf } from './fake-fs.ts';
 
 const MINUTE_MS = 60_000;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** The tool that is part of Wharf. */
 export const BUILT_IN_TOOL = 'SimpleHttp';
 
-/** What becomes of a temporary file (semantics 3.12); other texts count as `delete_never`. */
+/** What becomes of a temporary file (docs/api-family.md#delete_policy); other texts count as `delete_never`. */
 export const DELETE_POLICIES = ['delete_on_upload_succeed', 'delete_on_upload_failed', 'delete_never', 'delete_always'] as const;
 export type DeletePolicy = (typeof DELETE_POLICIES)[number];
 

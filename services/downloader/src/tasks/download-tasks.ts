@@ -16,7 +16,8 @@ import { z } from 'zod';
 import { BUILT_IN_TOOL, type DownloadInput, downloadInput } from '../domain/download-input.ts';
 import { type FetchState, type FetchTasks, fetchState } from './fetch-task.ts';
 import { type SavedTool, savedTool, type ToolTasks } from './tool-task.ts';
-import { savedTransfer, type TransferInput, type TransferTasks, transferInput } from './transfer-task.ts';
+import { savedTransfer, type TransferInput, transferInput } from './transfer-run.ts';
+import type { TransferTasks } from './transfer-task.ts';
 
 /** The background work of the downloader. */
 export interface DownloadTasks {
@@ -42,7 +43,7 @@ export interface DownloadTaskOptions {
   readonly transfers: TransferTasks;
   readonly settings: () => Promise<Settings>;
   /** Tools whose tasks are left to other replicas. */
-  readonly blindFor: () => readonly string[];
+  readonly avoidedTools: () => readonly string[];
   /** Downloads of one user, and of one tool, that a replica works on at a time; 0: no limit. */
   readonly perUser: number;
   readonly perTool: number;
@@ -112,7 +113,7 @@ export function createDownloadTasks(
     concurrencyOf: async (kind) =>
       kind === toolKind.name ? Number.POSITIVE_INFINITY : (await options.settings()).number(`${kind}_task_threads_num`, DEFAULT_THREADS),
     limitOfKey,
-    avoidedKeys: () => [...options.blindFor().map((tool) => `tool:${tool}`), ...transfers.unreadable().map(partsOf)],
+    avoidedKeys: () => [...options.avoidedTools().map((tool) => `tool:${tool}`), ...transfers.unreadable().map(partsOf)],
   });
   const { tasks } = taskModelsOf(store, 'downloader');
   return {

@@ -1,19 +1,15 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { isMissing } from '@wharf/held-folders';
-import { type ServiceKit, unseal } from '@wharf/service-kit';
+import type { ServiceKit } from '@wharf/service-kit';
 import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { DownloadInput } from '../domain/download-input.ts';
-import type { FetchNetwork } from '../fetch/source.ts';
-import { isPassing } from '../fetch/transfer.ts';
 import type { SeedStore } from '../store/seed-store.ts';
-import type { ExternalTool } from '../tools/external-tool.ts';
 import { type ToolFolder, toolFolder } from '../tools/tool-folder.ts';
-import type { ToolSight } from '../tools/tool-sight.ts';
 import type { Tools } from '../tools/tools.ts';
-import { vetSource } from '../tools/vet-source.ts';
-import type { TransferInput } from './transfer-task.ts';
+import type { WorkingTools } from '../tools/working-tools.ts';
+import { type FollowContext, followTool } from './follow-tool.ts';
+import type { TransferInput } from './transfer-run.ts';
 
 /** What a run of a tool's download leaves for the next one. */
 export const savedTool = z.object({
@@ -35,93 +31,21 @@ export interface ToolTasks {
   drop(run: ToolRun, saved: SavedTool | undefined): Promise<void>;
 }
 
-export interface ToolTaskOptions {
-  readonly kit: { readonly keys: Pick<ServiceKit['keys'], 'atRest'>; readonly clock: () => number };
+export interface ToolTaskOptions extends FollowContext {
+  readonly kit: FollowContext['kit'] & Pick<ServiceKit, 'clock'>;
   readonly tools: Tools;
-  readonly sight: ToolSight;
+  readonly working: WorkingTools;
   readonly seeds: SeedStore;
   /** Tools and we see it under the same path. */
   readonly toolsDir: string;
-  readonly openNetwork: () => FetchNetwork;
   /** Queues transfers; those that are queued already are left out. */
   readonly queueTransfers: (run: ToolRun, transfers: readonly TransferInput[]) => Promise<void>;
-  readonly onBytes: (tool: string, bytes: number) => void;
 }
 
-const POLL_MS = 1_000;
-/** A tool that does not answer so many times in a row is given up, as the family does. */
-const MAX_FAILURES = 5;
 const MINUTE_MS = 60_000;
 
 export function createToolTasks(options: ToolTaskOptions): ToolTasks {
-  const { kit, tools, sight, seeds, toolsDir } = options;
-
-  const begin = async (run: ToolRun, tool: ExternalTool, folder: ToolFolder, note: (toolId: string) => Promise<void>): Promise<string> => {
-    const network = options.openNetwork();
-    try {
-      const source = await vetSource({ policy: network.policy, network }, tool, unseal(kit.keys.atRest, run.input.url), run.signal);
-      await folder.make();
-      const id = tool.newId?.(source);
-      if (id !== undefined) await note(id);
-      const added = await tool.add(source, folder.path, run.signal, id);
-      if (added !== id) await note(added);
-      return added;
-    } finally {
-      network.client.close();
-    }
-  };
-
-  /** Follows the download until the tool has all of it. @returns the id by which the tool knows it at the end */
-  const follow = async (run: ToolRun, tool: ExternalTool, folder: ToolFolder, known: string, save: (toolId: string) => Promise<void>) => {
-    let toolId = known;
-    let isInherited = known !== '';
-    let doneBytes: number | undefined;
-    for (let failures = 0; ; ) {
-      run.signal.throwIfAborted();
-      try {
-        if (toolId === '') {
-          isInherited = false;
-          toolId = await begin(run, tool, folder, async (id) => {
-            toolId = id;
-            await save(id);
-          });
-        }
-        const status = await tool.find(toolId, run.signal);
-        failures = 0;
-        if (!status) {
-          // The tool lost it: what it has written stays, and it goes on from there.
-          toolId = '';
-          continue;
-        }
-        if (status.followedBy !== undefined) {
-          toolId = status.followedBy;
-          await save(toolId);
-          continue;
-        }
-        if (isInherited && status.state !== 'complete' && (tool.needsReplica || status.state === 'failed')) {
-          await tool.remove(toolId);
-          toolId = '';
-          continue;
-        }
-        if (doneBytes !== undefined && status.doneBytes > doneBytes) options.onBytes(tool.name, status.doneBytes - doneBytes);
-        doneBytes = status.doneBytes;
-        run.progress({
-          doneBytes,
-          totalBytes: status.totalBytes,
-          status: `[${tool.name}]: ${status.detail.slice(0, 200)}`,
-          phase: 'fetching',
-        });
-        if (status.state === 'complete') return toolId;
-        if (status.state === 'failed') throw new AppError('FAILED_PRECONDITION', `${tool.name}: ${status.error.slice(0, 300)}`);
-        if (status.state === 'paused') await tool.resume(toolId);
-      } catch (error) {
-        if (run.signal.aborted) throw error;
-        failures += 1;
-        if (!isPassing(error) || failures > MAX_FAILURES) throw error;
-      }
-      await delay(POLL_MS, undefined, { signal: run.signal });
-    }
-  };
+  const { kit, tools, working, seeds, toolsDir } = options;
 
   const handOver = async (run: ToolRun, folder: ToolFolder, isAgain: boolean, save: () => Promise<void>): Promise<void> => {
     const results = await folder.list().catch((error) => {
@@ -143,12 +67,12 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
   return {
     async run(run, saved, save) {
       const tool = await tools.get(run.input.tool);
-      await sight.require(tool.name, run.signal);
+      await working.require(tool.name, run.signal);
       const folder = toolFolder(toolsDir, tool.name, run.id);
       let toolId = saved?.toolId ?? '';
       if (!saved?.isFinished) {
         try {
-          toolId = await follow(run, tool, folder, toolId, async (next) => {
+          toolId = await followTool(options, run, tool, folder, toolId, async (next) => {
             toolId = next;
             await save({ toolId, isFinished: false, isHandedOver: false });
           });

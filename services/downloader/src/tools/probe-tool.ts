@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { parseToolAddress } from '../domain/tool-address.ts';
 import { createAria2Client } from './aria2/aria2-client.ts';
 import { requireProxyReached } from './aria2/reach-proxy.ts';
 import { viewFolderOfAria2 } from './aria2/view-folder.ts';
@@ -6,7 +7,6 @@ import type { AskTool } from './ask-tool.ts';
 import { isWrongSetup, probeFolder, type ViewFolder } from './probe-folder.ts';
 import { createQbittorrentClient } from './qbittorrent/qbittorrent-client.ts';
 import { viewFolderOfQbittorrent } from './qbittorrent/view-folder.ts';
-import { parseToolAddress } from './tool-address.ts';
 import type { ToolProxy } from './tool-proxy.ts';
 import { createTransmissionClient } from './transmission/transmission-client.ts';
 import { viewFolderOfTransmission } from './transmission/view-folder.ts';

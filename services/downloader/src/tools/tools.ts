@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { Settings } from '@wharf/models';
+import { parseToolAddress } from '../domain/tool-address.ts';
 import { createAria2Client } from './aria2/aria2-client.ts';
 import { createAria2Tool } from './aria2/aria2-tool.ts';
 import type { AskTool } from './ask-tool.ts';
@@ -7,7 +8,6 @@ import type { ExternalTool } from './external-tool.ts';
 import type { ToolSettings } from './probe-tool.ts';
 import { createQbittorrentClient } from './qbittorrent/qbittorrent-client.ts';
 import { createQbittorrentTool } from './qbittorrent/qbittorrent-tool.ts';
-import { parseToolAddress } from './tool-address.ts';
 import type { ToolProxy } from './tool-proxy.ts';
 import { createTransmissionClient } from './transmission/transmission-client.ts';
 import { createTransmissionTool } from './transmission/transmission-tool.ts';

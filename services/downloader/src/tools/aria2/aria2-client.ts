@@ -1,8 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
+import type { ToolAddress } from '../../domain/tool-address.ts';
 import { parseJson } from '../../parse-json.ts';
 import type { AskTool } from '../ask-tool.ts';
-import type { ToolAddress } from '../tool-address.ts';
 
 export interface CallOptions {
   readonly timeoutMs?: number;

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
+import type { ToolAddress } from '../../domain/tool-address.ts';
 import type { AskTool, ToolAnswer, ToolRequest } from '../ask-tool.ts';
-import type { ToolAddress } from '../tool-address.ts';
 
 type CallOptions = Pick<ToolRequest, 'timeoutMs' | 'signal'>;
 

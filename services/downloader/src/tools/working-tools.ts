@@ -5,20 +5,21 @@ import { postponed } from '@wharf/task-engine';
 import { isWrongSetup } from './probe-folder.ts';
 import type { ToolSettings } from './probe-tool.ts';
 
-/** What this replica knows of the tools that it can work with: it reads what they write, and is reached by those that have to. */
-export interface ToolSight {
+/** The tools that work with this replica: it reads what they write, and is reached by those that have to reach it. */
+export interface WorkingTools {
   /**
    * Asks the tool, when it was not asked lately with these settings. One that cannot be asked is taken at its word.
    * @throws what {@link postponed} makes: another replica may see what this one does not
    */
   require(tool: string, signal: AbortSignal): Promise<void>;
   /** Tools that lately did not work with this replica. */
-  blindFor(): string[];
+  notWorking(): string[];
 }
 
 /** What was found holds for so long, in milliseconds. */
-const SEEING_MS = 600_000;
-export const BLIND_MS = 30_000;
+const WORKING_MS = 600_000;
+/** A tool that did not work here, and a result that could not be read, is left to other replicas for so long, in milliseconds. */
+export const AVOIDED_MS = 30_000;
 /** A look takes no longer than this, in milliseconds. */
 const LOOK_LIMIT_MS = 20_000;
 /** Long enough for this replica to leave the task to others. */
@@ -31,25 +32,24 @@ interface Look {
   readonly error: Promise<AppError | undefined>;
 }
 
-export function createToolSight(options: {
+export function createWorkingTools(options: {
   readonly settingsOf: (tool: string) => Promise<ToolSettings>;
   /** @throws AppError as probeTool() */
   readonly probe: (settings: ToolSettings, signal: AbortSignal) => Promise<unknown>;
   readonly clock: () => number;
   readonly logger: Logger;
-}): ToolSight {
+}): WorkingTools {
   const { settingsOf, probe, clock, logger } = options;
   const looks = new Map<string, Look>();
-  /** By tool: when it was found. */
-  const blind = new Map<string, number>();
-  const isBlind = (tool: string) => clock() - (blind.get(tool) ?? Number.NEGATIVE_INFINITY) < BLIND_MS;
+  /** By tool: when it was found not to work. */
+  const failedAt = new Map<string, number>();
 
   const look = async (settings: ToolSettings): Promise<AppError | undefined> => {
     const { tool } = settings;
     try {
       // Whoever asked may go away: others wait for the same answer.
       await probe(settings, AbortSignal.timeout(LOOK_LIMIT_MS));
-      blind.delete(tool);
+      failedAt.delete(tool);
       return undefined;
     } catch (error) {
       if (!isWrongSetup(error)) {
@@ -57,7 +57,7 @@ export function createToolSight(options: {
         return undefined;
       }
       logger.warn({ err: error, tool }, 'a download tool and this downloader do not work together');
-      blind.set(tool, clock());
+      failedAt.set(tool, clock());
       return error;
     }
   };
@@ -67,7 +67,7 @@ export function createToolSight(options: {
       const settings = await settingsOf(tool);
       const key = JSON.stringify(settings);
       let last = looks.get(tool);
-      const maxAgeMs = blind.has(tool) ? BLIND_MS : SEEING_MS;
+      const maxAgeMs = failedAt.has(tool) ? AVOIDED_MS : WORKING_MS;
       if (!last || last.key !== key || clock() - last.at >= maxAgeMs) {
         last = { key, at: clock(), error: look(settings) };
         looks.set(tool, last);
@@ -76,6 +76,6 @@ export function createToolSight(options: {
       signal.throwIfAborted();
       if (error) throw postponed(`waits for a downloader that works with ${tool}`, HAND_OVER_MS);
     },
-    blindFor: () => [...blind.keys()].filter(isBlind),
+    notWorking: () => [...failedAt].filter(([, at]) => clock() - at < AVOIDED_MS).map(([tool]) => tool),
   };
 }
