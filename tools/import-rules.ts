@@ -80,6 +80,19 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     mayTypes: ['@wharf/models', '@wharf/service-kit'],
     npm: ['re2js', 'lru-cache'],
   },
+  ...folders('downloader', {
+    fetch: ['domain/'],
+    tools: ['domain/', 'fetch/', 'store/', 'parse-json.ts'],
+    clients: ['domain/', 'fetch/', 'parse-json.ts'],
+    tasks: ['domain/', 'fetch/', 'tools/', 'store/', 'clients/'],
+    api: ['domain/', 'tools/', 'tasks/'],
+  }),
+  ...folders('fs', {
+    thumbnails: ['domain/', 'driver-contract/'],
+    tasks: ['domain/', 'driver-contract/', 'configuration.ts'],
+    api: ['domain/', 'driver-contract/', 'context.ts'],
+    'data-plane': ['domain/', 'driver-contract/', 'context.ts', 'tasks/', 'thumbnails/'],
+  }),
   { files: 'services/fs/src/driver-contract/', may: ['services/fs/src/driver-contract/', '@wharf/errors', '@wharf/paths'], npm: ['zod'] },
   {
     files: 'services/fs/src/drivers/',
@@ -150,5 +163,15 @@ function fsDomain(subjects: readonly string[]): ImportRule[] {
     ],
     mayTypes: ['@wharf/models', '@wharf/service-kit'],
     npm: ['re2js', 'lru-cache'],
+  }));
+}
+
+/** What folders of a service may take from others of its own; whatever @wharf/* has for services is open to each. */
+function folders(service: string, rows: Readonly<Record<string, readonly string[]>>): ImportRule[] {
+  const root = `services/${service}/src/`;
+  return Object.entries(rows).map(([folder, others]) => ({
+    files: `${root}${folder}/`,
+    may: [`${root}${folder}/`, ...others.map((other) => root + other), ...KITS],
+    npm: true,
   }));
 }

@@ -2,4 +2,4 @@ import { runService } from '@wharf/service-kit';
 import { readFsConfig } from './config.ts';
 import { createFsService } from './service.ts';
 
-await runService({ name: 'fs', readConfig: readFsConfig, create: (config, kit) => createFsService(kit, config) });
+await runService({ name: 'fs', readConfig: readFsConfig, create: createFsService });

@@ -66,7 +66,6 @@ const DEFAULT_WAITING_BYTES = 64 * 1024 ** 3;
 
 /** The file tree: gRPC for everything but bytes, an HTTP data plane for those. */
 export function createFsService(
-  kit: ServiceKit,
   {
     drivers = DRIVERS,
     dataDir,
@@ -76,7 +75,8 @@ export function createFsService(
     searchDir,
     dataSelfUrl = '',
     isAlone = false,
-  }: FsOptions = {},
+  }: FsOptions,
+  kit: ServiceKit,
 ): FsService {
   const { logger, clock, bus } = kit;
   const models = modelsOf(kit.store);

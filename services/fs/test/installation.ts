@@ -186,7 +186,7 @@ async function nextRevision(models: Models): Promise<number> {
   return counter?.value ?? 0;
 }
 
-async function openReplica(storeUrl: string, bus: Bus, options: Parameters<typeof createFsService>[1]) {
+async function openReplica(storeUrl: string, bus: Bus, options: Parameters<typeof createFsService>[0]) {
   let log = '';
   const write = (line: string) => {
     log += line;
@@ -224,7 +224,7 @@ async function openReplica(storeUrl: string, bus: Bus, options: Parameters<typeo
       downloaderTasks: createDirectClient(TaskServiceDefinition, nobody, tokens, onError),
     }),
   });
-  const service = createFsService(kit, options);
+  const service = createFsService(options, kit);
   const { rpc, http } = service;
   if (!rpc || !http) throw new Error('fs serves both');
   await service.start();

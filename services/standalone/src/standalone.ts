@@ -82,12 +82,10 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
   const kit = createServiceKit({ name: 'wharf', logger, secret: dataDir.secret, store, bus, peers });
   const auth = createAuthService({ ...config, resetAdminPassword: given.resetAdminPassword }, kitFor(kit, 'auth'));
   const admin = createAdminService({ filesDir: config.filesDir, mounts: given.mounts }, kitFor(kit, 'admin'));
-  const fs = createFsService(kitFor(kit, 'fs'), {
-    dataDir: dataDir.path,
-    filesDir: config.filesDir,
-    searchDir: join(dataDir.path, 'search'),
-    isAlone: true,
-  });
+  const fs = createFsService(
+    { dataDir: dataDir.path, filesDir: config.filesDir, searchDir: join(dataDir.path, 'search'), isAlone: true },
+    kitFor(kit, 'fs'),
+  );
   const scratchDir = join(dataDir.path, 'scratch');
   const toolsDir = config.toolsDir ?? join(dataDir.path, 'downloads');
   const engines = embedded === undefined ? [] : [embedded.url];

@@ -36,7 +36,7 @@ export function requestedDigests(given: Readonly<Record<string, string>>, tool: 
  * @param parseUrl @throws AppError for what is no address, or none that is allowed
  * @throws AppError FAILED_PRECONDITION | UNSUPPORTED_OPERATION: clients expect 500 for each
  */
-export function shownUrl(parseUrl: (text: string) => URL, tool: string, text: string): string {
+function shownUrl(parseUrl: (text: string) => URL, tool: string, text: string): string {
   if (text.length > MAX_URL_LENGTH) throw new AppError('FAILED_PRECONDITION', 'the address is too long');
   try {
     if (isMagnet(text) && tool !== BUILT_IN_TOOL) {
