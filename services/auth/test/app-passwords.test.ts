@@ -176,8 +176,9 @@ describe("the account's own password in other protocols", () => {
   it('is checked for our services only', async () => {
     const user = await makeUser();
     const credential = { username: user.username, password: 'own password', protocol: 'webdav', address: newAddress() };
-    for (const options of [user.options, one.as(), {}])
+    for (const options of [user.options, one.as()])
       await expect(one.auth.checkCredential(credential, options)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(one.auth.checkCredential(credential, {})).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
     const tooLong = { ...credential, password: 'x'.repeat(1_025) };
     await expect(one.auth.checkCredential(tooLong, one.kit.ownCall())).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });

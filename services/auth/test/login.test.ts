@@ -30,9 +30,12 @@ afterAll(async () => {
 describe('a login', () => {
   it('is taken from our own services only, because they know where the client is', async () => {
     const request = { username: 'admin', password: ADMIN_PASSWORD, address: address() };
-    for (const options of [{}, replica.as()])
+    for (const [options, code] of [
+      [{}, 'UNAUTHENTICATED'],
+      [replica.as(), 'PERMISSION_DENIED'],
+    ] as const)
       for (const method of ['login', 'loginWithHash'] as const)
-        await expect(replica.auth[method](request, options)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+        await expect(replica.auth[method](request, options)).rejects.toMatchObject({ code });
   });
 
   it('answers a token of 48 hours with the claims that clients decode, and its session is stored', async () => {
