@@ -13,9 +13,7 @@ const documents = paths.filter((path) => path.endsWith('.md'));
 const sources = paths.filter((path) => /\.(ts|mjs|proto)$/.test(path) && !path.startsWith('proto/gen/'));
 
 /** Where users, callers and processes are called by what they are. */
-const plain = paths.filter(
-  (path) => path.endsWith('.md') || (/^(proto|test|tools|services\/api-gateway)\//.test(path) && sources.includes(path)),
-);
+const plain = [...documents, ...sources];
 
 const problems = [
   ...documents.flatMap((document) => [...lostPaths(document), ...lostLinks(document)]),

@@ -178,7 +178,7 @@ class BulkConnection {
     return promise.finally(() => signal.removeEventListener('abort', stop));
   }
 
-  /** Takes back what the receiver had, and gives him the next piece when it is there; undefined: the body has ended. */
+  /** Takes back what the receiver had, and gives it the next piece when it is there; undefined: the body has ended. */
   async next(answer: BulkAnswer): Promise<Buffer | undefined> {
     for (;;) {
       this.takeBack(answer);
@@ -291,7 +291,7 @@ class BulkConnection {
     return piece.buffer.subarray(piece.start, piece.end);
   }
 
-  /** The receiver is done with what he has. */
+  /** The receiver is done with what it has. */
   takeBack(answer: BulkAnswer): void {
     if (this.#answer !== answer) return;
     const buffer = this.#lent;

@@ -128,7 +128,7 @@ describe('what an admin allows', () => {
     await expect(guarded.resolve('127.0.0.1', 4222)).rejects.toThrowError(/not allowed/);
   });
 
-  it('is private for what he enters himself, but never link-local or metadata', async () => {
+  it('may be private where the admin entered it, but never link-local or metadata', async () => {
     const admin = policy({ audience: 'admin' });
     for (const host of ['127.0.0.1', '10.0.0.1', '[fd00::1]', '[::1]']) expect(admin.parseUrl(`http://${host}/`).protocol).toBe('http:');
     for (const host of [

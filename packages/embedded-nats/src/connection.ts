@@ -93,7 +93,7 @@ export class Connection {
     setTimeout(() => this.#socket.destroy(), CLOSE_WITHIN_MS).unref();
   }
 
-  /** Hands a message to one of our subscribers; false when he does not get it. */
+  /** Hands a message to one of our subscribers; false when it does not get there. */
   deliver(subscriber: Subscriber, message: Message, publisher: Connection): boolean {
     const client = this.#client;
     if (client === undefined || this.#isClosed || (publisher === this && !client.echo)) return false;

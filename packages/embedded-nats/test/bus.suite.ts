@@ -230,7 +230,7 @@ export function describeBus({ name, start, knownDifferences = {} }: BusSuiteOpti
     });
 
     describe('messages', () => {
-      rule('the messages of one publisher come in his order', async () => {
+      rule('the messages of one publisher come in their order', async () => {
         const [one, two, subscriber] = [await join(), await join(), await join()];
         const heard = await listen(subscriber, 'order.*');
         for (let i = 0; i < 5000; i++)

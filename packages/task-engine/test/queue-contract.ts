@@ -513,23 +513,23 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
       const kind = defineTaskKind({ name: 'idle', list: 'shown', input: NOTHING, maxRetries: 0, run: async () => {} });
       const engine = await place.open([kind], { concurrencyOf: async () => 1 });
       const mine = await engine.add(kind, { name: 'mine', creator: ANN, input: {} });
-      const his = await engine.add(kind, { name: 'his', creator: BOB, input: {} });
-      for (const { _id } of [mine, his]) await place.untilState(_id, TASK_STATE.succeeded);
+      const theirs = await engine.add(kind, { name: 'theirs', creator: BOB, input: {} });
+      for (const { _id } of [mine, theirs]) await place.untilState(_id, TASK_STATE.succeeded);
       const names = async (creatorId: number | undefined, page = { skip: 0, limit: 0 }) => {
         const found: string[] = [];
         for await (const { name: task } of engine.control.list({ list: 'shown', done: true, ...page }, { creatorId })) found.push(task);
         return found;
       };
       expect([await names(undefined), await names(ANN.id), await names(BOB.id), await names(undefined, { skip: 1, limit: 1 })]).toEqual([
-        ['his', 'mine'],
+        ['theirs', 'mine'],
         ['mine'],
-        ['his'],
+        ['theirs'],
         ['mine'],
       ]);
-      await expect(engine.control.get(his._id, 'shown', { creatorId: ANN.id })).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
-      await expect(engine.control.get(his._id, 'other', EVERYBODY)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
+      await expect(engine.control.get(theirs._id, 'shown', { creatorId: ANN.id })).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
+      await expect(engine.control.get(theirs._id, 'other', EVERYBODY)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
       await engine.clear('shown', [TASK_STATE.succeeded], { creatorId: ANN.id });
-      expect(await names(undefined)).toEqual(['his']);
+      expect(await names(undefined)).toEqual(['theirs']);
     });
   });
 }

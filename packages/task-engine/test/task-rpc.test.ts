@@ -75,7 +75,7 @@ async function names(who: keyof typeof PEOPLE, done: boolean, page = { page: 1, 
   return found;
 }
 
-it('everybody reaches his own tasks, the administrator all, the guest none; another one is a task that is not there', async () => {
+it('everybody reaches their own tasks, the administrator all, the guest none; another one is a task that is not there', async () => {
   const task = await engine.add(busy, { name: 'of ann', creator: ANN, input: {} });
   const request = { list: 'copy', id: task._id };
   await place.untilState(task._id, TASK_STATE.running);

@@ -145,7 +145,7 @@ describe('the audit trail', () => {
     expect(newest?.last_time).toBe(newest?.time);
   });
 
-  it('is kept by share: failures push out failures, a user his own of the same kind, and nobody what is known of others', async () => {
+  it('is kept by share: failures push out failures, a user their own of the same kind, and nobody what is known of others', async () => {
     const limits = { share: 20, total: 100_000, least: 5, lookEvery: 4 };
     const countOf = (userId: number, action: string) => replica.models.audit.countDocuments({ user_id: userId, action });
     const at = (i: number) => new Date(replica.kit.clock() + i);

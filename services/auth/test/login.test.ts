@@ -84,7 +84,7 @@ describe('a login', () => {
     ['an empty name', '', 'wrong'],
     ['a name of a megabyte', 'x'.repeat(1_000_000), 'wrong'],
     ['a user without a password', 'guest', ''],
-    ['a user without a password and his well-known one', 'guest', 'guest'],
+    ['a user without a password and the well-known one', 'guest', 'guest'],
     ['a name that is a query', '{"$ne":""}', 'wrong'],
   ])('with %s is refused alike, at the price of one verification', async (_, username, password) => {
     const before = await replica.verifications();
@@ -121,7 +121,7 @@ describe('a login', () => {
     await expect(replica.callers.establish(token)).rejects.toMatchObject({ message: 'Current user is disabled, replace please' });
   });
 
-  it('of a user who was made without a password is refused until he gets one', async () => {
+  it('of a user who was made without a password is refused until there is one', async () => {
     const id = await makeUser({ username: 'unset', password: '' });
     for (const password of ['', 'x'])
       await expect(replica.auth.login({ username: 'unset', password, address: address() })).rejects.toMatchObject({

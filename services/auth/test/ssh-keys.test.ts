@@ -113,7 +113,7 @@ describe('the SSH keys of a user', () => {
     await expect(replica.auth.addSshKey({ title, key }, user.options())).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message });
   });
 
-  it('are deleted by himself and by the admin, not by others', async () => {
+  it('are deleted by their user and by the admin, not by others', async () => {
     const [user, other] = [await makeUser(), await makeUser()];
     const ids: number[] = [];
     for (const title of ['a', 'b']) await replica.auth.addSshKey({ title, key: KEY }, user.options());
@@ -129,7 +129,7 @@ describe('the SSH keys of a user', () => {
     expect(await replica.auth.listSshKeys({}, user.options())).toEqual({ content: [], total: 0 });
   });
 
-  it('are at most a hundred, and go with him', async () => {
+  it('are at most a hundred, and go with their user', async () => {
     const user = await makeUser();
     for (let i = 0; i < 100; i += 1) await replica.auth.addSshKey({ title: `key ${i}`, key: KEY }, user.options());
     await expect(replica.auth.addSshKey({ title: 'more', key: KEY }, user.options())).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });

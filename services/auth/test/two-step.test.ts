@@ -69,7 +69,7 @@ describe('switching two-step verification on', () => {
     await user.login(codeOf(secret));
   });
 
-  it('is refused with a wrong code, a secret of his own making, and the secret of somebody else', async () => {
+  it('is refused with a wrong code, a secret that the caller made up, and the secret of somebody else', async () => {
     const [user, other] = [await makeUser(), await makeUser()];
     const { secret } = await one.auth.generateOtp({}, user.options());
     const own = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';

@@ -112,7 +112,7 @@ it('who dies before the tool answers leaves the id, by which the next one finds 
   expect([queued, [...known]]).toEqual([['film'], []]);
 });
 
-it('who gives up takes back a download of which he never heard', async () => {
+it('who gives up takes back a download of which it never heard', async () => {
   const { known, duringAdd, run, drop } = openDownload();
   duringAdd(() => Promise.reject(new Error('the connection broke')));
   await expect(run()).rejects.toThrow('the connection broke');

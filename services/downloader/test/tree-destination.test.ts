@@ -82,7 +82,7 @@ describe('a storage that takes only whole files', () => {
     const again = await open().resume(draft.id);
     await again?.commit({ sizeBytes: 11, digests: {} });
     expect(fs.files.get('/webdav/film.mkv')?.toString()).toBe('hello world');
-    // Whoever died before he could note it finds it done.
+    // Whoever died before noting it finds it done.
     expect(await open().resume(draft.id)).toMatchObject({ published: { sizeBytes: 11 } });
   });
 
@@ -94,7 +94,7 @@ describe('a storage that takes only whole files', () => {
     expect(fs.sessionCount).toBe(0);
   });
 
-  it('is found again by who noted the id of a file and died before he heard that it was begun', async () => {
+  it('is found again by who noted the id of a file and died before hearing that it was begun', async () => {
     const { fs, open } = wholeFileStorage();
     const refused = new Error('the note was not taken');
     await expect(open().begin(file, () => Promise.reject(refused))).rejects.toBe(refused);

@@ -67,7 +67,7 @@ describe('a storage that hangs, fails or cannot be opened', () => {
     hanging.clear();
   });
 
-  it('is shown to the admin as it is, and only to him', async () => {
+  it('is shown to the admin as it is, and only to the admin', async () => {
     await waitFor('the breaker', async () => (await health(2)).breaker === 'open' || names('/m/fails').catch(() => false));
     expect(await health(2)).toMatchObject({
       mount_path: '/m/fails',

@@ -25,7 +25,7 @@ afterAll(() => installation?.close());
 const request = { src_dir: '/l/a', dst_dir: '/l/to', names: ['link'], overwrite: false, skip_existing: false, merge: false };
 
 describe('C16: a link to a folder with something in it that is hidden from the caller', () => {
-  it('is not copied by him, for a copy holds what the link leads to', async () => {
+  it('is not copied by such a caller, for a copy holds what the link leads to', async () => {
     await expect(replica.fs.copyEntries(request, installation.as(USER))).rejects.toMatchObject({
       code: 'PERMISSION_DENIED',
       message: 'permission denied',

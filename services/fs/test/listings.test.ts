@@ -99,7 +99,7 @@ describe('a listing as JSON', () => {
     expect(await written({ path: '/written' }, known)).toEqual(entries);
   });
 
-  it('shows each change, and to each reader what is for him', async () => {
+  it('shows each change, and to each caller what is theirs to see', async () => {
     const { folder, revision } = await mountFolder(22, '/rewritten');
     for (const name of ['one', 'two', 'three', 'four', 'five', 'six', 'seven']) await writeFile(`${folder}/${name}`, name);
     const known = installation.as(USER, { admin: revision });

@@ -32,7 +32,7 @@ afterAll(async () => {
   await dir?.remove();
 });
 
-/** Somebody with a quota, and his files in a storage of memory. Each call has a base path of its own. */
+/** Somebody with a quota, with files in a storage of memory. Each call has a base path of its own. */
 async function openHome(limitBytes: number, options: Parameters<typeof openTree>[0] = {}) {
   homes += 1;
   const home = `/home-${homes}`;

@@ -90,7 +90,7 @@ describe('what changed through one replica', () => {
   });
 });
 
-describe('what is kept of a folder shows nobody more than he may see (C8)', () => {
+describe('what is kept of a folder shows nobody more than they may see (C8)', () => {
   it('neither another user, nor anybody after a rule closed or hid it, on either replica', async () => {
     const { path, id } = await mountCached();
     await cached.storeOf(`s${id}`).write(mpath('/d/secret'), bytesOf('x'), { overwrite: true });

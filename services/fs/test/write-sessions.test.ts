@@ -256,7 +256,7 @@ describe('who may (C24)', () => {
     await replica.writes.abortWrite({ id }, asService());
   });
 
-  it('have files brought somewhere: who has the permission, below his base path', async () => {
+  it('have files brought somewhere: who has the permission, below the base path', async () => {
     await expect(open('/l/x', 6)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
     await expect(open('/l/elsewhere/x', 5)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
     await expect(open('/l/x', 99)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });

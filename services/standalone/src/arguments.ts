@@ -19,7 +19,7 @@ export interface Arguments {
 
 const USAGE = [
   'npm start -- --mount /photos=/srv/photos   shows the folder /srv/photos at /photos; can be given several times',
-  'npm start -- --reset-admin-password        prints a new password for the admin and ends his logins',
+  'npm start -- --reset-admin-password        prints a new password for the admin and ends all logins of the admin',
 ];
 
 /** @throws ConfigError: every argument that cannot be used, and how to do it */

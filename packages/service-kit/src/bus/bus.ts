@@ -8,10 +8,10 @@ export interface Subject<Event> {
 
 /**
  * Carries facts and hints between processes, never the only copy of anything: an event may be lost or come twice, and nothing that is
- * not on its way when a subscriber starts will reach him.
+ * not on its way when a subscriber starts will reach it.
  */
 export interface Bus {
-  /** Sends without waiting; a publisher gets his own events too. */
+  /** Sends without waiting; a publisher gets its own events too. */
   publish<Event>(subject: Subject<Event>, event: Event): void;
   /** Calls the handler for every event of the subject until the bus closes. A handler that throws is logged. */
   subscribe<Event>(subject: Subject<Event>, handler: (event: Event) => void): void;

@@ -77,7 +77,7 @@ describe('callers', () => {
       expect((await callers.establish(header)).identity).toMatchObject({ id: 3, sessionId: 'sid-1' });
   });
 
-  it('nobody is the guest, when he is enabled', async () => {
+  it('nobody is the guest, when that is enabled', async () => {
     const { world, callers } = setUp();
     await expect(callers.establish('')).rejects.toThrow('Guest user is disabled, login please');
     world.users.set('guest', account({ id: 2, username: 'guest', role: 1 }));
@@ -95,11 +95,11 @@ describe('callers', () => {
 
   it.each<[string, (world: ReturnType<typeof setUp>['world']) => void, string]>([
     ['was logged out', (world) => world.sessions.delete('sid-1'), 'token is invalidated'],
-    ['changed his password', (world) => world.users.set('ann', account({ pwd_ts: 6 })), 'Password has been changed, login please'],
+    ['changed the password', (world) => world.users.set('ann', account({ pwd_ts: 6 })), 'Password has been changed, login please'],
     ['was disabled', (world) => world.users.set('ann', account({ disabled: true })), 'Current user is disabled, replace please'],
     ['was deleted', (world) => world.users.delete('ann'), 'failed find user: record not found'],
     ['was renamed', (world) => world.users.set('ann', account({ username: 'anna' })), 'failed find user: record not found'],
-  ])('who %s is refused and told why, with his session or without', async (_what, happen, message) => {
+  ])('who %s is refused and told why, with a session or without', async (_what, happen, message) => {
     const { world, callers, tokens, claims } = setUp();
     const token = tokens.sign(claims());
     await callers.establish(token);

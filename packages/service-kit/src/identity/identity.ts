@@ -10,7 +10,7 @@ export interface UserIdentity {
   readonly username: string;
   readonly role: number;
   readonly permission: number;
-  /** The folder that is his root, absolute. */
+  /** The folder that is the user's root, absolute. */
   readonly basePath: string;
   /** Empty for the guest and for the permanent token. */
   readonly sessionId: string;

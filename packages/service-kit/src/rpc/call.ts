@@ -16,7 +16,7 @@ export interface Call {
   readonly revisions: Revisions;
   /** The client's address as the gateway established it; absent where no client's request is behind the call. */
   readonly address?: string;
-  /** Aborted when the caller went away or his deadline passed. */
+  /** Aborted when the caller went away or the deadline passed. */
   readonly signal: AbortSignal;
 }
 

@@ -52,7 +52,7 @@ const guarded =
 
 /** Any user may call, and any of our services. */
 export const forAnyone = guarded(() => {});
-/** A user may call, the guest included; what he may do is for the handler. */
+/** A user may call, the guest included; what the user may do is for the handler. */
 export const forUsers = guarded(({ kind }) => {
   if (kind !== 'user') throw new AppError('UNAUTHENTICATED', 'this call needs a user');
 });

@@ -57,7 +57,7 @@ describe('an exported configuration', () => {
 
   it('changes nothing where it comes from', () => {
     expect(outcomes(planImport(readDocument(fileOf(state())), undefined, state()))).toEqual([
-      ['user', 'admin', 'skipped', 'the administrator stays as he is here'],
+      ['user', 'admin', 'skipped', 'the administrator here stays unchanged'],
       ['user', 'guest', 'unchanged', ''],
       ['user', 'ann', 'unchanged', ''],
       ['storage', '/s3', 'unchanged', ''],
@@ -68,7 +68,7 @@ describe('an exported configuration', () => {
   it('makes all of it elsewhere, closed where a secret is missing, and says what is', () => {
     const plan = planImport(readDocument(fileOf(state())), undefined, empty());
     expect(outcomes(plan)).toEqual([
-      ['user', 'admin', 'skipped', 'the administrator stays as he is here'],
+      ['user', 'admin', 'skipped', 'the administrator here stays unchanged'],
       ['user', 'guest', 'unchanged', ''],
       ['setting', 'site_title', 'updated', ''],
       ['user', 'ann', 'created', 'has no password that anybody knows: set one'],

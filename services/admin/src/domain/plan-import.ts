@@ -111,9 +111,9 @@ export function planImport(document: ConfigurationDocument, secrets: DocumentSec
   return { settled, ...plan, storages, rules };
 }
 
-/** A text is the reason to leave him alone; empty when nothing would change. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
+/** A text is the reason to leave the user alone; empty when nothing would change. @throws AppError INVALID_ARGUMENT | UNSAFE_PATH */
 function decideUser({ id: _id, ...user }: ImportedUser, present: readonly ExportedUser[]): ImportPlan['users'][number] | string {
-  if (user.role !== GENERAL && user.role !== GUEST) return 'the administrator stays as he is here';
+  if (user.role !== GENERAL && user.role !== GUEST) return 'the administrator here stays unchanged';
   const base_path = cleanPath(user.base_path, 'base_path');
   const permission = user.permission & ALL_PERMISSIONS;
   const found =

@@ -7,7 +7,7 @@ export interface TrustedProxies {
   isFromProxy(request: IncomingMessage): boolean;
   /**
    * The client's address: that of the connection or, behind trusted proxies, the right-most hop of X-Forwarded-For that is not one of
-   * them. Hops left of it were written by the client himself and prove nothing.
+   * them. Hops left of it were written by the client itself and prove nothing.
    */
   clientAddress(request: IncomingMessage): string;
 }

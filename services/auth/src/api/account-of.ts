@@ -5,7 +5,7 @@ import { type Call, type UserIdentity, userOf } from '@wharf/service-kit';
 /** What the guest is told who wants app passwords. */
 export const NO_APP_PASSWORDS = 'Guest user can not have app passwords';
 
-/** The caller, who has an account of his own. @throws AppError PERMISSION_DENIED: he is the guest | UNAUTHENTICATED: nobody, or a service */
+/** The caller, who has an account. @throws AppError PERMISSION_DENIED: the caller is the guest | UNAUTHENTICATED: nobody, or a service */
 export function accountOf(call: Call, refusal: string): UserIdentity {
   const user = userOf(call);
   if (user.role === ROLE.guest) throw new AppError('PERMISSION_DENIED', refusal);

@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import type * as wire from '@wharf/proto/auth';
 import type { User } from '../domain/user.ts';
 
-/** A user as clients see him: no password, hash or secret. */
+/** A user as clients see it: no password, hash or secret. */
 export function toWireUser(user: User): wire.User {
   return {
     id: user.id,

@@ -40,11 +40,11 @@ export interface Accounts {
    */
   update(id: number, input: UserInput): Promise<number>;
   /**
-   * Changes what a user may change of himself; an empty password keeps the old one. Another password or name end his sessions.
+   * Changes what users may change of their own account; an empty password keeps the old one. Another password or name end their sessions.
    * @throws AppError RECORD_NOT_FOUND | INVALID_ARGUMENT | RECORD_EXISTS
    */
   updateSelf(id: number, input: OwnInput): Promise<number>;
-  /** Deletes a user, his sessions and all that is his. @throws AppError RECORD_NOT_FOUND | FAILED_PRECONDITION */
+  /** Deletes a user with sessions, keys and passwords. @throws AppError RECORD_NOT_FOUND | FAILED_PRECONDITION */
   remove(id: number): Promise<number>;
 }
 
@@ -59,7 +59,7 @@ export function createAccounts(parts: AccountParts): Accounts {
     if (!user) throw new AppError('RECORD_NOT_FOUND', 'failed get old user: record not found');
     return user;
   };
-  /** Writes fields of a user, and ends his sessions where that is due. An empty hash keeps the password. */
+  /** Writes fields of a user, and ends the user's sessions where that is due. An empty hash keeps the password. */
   const change = async (id: number, fields: Partial<User>, write: (before: User, after: User) => Promise<boolean>): Promise<number> => {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const before = await get(id);

@@ -55,7 +55,7 @@ interface AppPasswordInput {
   readonly expires_time: string;
 }
 
-/** Somebody who proved who he is, and what he may with that. */
+/** A user who was proven, and what that proof allows. */
 interface Proven {
   readonly user: User;
   /** Undefined: it was the account's own password. */

@@ -22,7 +22,7 @@ export type AuditAction =
 export interface AuditEntry {
   readonly at: Date;
   readonly action: AuditAction;
-  /** Who did it: his id, 0 when that is not known, and the name he has or gave. */
+  /** Who did it: the id, 0 when that is not known, and the name, as known or as given. */
   readonly userId: number;
   readonly username: string;
   /** Where from; empty when that is not known. */

@@ -11,7 +11,7 @@ export function createGate(limits: { running: number; waiting: number }): Gate {
     if (running < limits.running) running += 1;
     else {
       if (queue.length >= limits.waiting) throw new AppError('RATE_LIMITED', 'Too many logins at the same time, try again later.');
-      // Whoever finishes hands his place over, so `running` stays as it is.
+      // Whoever finishes hands the place over, so `running` stays as it is.
       await new Promise<void>((resolve) => queue.push(resolve));
     }
     try {

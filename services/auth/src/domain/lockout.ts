@@ -92,11 +92,11 @@ export function afterFailure(attempts: Attempts | undefined, limit: Limit, nowMs
   return { failures, expiresAt: isNew ? new Date(nowMs + limit.windowMs) : attempts.expiresAt };
 }
 
-/** Groups of an IPv6 address that name the network; the rest a host chooses for himself. */
+/** Groups of an IPv6 address that name the network; the rest a host chooses for itself. */
 const NETWORK_GROUPS = 4;
 
 /**
- * An address as it is counted and remembered: an IPv4 client has one, in whichever of its forms he shows up, an IPv6 client his network
+ * An address as it is counted and remembered: an IPv4 client has one, in whichever of its forms it shows up, an IPv6 client its network
  * (/64).
  */
 export function plainAddress(address: string): string {

@@ -35,9 +35,9 @@ interface SshKeyParts {
 export interface SshKeys {
   /** One page by id, as of {@link sliceOf}. */
   list(userId: number, page: number, perPage: number): Promise<{ keys: SshKey[]; total: number }>;
-  /** The same for a user of whom it is not known that he exists. @throws AppError RECORD_NOT_FOUND */
+  /** The same for a user that may not exist. @throws AppError RECORD_NOT_FOUND */
   listOf(userId: number, page: number, perPage: number): Promise<{ keys: SshKey[]; total: number }>;
-  /** @throws AppError INVALID_ARGUMENT | RECORD_EXISTS: he has a key of this title | QUOTA_EXCEEDED */
+  /** @throws AppError INVALID_ARGUMENT | RECORD_EXISTS: the user has a key of this title | QUOTA_EXCEEDED */
   add(userId: number, input: { title: string; key: string }): Promise<number>;
   /** @param userId undefined: whoever's it is. @throws AppError RECORD_NOT_FOUND */
   remove(id: number, userId?: number): Promise<number>;

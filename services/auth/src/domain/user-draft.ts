@@ -27,7 +27,7 @@ export type UserDraft = Pick<User, 'username' | 'usernameKey' | 'basePath' | 'ro
   readonly quotaBytes?: number;
 };
 
-/** What somebody sends of his own account. */
+/** What somebody sends of their own account. */
 export type OwnInput = Pick<UserInput, 'username' | 'password' | 'sso_id'>;
 type OwnDraft = Pick<UserDraft, 'username' | 'usernameKey' | 'ssoId' | 'password'>;
 

@@ -16,7 +16,7 @@ interface UserStore {
    * @throws AppError RECORD_EXISTS: the name is taken
    */
   replace(before: User, after: User): Promise<boolean>;
-  /** The same for what a user decides of himself: name, password and single-sign-on id. */
+  /** The same for what users decide of themselves: name, password and single-sign-on id. */
   replaceOwn(before: User, after: User): Promise<boolean>;
   /** False when there was none. */
   remove(id: number): Promise<boolean>;

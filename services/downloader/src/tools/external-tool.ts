@@ -26,7 +26,7 @@ export interface ExternalTool {
   readonly kinds: ReadonlySet<ToolSource['kind']>;
   /** Its downloads go by way of the replica that had them begin, and end with it; begun again in the same folder, they go on. */
   readonly needsReplica: boolean;
-  /** An id for a download to come, where it can be chosen: noted first, it is found again by who dies before he hears of it. */
+  /** An id for a download to come, where it can be chosen: noted first, it is found again after a death before it was heard of. */
   newId?(source: ToolSource): string | undefined;
   /**
    * Begins a download into a folder of its own, or finds the one that was begun there. @param id of {@link newId}

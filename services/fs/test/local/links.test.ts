@@ -142,7 +142,7 @@ it.runIf(process.platform !== 'win32')('a pipe is listed with no size, and readi
 });
 
 describe('a relative link that is carried to another folder', () => {
-  /** `home` is what somebody may see; the link in it leads to a place of his own, and would lead out of it from other folders. */
+  /** `home` is what somebody may see; the link in it leads to a place in it, and would lead out of it from other folders. */
   async function openHome() {
     const { root } = await makeFolders();
     await mkdir(path.join(root, 'home/a/b'), { recursive: true });

@@ -62,7 +62,7 @@ describe('callers who ask for the same at once', () => {
     await Promise.all(earlier);
   });
 
-  it('fail for the same reason, each by himself', async () => {
+  it('fail for the same reason, each by itself', async () => {
     const { root } = await makeFolders();
     const driver = await openLocal(root);
     const codes = await Promise.all(

@@ -92,7 +92,7 @@ describe('two replicas over one index', () => {
     await expect(first.fs.stopIndex({}, known)).rejects.toMatchObject({ code: 'FAILED_PRECONDITION', message: 'index is not running' });
   });
 
-  it('search for each caller what he may see, and only admins order the index about', async () => {
+  it('search for each caller what they may see, and only admins order the index about', async () => {
     const revision = await installation.writeRule({ _id: 10, path: '/s/deeper', hide: 'dark', h_sub: true });
     const user = installation.as({ ...USER, permission: 0, basePath: '/s/deeper' }, { admin: revision });
     expect(await search(second, { keywords: 'report' }, user)).toEqual({ total: 1, paths: ['/s/deeper/report two.txt'] });
