@@ -137,15 +137,6 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'tools/', may: ['tools/', '@wharf/service-kit', '@wharf/errors', '@wharf/rights', 'services/*/src/config.ts'], npm: [] },
 ];
 
-/** Imports of types that close a circle and wait to be taken apart. */
-export const OPEN_CIRCLES: readonly string[] = [
-  'packages/embedded-mongo/src/update/modifiers.ts -> packages/embedded-mongo/src/update/push.ts',
-  'packages/embedded-mongo/src/update/pipeline-update.ts -> packages/embedded-mongo/src/update/update.ts',
-  'packages/embedded-mongo/test/fuzz/known-differences.ts -> packages/embedded-mongo/test/fuzz/run-fuzz.ts',
-  'packages/models/src/setting-catalogue.ts -> packages/models/src/settings.ts',
-  'services/fs/src/driver-contract/draft.ts -> services/fs/src/driver-contract/storage-driver.ts',
-];
-
 /** What a test may import beside what its own folder may. */
 export const TEST_RULE: Pick<ImportRule, 'may' | 'npm'> = { may: TESTS_MAY, npm: true };
 

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, join, normalize } from 'node:path';
-import { IMPORT_RULES, type ImportRule, OPEN_CIRCLES, TEST_RULE } from './import-rules.ts';
+import { IMPORT_RULES, type ImportRule, TEST_RULE } from './import-rules.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -92,8 +92,7 @@ function patternOf(prefix: string): RegExp {
 function circles(all: readonly Import[]): string[] {
   const next = new Map<string, string[]>();
   for (const each of all)
-    if (isWorkspace(each.target) && !each.target.startsWith('@') && !OPEN_CIRCLES.includes(`${each.file} -> ${each.target}`))
-      next.set(each.file, [...(next.get(each.file) ?? []), each.target]);
+    if (isWorkspace(each.target) && !each.target.startsWith('@')) next.set(each.file, [...(next.get(each.file) ?? []), each.target]);
   const done = new Set<string>();
   const found: string[] = [];
   const visit = (file: string, way: readonly string[]) => {

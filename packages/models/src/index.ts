@@ -37,7 +37,7 @@ export {
   readUserByRole,
   readUserIds,
 } from './reads.ts';
-export { SETTING_ALIASES, SETTING_CATALOGUE } from './setting-catalogue.ts';
-export { readSettings, type SettingDefinition, type Settings, settingsFrom } from './settings.ts';
+export { SETTING_ALIASES, SETTING_CATALOGUE, type SettingDefinition } from './setting-catalogue.ts';
+export { readSettings, type Settings, settingsFrom } from './settings.ts';
 export { accountsChanged, configurationChanged, entryChanged } from './subjects.ts';
 export { taskProgressed, taskWake } from './task-subjects.ts';

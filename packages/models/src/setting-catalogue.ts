@@ -1,4 +1,25 @@
-import type { SettingDefinition } from './settings.ts';
+/** What a setting may be: its form, its place and its factory value. */
+export interface SettingDefinition {
+  readonly key: string;
+  readonly value: string;
+  readonly help?: string;
+  /** `text` is of several lines. */
+  readonly type: 'string' | 'number' | 'bool' | 'select' | 'text';
+  /** Comma-separated, for select. */
+  readonly options?: string;
+  readonly group: number;
+  /** 0 public, 1 private, 2 read-only. */
+  readonly flag: 0 | 1 | 2;
+  /**
+   * The value is always the factory's: what the setting would switch on is not offered, or another service keeps it. A value that a client
+   * saves is passed over, so that backups of other installations can be restored.
+   */
+  readonly isFixed?: boolean;
+  /** The value is what a service reported last; one that a client saves is passed over. */
+  readonly isReported?: boolean;
+  /** The value is a secret, or an address that may have a password in it: it is sealed in the store. */
+  readonly isSecret?: boolean;
+}
 
 /** Names under which existing clients know a setting, and its own name. Both act on one stored value. */
 export const SETTING_ALIASES: Readonly<Record<string, string>> = {

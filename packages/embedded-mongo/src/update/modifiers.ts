@@ -6,19 +6,8 @@ import { cloneValue, type Doc, getField, isDoc, isNumber, typeName, type Value }
 import { CommandError } from '../command/command-error.ts';
 import { compileElementTest } from '../query/filter.ts';
 import { compilePattern } from '../query/predicate.ts';
+import { KEEP, type Modifier } from './modifier.ts';
 import { compilePush } from './push.ts';
-
-/** What a modifier is told besides the value it changes. */
-export interface ModifierContext {
-  readonly now: Date;
-  /** The document's `_id`, for error texts. */
-  readonly id: Value | undefined;
-}
-
-/** Answers the field's next value: undefined removes the field, {@link KEEP} leaves everything as it is. */
-export type Modifier = (current: Value | undefined, context: ModifierContext) => Value | undefined | typeof KEEP;
-
-export const KEEP = Symbol('keep');
 
 /** Makes the modifier of one field. @throws CommandError for an operand that the operator does not take. */
 export type ModifierFactory = (path: string, operand: Value) => Modifier;

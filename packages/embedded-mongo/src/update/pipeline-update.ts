@@ -1,7 +1,7 @@
 import { compileDocumentStage, readStage } from '../aggregate/document-stages.ts';
 import type { Doc, Value } from '../bson/value.ts';
 import { CommandError } from '../command/command-error.ts';
-import type { UpdateContext } from './update.ts';
+import type { UpdateContext } from './update-context.ts';
 
 /** Stages that an update may consist of (https://www.mongodb.com/docs/manual/tutorial/update-documents-with-aggregation-pipeline/). */
 const STAGES: ReadonlySet<string> = new Set(['$set', '$addFields', '$unset', '$project', '$replaceWith', '$replaceRoot']);

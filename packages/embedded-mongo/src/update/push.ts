@@ -4,7 +4,7 @@ import { KeyWriter } from '../bson/key-encoding.ts';
 import { cloneValue, getField, isDoc, typeName, type Value } from '../bson/value.ts';
 import { CommandError } from '../command/command-error.ts';
 import { parseKeyPattern, sortKey } from '../query/key-pattern.ts';
-import type { Modifier } from './modifiers.ts';
+import type { Modifier } from './modifier.ts';
 
 const MODIFIERS: ReadonlySet<string> = new Set(['$each', '$slice', '$sort', '$position']);
 

@@ -4,14 +4,10 @@ import { cloneDoc, type Doc, getField, isDoc, type Value } from '../bson/value.t
 import { CommandError } from '../command/command-error.ts';
 import { arrayIndex, type Path, parsePath } from '../query/path.ts';
 import { isBlocked, leadsThroughArray, setAt, unsetAt, valueAt } from './document-path.ts';
-import { KEEP, MODIFIERS, type Modifier, modifierFields } from './modifiers.ts';
+import { KEEP, type Modifier } from './modifier.ts';
+import { MODIFIERS, modifierFields } from './modifiers.ts';
 import { compilePipelineUpdate } from './pipeline-update.ts';
-
-export interface UpdateContext {
-  readonly now: Date;
-  /** True while the document is being made by an upsert. */
-  readonly isInsert: boolean;
-}
+import type { UpdateContext } from './update-context.ts';
 
 export interface Update {
   readonly kind: 'replacement' | 'operators' | 'pipeline';

@@ -1,5 +1,11 @@
 import type { Operation } from './random-operations.ts';
-import type { Outcome } from './run-fuzz.ts';
+
+export interface Outcome {
+  readonly failed: boolean;
+  /** The answer as text, or `failed`: the codes are the contract suite's business. */
+  readonly text: string;
+  readonly error?: string;
+}
 
 /** Where DocumentDB departs from what MongoDB documents, or where MongoDB leaves it open. */
 export function isKnownDifference(operation: Operation, store: Outcome, engine: Outcome, contents: string): boolean {

@@ -1,5 +1,5 @@
 import { mongo } from 'mongoose';
-import { isKnownDifference } from './known-differences.ts';
+import { isKnownDifference, type Outcome } from './known-differences.ts';
 import { Random } from './random.ts';
 import { type Operation, randomOperation } from './random-operations.ts';
 
@@ -119,13 +119,6 @@ async function copy(from: Side, to: Side): Promise<void> {
 
 async function contentsOf(side: Side): Promise<string> {
   return EJSON.stringify(await side.find({}, { sort: { _id: 1 } }).toArray(), { relaxed: false });
-}
-
-export interface Outcome {
-  readonly failed: boolean;
-  /** The answer as text, or `failed`: the codes are the contract suite's business. */
-  readonly text: string;
-  readonly error?: string;
 }
 
 async function outcome(side: Side, operation: Operation): Promise<Outcome> {

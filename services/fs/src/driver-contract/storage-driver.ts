@@ -1,5 +1,4 @@
 import type { EntryName, MountPath } from '@wharf/paths';
-import type { Draft, DraftOptions } from './draft.ts';
 
 export type HashName = 'md5' | 'sha1' | 'sha256';
 
@@ -74,6 +73,43 @@ export interface FileContent extends AsyncIterable<Uint8Array> {
   readonly entry: Entry;
   /** All of it, where it is here already, for who would wait for each chunk. Others have it too: not to be changed. */
   readonly whole?: Uint8Array;
+}
+
+export interface DraftOptions extends CallOptions {
+  /** Makes the draft; false: opens the one that was made under this id, by whatever process. */
+  readonly create: boolean;
+}
+
+export interface PublishOptions extends PlaceOptions {
+  readonly modifiedAt?: Date | undefined;
+  readonly beforePublish?: BeforePublish | undefined;
+}
+
+/**
+ * A file without a name, put together from ranges in any order. It outlives the process that made it, until it is published or discarded; one
+ * that nobody wrote to for two days may go.
+ */
+export interface Draft {
+  /**
+   * Writes content from an offset on, also in parallel for other ranges. A piece of it is only lent until the next one is asked for.
+   * @returns the bytes written; after a failure the range is undefined
+   */
+  write(offsetBytes: number, content: AsyncIterable<Uint8Array>, options?: CallOptions): Promise<number>;
+  /** Makes durable what was written. */
+  sync(): Promise<void>;
+  /** Bytes up to the last that was written. */
+  sizeBytes(): Promise<number>;
+  /** All bytes from the start. A chunk is only lent until the next one is asked for. */
+  read(options?: CallOptions): AsyncIterable<Uint8Array>;
+  /**
+   * Gives the file the name it was opened for, durably. The draft is gone then.
+   * @throws ENTRY_EXISTS (the draft stays) | IS_A_DIRECTORY
+   */
+  publish(options: PublishOptions): Promise<Entry>;
+  /** Removes it. Nothing there is success. */
+  discard(): Promise<void>;
+  /** Lets go of it; it stays. Safe twice. */
+  close(): Promise<void>;
 }
 
 /** A URL that serves the file without us. */

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { waitFor } from '@wharf/harness';
 import { describe, expect, it } from 'vitest';
-import type { Draft } from '../../src/driver-contract/draft.ts';
+import type { Draft } from '../../src/driver-contract/storage-driver.ts';
 import { at, codeOf, makeFolders, openLocal } from './open-local.ts';
 
 const ID = '0'.repeat(32);

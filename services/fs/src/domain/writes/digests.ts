@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import type { Draft } from '../../driver-contract/draft.ts';
-import type { Hashes, HashName } from '../../driver-contract/storage-driver.ts';
+import type { Draft, Hashes, HashName } from '../../driver-contract/storage-driver.ts';
 
 /** Digests by algorithm, in hexadecimal. */
 export type Digests = Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import type { Draft } from '../../driver-contract/draft.ts';
+import type { Draft } from '../../driver-contract/storage-driver.ts';
 import { supports } from '../../driver-contract/storage-driver.ts';
 import { holdRoom } from '../changing/operations/claim-room.ts';
 import type { Operation } from '../changing/operations/operation.ts';

@@ -2,10 +2,12 @@ import fs from 'node:fs';
 import { promisify } from 'node:util';
 import { createTurns } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath } from '@wharf/paths';
-import { type Draft, type DraftOptions, isDraftId } from '../../driver-contract/draft.ts';
+import { isDraftId } from '../../driver-contract/draft.ts';
 import type {
   ByteRange,
   CallOptions,
+  Draft,
+  DraftOptions,
   DriverTraits,
   Entry,
   FileContent,
