@@ -81,11 +81,11 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
     const first = await place.open();
     const id = await first.add(`${server.url}${path}`, 'aria2');
     const asked = () => server.requests.filter((request) => request.path === fetched).length;
-    await waitFor('its request', () => asked() > 0);
+    await waitFor('its request', () => asked() > 0, { withinMs: 30_000 });
     await first.close();
     const before = asked();
     const second = await place.open();
-    await waitFor('another request', () => asked() > before, { withinMs: 20_000 });
+    await waitFor('another request', () => asked() > before, { withinMs: 30_000 });
     for (const go of waiting.splice(0)) go();
     await second.until(id, { state: 2 });
     const arrived = fetched.replace('/seeds', '');
@@ -104,7 +104,7 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
     place.fs.files.clear();
     const blind = await place.open({ toolsDir: join(place.dir, 'elsewhere') });
     const status = 'waits for a downloader that can read what aria2 made';
-    await waitFor('the transfer to wait', async () => (await blind.transfers())[0]?.status === status);
+    await waitFor('the transfer to wait', async () => (await blind.transfers())[0]?.status === status, { withinMs: 30_000 });
     const lost = await place.open({ egressProxyUrl: `http://127.0.0.1:${await freePort()}` });
     await waitFor('the file', () => place.fs.files.has('/in/quick'), { withinMs: 20_000 });
     await waitFor('the transfer to end', async () => (await lost.transfers()).length === 0);
