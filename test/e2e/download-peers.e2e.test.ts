@@ -20,7 +20,7 @@ import { TOOL_CASES } from './support/tool-cases.ts';
 import { makeMagnet, makeTorrent, type TorrentFiles } from './support/torrent.ts';
 import { openWorld, type World } from './support/world.ts';
 
-const WITHIN = { withinMs: 300_000, everyMs: 250 };
+const WITHIN = { withinMs: 120_000, everyMs: 250 };
 /** Until a peer that does not get going is offered anew, and twice as long the next time: an offer ends the one before. */
 const OFFER_MS = 10_000;
 const LIMIT = { timeout: 600_000 };
@@ -116,7 +116,9 @@ describe.each(TOOL_CASES)('$name takes from a peer what it is given by', ({ name
     ...(takesMagnets ? ([['a magnet link', 'one file', ofOne]] as const) : []),
   ] as const;
 
-  test.for(given)('%s: all of %s arrives as it is, and nothing stays behind', LIMIT, async ([given, , makeFiles], context) => {
+  // Nor does it always take the peer at all: whoever meets again is another torrent.
+  const tries = { ...LIMIT, retry: takesMagnets ? 0 : 2 };
+  test.for(given)('%s: all of %s arrives as it is, and nothing stays behind', tries, async ([given, , makeFiles], context) => {
     if (!peers()) return context.skip(lacking());
     const [name, files] = [world.unique(`show-${tool}`), makeFiles()];
     const { path, disk } = await world.folder('peers');
