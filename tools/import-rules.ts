@@ -65,7 +65,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   // The catalogue of settings is data.
   {
     files: 'services/admin/src/domain/',
-    may: ['services/admin/src/domain/', '@wharf/errors', '@wharf/paths', '@wharf/models', '@wharf/rights'],
+    may: ['services/admin/src/domain/', '@wharf/errors', '@wharf/pace', '@wharf/paths', '@wharf/models', '@wharf/rights'],
     npm: ['re2js', 'zod'],
   },
   {
@@ -82,8 +82,8 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   ...folders('downloader', {
     fetch: ['domain/'],
-    tools: ['domain/', 'fetch/', 'store/', 'parse-json.ts'],
-    clients: ['domain/', 'fetch/', 'parse-json.ts'],
+    tools: ['domain/', 'fetch/', 'store/'],
+    clients: ['domain/', 'fetch/'],
     tasks: ['domain/', 'fetch/', 'tools/', 'store/', 'clients/'],
     api: ['domain/', 'tools/', 'tasks/'],
   }),

@@ -1,3 +1,5 @@
+export { createGate, type Gate } from './gate.ts';
 export { brokenBound, type JsonBounds } from './json-bounds.ts';
 export { createPace, type Pace } from './pace.ts';
+export { parseJson } from './parse-json.ts';
 export { createTurns } from './turns.ts';

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
+import { parseJson } from '@wharf/pace';
 import { z } from 'zod';
-import { parseJson } from './parse-json.ts';
 
 /** What a file of ours says of itself. */
 export const FORMAT = 'wharf-configuration';

@@ -1,5 +1,5 @@
 import type { SettingDefinition } from '@wharf/models';
-import { parseJson } from './parse-json.ts';
+import { parseJson } from '@wharf/pace';
 import { findBadPattern } from './pattern-lines.ts';
 import { storedKeyOf } from './setting-items.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { createGate } from './gate.ts';
+import { createGate } from '@wharf/pace';
 import { staticHash } from './static-hash.ts';
 
 /** A slow hash with its parameters and salt inside its text. */
@@ -30,7 +30,7 @@ const MAX_WAITING = 250;
 
 /** Passwords under a slow hash, for which a bounded number waits. */
 export function createPasswords(slowHash: SlowHash): Passwords {
-  const gate = createGate({ running: 1, waiting: MAX_WAITING });
+  const gate = createGate(1, { max: MAX_WAITING, refusal: 'Too many logins at the same time, try again later.' });
   let nobodys: Promise<string> | undefined;
   const hashOfNobody = () => {
     nobodys ??= slowHash.hash(randomBytes(32).toString('hex'));
@@ -40,12 +40,12 @@ export function createPasswords(slowHash: SlowHash): Passwords {
     async hash(password) {
       if (password === '') return '';
       const text = staticHash(checkedPassword(password));
-      return gate(() => slowHash.hash(text));
+      return gate.run(() => slowHash.hash(text));
     },
     async matches(storedHash, text) {
       const isKnown = storedHash !== undefined && storedHash !== '';
       const hash = isKnown ? storedHash : await hashOfNobody();
-      const isMatch = await gate(() => slowHash.verify(hash, text));
+      const isMatch = await gate.run(() => slowHash.verify(hash, text));
       return isKnown && isMatch;
     },
     async prepare() {

@@ -1,10 +1,10 @@
 import http from 'node:http';
 import https from 'node:https';
 import { AppError, isErrorCode } from '@wharf/errors';
+import { parseJson } from '@wharf/pace';
 import { callHeaders, type ServiceKit } from '@wharf/service-kit';
 import { z } from 'zod';
 import type { Digests } from '../domain/digests.ts';
-import { parseJson } from '../parse-json.ts';
 
 /** Hands bytes of a write session to the fs that holds it. */
 export interface ByteWriter {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import { createGate, type Gate } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { Mount } from '../domain/mounts/mounts.ts';
@@ -29,7 +30,7 @@ export interface ThumbnailsOptions {
 
 /** Files of one storage that are held in memory at once at most, whatever its settings say. */
 const MAX_READING = 4;
-const MAX_WAITING = 256;
+const QUEUE = { max: 256, refusal: 'too many thumbnails are asked for' } as const;
 /** How long a storage may take to hand over a file, in milliseconds. */
 const READ_TIMEOUT_MS = 60_000;
 /** What could not be made is not tried again for so long, in milliseconds. */
@@ -52,7 +53,7 @@ export function createThumbnails({ maker, defaultFolder, onError }: ThumbnailsOp
   /** Each storage has a queue of its own: one that hangs keeps nobody else waiting. */
   const inTurn = async <Result>(mount: Mount, run: () => Promise<Result>): Promise<Result> => {
     const id = mount.storage._id;
-    const gate = gates.get(id) ?? createGate(Math.min(Math.max(mount.thumbnails?.concurrency ?? 1, 1), MAX_READING));
+    const gate = gates.get(id) ?? createGate(Math.min(Math.max(mount.thumbnails?.concurrency ?? 1, 1), MAX_READING), QUEUE);
     gates.set(id, gate);
     try {
       return await gate.run(run);
@@ -124,33 +125,4 @@ async function readPicture(driver: StorageDriver, path: MountPath, looked: Entry
 
 function checkSize({ sizeBytes }: Entry): void {
   if (sizeBytes > MAX_INPUT_BYTES) throw new AppError('INVALID_ARGUMENT', 'the file is too large for a thumbnail');
-}
-
-interface Gate {
-  /** @throws AppError RATE_LIMITED when too many wait */
-  run<Result>(work: () => Promise<Result>): Promise<Result>;
-  isIdle(): boolean;
-}
-
-function createGate(limit: number): Gate {
-  const waiting: Array<() => void> = [];
-  let running = 0;
-  return {
-    async run(work) {
-      if (running < limit) running += 1;
-      else {
-        if (waiting.length >= MAX_WAITING) throw new AppError('RATE_LIMITED', 'too many thumbnails are asked for');
-        // A caller that leaves hands its place on.
-        await new Promise<void>((resolve) => waiting.push(resolve));
-      }
-      try {
-        return await work();
-      } finally {
-        const next = waiting.shift();
-        if (next) next();
-        else running -= 1;
-      }
-    },
-    isIdle: () => running === 0,
-  };
 }

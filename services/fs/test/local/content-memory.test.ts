@@ -11,7 +11,7 @@ import { bodyOf } from '../../src/data-plane/body-of.ts';
 import { BATCH_BYTES, BIG_PIECES_BYTES, dropBatch, takeBatch } from '../../src/driver-contract/batches.ts';
 import type { Entry } from '../../src/driver-contract/storage-driver.ts';
 import { fileContent } from '../../src/drivers/local/file-content.ts';
-import { IoSlots } from '../../src/drivers/local/io-slots.ts';
+import { createIoSlots } from '../../src/drivers/local/io-slots.ts';
 import { pumpContent } from '../../src/drivers/local/pump-content.ts';
 
 const SMALL_BYTES = 64 * 1024;
@@ -60,7 +60,7 @@ function uploadRequest(): IncomingMessage {
 async function reader(signal?: AbortSignal): Promise<AsyncIterator<Uint8Array>> {
   const entry: Entry = { name: '' as EntryName, isDirectory: false, sizeBytes: content.byteLength, modifiedAt: new Date(0) };
   const options = signal ? { signal } : {};
-  const iterator = fileContent(entry, openSync(file, 'r'), 0, content.byteLength, new IoSlots(), options)[Symbol.asyncIterator]();
+  const iterator = fileContent(entry, openSync(file, 'r'), 0, content.byteLength, createIoSlots(), options)[Symbol.asyncIterator]();
   opened.push(iterator);
   return iterator;
 }
@@ -93,7 +93,7 @@ it('an upload goes on in small pieces, and is stored as it came', async () => {
   try {
     const target = join(dir.path, 'target');
     const handle = await open(target, 'w');
-    await pumpContent(handle.fd, bodyOf(uploadRequest()), new IoSlots());
+    await pumpContent(handle.fd, bodyOf(uploadRequest()), createIoSlots());
     await handle.close();
     expect((await readFile(target)).equals(content)).toBe(true);
   } finally {
@@ -111,6 +111,6 @@ it('who leaves early, fails or is aborted gives back what it had', async () => {
   await body.return();
   const handle = await open(file, 'r');
   // Not open for writing.
-  await expect(pumpContent(handle.fd, lendPieces(content, [65_536]), new IoSlots())).rejects.toMatchObject({ code: 'EBADF' });
+  await expect(pumpContent(handle.fd, lendPieces(content, [65_536]), createIoSlots())).rejects.toMatchObject({ code: 'EBADF' });
   await handle.close();
 });

@@ -7,7 +7,7 @@ import { createDiskOperations } from '../../src/drivers/local/disk-operations.ts
 import type { Disk } from '../../src/drivers/local/disk-pool.ts';
 import { LocalDriver } from '../../src/drivers/local/driver.ts';
 import { toAppError } from '../../src/drivers/local/errors.ts';
-import { IoSlots } from '../../src/drivers/local/io-slots.ts';
+import { createIoSlots } from '../../src/drivers/local/io-slots.ts';
 
 /** Calls whose first argument is a place, and those with a second one. */
 const WITH_PLACE = [
@@ -52,7 +52,7 @@ export async function openHere(settings: LocalSettings, options: CallOptions): P
   const operations = createDiskOperations(settings);
   const never = new AbortController().signal;
   const disk: Disk = {
-    slots: new IoSlots(),
+    slots: createIoSlots(),
     start: () => operations.findFacts(never),
     async call(operation, values, signal = never) {
       try {

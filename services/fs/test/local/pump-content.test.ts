@@ -3,7 +3,7 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lendPieces, makeTempDir } from '@wharf/harness';
 import { expect, it } from 'vitest';
-import { IoSlots } from '../../src/drivers/local/io-slots.ts';
+import { createIoSlots } from '../../src/drivers/local/io-slots.ts';
 import { pumpContent } from '../../src/drivers/local/pump-content.ts';
 
 it.each([
@@ -16,7 +16,7 @@ it.each([
   const content = randomBytes(5_000_000);
   const half = 2_345_678;
   const handle = await open(file, 'w');
-  const slots = new IoSlots();
+  const slots = createIoSlots();
   const written = await Promise.all([
     pumpContent(handle.fd, lendPieces(content.subarray(half), sizes), slots, half),
     pumpContent(handle.fd, lendPieces(content.subarray(0, half), sizes), slots),

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
+import { parseJson } from '@wharf/pace';
 import { z } from 'zod';
 import type { ToolAddress } from '../../domain/tool-address.ts';
-import { parseJson } from '../../parse-json.ts';
 import type { AskTool } from '../ask-tool.ts';
 
 export interface CallOptions {

@@ -3,7 +3,7 @@ import { AppError, type ErrorCode } from '@wharf/errors';
 import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { LocalSettings } from './config.ts';
 import type { DiskFacts, DiskOperations } from './disk-operations.ts';
-import { IoSlots } from './io-slots.ts';
+import { createIoSlots } from './io-slots.ts';
 
 /** What goes to a worker: a batch of calls, or the wish that one ends. */
 export type DiskRequest = { readonly batch: readonly DiskCall[] } | { readonly cancel: number };
@@ -87,7 +87,7 @@ const SWEEP_AGAIN_MS = 50_000;
  */
 export class DiskPool {
   /** For reads and writes of bytes, which run on the threads of the process. */
-  readonly slots = new IoSlots();
+  readonly slots = createIoSlots();
   readonly #lanes: Lane[] = [];
   #settings: LocalSettings & Partial<DiskFacts>;
   #nextId = 1;

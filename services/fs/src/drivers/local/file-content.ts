@@ -1,15 +1,15 @@
 import fs from 'node:fs';
+import type { Gate } from '@wharf/pace';
 import { dropBatch, giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
 import type { CallOptions, Entry, FileContent } from '../../driver-contract/storage-driver.ts';
 import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { toAppError } from './errors.ts';
-import type { IoSlots } from './io-slots.ts';
 
 /**
  * The bytes [start, end) of an open file. Owns the handle: it is closed at the end, on failure, when the loop is left and when the signal
  * aborts. One chunk is read ahead while the receiver works on the one before.
  */
-export function fileContent(entry: Entry, fd: number, start: number, end: number, slots: IoSlots, options: CallOptions): FileContent {
+export function fileContent(entry: Entry, fd: number, start: number, end: number, slots: Gate, options: CallOptions): FileContent {
   const reader = new FileReader(fd, start, end, slots, options);
   return { entry, [Symbol.asyncIterator]: () => reader };
 }
@@ -34,7 +34,7 @@ interface Chunk {
 class FileReader implements AsyncIterator<Uint8Array, undefined> {
   readonly #fd: number;
   readonly #end: number;
-  readonly #slots: IoSlots;
+  readonly #slots: Gate;
   readonly #signal: AbortSignal | undefined;
   #position: number;
   /** All memory that it has. */
@@ -47,7 +47,7 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
   #isClosing = false;
   #onAbort = () => void this.return();
 
-  constructor(fd: number, start: number, end: number, slots: IoSlots, { signal }: CallOptions) {
+  constructor(fd: number, start: number, end: number, slots: Gate, { signal }: CallOptions) {
     this.#fd = fd;
     this.#position = start;
     this.#end = end;

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
+import type { Gate } from '@wharf/pace';
 import { dropBatch, giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
-import type { IoSlots } from './io-slots.ts';
 
 /** Pieces of that size are written as they are; smaller ones are gathered. */
 const BIG_BYTES = 128 * 1024;
@@ -14,7 +14,7 @@ const write = promisify(fs.write);
  *
  * @returns the bytes written
  */
-export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>, slots: IoSlots, offsetBytes = 0): Promise<number> {
+export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>, slots: Gate, offsetBytes = 0): Promise<number> {
   let position = offsetBytes;
   let batch: Buffer | undefined;
   let filledBytes = 0;
@@ -66,7 +66,7 @@ export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>
   }
 }
 
-async function writeAll(fd: number, bytes: Uint8Array, position: number, slots: IoSlots): Promise<void> {
+async function writeAll(fd: number, bytes: Uint8Array, position: number, slots: Gate): Promise<void> {
   for (let done = 0; done < bytes.byteLength; ) {
     const from = done;
     const { bytesWritten } = await slots.run(() => write(fd, bytes, from, bytes.byteLength - from, position + from));

@@ -1,0 +1,33 @@
+import { AppError } from '@wharf/errors';
+
+/** Lets a bounded number of pieces of work run at once; the others wait, first come, first served. */
+export interface Gate {
+  /** Runs work at once, or when its turn comes. @throws AppError RATE_LIMITED when too much waits already; what the work throws */
+  run<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Nothing runs and nothing waits. */
+  isIdle(): boolean;
+}
+
+/** @param queue how much may wait, and what the rest is told; without it any number waits */
+export function createGate(running: number, queue?: { readonly max: number; readonly refusal: string }): Gate {
+  const waiting: Array<() => void> = [];
+  let held = 0;
+  return {
+    async run(work) {
+      if (held < running) held += 1;
+      else {
+        if (queue && waiting.length >= queue.max) throw new AppError('RATE_LIMITED', queue.refusal);
+        // Whoever leaves hands the place on, so `held` stays as it is.
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+      try {
+        return await work();
+      } finally {
+        const next = waiting.shift();
+        if (next) next();
+        else held -= 1;
+      }
+    },
+    isIdle: () => held === 0,
+  };
+}
