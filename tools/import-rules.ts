@@ -70,7 +70,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     files: 'services/downloader/src/domain/',
-    may: ['services/downloader/src/domain/', '@wharf/errors', '@wharf/paths', '@wharf/rights'],
+    may: ['services/downloader/src/domain/', '@wharf/errors', '@wharf/pace', '@wharf/paths', '@wharf/rights'],
     npm: ['content-disposition', 'zod'],
   },
   ...fsDomain(['access', 'quota', 'mounts', 'snapshot', 'reading', 'changing', 'writes', 'search']),

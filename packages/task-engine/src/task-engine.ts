@@ -62,8 +62,8 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
     if (kinds.get(kind.name) !== (kind as unknown)) throw new Error(`this engine has no kind of task ${kind.name}`);
     await clock.sync();
     for (const [creatorId, count] of countsOfCreators(tasks)) await openLimit.take(creatorId, count);
-    const records = newTaskRecords(kind, tasks, clock.now());
-    const added = records.length > 0 ? await queue.insert(records) : [];
+    const added: TaskRecord[] = [];
+    for (const records of newTaskRecords(kind, tasks, clock.now())) added.push(...(await queue.insert(records)));
     worker.added(added);
     return added;
   };

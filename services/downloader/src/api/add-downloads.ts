@@ -1,9 +1,10 @@
 import type { EgressPolicy } from '@wharf/egress';
+import { createPace } from '@wharf/pace';
 import { parseVirtualPath } from '@wharf/paths';
 import type { AddDownloadsRequest, AddDownloadsResponse } from '@wharf/proto/downloader';
 import { type Call, outgoingCall, type RevisionedCache, type ServiceKit, seal, userOf } from '@wharf/service-kit';
-import { wireTask } from '@wharf/task-engine';
-import { BUILT_IN_TOOL, deletePolicyOf } from '../domain/download-input.ts';
+import { type NewTask, wireTask } from '@wharf/task-engine';
+import { BUILT_IN_TOOL, type DownloadInput, deletePolicyOf } from '../domain/download-input.ts';
 import { acceptedUrls, requestedDigests, requestedUrls, requireMayDownload } from '../domain/download-request.ts';
 import type { DownloadTasks } from '../tasks/download-tasks.ts';
 import type { Tools } from '../tools/tools.ts';
@@ -30,21 +31,26 @@ export const addDownloadsHandler =
     const digests = requestedDigests(request.hashes, tool, urls.length);
     const directory = parseVirtualPath(target.path);
     const creator = { id: user.id, name: user.username, role: user.role };
-    const { accepted, refusal } = acceptedUrls((text) => policy.parseUrl(text), tool, urls);
-    const wanted = accepted.map(({ url, shown }) => ({
-      name: `download ${shown} to (${directory})`,
-      creator,
-      input: {
-        url: seal(kit.keys.atRest, url),
-        tool,
-        directory,
-        mountPath: target.mount_path,
-        innerPath: target.inner_path,
-        deletePolicy: deletePolicyOf(request.delete_policy),
-        digests,
-      },
-      keys: [`tool:${tool}`, `user:${user.id}`],
-    }));
+    const pace = createPace(call.signal);
+    const { accepted, refusal } = await acceptedUrls((text) => policy.parseUrl(text), tool, urls, pace);
+    const wanted: NewTask<DownloadInput>[] = [];
+    for (const { url, shown } of accepted) {
+      await pace.step();
+      wanted.push({
+        name: `download ${shown} to (${directory})`,
+        creator,
+        input: {
+          url: seal(kit.keys.atRest, url),
+          tool,
+          directory,
+          mountPath: target.mount_path,
+          innerPath: target.inner_path,
+          deletePolicy: deletePolicyOf(request.delete_policy),
+          digests,
+        },
+        keys: [`tool:${tool}`, `user:${user.id}`],
+      });
+    }
     const queued = await tasks.engine.addAll(tasks.kindOf(tool), wanted);
     if (refusal) throw refusal.error;
     return { tasks: queued.map(wireTask) };

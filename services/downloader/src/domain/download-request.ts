@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import type { Pace } from '@wharf/pace';
 import { hasPermission } from '@wharf/rights';
 import { type Digests, parseDigests } from './digests.ts';
 import { BUILT_IN_TOOL } from './download-input.ts';
@@ -55,17 +56,20 @@ function shownUrl(parseUrl: (text: string) => URL, tool: string, text: string): 
 }
 
 /** What can be done of a call: its addresses up to the first that is refused, and why that one is. */
-export function acceptedUrls(
+export async function acceptedUrls(
   parseUrl: (text: string) => URL,
   tool: string,
   urls: readonly string[],
-): { accepted: readonly { url: string; shown: string }[]; refusal?: { error: unknown } } {
+  pace: Pace,
+): Promise<{ accepted: readonly { url: string; shown: string }[]; refusal?: { error: unknown } }> {
   const accepted: { url: string; shown: string }[] = [];
-  for (const url of urls)
+  for (const url of urls) {
+    await pace.step();
     try {
       accepted.push({ url, shown: shownUrl(parseUrl, tool, url) });
     } catch (error) {
       return { accepted, refusal: { error } };
     }
+  }
   return { accepted };
 }

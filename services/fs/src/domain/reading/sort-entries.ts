@@ -46,7 +46,7 @@ function directed<Item>({ isDescending }: EntryOrder, compare: Compare<Item>): C
 }
 
 /** Sorts short runs and merges them by two: nobody waits for more than ITEMS_PER_STEP items. Equal ones keep their order. */
-async function sortInTurns<Item>(items: readonly Item[], compare: Compare<Item>, pace: Pace): Promise<readonly Item[]> {
+export async function sortInTurns<Item>(items: readonly Item[], compare: Compare<Item>, pace: Pace): Promise<readonly Item[]> {
   let runs: (readonly Item[])[] = [];
   for (let from = 0; from < items.length; from += ITEMS_PER_STEP) {
     runs.push(items.slice(from, from + ITEMS_PER_STEP).sort(compare));

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath, parseEntryName } from '@wharf/paths';
 import { requirePermission } from '../../access/permissions.ts';
 import { findEntry } from '../../reading/get-entry.ts';
@@ -30,7 +31,9 @@ export async function batchRename(operation: Operation, request: BatchRename): P
     find: (name) => findEntry(snapshot, childPath(path, name), { ...located, path: childPath<MountPath>(located.path, name) }, signal),
   };
   const renamings: Renaming[] = [];
+  const pace = createPace(signal);
   for (const [source, name] of wanted) {
+    await pace.step();
     // Who may not touch it does not learn whether it is there.
     snapshot.rules.requireEntry(actor, childPath(path, source), 'write');
     const entry = await folder.find(source);

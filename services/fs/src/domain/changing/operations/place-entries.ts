@@ -1,3 +1,4 @@
+import { createPace } from '@wharf/pace';
 import { requirePermission } from '../../access/permissions.ts';
 import type { Operation } from './operation.ts';
 import { placeInOneStep } from './place-item.ts';
@@ -19,7 +20,11 @@ export async function placeEntries(operation: Operation, request: Placement, ver
 export async function placeItems(operation: Operation, items: readonly Item[], verb: 'move' | 'copy', queue: QueueItems): Promise<void> {
   const left: Item[] = [];
   try {
-    for (const item of items) if (!(await placeInOneStep(operation, item, verb))) left.push(item);
+    const pace = createPace(operation.signal);
+    for (const item of items) {
+      await pace.step();
+      if (!(await placeInOneStep(operation, item, verb))) left.push(item);
+    }
   } finally {
     if (left.length > 0) await queue(left);
   }

@@ -1,9 +1,11 @@
 import { AppError } from '@wharf/errors';
+import { createPace, type Pace } from '@wharf/pace';
 import { childPath, compareNames, type EntryName, parentPath, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../../driver-contract/storage-driver.ts';
 import { denied, requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
+import { sortInTurns } from '../../reading/sort-entries.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { nameTaken, type Operation, requireCreationOf, requireWrite } from './operation.ts';
@@ -60,7 +62,7 @@ async function planRecursiveMove(operation: Operation, request: RecursiveMove): 
   let taken: Map<EntryName, boolean> | undefined;
   const items: Item[] = [];
   const claimed = new Set<EntryName>();
-  for await (const file of filesBelow(operation, root)) {
+  for await (const file of filesBelow(operation, root, createPace(operation.signal))) {
     if (parentPath(file.path) === to) continue;
     const { name } = file.entry;
     const path = childPath(to, name);
@@ -104,7 +106,7 @@ async function namesAt(operation: Operation, folder: WalkedFolder): Promise<Map<
 }
 
 /** Files that the caller sees, breadth-first and by name. @throws AppError PERMISSION_DENIED where a rule closes a folder that the caller sees */
-async function* filesBelow(operation: Operation, root: WalkedFolder): AsyncGenerator<WalkedFile> {
+async function* filesBelow(operation: Operation, root: WalkedFolder, pace: Pace): AsyncGenerator<WalkedFile> {
   const { snapshot, actor } = operation;
   const pending: WalkedFolder[] = [root];
   for (const folder of pending) {
@@ -112,8 +114,8 @@ async function* filesBelow(operation: Operation, root: WalkedFolder): AsyncGener
     const { entries, mounted } = await everythingIn(operation, folder);
     const isVisible = snapshot.rules.listingFilter(actor, folder.path);
     const folders = new Set(mounted.filter((name) => !isVisible || isVisible(name, true)));
-    entries.sort((left, right) => compareNames(left.name, right.name));
-    for (const entry of entries) {
+    for (const entry of await sortInTurns(entries, (left, right) => compareNames(left.name, right.name), pace)) {
+      await pace.step();
       if (folders.has(entry.name) || (isVisible && !isVisible(entry.name, entry.isDirectory))) continue;
       if (!entry.isDirectory && folder.located) {
         const inner = childFolder(operation, folder, entry.name);

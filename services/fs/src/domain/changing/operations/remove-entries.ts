@@ -25,6 +25,7 @@ export async function removeEntries(operation: Operation, request: { dir: string
     await pace.step();
   }
   for (const { path, located } of doomed) {
+    await pace.step();
     if (!snapshot.rules.mayHideIn(actor, path)) continue;
     const entry = await findEntry(snapshot, path, located, signal);
     if (entry) await requireNothingHidden(operation, { entry, path, located });

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath, parseEntryName, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../../driver-contract/storage-driver.ts';
 import type { Located } from '../../mounts/mount-table.ts';
@@ -63,11 +64,13 @@ export async function renameAll(operation: Operation, folder: RenamedFolder, ren
 
 /** The renamings that change something, each checked against the rules and against the others. */
 async function checkedRenamings(operation: Operation, folder: RenamedFolder, renamings: readonly Renaming[]): Promise<Step[]> {
-  const { snapshot, actor } = operation;
+  const { snapshot, actor, signal } = operation;
   const leaving = new Set(renamings.map(({ entry }) => entry.name));
   const targets = new Set<EntryName>();
   const steps: Step[] = [];
+  const pace = createPace(signal);
   for (const { entry, name } of renamings) {
+    await pace.step();
     if (targets.has(name)) throw nameTaken(name);
     targets.add(name);
     const source = childPath(folder.path, entry.name);
@@ -114,9 +117,11 @@ function inOrder(steps: readonly Step[]): Step[] {
 
 /** A name nobody else has, which tells the one it stands for. */
 function temporaryName(name: EntryName): EntryName {
-  let kept: string = name;
-  while (Buffer.byteLength(kept) > 255 - TEMP_MARK_BYTES) kept = [...kept].slice(0, -1).join('');
-  return parseEntryName(`${kept}.renaming-${randomBytes(4).toString('hex')}`);
+  const bytes = Buffer.from(name);
+  let end = Math.min(bytes.length, 255 - TEMP_MARK_BYTES);
+  // No character is cut in two.
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return parseEntryName(`${bytes.toString('utf8', 0, end)}.renaming-${randomBytes(4).toString('hex')}`);
 }
 
 function itemOf(folder: RenamedFolder, { entry, from, to }: Step): Item {
