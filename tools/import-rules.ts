@@ -37,7 +37,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'packages/service-kit/', may: ['packages/service-kit/', '@wharf/errors', '@wharf/proto', '@wharf/rights'], npm: true },
   {
     files: 'packages/task-engine/',
-    may: ['packages/task-engine/', '@wharf/errors', '@wharf/models', '@wharf/proto', '@wharf/rights', '@wharf/service-kit'],
+    may: ['packages/task-engine/', '@wharf/errors', '@wharf/models', '@wharf/pace', '@wharf/proto', '@wharf/rights', '@wharf/service-kit'],
     npm: true,
   },
   { files: 'packages/embedded-mongo/', may: ['packages/embedded-mongo/', '@wharf/errors'], npm: ['bson'] },
@@ -52,7 +52,15 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     files: 'services/*/src/store/',
-    may: ['services/*/src/store/', 'services/*/src/domain/', '@wharf/errors', '@wharf/models', '@wharf/paths', '@wharf/service-kit'],
+    may: [
+      'services/*/src/store/',
+      'services/*/src/domain/',
+      '@wharf/errors',
+      '@wharf/models',
+      '@wharf/pace',
+      '@wharf/paths',
+      '@wharf/service-kit',
+    ],
     npm: true,
   },
 

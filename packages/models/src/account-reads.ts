@@ -2,20 +2,6 @@ import type { UserRecord } from './collections/users.ts';
 import type { Models } from './models.ts';
 import { readPermanentToken, readSession, readUserByName, readUserByRole } from './reads.ts';
 
-/** A user as the checks of a caller need it; the shape of service-kit's `AccountUser`. */
-interface AccountUser {
-  readonly id: number;
-  readonly username: string;
-  readonly role: number;
-  readonly permission: number;
-  readonly base_path: string;
-  readonly disabled: boolean;
-  readonly sso_id: string;
-  readonly otp: boolean;
-  readonly allow_ldap: boolean;
-  readonly pwd_ts: number;
-}
-
 /** How exactly it is known when a session was last used, in milliseconds; coarse, so that not every request writes. */
 const USE_KNOWN_WITHIN_MS = 10 * 60_000;
 
@@ -31,17 +17,17 @@ export function accountReads(
   options: { unseal: (sealed: string) => string; clock: () => number; onUse?: (sessionId: string) => void },
 ) {
   return {
-    async findSessionUser(sessionId: string): Promise<{ userId: number; user: AccountUser | undefined } | undefined> {
+    async findSessionUser(sessionId: string) {
       const nowMs = options.clock();
       const session = await readSession(models, sessionId, new Date(nowMs));
       if (session && nowMs - (session.lastUsedAt?.getTime() ?? 0) >= USE_KNOWN_WITHIN_MS) options.onUse?.(sessionId);
       return session && { userId: session.userId, user: session.user && accountUser(session.user) };
     },
-    async findUserByName(username: string): Promise<AccountUser | undefined> {
+    async findUserByName(username: string) {
       const user = await readUserByName(models, username);
       return user && accountUser(user);
     },
-    async findUserByRole(role: number): Promise<AccountUser | undefined> {
+    async findUserByRole(role: number) {
       const user = await readUserByRole(models, role);
       return user && accountUser(user);
     },
@@ -52,7 +38,8 @@ export function accountReads(
   };
 }
 
-function accountUser(record: UserRecord): AccountUser {
+/** A user as the checks of a caller need it: service-kit's `AccountUser`. */
+function accountUser(record: UserRecord) {
   const { _id: id, username, role, permission, base_path, disabled, sso_id, allow_ldap, pwd_ts } = record;
   return { id, username, role, permission, base_path, disabled, sso_id, allow_ldap, pwd_ts, otp: record.otp_secret !== '' };
 }

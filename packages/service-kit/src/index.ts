@@ -17,7 +17,7 @@ export { Secret } from './config/secret.ts';
 export { deriveKeys, type Keys, keyedDigest, seal, unseal } from './crypto/keys.ts';
 export { type DataDir, openDataDir } from './data-dir.ts';
 export { prepareStore } from './data-version.ts';
-export { type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope } from './http/envelope.ts';
+export { beginJson, type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope } from './http/envelope.ts';
 export { createPrivacyMask, type PrivacyMask } from './http/privacy-mask.ts';
 export { createTransferLimit, type TransferLimit } from './http/transfer-limit.ts';
 export { type AccountReads, type AccountUser, type Caller, type Callers, createCallers, equalTexts } from './identity/callers.ts';

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { sliceOf } from '@wharf/pace';
 import { TaskServiceDefinition } from '@wharf/proto/task';
 import { ROLE } from '@wharf/rights';
 import { type Call, defineRpcService, forUsers, type RpcService, userOf } from '@wharf/service-kit';
@@ -16,11 +17,10 @@ const MAX_IDS = 10_000;
 export function createTaskRpc(engine: TaskEngine): RpcService {
   return defineRpcService(TaskServiceDefinition, {
     listTasks: forUsers(async function* ({ list, done, page, per_page }, call) {
-      const limit = Math.max(0, per_page);
-      const skip = limit === 0 ? 0 : (Math.max(1, page) - 1) * limit;
-      if (!Number.isSafeInteger(skip)) return;
+      const slice = sliceOf(page, per_page);
+      if (!Number.isSafeInteger(slice.skip)) return;
       let chunk: WireTask[] = [];
-      for await (const record of engine.control.list({ list, done, skip, limit }, scopeOf(call))) {
+      for await (const record of engine.control.list({ list, done, ...slice }, scopeOf(call))) {
         chunk.push(wireTask(record));
         if (chunk.length < CHUNK) continue;
         yield { tasks: chunk };

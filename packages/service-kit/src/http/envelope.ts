@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { type AppError, ERROR_CODES, type ErrorCode } from '@wharf/errors';
 
 /** The answer of every JSON route; its HTTP status is always 200. */
@@ -31,4 +32,14 @@ export function failureEnvelope(
   const code = options.codes?.[error.code] ?? ERROR_CODES[error.code].envelope;
   const message = error.code === 'INTERNAL' ? 'internal error' : error.message;
   return { code, message: options.mask ? options.mask(message) : message, data: options.data ?? null };
+}
+
+/** Begins an answer in JSON, as envelopes are; its HTTP status is 200 whatever its code. */
+export function beginJson(response: ServerResponse, lengthBytes: number): void {
+  response.writeHead(200, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': lengthBytes,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  });
 }

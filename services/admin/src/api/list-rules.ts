@@ -1,5 +1,5 @@
+import { boundsOf, sliceOf } from '@wharf/pace';
 import type { ListRulesRequest, ListRulesResponse } from '@wharf/proto/admin';
-import { pageOf } from '../domain/page-of.ts';
 import { shadowedBy } from '../domain/rule.ts';
 import type { RuleStore } from '../store/rule-store.ts';
 
@@ -8,6 +8,7 @@ export const listRules =
   async ({ page, per_page }: ListRulesRequest): Promise<ListRulesResponse> => {
     const all = await rules.list();
     const paths = new Set(all.map(({ path }) => path));
-    const { content, total } = pageOf(all, page, per_page);
-    return { content: content.map((rule) => ({ ...rule, shadows: shadowedBy(rule.path, paths) })), total };
+    const { start, end } = boundsOf(sliceOf(page, per_page), all.length);
+    const content = all.slice(start, end).map((rule) => ({ ...rule, shadows: shadowedBy(rule.path, paths) }));
+    return { content, total: all.length };
   };

@@ -35,7 +35,7 @@ export const paging = { page: integer(1), per_page: integer() };
 
 const MAX_INT32 = 2 ** 31 - 1;
 
-/** The page as the services take it: at least 1, and 0 entries per page for all of them. */
+/** The page as messages to the services hold it: at least 1, and 0 entries per page for all of them. */
 export function pageOf(input: { page: number; per_page: number }): { page: number; per_page: number } {
   const within = (value: number, least: number) => Math.min(Math.max(value, least), MAX_INT32);
   return { page: within(input.page, 1), per_page: within(input.per_page, 0) };

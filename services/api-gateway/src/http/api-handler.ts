@@ -10,7 +10,7 @@ import { requirePermission } from '../domain/permissions.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { readBody } from './read-body.ts';
 import { RequestContext } from './request-context.ts';
-import { beforeRefusal, sendEnvelope, sendJson, sendPieces } from './send-answer.ts';
+import { beforeRefusal, sendJson, sendPieces } from './send-answer.ts';
 import { writeJson } from './write-json.ts';
 
 export const OPENAPI_PATH = '/api/openapi.json';
@@ -30,7 +30,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
     const envelope = await failure(parts, scope.id, thrown, route.codes, isAllowed ? route.failureData?.of(error) : undefined);
     scope.code = envelope.code;
     scope.error = error.code;
-    if (await beforeRefusal(request, response)) sendEnvelope(response, envelope);
+    if (await beforeRefusal(request, response)) sendJson(response, JSON.stringify(envelope));
   };
 
   return async (request, response) => {
@@ -49,7 +49,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       const isKnown = route !== undefined || bytePaths.has(path) || path === OPENAPI_PATH;
       const envelope = isKnown ? NO_SUCH_METHOD : NO_SUCH_ROUTE;
       scope.code = envelope.code;
-      if (await beforeRefusal(request, response)) sendEnvelope(response, envelope);
+      if (await beforeRefusal(request, response)) sendJson(response, JSON.stringify(envelope));
       return;
     }
     scope.route = route.path;

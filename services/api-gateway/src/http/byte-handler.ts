@@ -6,7 +6,7 @@ import { BYTE_ROUTES, indexRoutes } from '../api/route-table.ts';
 import { failure, requireAccess, splitUrl } from './api-handler.ts';
 import { preflightDownload } from './cors.ts';
 import type { GatewayParts } from './gateway-parts.ts';
-import { beforeRefusal, sendEnvelope, sendText } from './send-answer.ts';
+import { beforeRefusal, sendJson, sendText } from './send-answer.ts';
 import { siteUrlOf } from './site-url.ts';
 
 /** Hands requests for bytes to the data plane of fs; answers undefined for any other request. */
@@ -59,7 +59,7 @@ async function refuseUpload(parts: GatewayParts, request: IncomingMessage, respo
   const envelope = await failure(parts, scope.id, thrown);
   scope.code = envelope.code;
   scope.error = AppError.from(thrown).code;
-  if (await beforeRefusal(request, response)) sendEnvelope(response, envelope);
+  if (await beforeRefusal(request, response)) sendJson(response, JSON.stringify(envelope));
 }
 
 /** A data plane in another process. */

@@ -1,24 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import type { Envelope } from '@wharf/service-kit';
+import { beginJson } from '@wharf/service-kit';
 import { drainBody } from './read-body.ts';
 
 /** A client that takes nothing of an answer for so long is cut off, in milliseconds. */
 export const STALL_MS = 60_000;
 
-/** Writes an envelope; its HTTP status is 200 whatever its code. */
-export function sendEnvelope(response: ServerResponse, envelope: Envelope): void {
-  sendJson(response, JSON.stringify(envelope));
-}
-
+/** Sends a text as JSON; what it says of its code is its envelope's, the HTTP status is 200. */
 export function sendJson(response: ServerResponse, json: string): void {
-  beginJson(response, Buffer.byteLength(json));
+  begin(response, Buffer.byteLength(json));
   finish(response, json);
 }
 
 /** The same for a text in pieces, which go out as the client takes them. Resolves when all are on their way, or the client is gone. */
 export async function sendPieces(response: ServerResponse, pieces: readonly string[], stallMs = STALL_MS): Promise<void> {
-  beginJson(
+  begin(
     response,
     pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0),
     stallMs,
@@ -30,15 +26,10 @@ export async function sendPieces(response: ServerResponse, pieces: readonly stri
   if (!response.destroyed) finish(response, pieces.at(-1) ?? '');
 }
 
-function beginJson(response: ServerResponse, lengthBytes: number, stallMs = STALL_MS): void {
+function begin(response: ServerResponse, lengthBytes: number, stallMs = STALL_MS): void {
   // Without a listener for it, the server destroys the socket; it sets its own limit again when the answer is out.
   response.req.socket.setTimeout(stallMs);
-  response.writeHead(200, {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': lengthBytes,
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-  });
+  beginJson(response, lengthBytes);
 }
 
 /** Resolves once more can be written, or nobody is left to read it. */

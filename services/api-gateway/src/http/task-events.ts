@@ -6,7 +6,7 @@ import type { Caller } from '@wharf/service-kit';
 import type { TaskChange, TaskFeed } from '@wharf/task-engine';
 import { failure, requireAccess } from './api-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
-import { beforeRefusal, STALL_MS, sendEnvelope } from './send-answer.ts';
+import { beforeRefusal, STALL_MS, sendJson } from './send-answer.ts';
 
 export const TASK_EVENTS_PATH = '/api/task/events';
 /** Resolves when the answer is over. */
@@ -54,7 +54,7 @@ export function createTaskEvents(parts: GatewayParts, feed: TaskFeed, isStopping
       const envelope = await failure(parts, scope.id, thrown, { UNSUPPORTED_OPERATION: 405 });
       scope.code = envelope.code;
       scope.error = AppError.from(thrown).code;
-      if (await beforeRefusal(request, response)) sendEnvelope(response, envelope);
+      if (await beforeRefusal(request, response)) sendJson(response, JSON.stringify(envelope));
     }
   };
 

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
+import { sliceOf } from '@wharf/pace';
 import type * as wire from '@wharf/proto/auth';
-import { sliceOf } from '../domain/slice.ts';
 import type { AuditStore } from '../store/audit.ts';
 
 /** More would not fit an answer between services. */

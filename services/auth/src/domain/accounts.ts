@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
+import { sliceOf } from '@wharf/pace';
 import { ROLE } from '@wharf/rights';
 import type { Passwords } from './passwords.ts';
-import { sliceOf } from './slice.ts';
 import type { User } from './user.ts';
 import { type OwnInput, parseOwnDraft, parseUserDraft, type UserDraft, type UserInput } from './user-draft.ts';
 

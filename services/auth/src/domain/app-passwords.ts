@@ -1,9 +1,9 @@
 import { AppError } from '@wharf/errors';
+import { type Slice, sliceOf } from '@wharf/pace';
 import { joinPath, parseVirtualPath } from '@wharf/paths';
 import type { LoginGuard } from './login-guard.ts';
 import type { Passwords } from './passwords.ts';
 import { randomText } from './random-text.ts';
-import { type Slice, sliceOf } from './slice.ts';
 import { staticHash } from './static-hash.ts';
 import type { User } from './user.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { type Slice, sliceOf } from './slice.ts';
+import { type Slice, sliceOf } from '@wharf/pace';
 import { parseSshPublicKey, type SshPublicKey } from './ssh-public-key.ts';
 import type { User } from './user.ts';
 

@@ -1,6 +1,6 @@
 import type { AppPasswordRecord, Models } from '@wharf/models';
+import type { Slice } from '@wharf/pace';
 import type { AppPassword } from '../domain/app-passwords.ts';
-import type { Slice } from '../domain/slice.ts';
 
 interface AppPasswordStore {
   /** By id. */

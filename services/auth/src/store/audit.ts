@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type AuditRecord, isDuplicateKey, type Models } from '@wharf/models';
+import type { Slice } from '@wharf/pace';
 import type { AuditEntry } from '../domain/audit.ts';
 
 /** Which entries; what is undefined does not matter. */
@@ -20,7 +21,7 @@ export interface AuditStore {
   /** Counts the entry with those of the same hour that differ from it in time alone. */
   insertRepeated(entry: AuditEntry): Promise<void>;
   /** The newest first. */
-  list(filter: AuditFilter, slice: { skip: number; limit: number }): Promise<AuditLine[]>;
+  list(filter: AuditFilter, slice: Slice): Promise<AuditLine[]>;
   count(filter: AuditFilter): Promise<number>;
 }
 

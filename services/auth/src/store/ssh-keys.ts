@@ -1,5 +1,5 @@
 import { isDuplicateKey, type Models, type SshKeyRecord } from '@wharf/models';
-import type { Slice } from '../domain/slice.ts';
+import type { Slice } from '@wharf/pace';
 import type { SshKey } from '../domain/ssh-keys.ts';
 
 interface SshKeyStore {

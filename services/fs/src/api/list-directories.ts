@@ -1,11 +1,11 @@
 import { AppError } from '@wharf/errors';
-import { createPace } from '@wharf/pace';
+import { createPace, WHOLE } from '@wharf/pace';
 import { VIRTUAL_ROOT } from '@wharf/paths';
 import type { ListDirectoriesRequest, ListDirectoriesResponse } from '@wharf/proto/fs';
 import { isAdmin } from '@wharf/rights';
 import type { Call } from '@wharf/service-kit';
 import { beginReading, type FsContext } from '../context.ts';
-import { listEntries, pageOf } from '../domain/reading/list-entries.ts';
+import { listEntries } from '../domain/reading/list-entries.ts';
 import { resolvePath } from '../domain/snapshot/snapshot.ts';
 import { toWireTime } from './wire-entry.ts';
 
@@ -18,7 +18,7 @@ export const listDirectoriesHandler =
     const path = resolvePath(request.force_root ? { ...actor, basePath: VIRTUAL_ROOT } : actor, request.path);
     snapshot.rules.requireAccess(actor, path, request.password);
     const { entries } = await listEntries(snapshot, context.folderCache, actor, path, {
-      page: pageOf(1, 0),
+      slice: WHOLE,
       refresh: false,
       onlyFolders: true,
       signal,

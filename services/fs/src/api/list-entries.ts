@@ -1,10 +1,10 @@
 import { AppError } from '@wharf/errors';
-import { createPace } from '@wharf/pace';
+import { createPace, sliceOf } from '@wharf/pace';
 import type { DeepPartial, ListEntriesRequest, ListEntriesResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
 import { beginReading, type FsContext } from '../context.ts';
 import { createEntryRoom } from '../domain/reading/entry-room.ts';
-import { listEntries, pageOf } from '../domain/reading/list-entries.ts';
+import { listEntries } from '../domain/reading/list-entries.ts';
 import { resolvePath } from '../domain/snapshot/snapshot.ts';
 import { CHUNK_ENTRIES, chunksOf, createPageWriter } from './page-writer.ts';
 import { toWireEntry } from './wire-entry.ts';
@@ -23,9 +23,8 @@ export function listEntriesHandler(context: FsContext) {
     snapshot.rules.requireAccess(actor, path, request.password);
     const write = snapshot.rules.canCreateIn(actor, path);
     if (request.refresh && !write) throw new AppError('PERMISSION_DENIED', 'Refresh without permission');
-    const page = pageOf(request.page, request.per_page);
     const { entries, total, located } = await listEntries(snapshot, context.folderCache, actor, path, {
-      page,
+      slice: sliceOf(request.page, request.per_page),
       refresh: request.refresh,
       signal,
       beforeEntries,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { type AppError, ERROR_CODES } from '@wharf/errors';
-import { createPrivacyMask, type EnvelopeCodes, failureEnvelope } from '@wharf/service-kit';
+import { beginJson, createPrivacyMask, type Envelope, type EnvelopeCodes, failureEnvelope } from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
 
 /** A refused upload's body is read on for this long, in milliseconds: most clients read an answer only when they could send everything. */
@@ -40,15 +40,11 @@ async function privacyPatterns(context: FsContext): Promise<string> {
   }
 }
 
-export function sendEnvelope(response: ServerResponse, envelope: { code: number; message: string; data: unknown }): void {
+/** For a request whose body was read, or will be no more. */
+export function sendEnvelope(response: ServerResponse, envelope: Envelope): void {
   const body = Buffer.from(JSON.stringify(envelope));
-  response
-    .writeHead(200, {
-      'Content-Type': 'application/json; charset=utf-8',
-      'Content-Length': body.length,
-      'X-Content-Type-Options': 'nosniff',
-    })
-    .end(body);
+  beginJson(response, body.length);
+  response.end(body);
 }
 
 /** Answers a failed download with a real status and a line of text. */

@@ -1,4 +1,5 @@
 import { makeTempDir, type TempDir, waitFor } from '@wharf/harness';
+import { WHOLE } from '@wharf/pace';
 import { createChanges } from '../../src/domain/changing/changes.ts';
 import type { Operation } from '../../src/domain/changing/operations/operation.ts';
 import { createFolderCache, type FolderCache } from '../../src/domain/reading/folder-cache.ts';
@@ -72,8 +73,7 @@ export async function openKeeperWorld(options: KeeperWorldOptions = {}): Promise
     memory,
     operation: () => ({ ...world.memory.operation(ROOT), changes: createChanges(folderCache, () => {}, keeper) }),
     async list(path) {
-      const page = { page: 1, perPage: 0 };
-      await listEntries(world.memory.snapshot, folderCache, ROOT, vpath(path), { page, refresh: true });
+      await listEntries(world.memory.snapshot, folderCache, ROOT, vpath(path), { slice: WHOLE, refresh: true });
     },
     async build() {
       await keeper.build(world.memory.snapshot);

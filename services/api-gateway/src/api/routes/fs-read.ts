@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
-import { flag, int32, integer, text } from '../fields.ts';
+import { flag, int32, integer, pageOf, paging, text } from '../fields.ts';
 import { AnswerAsJson, absentRoute, type Route, route } from '../route.ts';
 import { entryShape, showEntry } from '../shapes.ts';
 
@@ -37,15 +37,17 @@ export const fsReadRoutes: readonly Route[] = [
     access: 'guest',
     summary: 'One page of a folder.',
     takes: 'body',
-    input: z.object({ path: text(), password: text(), page: integer(1), per_page: integer(), refresh: flag() }),
+    input: z.object({ path: text(), password: text(), ...paging, refresh: flag() }),
     answer: listingShape,
     call: async ({ peers, options, siteUrl, hold }, { path, password, page, per_page, refresh }) => {
       refuseSharePath(path);
-      const pages = { page: Math.max(page, 1), per_page: Math.max(per_page, 0) };
       const content: string[] = [];
       let length = 0;
       let listing = { total: 0, readme: '', header: '', write: false, write_content_bypass: false, provider: 'unknown' };
-      for await (const part of peers.fs.listEntries({ path, password, ...pages, refresh, site_url: siteUrl, as_json: true }, options)) {
+      for await (const part of peers.fs.listEntries(
+        { path, password, ...pageOf({ page, per_page }), refresh, site_url: siteUrl, as_json: true },
+        options,
+      )) {
         if (part.listing) listing = part.listing;
         if (part.entries_json === '') continue;
         length += part.entries_json.length;
@@ -66,7 +68,7 @@ export const fsReadRoutes: readonly Route[] = [
     access: 'guest',
     summary: 'One file or folder, and where the bytes of a file are.',
     takes: 'body',
-    input: z.object({ path: text(), password: text(), page: integer(1), per_page: integer(), refresh: flag() }),
+    input: z.object({ path: text(), password: text(), ...paging, refresh: flag() }),
     answer: detailShape,
     call: async ({ peers, options, siteUrl }, { path, password }) => {
       refuseSharePath(path);

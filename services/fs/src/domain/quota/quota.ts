@@ -130,7 +130,15 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
         count: () => countOnce(owner, count, signal),
         clock,
       });
-      return openClaim(ledger, wanted);
+      const claimed = { bytes };
+      return openClaim(ledger, wanted, {
+        claimed,
+        async extend(more) {
+          if (!(await ledger.extend(owner, wanted.id, more, limit))) throw exceeded(limit);
+          claimed.bytes += more;
+        },
+        end: (writtenBytes) => ledger.settle(owner, wanted.id, claimed.bytes, writtenBytes),
+      });
     },
     async hold(actor, name, bytes, count, signal) {
       const limit = limits.get(actor.id);
@@ -143,7 +151,16 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
           clock,
         });
       await reach(bytes);
-      return openHeldClaim(ledger, wanted, reach);
+      const claimed = { bytes };
+      return openClaim(ledger, wanted, {
+        claimed,
+        async extend(more) {
+          const reached = claimed.bytes + more;
+          await reach(reached);
+          claimed.bytes = Math.max(claimed.bytes, reached);
+        },
+        end: (writtenBytes) => ledger.end(wanted.owner, name, writtenBytes),
+      });
     },
     async end(actor, name, writtenBytes) {
       if (limits.has(actor.id)) await ledger.end(actor.basePath, name, writtenBytes);
@@ -186,52 +203,31 @@ async function claimRoom(ledger: QuotaLedger, { owner, limit }: Wanted, { claim,
   throw new AppError('STALE_VERSION', 'your files change too fast to be counted, try again');
 }
 
-function openClaim(ledger: QuotaLedger, { owner, id, bytes, limit }: Wanted): Claim {
-  let claimed = bytes;
-  const stopRenewing = keepRenewing(ledger, owner, id);
-  const end = async (writtenBytes: number) => {
-    stopRenewing();
-    await ledger.settle(owner, id, claimed, writtenBytes);
-  };
-  return {
-    get bytes() {
-      return claimed;
-    },
-    async extend(more) {
-      if (!(await ledger.extend(owner, id, more, limit))) throw exceeded(limit);
-      claimed += more;
-    },
-    settle: end,
-    release: () => end(0),
-    async abandon() {
-      await ledger.forget(owner);
-      await end(0);
-    },
-  };
+/** What is particular to a claim. */
+interface ClaimSteps {
+  /** What is claimed so far. */
+  readonly claimed: { readonly bytes: number };
+  extend(bytes: number): Promise<void>;
+  end(writtenBytes: number): Promise<void>;
 }
 
-/** @param reach makes the claim so big at least */
-function openHeldClaim(ledger: QuotaLedger, { owner, id, bytes }: Wanted, reach: (bytes: number) => Promise<void>): HeldClaim {
-  let claimed = bytes;
+/** A claim that was made, renewed until it ends. */
+function openClaim(ledger: QuotaLedger, { owner, id }: Wanted, { claimed, extend, end }: ClaimSteps): HeldClaim {
   const letGo = keepRenewing(ledger, owner, id);
-  const end = async (writtenBytes: number) => {
+  const settle = async (writtenBytes: number) => {
     letGo();
-    await ledger.end(owner, id, writtenBytes);
+    await end(writtenBytes);
   };
   return {
     get bytes() {
-      return claimed;
+      return claimed.bytes;
     },
-    async extend(more) {
-      const wanted = claimed + more;
-      await reach(wanted);
-      claimed = Math.max(claimed, wanted);
-    },
-    settle: end,
-    release: () => end(0),
+    extend,
+    settle,
+    release: () => settle(0),
     async abandon() {
       await ledger.forget(owner);
-      await end(0);
+      await settle(0);
     },
     letGo,
   };

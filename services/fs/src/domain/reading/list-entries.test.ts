@@ -1,26 +1,19 @@
+import { sliceOf } from '@wharf/pace';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Actor } from '../access/permissions.ts';
 import { actor, bytesOf, type MemoryTree, mpath, openTree, vpath } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { createTestDriver } from '../testing/test-drivers.ts';
-import { listEntries, pageOf } from './list-entries.ts';
+import { listEntries } from './list-entries.ts';
 
 const list = (memory: MemoryTree, path: string, options: { page?: number; perPage?: number; who?: Actor; onlyFolders?: boolean } = {}) =>
   listEntries(memory.snapshot, memory.folderCache, options.who ?? actor(), vpath(path), {
-    page: pageOf(options.page ?? 1, options.perPage ?? 0),
+    slice: sliceOf(options.page ?? 1, options.perPage ?? 0),
     refresh: false,
     onlyFolders: options.onlyFolders ?? false,
   });
 const namesIn = async (...given: Parameters<typeof list>) => (await list(...given)).entries.map(({ name }) => name);
-
-it.each([
-  [0, 0, { page: 1, perPage: 0 }],
-  [-3, -1, { page: 1, perPage: 0 }],
-  [2, 30, { page: 2, perPage: 30 }],
-])('page %i of %i entries', (page, perPage, expected) => {
-  expect(pageOf(page, perPage)).toEqual(expected);
-});
 
 describe('folders that mounts make', () => {
   it('come after the entries of the storage, each name once, the storage’s own first', async () => {

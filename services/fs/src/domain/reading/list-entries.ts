@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { createPace } from '@wharf/pace';
+import { boundsOf, createPace, type Slice } from '@wharf/pace';
 import type { EntryName, VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import type { Actor } from '../access/permissions.ts';
@@ -18,25 +18,13 @@ export interface ListingPage {
   readonly located: Located<Mount> | undefined;
 }
 
-export interface Page {
-  /** From 1. */
-  readonly page: number;
-  /** 0: everything. */
-  readonly perPage: number;
-}
-
 export interface ListOptions {
-  readonly page: Page;
+  readonly slice: Slice;
   readonly refresh: boolean;
   readonly onlyFolders?: boolean;
   readonly signal?: AbortSignal;
   /** Told how many entries are about to be read; what it throws ends the listing. */
   readonly beforeEntries?: (count: number) => void;
-}
-
-/** Numbers as clients send them: a page below 1 is the first, a size below 1 is everything. */
-export function pageOf(page: number, perPage: number): Page {
-  return { page: Math.max(1, page), perPage: Math.max(0, perPage) };
 }
 
 /**
@@ -86,9 +74,7 @@ async function listOnce(
   const added = own ? virtual.filter((each) => !own.has(each.name)) : [];
 
   const total = names.length + added.length;
-  const { page, perPage } = options.page;
-  const start = perPage === 0 ? 0 : Math.min((page - 1) * perPage, total);
-  const end = perPage === 0 ? total : Math.min(start + perPage, total);
+  const { start, end } = boundsOf(options.slice, total);
   const isWhole = start === 0 && end >= names.length;
   const wanted = isWhole ? names : names.slice(start, end);
   options.beforeEntries?.(wanted.length);

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { createPace } from '@wharf/pace';
+import { createPace, WHOLE } from '@wharf/pace';
 import type { VirtualPath } from '@wharf/paths';
 import type { Actor } from '../access/permissions.ts';
 import type { FolderCache } from '../reading/folder-cache.ts';
@@ -65,7 +65,7 @@ export async function searchFolder(
   if (!words) return NOTHING;
   const scope = scopeOf(request.scope);
   const collector = createHitCollector(page);
-  const { entries } = await listEntries(snapshot, folderCache, actor, parent, { page: { page: 1, perPage: 0 }, refresh: false, signal });
+  const { entries } = await listEntries(snapshot, folderCache, actor, parent, { slice: WHOLE, refresh: false, signal });
   const pace = createPace(signal);
   for (const { name, isDirectory, sizeBytes } of entries) {
     if ((scope === 'all' || isDirectory === (scope === 'folders')) && containsAll(name, words))
