@@ -16,7 +16,7 @@ const number: fc.Arbitrary<Value> = fc.oneof(
 );
 
 const text = fc.oneof(
-  fc.constantFrom('', 'a', 'ab', 'a\0', 'a\0b', 'b', '\uFFFD', '\u{1F600}'),
+  fc.constantFrom('', 'a', 'ab', 'a\0', 'a\0b', 'a\u0001', 'a\u0002', 'b', '\uFFFD', '\u{1F600}'),
   fc.string({ unit: 'binary', maxLength: 4 }).map((s) => s.toWellFormed()),
 );
 

@@ -13,7 +13,8 @@ import { compileFilter } from '../src/query/filter.ts';
 import { parseKeyPattern, sortKey } from '../src/query/key-pattern.ts';
 import { Catalog } from '../src/storage/catalog.ts';
 import { parseIndexDefinition } from '../src/storage/index-definition.ts';
-import { StoreFile } from '../src/storage/store-file.ts';
+import { openStoreFile } from '../src/storage/open-store-file.ts';
+import type { StoreFile } from '../src/storage/store-file.ts';
 import { document, scalar, value } from './arbitraries.ts';
 
 let dir: Awaited<ReturnType<typeof makeTempDir>>;
@@ -23,7 +24,7 @@ let collections = 0;
 
 beforeAll(async () => {
   dir = await makeTempDir('plan');
-  file = StoreFile.open(dir.path);
+  file = openStoreFile(dir.path);
   catalog = new Catalog(file, 1_000_000);
 });
 afterAll(async () => {

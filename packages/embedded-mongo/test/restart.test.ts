@@ -11,7 +11,8 @@ import { compileFilter } from '../src/query/filter.ts';
 import { parseKeyPattern } from '../src/query/key-pattern.ts';
 import { Catalog } from '../src/storage/catalog.ts';
 import { parseIndexDefinition } from '../src/storage/index-definition.ts';
-import { StoreFile } from '../src/storage/store-file.ts';
+import { openStoreFile } from '../src/storage/open-store-file.ts';
+import type { StoreFile } from '../src/storage/store-file.ts';
 import { document } from './arbitraries.ts';
 
 const up = new Int32(1);
@@ -47,7 +48,7 @@ it('documents, indexes and answers are the same after the file is closed and ope
 });
 
 function inStore<T>(path: string, use: (catalog: Catalog, file: StoreFile) => T): T {
-  const file = StoreFile.open(path);
+  const file = openStoreFile(path);
   try {
     return use(new Catalog(file, 1000), file);
   } finally {

@@ -1,13 +1,14 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { gunzipSync } from 'node:zlib';
 import { makeTempDir, startProcess, type TempDir } from '@wharf/harness';
 import { mongo } from 'mongoose';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startEmbeddedMongo } from '../src/index.ts';
 import { StoreFile } from '../src/storage/store-file.ts';
 
-const TO_2 = 'ALTER TABLE collections ADD COLUMN note TEXT';
+const TO_2 = (file: StoreFile) => file.exec('ALTER TABLE collections ADD COLUMN note TEXT');
 
 let dir: TempDir;
 beforeEach(async () => {
@@ -23,7 +24,7 @@ const layoutOf = (file: string): unknown => {
 };
 
 it('a file of an older layout is copied, then brought to this one', async () => {
-  StoreFile.open(dir.path).close();
+  StoreFile.open(dir.path, []).close();
   const file = StoreFile.open(dir.path, [TO_2]);
   expect(file.prepare('SELECT note FROM collections').all()).toEqual([]);
   file.close();
@@ -34,8 +35,33 @@ it('a file of an older layout is copied, then brought to this one', async () => 
 
 it('a file of a newer layout is refused, saying what to do, and stays as it is', () => {
   StoreFile.open(dir.path, [TO_2]).close();
-  expect(() => StoreFile.open(dir.path)).toThrow(/layout 2, written by a newer version.*start that version/);
+  expect(() => StoreFile.open(dir.path, [])).toThrow(/layout 2, written by a newer version.*start that version/);
   expect(layoutOf('store.sqlite')).toBe(2);
+});
+
+it('a file of layout 1, whose keys put texts with NUL in the wrong place, finds and orders them', async () => {
+  const fixture = join(import.meta.dirname, 'fixtures', 'layout-1.sqlite.gz');
+  await writeFile(join(dir.path, 'store.sqlite'), gunzipSync(await readFile(fixture)), { mode: 0o600 });
+  const store = await startEmbeddedMongo({ dataDir: dir.path });
+  const client = await mongo.MongoClient.connect(store.url);
+  const collection = client.db('test').collection<{ _id: string; text: string; parts: string[] }>('texts');
+  const ids = async (filter: object, sort: Record<string, 1 | -1>) =>
+    (await collection.find(filter).sort(sort).toArray()).map(({ _id }) => _id);
+  const texts = ['', '\0', 'a', 'a\0', 'a\0b', 'a\u0001', 'a\u0002', 'ab', 'b'];
+  for (const field of ['_id', 'text']) {
+    expect(await ids({}, { [field]: 1 })).toEqual(texts);
+    expect(await ids({}, { [field]: -1 })).toEqual(texts.toReversed());
+    for (const [index, text] of texts.entries()) {
+      expect(await ids({ [field]: text }, { [field]: 1 })).toEqual([text]);
+      expect(await ids({ [field]: { $gt: text } }, { [field]: 1 })).toEqual(texts.slice(index + 1));
+      expect(await ids({ [field]: { $lt: text } }, { [field]: -1 })).toEqual(texts.slice(0, index).toReversed());
+    }
+  }
+  for (const text of texts) expect(await ids({ parts: `${text}!` }, { text: 1 })).toEqual([text]);
+  await expect(collection.insertOne({ _id: 'other', text: 'a\0', parts: [] })).rejects.toMatchObject({ code: 11000 });
+  await client.close();
+  await store.stop();
+  expect([layoutOf('store.sqlite'), layoutOf('store.before-layout-2.sqlite')]).toEqual([2, 1]);
 });
 
 it('a copy has what was committed, is made once, and opens as a store', async () => {

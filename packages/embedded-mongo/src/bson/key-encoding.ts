@@ -22,6 +22,8 @@ export type KeyPart = Value | typeof EMPTY_ARRAY;
 export const EMPTY_ARRAY = Symbol('empty array');
 
 const END = 0x00;
+/** Before what would be END or itself inside a text. */
+const ESCAPE = 0x01;
 
 /**
  * Writes values so that comparing the bytes compares the values (README, "Index keys").
@@ -81,16 +83,16 @@ export class KeyWriter {
     }
   }
 
-  /** A zero byte inside the text becomes 00 FF; 00 alone ends it. */
+  /** 00 ends the text; inside it 00 is 01 01 and 01 is 01 02, so that no text's bytes begin another's, and order is kept in both directions. */
   #text(text: string): void {
     const sizeBytes = Buffer.byteLength(text);
     this.#reserve(sizeBytes);
-    if (!text.includes('\0')) {
+    if (!text.includes('\0') && !text.includes('\u0001')) {
       this.#length += this.#bytes.write(text, this.#length);
     } else {
       for (const byte of Buffer.from(text)) {
-        this.#byte(byte);
-        if (byte === 0) this.#byte(0xff);
+        if (byte <= ESCAPE) this.#byte(ESCAPE);
+        this.#byte(byte <= ESCAPE ? byte + 1 : byte);
       }
     }
     this.#byte(END);

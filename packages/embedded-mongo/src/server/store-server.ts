@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { AppError } from '@wharf/errors';
-import { StoreFile } from '../storage/store-file.ts';
+import { openStoreFile } from '../storage/open-store-file.ts';
+import type { StoreFile } from '../storage/store-file.ts';
 import { Connection } from './connection.ts';
 import { Engine } from './engine.ts';
 import { type ListenOption, prepareSocketPath, socketUrl, tcpUrl } from './listen-address.ts';
@@ -31,7 +32,7 @@ export interface StoreServer {
  */
 export async function startStoreServer(options: StoreServerOptions): Promise<StoreServer> {
   preparePrivateDirectory(options.dataDir);
-  const file = StoreFile.open(options.dataDir);
+  const file = openStoreFile(options.dataDir);
   try {
     if (options.copyAs !== undefined) file.copyAs(options.copyAs);
     return await serve(file, options);

@@ -157,6 +157,18 @@ export class Collection {
     }
   }
 
+  /** Writes the keys of all `_id`s anew. */
+  rebuildIdKeys(): void {
+    const table = documentsTable(this.id);
+    // What is one document's new key may be another one's old one: first each has a key that is no value's.
+    this.#file.exec(`UPDATE ${table} SET id_key = CAST('~' || record AS BLOB)`);
+    const write = this.#file.prepare(`UPDATE ${table} SET id_key = ? WHERE record = ?`);
+    for (const record of this.records()) {
+      const stored = this.read(record);
+      if (stored) write.run(encodeValue(getField(stored.doc, '_id') ?? null), record);
+    }
+  }
+
   #keysOf(index: SecondaryIndex, stored: StoredDocument): PreparedKeys {
     return index.prepareKeys(stored.doc, stored.record, this.#writer, this.namespace);
   }

@@ -108,6 +108,11 @@ export class SecondaryIndex implements ReadableIndex {
     return prepared;
   }
 
+  /** Removes the keys of all documents. */
+  clear(): void {
+    this.#file.exec(`DELETE FROM ${entriesTable(this.id)}`);
+  }
+
   /** Replaces a document's old keys by its new ones. */
   replaceKeys(record: number, before: PreparedKeys | undefined, after: PreparedKeys | undefined): void {
     const unchanged =

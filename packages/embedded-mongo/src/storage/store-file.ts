@@ -5,8 +5,6 @@ import { AppError } from '@wharf/errors';
 
 /** Marks the file as ours (SQLite's `application_id`): "WHMS". */
 const APPLICATION_ID = 0x57484d53;
-/** For each layout after the first, what makes it of the one before; SQLite's `user_version` says which a file has (README). */
-const MIGRATIONS: readonly string[] = [];
 const FILE_NAME = 'store.sqlite';
 /** There from the first change until everything is in the main file: without the WAL something would be lost then. */
 const OPEN_MARK = 'store.open';
@@ -22,6 +20,9 @@ const SCHEMA = `
     definition BLOB NOT NULL, multikey INTEGER NOT NULL, UNIQUE (collection, name)
   ) STRICT;
 `;
+
+/** Makes a layout of the one before, in a transaction. */
+export type Migration = (file: StoreFile) => void;
 
 /**
  * The SQLite file of one data directory, locked for this process, with one transaction per batch of commands.
@@ -42,10 +43,11 @@ export class StoreFile {
   /**
    * Opens or creates `store.sqlite` (0600) in the directory. A file of an older layout is copied and brought to this one.
    *
+   * @param migrations for each layout after the first; SQLite's `user_version` says which a file has (README).
    * @throws AppError FAILED_PRECONDITION when another process has it open, it is not ours, or of a newer layout; CONTENT_CORRUPT when it is
    * damaged or its WAL is gone.
    */
-  static open(directory: string, migrations = MIGRATIONS): StoreFile {
+  static open(directory: string, migrations: readonly Migration[]): StoreFile {
     const path = join(directory, FILE_NAME);
     requireWal(directory, path);
     createPrivateFile(path);
@@ -68,14 +70,19 @@ export class StoreFile {
     }
   }
 
-  #migrate(layout: number, migrations: readonly string[]): void {
+  #migrate(layout: number, migrations: readonly Migration[]): void {
     const latest = migrations.length + 1;
     if (layout === latest) return;
     if (layout > 0) this.copyAs(`before-layout-${latest}`);
-    const steps = layout === 0 ? [SCHEMA, ...migrations] : migrations.slice(layout - 1);
-    this.#database.exec(
-      `BEGIN IMMEDIATE; ${steps.join('; ')}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${latest}; COMMIT;`,
+    this.write(
+      () => {
+        if (layout === 0) this.exec(SCHEMA);
+        for (const migration of migrations.slice(Math.max(layout - 1, 0))) migration(this);
+        this.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${latest}`);
+      },
+      () => {},
     );
+    this.commit();
   }
 
   /** Copies all that is committed to `store.<name>.sqlite` beside the file, whole and durable, unless that is there. */
