@@ -1,4 +1,5 @@
 export { type Api, api, at, type Envelope, login } from './api.ts';
+export { type CephRgw, startCephRgw } from './ceph-rgw.ts';
 export { describeContent, generateContent, lendPieces } from './content.ts';
 export { ensureCommand } from './debian-package.ts';
 export { type DocumentDb, startDocumentDb } from './document-db.ts';
