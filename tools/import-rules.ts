@@ -101,7 +101,12 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     api: ['domain/', 'driver-contract/', 'context.ts'],
     'data-plane': ['domain/', 'driver-contract/', 'context.ts', 'tasks/', 'thumbnails/'],
   }),
-  { files: 'services/fs/src/driver-contract/', may: ['services/fs/src/driver-contract/', '@wharf/errors', '@wharf/paths'], npm: ['zod'] },
+  {
+    files: 'services/fs/src/driver-contract/',
+    may: ['services/fs/src/driver-contract/', '@wharf/errors', '@wharf/paths'],
+    mayTypes: ['@wharf/egress'],
+    npm: ['zod'],
+  },
   {
     files: 'services/fs/src/drivers/',
     may: ['services/fs/src/drivers/*/index.ts'],
@@ -119,6 +124,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       '@wharf/pace',
       '@wharf/paths',
     ],
+    mayTypes: ['@wharf/egress'],
     npm: true,
   },
 
@@ -160,7 +166,7 @@ function fsDomain(subjects: readonly string[]): ImportRule[] {
       '@wharf/paths',
       '@wharf/rights',
     ],
-    mayTypes: ['@wharf/models', '@wharf/service-kit'],
+    mayTypes: ['@wharf/egress', '@wharf/models', '@wharf/service-kit'],
     npm: ['re2js', 'lru-cache'],
   }));
 }

@@ -1,15 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
+/** What a request carries. Pieces are asked for only as fast as the server takes them, and are done with when the next one is asked for. */
+export type RequestBody = string | Uint8Array | AsyncIterable<Uint8Array>;
+
 /** A request that is on its way. */
 export interface AskedRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array | undefined;
+  readonly body: RequestBody | undefined;
   /** Ends it until its head has come. */
   readonly signal: AbortSignal;
-  /** The connection stands: from now on it is the server's time. */
+  /** The connection stands. */
   readonly onConnected: () => void;
+  /** The connection stands and the body has left: from now on it is the server's time. */
+  readonly onSent: () => void;
 }
 
 /**

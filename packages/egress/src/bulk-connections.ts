@@ -162,7 +162,7 @@ class BulkConnection {
     this.#socket.destroy();
   }
 
-  ask({ signal, onConnected }: AskedRequest, text: string): Promise<Answer | undefined> {
+  ask({ signal, onConnected, onSent }: AskedRequest, text: string): Promise<Answer | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer | undefined>();
     const socket = this.#socket;
     const stop = () => void socket.destroy(new Error('stopped'));
@@ -170,8 +170,12 @@ class BulkConnection {
     this.hasHeard = false;
     socket.setTimeout(0);
     signal.addEventListener('abort', stop, { once: true });
-    if (socket.connecting) socket.once(socket instanceof tls.TLSSocket ? 'secureConnect' : 'connect', onConnected);
-    else onConnected();
+    const begin = () => {
+      onConnected();
+      onSent();
+    };
+    if (socket.connecting) socket.once(socket instanceof tls.TLSSocket ? 'secureConnect' : 'connect', begin);
+    else begin();
     socket.write(text, 'latin1');
     socket.resume();
     if (signal.aborted) stop();

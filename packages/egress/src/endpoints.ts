@@ -2,7 +2,7 @@ import type { Endpoint } from './egress-policy.ts';
 
 /**
  * The hosts and ports that a connection string names (`mongodb://a:27017,b:27017/wharf`, `nats://token@host`, `host:port`); sockets and what
- * cannot be read are left out.
+ * cannot be read are left out. @internal for its test
  */
 export function endpointsOf(address: string | undefined, defaultPort: number): Endpoint[] {
   const authority = (address ?? '').replace(/^[a-z+]+:\/\//i, '').replace(/[/?#].*$/s, '');
@@ -11,4 +11,32 @@ export function endpointsOf(address: string | undefined, defaultPort: number): E
     const match = /^(\[[^\]]+\]|[^:[\]%]+)(?::(\d{1,5}))?$/.exec(place.trim());
     return match?.[1] === undefined ? [] : [{ host: match[1].replace(/^\[(.*)\]$/, '$1'), port: Number(match[2] ?? defaultPort) }];
   });
+}
+
+/** Ports that connection strings may leave out. */
+const MONGO_PORT = 27_017;
+const NATS_PORT = 4_222;
+const GRPC_PORT = 443;
+
+/** Addresses of a process by which it reaches what Wharf consists of. */
+export interface OwnAddresses {
+  readonly mongoUrl?: string | undefined;
+  readonly natsUrl?: string | undefined;
+  /** The store and the bus where they are no part of the configuration: they were started by this process. */
+  readonly engines?: readonly string[] | undefined;
+  readonly authAddress?: string | undefined;
+  readonly adminAddress?: string | undefined;
+  readonly fsAddress?: string | undefined;
+  readonly downloaderAddress?: string | undefined;
+  readonly fsDataUrl?: string | undefined;
+}
+
+/** Where Wharf itself listens: nothing that a user or an admin names may lead there. */
+export function ownEndpoints(own: OwnAddresses): Endpoint[] {
+  const peers = [own.authAddress, own.adminAddress, own.fsAddress, own.downloaderAddress, own.fsDataUrl];
+  return [
+    ...[own.mongoUrl, ...(own.engines ?? [])].flatMap((address) => endpointsOf(address, MONGO_PORT)),
+    ...endpointsOf(own.natsUrl, NATS_PORT),
+    ...peers.flatMap((address) => endpointsOf(address, GRPC_PORT)),
+  ];
 }

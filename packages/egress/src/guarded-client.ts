@@ -2,7 +2,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
 import { AppError } from '@wharf/errors';
-import type { Answer, AskedRequest } from './asked-request.ts';
+import type { Answer, AskedRequest, RequestBody } from './asked-request.ts';
 import { createBulkConnections } from './bulk-connections.ts';
 import { type EgressPolicy, hostOf, portOf } from './egress-policy.ts';
 
@@ -11,17 +11,18 @@ export interface GuardedRequest {
   readonly url: URL;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array;
-  readonly signal?: AbortSignal;
+  /** One in pieces needs a Content-Length among the headers, or is sent chunked. */
+  readonly body?: RequestBody | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Milliseconds until the connection, with its TLS, stands. Default 15,000. */
   readonly connectTimeoutMs?: number;
-  /** Milliseconds from the sent request to the head of the answer. Default 30,000. */
+  /** Milliseconds from the sent request, its body included, to the head of the answer. Default 30,000. */
   readonly headersTimeoutMs?: number;
   /** A GET whose answer is big: where the server says how long, its body comes for a fraction of the processor time, in pieces that are lent. */
   readonly isBulk?: boolean;
 }
 
-/** An HTTP client whose connections all pass the policy. Certificates are verified. */
+/** An HTTP client whose connections all pass the policy. Certificates are verified, unless it was made not to. */
 export interface GuardedClient {
   /**
    * Answers the head; the body is read from the message, or destroyed.
@@ -40,8 +41,14 @@ const IDLE_MS = 4_000;
 /** Bytes of a body that wait for the receiver, on each connection. */
 const BUFFERED_BYTES = 256 * 1024;
 
-/** @param maxConnections to one host at a time; bulk requests open one each, as many as there are at a time. */
-export function createGuardedClient(policy: EgressPolicy, maxConnections: number): GuardedClient {
+export interface GuardedClientOptions {
+  /** To one host at a time; bulk requests open one each, as many as there are at a time. */
+  readonly maxConnections: number;
+  /** False: a server may show any certificate. Not for bulk requests. */
+  readonly verifiesTls?: boolean;
+}
+
+export function createGuardedClient(policy: EgressPolicy, { maxConnections, verifiesTls = true }: GuardedClientOptions): GuardedClient {
   // What comes while the receiver is busy is handed on in one piece: each piece costs a turn of everything behind.
   const settings = {
     highWaterMark: BUFFERED_BYTES,
@@ -50,12 +57,12 @@ export function createGuardedClient(policy: EgressPolicy, maxConnections: number
     maxFreeSockets: maxConnections,
     timeout: IDLE_MS,
   };
-  const agents = { 'http:': new http.Agent(settings), 'https:': new https.Agent(settings) };
+  const agents = { 'http:': new http.Agent(settings), 'https:': new https.Agent({ ...settings, rejectUnauthorized: verifiesTls }) };
   const bulk = createBulkConnections((url) => policy.lookupFor(portOf(url)), IDLE_MS);
   return {
     request: (request) =>
       guard(policy, request, async (asked) => {
-        const answer = request.isBulk ? await bulk.ask(asked) : undefined;
+        const answer = request.isBulk && verifiesTls ? await bulk.ask(asked) : undefined;
         return answer ?? send(policy, agents, asked);
       }),
     close() {
@@ -84,13 +91,15 @@ async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked:
       headers: { ...authorizationOf(url), ...options.headers, Host: url.host },
       body: options.body,
       signal: stop.signal,
-      onConnected() {
+      onConnected: () => clearTimeout(timer),
+      onSent() {
         clearTimeout(timer);
         timer = setTimeout(late('did not answer'), options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS);
       },
     });
   } catch (error) {
     if (stop.signal.aborted) throw stop.signal.reason;
+    if (error instanceof BodyFailure) throw error.cause;
     throw AppError.is(error) ? error : new AppError('STORAGE_UNAVAILABLE', describe(error, url), { cause: error });
   } finally {
     clearTimeout(timer);
@@ -101,7 +110,7 @@ async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked:
 function send(
   policy: EgressPolicy,
   agents: { 'http:': http.Agent; 'https:': https.Agent },
-  { url, method, headers, body, signal, onConnected }: AskedRequest,
+  { url, method, headers, body, signal, onConnected, onSent }: AskedRequest,
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const isTls = url.protocol === 'https:';
@@ -118,14 +127,54 @@ function send(
   const stop = () => void request.destroy(new Error('stopped'));
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
-  request.once('socket', (socket) => {
-    if (!socket.connecting) onConnected();
-    else socket.once(isTls ? 'secureConnect' : 'connect', onConnected);
-  });
   request.once('response', resolve);
   request.on('error', reject);
-  request.end(body);
+  const connected = new Promise<void>((begin) => {
+    request.once('socket', (socket) => {
+      if (!socket.connecting) begin();
+      else socket.once(isTls ? 'secureConnect' : 'connect', begin);
+    });
+  }).then(onConnected);
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
+    request.end(body);
+    void connected.then(onSent);
+  } else {
+    const isAnswered = new AbortController();
+    request.once('response', (answer) => {
+      isAnswered.abort();
+      // Nobody waits for a body that was answered before its end, nor can its connection be used again.
+      answer.once('close', () => {
+        if (!request.writableFinished) request.destroy();
+      });
+    });
+    connected.then(() => sendBody(request, body, isAnswered.signal)).then(onSent, reject);
+  }
   return promise.finally(() => signal.removeEventListener('abort', stop));
+}
+
+/** The source of a body failed: its error is the caller's own. */
+class BodyFailure extends Error {}
+
+/** Passes a body on as fast as the server takes it. @throws BodyFailure */
+async function sendBody(request: http.ClientRequest, body: AsyncIterable<Uint8Array>, isAnswered: AbortSignal): Promise<void> {
+  try {
+    for await (const piece of body) {
+      if (isAnswered.aborted) return;
+      // A piece is only lent: the next one is asked for when this one has left the process.
+      await new Promise<void>((resolve) => {
+        request.once('close', resolve);
+        request.write(piece, () => {
+          request.off('close', resolve);
+          resolve();
+        });
+      });
+      if (request.destroyed) return;
+    }
+    request.end();
+  } catch (cause) {
+    request.destroy();
+    throw new BodyFailure('the source of the body failed', { cause });
+  }
 }
 
 /** The user and password of an address, as Basic authentication. */

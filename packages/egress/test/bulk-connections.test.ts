@@ -43,7 +43,7 @@ async function serve(answer: (socket: Socket, count: number) => void) {
 }
 
 function clientOf(allow: readonly string[] = ['127.0.0.1']) {
-  const client = createGuardedClient(createEgressPolicy({ allow, forbidden: [], audience: 'user' }), 4);
+  const client = createGuardedClient(createEgressPolicy({ allow, forbidden: [], audience: 'user' }), { maxConnections: 4 });
   closing.push(() => client.close());
   const ask = (url: URL, options: { headersTimeoutMs?: number; signal?: AbortSignal; headers?: Record<string, string> } = {}) =>
     client.request({ url, isBulk: true, ...options });
@@ -229,7 +229,7 @@ describe('big bodies', () => {
     });
     const { port } = server.address() as AddressInfo;
     const policy = createEgressPolicy({ allow: ['127.0.0.1'], forbidden: [], audience: 'user', resolve: async () => ['127.0.0.1'] });
-    const client = createGuardedClient(policy, 4);
+    const client = createGuardedClient(policy, { maxConnections: 4 });
     closing.push(() => client.close());
     const ask = (host: string) => client.request({ url: new URL(`https://${host}:${port}/`), isBulk: true });
     await expect(ask('files.example')).rejects.toThrowError(/certificate/);

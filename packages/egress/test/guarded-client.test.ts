@@ -22,7 +22,7 @@ async function serve(handler: http.RequestListener): Promise<number> {
 
 function clientOf(options: Partial<Parameters<typeof createEgressPolicy>[0]> = {}) {
   const policy = createEgressPolicy({ allow: [], forbidden: [], audience: 'user', ...options });
-  const client: GuardedClient = createGuardedClient(policy, 4);
+  const client: GuardedClient = createGuardedClient(policy, { maxConnections: 4 });
   closing.push(() => client.close());
   return { policy, client };
 }

@@ -13,6 +13,7 @@ import { getRule } from './api/get-rule.ts';
 import { getSettings } from './api/get-settings.ts';
 import { getStorage } from './api/get-storage.ts';
 import { importConfiguration } from './api/import-configuration.ts';
+import { keepStorageItem } from './api/keep-storage-item.ts';
 import { listDefaultSettings } from './api/list-default-settings.ts';
 import { listRules } from './api/list-rules.ts';
 import { listSettings } from './api/list-settings.ts';
@@ -82,6 +83,7 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
       disableStorage: forAdmins(counted(disableStorage(storages, starter, announceChange))),
       reloadStorages: forAdmins(counted(reloadStorages(storages, starter, announceChange))),
       reportStorageStatus: forServices(counted(reportStorageStatus(storages, announceChange))),
+      keepStorageItem: forServices(counted(keepStorageItem(storages, announceChange))),
       reportIndexProgress: forServices(reportIndexProgress(settings)),
       listSettings: forAdmins(listSettings(settings, token)),
       getSettings: forAdmins(getSettings(settings, token)),

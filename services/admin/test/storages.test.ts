@@ -283,3 +283,33 @@ describe('reports of fs', () => {
     expect(await get(id)).toMatchObject({ status: 'disabled', addition: '{"root_folder_path":"/srv"}' });
   });
 });
+
+describe('an item that a driver keeps', () => {
+  const keep = (id: number, before: string, after: string) =>
+    replica.admin.keepStorageItem({ id, name: 'token', before, after }, replica.as(FS));
+  const tokenOf = async (id: number) => JSON.parse((await get(id))?.addition ?? '{}').token;
+
+  it('is replaced where it is still what it was, at a new revision', async () => {
+    const { id, revision } = await create({ addition: '{"token":"one","other":"x"}' });
+    expect(await keep(id, 'one', 'two')).toEqual({ value: 'two' });
+    expect(await revisionNow()).toBeGreaterThan(revision);
+    expect(JSON.parse((await get(id))?.addition ?? '{}')).toMatchObject({ token: 'two', other: 'x' });
+    expect(await keep(id, 'one', 'three')).toEqual({ value: 'two' });
+    expect(await tokenOf(id)).toBe('two');
+  });
+
+  it('of many that replace it at once one does, and all are told by which', async () => {
+    const { id } = await create({ addition: '{"token":"one"}' });
+    const answers = await Promise.all(['a', 'b', 'c', 'd'].map((after) => keep(id, 'one', after)));
+    const token = await tokenOf(id);
+    expect(answers).toEqual(Array.from({ length: 4 }, () => ({ value: token })));
+  });
+
+  it('of a storage that is gone or switched off stays', async () => {
+    expect(await errorOf(keep(99, 'one', 'two'))).toMatchObject({ code: 'RECORD_NOT_FOUND' });
+    const { id } = await create({ addition: '{"token":"one"}', disabled: true });
+    expect(await errorOf(keep(id, 'one', 'two'))).toMatchObject({ code: 'FAILED_PRECONDITION' });
+    const error = await errorOf(replica.admin.keepStorageItem({ id, name: 'token', before: 'one', after: 'two' }, replica.as()));
+    expect(error).toMatchObject({ code: 'PERMISSION_DENIED' });
+  });
+});

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEgressPolicy, createGuardedClient, endpointsOf } from '@wharf/egress';
+import { createEgressPolicy, createGuardedClient, ownEndpoints } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { configurationChanged, modelsOf, readAdminRevision, readSettingsRecord, settingsFrom } from '@wharf/models';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
@@ -36,10 +36,6 @@ import { startToolProxy, type ToolProxy } from './tools/tool-proxy.ts';
 import { createTools } from './tools/tools.ts';
 import { createWorkingTools } from './tools/working-tools.ts';
 
-/** Ports that connection strings may leave out. */
-const MONGO_PORT = 27_017;
-const NATS_PORT = 4_222;
-const GRPC_PORT = 443;
 /** To one tool at a time. */
 const TOOL_CONNECTIONS = 8;
 
@@ -69,13 +65,15 @@ export type DownloaderOptions = Pick<
 /** Offline download: a worker on the durable queue of downloads, and what asks for them. @param bytes carries files into the tree */
 export function createDownloaderService(config: DownloaderOptions, kit: ServiceKit, bytes: ByteWriter): Service {
   const forbidden = ownEndpoints(config);
-  const toolClient = createGuardedClient(createEgressPolicy({ audience: 'admin', allow: [], forbidden }), TOOL_CONNECTIONS);
+  const toolClient = createGuardedClient(createEgressPolicy({ audience: 'admin', allow: [], forbidden }), {
+    maxConnections: TOOL_CONNECTIONS,
+  });
   const policy = createEgressPolicy({ audience: 'user', allow: config.egressAllow, forbidden });
   const ask = createAskTool(toolClient);
 
   const settings = createSettingsCache(kit);
   const countBytes = createByteCounter(kit);
-  const openNetwork = () => ({ policy, client: createGuardedClient(policy, config.downloadConnections) });
+  const openNetwork = () => ({ policy, client: createGuardedClient(policy, { maxConnections: config.downloadConnections }) });
   let proxy: Awaited<ReturnType<typeof startToolProxy>> | undefined;
   const toolProxy = (): ToolProxy => {
     if (!proxy) throw new AppError('STORAGE_UNAVAILABLE', 'the downloader is starting');
@@ -159,16 +157,6 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
       toolClient.close();
     },
   };
-}
-
-/** Where Wharf itself listens: nothing that a user names may lead there. */
-function ownEndpoints(config: DownloaderOptions) {
-  const peers = [config.authAddress, config.adminAddress, config.fsAddress, config.downloaderAddress, config.fsDataUrl];
-  return [
-    ...[config.mongoUrl, ...(config.engines ?? [])].flatMap((address) => endpointsOf(address, MONGO_PORT)),
-    ...endpointsOf(config.natsUrl, NATS_PORT),
-    ...peers.flatMap((address) => endpointsOf(address, GRPC_PORT)),
-  ];
 }
 
 function createByteCounter({ metrics }: ServiceKit): (tool: string, bytes: number) => void {

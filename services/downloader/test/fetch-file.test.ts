@@ -61,7 +61,7 @@ function destination(): Destination {
 
 function optionsFor(url: string, changes: Partial<FetchOptions> = {}): FetchOptions {
   const policy = createEgressPolicy({ allow: ['127.0.0.1', 'localhost', '::1'], forbidden: [], audience: 'user' });
-  const network = { policy, client: createGuardedClient(policy, 16), headersTimeoutMs: 5_000 };
+  const network = { policy, client: createGuardedClient(policy, { maxConnections: 16 }), headersTimeoutMs: 5_000 };
   return {
     network,
     url,

@@ -33,7 +33,7 @@ const proxy = () => guarded;
 
 beforeAll(async () => {
   toolsDir = await makeTempDir('tools');
-  client = createGuardedClient(createEgressPolicy({ audience: 'admin', allow: [], forbidden: [] }), 4);
+  client = createGuardedClient(createEgressPolicy({ audience: 'admin', allow: [], forbidden: [] }), { maxConnections: 4 });
   ask = createAskTool(client);
   guarded = await openProxy();
 });

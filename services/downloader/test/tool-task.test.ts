@@ -63,7 +63,7 @@ function openDownload() {
       end: async () => {},
     },
     toolsDir: dir.path,
-    openNetwork: () => ({ policy, client: createGuardedClient(policy, 1), headersTimeoutMs: 1_000 }),
+    openNetwork: () => ({ policy, client: createGuardedClient(policy, { maxConnections: 1 }), headersTimeoutMs: 1_000 }),
     queueTransfers: async (_run, transfers) => void queued.push(...transfers.map(({ name }) => name)),
     onBytes: () => {},
   });

@@ -42,7 +42,7 @@ const closing: (() => void)[] = [];
 
 beforeAll(async () => {
   toolsDir = await makeTempDir('tools');
-  client = createGuardedClient(createEgressPolicy({ audience: 'admin', allow: [], forbidden: [] }), 4);
+  client = createGuardedClient(createEgressPolicy({ audience: 'admin', allow: [], forbidden: [] }), { maxConnections: 4 });
   ask = createAskTool(client);
   const policy = createEgressPolicy({ audience: 'user', allow: [], forbidden: [] });
   proxy = await startToolProxy({ policy, bind: '127.0.0.1', port: 0, url: undefined });

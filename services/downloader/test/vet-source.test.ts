@@ -22,7 +22,7 @@ const policy = createEgressPolicy({
     return [address];
   },
 });
-const network = { policy, client: createGuardedClient(policy, 2) };
+const network = { policy, client: createGuardedClient(policy, { maxConnections: 2 }) };
 const files = new Map<string, string>();
 let base = '';
 let server: http.Server;

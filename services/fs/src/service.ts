@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { createEgress, createEgressPolicy, type OwnAddresses, ownEndpoints } from '@wharf/egress';
 import { accountReads, accountsChanged, configurationChanged, entryChanged, type Models, modelsOf } from '@wharf/models';
 import { parseVirtualPath } from '@wharf/paths';
 import {
@@ -36,7 +37,7 @@ import { createFsTasks } from './tasks/fs-tasks.ts';
 import { createPictureMaker } from './thumbnails/picture-maker.ts';
 import { createThumbnails } from './thumbnails/thumbnails.ts';
 
-export interface FsOptions {
+export interface FsOptions extends OwnAddresses {
   /** Every kind of storage that it knows. */
   readonly drivers?: readonly DriverDefinition[] | undefined;
   /** A folder for what can be made again, and for uploads that wait to be stored. Undefined: nothing of that is kept. */
@@ -75,6 +76,7 @@ export function createFsService(
     searchDir,
     dataSelfUrl = '',
     isAlone = false,
+    ...own
   }: FsOptions,
   kit: ServiceKit,
 ): FsService {
@@ -82,7 +84,7 @@ export function createFsService(
   const models = modelsOf(kit.store);
   const filesFolders = [...(dataDir === undefined ? [] : [join(dataDir, 'files')]), ...(filesDir === undefined ? [] : [filesDir])];
   const registry = createDriverRegistry(drivers.map((driver) => guardDataFolder(driver, dataDir, filesFolders)));
-  const { mounts, statuses } = createStorages(kit, registry);
+  const { mounts, statuses } = createStorages(kit, registry, own);
   const configuration = createConfiguration(kit, models, mounts);
   const replica = randomUUID();
   const keeper = createSearchKeeper(kit, { configuration, folderCache: () => folderCache, replica, searchDir });
@@ -168,7 +170,7 @@ export function createFsService(
 }
 
 /** The storages, and what tells admin how they get on. */
-function createStorages(kit: ServiceKit, registry: DriverRegistry) {
+function createStorages(kit: ServiceKit, registry: DriverRegistry, own: OwnAddresses) {
   const statuses = createStatusReporter({
     send: (id, status) => kit.peers.admin.reportStorageStatus({ id, status }, kit.ownCall()),
     after,
@@ -180,6 +182,8 @@ function createStorages(kit: ServiceKit, registry: DriverRegistry) {
     after,
     metrics: createStorageMetrics(kit.metrics),
     unseal: (sealed) => unseal(kit.keys.atRest, sealed),
+    egress: createEgress(createEgressPolicy({ audience: 'admin', allow: [], forbidden: ownEndpoints(own) })),
+    keepItem: async (id, name, before, after) => (await kit.peers.admin.keepStorageItem({ id, name, before, after }, kit.ownCall())).value,
     onStatus: (storage, status) => statuses.report(storage._id, status),
     onError: (error, storage) => kit.logger.warn({ err: error, storage: storage.mount_path }, 'storage'),
   });

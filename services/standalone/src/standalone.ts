@@ -82,13 +82,13 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
   const kit = createServiceKit({ name: 'wharf', logger, secret: dataDir.secret, store, bus, peers });
   const auth = createAuthService({ ...config, resetAdminPassword: given.resetAdminPassword }, kitFor(kit, 'auth'));
   const admin = createAdminService({ filesDir: config.filesDir, mounts: given.mounts }, kitFor(kit, 'admin'));
+  const engines = embedded === undefined ? [] : [embedded.url];
   const fs = createFsService(
-    { dataDir: dataDir.path, filesDir: config.filesDir, searchDir: join(dataDir.path, 'search'), isAlone: true },
+    { ...config, dataDir: dataDir.path, searchDir: join(dataDir.path, 'search'), isAlone: true, engines },
     kitFor(kit, 'fs'),
   );
   const scratchDir = join(dataDir.path, 'scratch');
   const toolsDir = config.toolsDir ?? join(dataDir.path, 'downloads');
-  const engines = embedded === undefined ? [] : [embedded.url];
   const downloader = createDownloaderService({ ...config, scratchDir, toolsDir, engines }, kitFor(kit, 'downloader'), {
     writeRange: ({ id }, ...range) => fs.writes.writeRange(id, ...range),
     writeWhole: ({ id }, ...whole) => fs.writes.writeWhole(id, ...whole),

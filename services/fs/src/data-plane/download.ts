@@ -167,9 +167,10 @@ function rangesFor(request: IncomingMessage, { sizeBytes, modifiedAt }: Entry, e
   return rangesOf(sizeBytes, request.headers.range);
 }
 
-/** The strongest digest there is, else time and size. */
+/** The strongest digest there is, else the storage's own version, else time and size. */
 function etagOf(entry: Entry): string {
-  const digest = entry.hashes?.sha256 ?? entry.hashes?.sha1 ?? entry.hashes?.md5;
+  const known = entry.hashes?.sha256 ?? entry.hashes?.sha1 ?? entry.hashes?.md5 ?? entry.version;
+  const digest = known?.replace(/[^\x21\x23-\x7e]/g, '');
   return digest === undefined ? `"${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes.toString(16)}"` : `"${digest}"`;
 }
 

@@ -19,6 +19,8 @@ interface ItemOptions<Value> {
   readonly help?: string;
   /** Encrypted at rest and masked in logs. */
   readonly secret?: boolean;
+  /** The driver writes it itself, by `OpenContext.keptItem`: a change of it alone does not open the storage anew. */
+  readonly kept?: boolean;
   /** Names a folder of the host. An empty text names none, nor does `unless`. */
   readonly hostFolder?: { readonly unless?: string };
 }
@@ -32,6 +34,7 @@ export interface HostFolderItem {
 
 interface ItemTemplate extends Omit<ConfigItem, 'name'> {
   readonly secret: boolean;
+  readonly kept: boolean;
   readonly hostFolder: { readonly unless?: string } | undefined;
 }
 
@@ -68,6 +71,7 @@ function template(type: ConfigItem['type'], options: string, given: ItemOptions<
     required: given.required ?? false,
     help: given.help ?? '',
     secret: given.secret ?? false,
+    kept: given.kept ?? false,
     hostFolder: given.hostFolder,
   };
 }
@@ -79,6 +83,7 @@ export type ConfigSchema = z.ZodObject<z.ZodRawShape>;
 export interface ConfigItems {
   readonly items: readonly ConfigItem[];
   readonly secretKeys: ReadonlySet<string>;
+  readonly keptKeys: ReadonlySet<string>;
   readonly hostFolders: readonly HostFolderItem[];
 }
 
@@ -86,14 +91,16 @@ export interface ConfigItems {
 export function configItems(schema: ConfigSchema): ConfigItems {
   const items: ConfigItem[] = [];
   const secretKeys = new Set<string>();
+  const keptKeys = new Set<string>();
   const hostFolders: HostFolderItem[] = [];
   for (const [name, field] of Object.entries(schema.shape)) {
-    const { secret, hostFolder, ...rest } = itemTemplate(name, field);
+    const { secret, kept, hostFolder, ...rest } = itemTemplate(name, field);
     items.push({ name, ...rest });
     if (secret) secretKeys.add(name);
+    if (kept) keptKeys.add(name);
     if (hostFolder) hostFolders.push({ name, noFolder: ['', ...(hostFolder.unless === undefined ? [] : [hostFolder.unless])] });
   }
-  return { items, secretKeys, hostFolders };
+  return { items, secretKeys, keptKeys, hostFolders };
 }
 
 function itemTemplate(name: string, field: unknown): ItemTemplate {

@@ -8,7 +8,8 @@ import {
   type HostFolderItem,
   normaliseAddition,
 } from './config-items.ts';
-import type { CallOptions, StorageDriver } from './storage-driver.ts';
+import { type OpenContext, plainContext } from './open-context.ts';
+import type { StorageDriver } from './storage-driver.ts';
 
 /** Facts about a kind of storage that clients and the domain ask for; the snake_case ones are the family's (docs/api-family.md#driver-templates). */
 export interface DriverConfig {
@@ -67,7 +68,7 @@ interface DriverSource<Schema extends ConfigSchema> {
   /** Absent or undefined: no thumbnails are made of its files. */
   readonly thumbnails?: (config: z.output<Schema>) => ThumbnailSettings | undefined;
   /** Starts a storage. Its errors are shown to the admin as they are. */
-  readonly open: (config: z.output<Schema>, options: CallOptions) => Promise<StorageDriver>;
+  readonly open: (config: z.output<Schema>, context: OpenContext) => Promise<StorageDriver>;
 }
 
 /** A kind of storage, all there is to know about it outside its folder. */
@@ -87,17 +88,19 @@ export interface DriverDefinition {
    * @throws AppError INVALID_ARGUMENT
    */
   normaliseAddition(addition: string): string;
+  /** Whether two texts of `addition` mean one opened storage: they differ at most in what the driver keeps itself. */
+  opensAlike(one: string, other: string): boolean;
   /** Undefined when no thumbnails are made, also for an `addition` that cannot be. */
   thumbnails(addition: string): ThumbnailSettings | undefined;
   /**
-   * Starts a storage from its `addition`, normalised or not.
+   * Starts a storage from its `addition`, normalised or not. What is not given of the context is as outside of a service: without a network.
    * @throws AppError INVALID_ARGUMENT for an `addition` that cannot be; else what the driver says
    */
-  open(addition: string, options?: CallOptions): Promise<StorageDriver>;
+  open(addition: string, context?: Partial<OpenContext>): Promise<StorageDriver>;
 }
 
 export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<Schema>): DriverDefinition {
-  const { items, secretKeys, hostFolders } = configItems(source.configSchema);
+  const { items, secretKeys, keptKeys, hostFolders } = configItems(source.configSchema);
   const parse = (addition: string): z.output<Schema> => {
     const values = normaliseAddition(items, addition);
     const missing = findMissingItem(items, values);
@@ -124,7 +127,20 @@ export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<S
         return undefined;
       }
     },
-    open: async (addition, options = {}) => source.open(parse(addition), options),
+    opensAlike(one, other) {
+      if (one === other) return true;
+      if (keptKeys.size === 0) return false;
+      try {
+        const [left, right] = [normaliseAddition(items, one), normaliseAddition(items, other)];
+        return items.every(({ name }) => keptKeys.has(name) || left[name] === right[name]);
+      } catch {
+        return false;
+      }
+    },
+    open: async (addition, context = {}) => {
+      const config = parse(addition);
+      return source.open(config, plainContext(config, context));
+    },
   };
 }
 

@@ -16,6 +16,8 @@ export interface Entry {
   /** Absent when the storage does not tell. */
   readonly createdAt?: Date;
   readonly hashes?: Hashes;
+  /** Of a file: opaque, and another one after each change of its content. Absent when the storage has none; then time and size tell. */
+  readonly version?: string;
   /** True when the entry stands in for another place of the same storage. A walk does not descend into it: it could be a circle. */
   readonly isLink?: true;
 }
@@ -38,7 +40,7 @@ export interface ByteRange {
 export type BeforePublish = () => Promise<void>;
 
 export interface WriteOptions extends CallOptions {
-  /** False: only a new file; ENTRY_EXISTS when something has the name, decided atomically. */
+  /** False: only a new file; ENTRY_EXISTS when something has the name, decided atomically where the trait `exclusiveCreate` says so. */
   readonly overwrite: boolean;
   /** What the sender promised; another number of bytes is refused with INVALID_ARGUMENT. */
   readonly sizeBytes?: number | undefined;
@@ -153,6 +155,13 @@ export interface DriverTraits {
   readonly maxNameBytes: number;
   /** Digests that entries of files carry always. */
   readonly hashes: readonly HashName[];
+  /**
+   * Of many that make one name without `overwrite`, in whatever processes, one wins. Where not, who looks first and writes then may come at
+   * the same moment as another, and the later one stays.
+   */
+  readonly exclusiveCreate: boolean;
+  /** `copy` takes folders too; where not, it refuses them with UNSUPPORTED_OPERATION, and their files are copied one by one. */
+  readonly copiesFolders: boolean;
 }
 
 /**
@@ -198,7 +207,8 @@ export interface StorageDriver {
   /**
    * Copies a file, or a folder with all it holds, whole or not at all, with modification times. A folder is never merged into another. The
    * parent of `to` must exist.
-   * @throws as `rename`, and ENTRY_EXISTS for a copy onto itself or of a folder onto anything
+   * @throws as `rename`, and ENTRY_EXISTS for a copy onto itself or of a folder onto anything; UNSUPPORTED_OPERATION for a folder without the
+   * trait `copiesFolders`
    */
   copy?(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry>;
   link?(file: MountPath, options?: CallOptions): Promise<DirectLink>;

@@ -166,6 +166,18 @@ export interface ReportStorageStatusRequest {
 export interface ReportStorageStatusResponse {
 }
 
+export interface KeepStorageItemRequest {
+  id: number;
+  name: string;
+  before: string;
+  after: string;
+}
+
+export interface KeepStorageItemResponse {
+  /** What is stored now: `after`, or what somebody else put there. */
+  value: string;
+}
+
 export interface ReportIndexProgressRequest {
   obj_count: number;
   is_done: boolean;
@@ -2108,6 +2120,152 @@ export const ReportStorageStatusResponse: MessageFns<ReportStorageStatusResponse
   },
   fromPartial(_: DeepPartial<ReportStorageStatusResponse>): ReportStorageStatusResponse {
     const message = createBaseReportStorageStatusResponse();
+    return message;
+  },
+};
+
+function createBaseKeepStorageItemRequest(): KeepStorageItemRequest {
+  return { id: 0, name: "", before: "", after: "" };
+}
+
+export const KeepStorageItemRequest: MessageFns<KeepStorageItemRequest> = {
+  encode(message: KeepStorageItemRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0) {
+      writer.uint32(8).int64(message.id);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.before !== "") {
+      writer.uint32(26).string(message.before);
+    }
+    if (message.after !== "") {
+      writer.uint32(34).string(message.after);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): KeepStorageItemRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseKeepStorageItemRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.before = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.after = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<KeepStorageItemRequest>): KeepStorageItemRequest {
+    return KeepStorageItemRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<KeepStorageItemRequest>): KeepStorageItemRequest {
+    const message = createBaseKeepStorageItemRequest();
+    message.id = object.id ?? 0;
+    message.name = object.name ?? "";
+    message.before = object.before ?? "";
+    message.after = object.after ?? "";
+    return message;
+  },
+};
+
+function createBaseKeepStorageItemResponse(): KeepStorageItemResponse {
+  return { value: "" };
+}
+
+export const KeepStorageItemResponse: MessageFns<KeepStorageItemResponse> = {
+  encode(message: KeepStorageItemResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.value !== "") {
+      writer.uint32(10).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): KeepStorageItemResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseKeepStorageItemResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<KeepStorageItemResponse>): KeepStorageItemResponse {
+    return KeepStorageItemResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<KeepStorageItemResponse>): KeepStorageItemResponse {
+    const message = createBaseKeepStorageItemResponse();
+    message.value = object.value ?? "";
     return message;
   },
 };
@@ -4263,6 +4421,18 @@ export const AdminServiceDefinition = {
       responseStream: false,
       options: {},
     },
+    /**
+     * For fs: replaces one text item of an addition that its driver keeps itself, where it is still what it was.
+     * RECORD_NOT_FOUND: no such storage. FAILED_PRECONDITION: it is switched off, or changed all the time.
+     */
+    keepStorageItem: {
+      name: "KeepStorageItem",
+      requestType: KeepStorageItemRequest as typeof KeepStorageItemRequest,
+      requestStream: false,
+      responseType: KeepStorageItemResponse as typeof KeepStorageItemResponse,
+      responseStream: false,
+      options: {},
+    },
     /** For fs: how far indexing is, to be shown as the setting index_progress. */
     reportIndexProgress: {
       name: "ReportIndexProgress",
@@ -4461,6 +4631,14 @@ export interface AdminServiceImplementation<CallContextExt = {}> {
     request: ReportStorageStatusRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ReportStorageStatusResponse>>;
+  /**
+   * For fs: replaces one text item of an addition that its driver keeps itself, where it is still what it was.
+   * RECORD_NOT_FOUND: no such storage. FAILED_PRECONDITION: it is switched off, or changed all the time.
+   */
+  keepStorageItem(
+    request: KeepStorageItemRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<KeepStorageItemResponse>>;
   /** For fs: how far indexing is, to be shown as the setting index_progress. */
   reportIndexProgress(
     request: ReportIndexProgressRequest,
@@ -4588,6 +4766,14 @@ export interface AdminServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ReportStorageStatusRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ReportStorageStatusResponse>;
+  /**
+   * For fs: replaces one text item of an addition that its driver keeps itself, where it is still what it was.
+   * RECORD_NOT_FOUND: no such storage. FAILED_PRECONDITION: it is switched off, or changed all the time.
+   */
+  keepStorageItem(
+    request: DeepPartial<KeepStorageItemRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<KeepStorageItemResponse>;
   /** For fs: how far indexing is, to be shown as the setting index_progress. */
   reportIndexProgress(
     request: DeepPartial<ReportIndexProgressRequest>,

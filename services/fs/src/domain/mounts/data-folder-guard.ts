@@ -17,7 +17,7 @@ export function guardDataFolder(
   if (definition.hostFolders.length === 0 || dataFolder === undefined) return definition;
   return {
     ...definition,
-    async open(addition, options) {
+    async open(addition, context) {
       const data = await realPathOf(dataFolder);
       const allowed = await Promise.all(filesFolders.map(realPathOf));
       for (const [item, folder] of foldersOf(definition, addition)) {
@@ -29,7 +29,7 @@ export function guardDataFolder(
           `${item} ${folder} would show Wharf's own data folder with its secrets; choose a folder that neither holds it nor lies in it`,
         );
       }
-      return definition.open(addition, options);
+      return definition.open(addition, context);
     },
   };
 }

@@ -1,7 +1,12 @@
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { stringItem } from '../../driver-contract/config-items.ts';
+import { defineDriver } from '../../driver-contract/define-driver.ts';
 import { createDriverRegistry } from '../../driver-contract/driver-registry.ts';
+import { type KeptItem, NO_EGRESS } from '../../driver-contract/open-context.ts';
+import { MemoryDriver } from '../../drivers/memory/driver.ts';
 import { mpath, textOf } from '../testing/memory-tree.ts';
 import { storageRecord } from '../testing/records.ts';
 import { refusalOf } from '../testing/refusal.ts';
@@ -14,6 +19,17 @@ function setUp() {
   const other = createTestDriver('Other');
   const statuses: Array<[id: number, status: string]> = [];
   const errors: unknown[] = [];
+  const kept: KeptItem[] = [];
+  const keeping = defineDriver({
+    name: 'Keeping',
+    label: 'Keeping',
+    configSchema: z.object({ address: stringItem(), token: stringItem({ kept: true }) }),
+    async open(_config, context) {
+      kept.push(context.keptItem('token'));
+      return new MemoryDriver();
+    },
+  });
+  const keepItem = { answer: async (_before: string, after: string) => after };
   let now = 1_000_000;
   const later = createSchedule(() => now);
   const metrics: string[] = [];
@@ -24,7 +40,9 @@ function setUp() {
       breakerChanged: (id, state) => metrics.push(`${id} ${state}`),
       forget: (id) => metrics.push(`${id} gone`),
     },
-    registry: createDriverRegistry([driver.definition, other.definition]),
+    registry: createDriverRegistry([driver.definition, other.definition, keeping]),
+    egress: NO_EGRESS,
+    keepItem: (_id, _name, before, after) => keepItem.answer(before, after),
     clock: () => now,
     unseal(sealed) {
       if (sealed === 'broken') throw new AppError('CONTENT_CORRUPT', 'a stored secret cannot be read');
@@ -38,12 +56,45 @@ function setUp() {
     const byId = mounts.apply(records);
     return (id: number) => byId.get(id) ?? expect.fail(`storage ${id} is not mounted`);
   };
-  return { driver, other, mounts, statuses, errors, record, mount, metrics, advance: (ms: number) => (now += ms), runLater: later.run };
+  return {
+    driver,
+    other,
+    kept,
+    keepItem,
+    mounts,
+    statuses,
+    errors,
+    record,
+    mount,
+    metrics,
+    advance: (ms: number) => (now += ms),
+    runLater: later.run,
+  };
 }
 
 const failing = (message: string) => async () => {
   throw new AppError('STORAGE_UNAVAILABLE', message);
 };
+
+describe('an item that a driver keeps', () => {
+  const addition = (address: string, token: string) => JSON.stringify({ address, token });
+
+  it('changes without the storage being opened anew, and is told as it is stored', async () => {
+    const { mount, record, kept, keepItem } = setUp();
+    const keeping = record({ driver: 'Keeping', addition: addition('a', 'first') });
+    const opened = await mount(keeping)(1).driver();
+    expect(kept.map((item) => item.value)).toEqual(['first']);
+    expect(await kept[0]?.replace('first', 'second')).toBe('second');
+    expect(kept[0]?.value).toBe('second');
+    keepItem.answer = async () => 'of another replica';
+    expect(await kept[0]?.replace('second', 'third')).toBe('of another replica');
+    expect(kept[0]?.value).toBe('of another replica');
+    expect(await mount({ ...keeping, addition: addition('a', 'fourth') })(1).driver()).toBe(opened);
+    expect(kept[0]?.value).toBe('fourth');
+    expect(await mount({ ...keeping, addition: addition('b', 'fourth') })(1).driver()).not.toBe(opened);
+    expect(kept).toHaveLength(2);
+  });
+});
 
 describe('opening', () => {
   it('waits for the first use, happens once, and reports nothing that is known', async () => {

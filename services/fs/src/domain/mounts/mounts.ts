@@ -1,11 +1,11 @@
+import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
 import type { DriverDefinition, ThumbnailSettings } from '../../driver-contract/define-driver.ts';
 import type { DriverRegistry } from '../../driver-contract/driver-registry.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
-import { withDeadline } from '../../driver-contract/with-deadline.ts';
-import { withRetry } from '../../driver-contract/with-retry.ts';
 import type { BreakerState } from './circuit-breaker.ts';
+import { type KeepItem, keptItemOf, openStorage } from './open-storage.ts';
 import { createStorageMonitor, type StorageMonitor } from './storage-monitor.ts';
 
 /** The status of a storage that works. */
@@ -13,11 +13,6 @@ const WORKING = 'work';
 /** The status of a storage that an admin switched off. */
 const DISABLED = 'disabled';
 
-/** What a storage may take for each call, in milliseconds: one that hangs holds nobody for longer. */
-const DEADLINES = { callMs: 30_000, stallMs: 60_000, treeMs: 3_600_000 } as const;
-
-/** The longest that opening a storage may take, in milliseconds. */
-const OPEN_TIMEOUT_MS = 15_000;
 /** After a failure a storage is tried again, also when nobody asks for it, but not sooner than this; doubled each time up to the maximum. */
 const FIRST_RETRY_MS = 2_000;
 const MAX_RETRY_MS = 60_000;
@@ -75,6 +70,9 @@ export interface MountsOptions {
   readonly metrics: StorageMetrics;
   /** The clear text of a stored `addition`. */
   readonly unseal: (sealed: string) => string;
+  /** The only ways to the network that storages have. */
+  readonly egress: Egress;
+  readonly keepItem: KeepItem;
   /** Told when a storage has another status than the one stored or told last: it could not be opened, went away, or works again. */
   readonly onStatus: (storage: StorageRecord, status: string) => void;
   /** Told what went wrong on opening or closing. */
@@ -83,8 +81,8 @@ export interface MountsOptions {
 
 interface Connection extends Mount {
   storage: StorageRecord;
-  /** Undefined when what is stored cannot be read. */
-  readonly addition: string | undefined;
+  /** Undefined when what is stored cannot be read. What the driver keeps itself changes in it. */
+  addition: string | undefined;
   /** Whether anybody asked for the driver, with whatever outcome. */
   readonly isUsed: () => boolean;
   health(): StorageHealth;
@@ -116,8 +114,9 @@ export function createMounts(options: MountsOptions): Mounts {
     }
     const addition = unsealed(storage);
     const known = connections.get(storage._id);
-    if (known && known.definition === definition && known.addition === addition) {
+    if (known && known.definition === definition && isSameStorage(known, addition)) {
       known.storage = storage;
+      known.addition = addition;
       return known;
     }
     return createConnection(storage, definition, addition, options);
@@ -199,7 +198,12 @@ function createConnection(
   const monitor = monitorOf(() => connection.storage, report, options);
   const start = async (isWanted: () => boolean): Promise<StorageDriver> => {
     try {
-      const opened = await openInTime(definition, addition);
+      const opened = await openStorage(definition, connection.addition, {
+        storageId: storage._id,
+        egress: options.egress,
+        warn: (error) => options.onError(error, connection.storage),
+        keptItem: (name) => keptItemOf(connection, name, (before, after) => options.keepItem(storage._id, name, before, after)),
+      });
       if (!isWanted()) {
         await opened.close();
         throw closedError();
@@ -310,25 +314,8 @@ function closedError(): AppError {
   return new AppError('STORAGE_UNAVAILABLE', 'closed');
 }
 
-async function openInTime(definition: DriverDefinition, addition: string | undefined): Promise<StorageDriver> {
-  if (addition === undefined) throw new AppError('CONTENT_CORRUPT', 'the stored settings of the storage cannot be read');
-  const late = new AppError('DEADLINE_EXCEEDED', 'the storage did not answer in time');
-  const abort = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      abort.abort(late);
-      reject(late);
-    }, OPEN_TIMEOUT_MS);
-  });
-  const opening = definition.open(addition, { signal: abort.signal });
-  // A driver that opens after all has nobody left who would close it, nor who would hear that closing failed.
-  opening.then((driver) => (abort.signal.aborted ? driver.close() : undefined)).catch(() => undefined);
-  try {
-    return withDeadline(withRetry(await Promise.race([opening, limit])), DEADLINES);
-  } finally {
-    clearTimeout(timer);
-  }
+function isSameStorage({ definition, addition: known }: Connection, addition: string | undefined): boolean {
+  return known === undefined || addition === undefined ? known === addition : definition.opensAlike(known, addition);
 }
 
 /** What the admin reads as the status of a storage that could not be opened. */

@@ -2,6 +2,7 @@ import { type RuleRecord, type StorageRecord, settingsFrom } from '@wharf/models
 import { type MountPath, parseVirtualPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 import { createDriverRegistry } from '../../driver-contract/driver-registry.ts';
+import { NO_EGRESS } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { memoryDriver } from '../../drivers/memory/index.ts';
 import { createLinkSigner } from '../access/link-signer.ts';
@@ -55,6 +56,8 @@ export async function openTree(options: {
     registry: createDriverRegistry([memoryDriver, ...(options.drivers ?? [])]),
     clock,
     unseal: (text) => text,
+    egress: NO_EGRESS,
+    keepItem: async (_id, _name, _before, after) => after,
     after: () => () => {},
     metrics: { called: () => {}, breakerChanged: () => {}, forget: () => {} },
     onStatus: () => {},

@@ -51,7 +51,15 @@ export class LocalDriver implements StorageDriver {
   readonly #takeTurn = createTurns();
 
   private constructor(disk: Disk, { caseSensitive }: NameTraits, addsUpFolders: boolean) {
-    this.traits = { caseSensitive, keepsEmptyDirectories: true, modTimeStepMs: 1, maxNameBytes: 255, hashes: [] };
+    this.traits = {
+      caseSensitive,
+      keepsEmptyDirectories: true,
+      modTimeStepMs: 1,
+      maxNameBytes: 255,
+      hashes: [],
+      exclusiveCreate: true,
+      copiesFolders: true,
+    };
     this.#disk = disk;
     this.#addsUpFolders = addsUpFolders;
   }

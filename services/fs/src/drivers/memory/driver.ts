@@ -53,6 +53,8 @@ export class MemoryDriver implements StorageDriver {
     modTimeStepMs: 1,
     maxNameBytes: 255,
     hashes: [],
+    exclusiveCreate: true,
+    copiesFolders: true,
   };
   #root = newFolder();
   #isClosed = false;

@@ -1,4 +1,4 @@
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { memoryDriver } from './index.ts';
 
-describeDriver({ name: 'Memory', open: () => memoryDriver.open('') });
+describeDriver({ name: 'Memory', open: async () => ({ driver: await memoryDriver.open('') }) });

@@ -1,0 +1,76 @@
+import net, { type Socket } from 'node:net';
+import { AppError } from '@wharf/errors';
+import type { EgressPolicy } from './egress-policy.ts';
+import { createGuardedClient, type GuardedClient, type GuardedClientOptions } from './guarded-client.ts';
+
+const CONNECT_TIMEOUT_MS = 15_000;
+
+export interface ConnectOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Default 15,000. */
+  readonly timeoutMs?: number;
+}
+
+/** The ways out of this process for whoever was given it. All of them pass one policy. */
+export interface Egress extends Pick<EgressPolicy, 'parseUrl'> {
+  /** A client with connections of its own, to be closed by who asked for it. */
+  openClient(options: GuardedClientOptions): GuardedClient;
+  /**
+   * A TCP connection that stands, for protocols that are not HTTP.
+   * @throws AppError PERMISSION_DENIED (the policy) | STORAGE_UNAVAILABLE | DEADLINE_EXCEEDED | CANCELLED
+   */
+  connect(options: ConnectOptions): Promise<Socket>;
+}
+
+export function createEgress(policy: EgressPolicy): Egress {
+  return {
+    parseUrl: (text, base) => policy.parseUrl(text, base),
+    openClient: (options) => createGuardedClient(policy, options),
+    async connect({ host, port, signal, timeoutMs = CONNECT_TIMEOUT_MS }) {
+      const late = AbortSignal.timeout(timeoutMs);
+      const stop = signal ? AbortSignal.any([signal, late]) : late;
+      try {
+        const addresses = await Promise.race([policy.resolve(host, port), aborted(stop)]);
+        return await connectToFirst(addresses, port, stop);
+      } catch (error) {
+        if (signal?.aborted) throw AppError.is(signal.reason) ? signal.reason : new AppError('CANCELLED', 'cancelled', { cause: error });
+        if (late.aborted) throw new AppError('DEADLINE_EXCEEDED', `${host} could not be connected to in time`, { cause: error });
+        throw AppError.is(error) ? error : new AppError('STORAGE_UNAVAILABLE', `${host} cannot be reached`, { cause: error });
+      }
+    },
+  };
+}
+
+/** What was checked is what is connected to, one address after the other. */
+async function connectToFirst(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket> {
+  let failure: unknown;
+  for (const host of addresses) {
+    try {
+      return await connectTo(host, port, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      failure ??= error;
+    }
+  }
+  throw failure;
+}
+
+function connectTo(host: string, port: number, signal: AbortSignal): Promise<Socket> {
+  const socket = net.connect({ host, port, noDelay: true });
+  const stop = () => void socket.destroy(new Error('stopped'));
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  return new Promise<Socket>((resolve, reject) => {
+    socket.once('error', reject);
+    socket.once('connect', () => {
+      socket.off('error', reject);
+      resolve(socket);
+    });
+  }).finally(() => signal.removeEventListener('abort', stop));
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+}

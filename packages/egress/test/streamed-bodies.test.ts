@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer, text } from 'node:stream/consumers';
+import { AppError } from '@wharf/errors';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createEgress, createEgressPolicy, type GuardedClient } from '../src/index.ts';
+
+const closing: Array<() => void> = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+async function serve(handler: http.RequestListener): Promise<URL> {
+  const server = http.createServer(handler).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+}
+
+function openClient(): GuardedClient {
+  const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
+  const client = egress.openClient({ maxConnections: 2 });
+  closing.push(() => client.close());
+  return client;
+}
+
+describe('a body in pieces', () => {
+  it('arrives whole, and each piece is done with before the next is asked for', async () => {
+    let received = Buffer.alloc(0);
+    const url = await serve(async (request, response) => {
+      received = await buffer(request);
+      response.end('thanks');
+    });
+    const lent = async function* () {
+      for (let round = 0; round < 40; round++) {
+        const piece = Buffer.alloc(100_000, round);
+        yield piece;
+        piece.fill(255);
+      }
+    };
+    const answer = await openClient().request({ url, method: 'PUT', headers: { 'Content-Length': '4000000' }, body: lent() });
+    expect(await text(answer)).toBe('thanks');
+    expect(received.byteLength).toBe(4_000_000);
+    for (let round = 0; round < 40; round++) expect(received[round * 100_000 + 99_999]).toBe(round);
+  });
+
+  it('fails with the error of its source', async () => {
+    const url = await serve((request) => request.resume());
+    const failure = new Error('no more');
+    const broken = async function* () {
+      yield Buffer.alloc(1000);
+      throw failure;
+    };
+    await expect(openClient().request({ url, method: 'PUT', body: broken() })).rejects.toBe(failure);
+  });
+
+  it('is not read on once it is answered', async () => {
+    const url = await serve((_request, response) => response.writeHead(403).end('no'));
+    const ended = Promise.withResolvers<void>();
+    const endless = async function* () {
+      try {
+        for (;;) yield Buffer.alloc(100_000);
+      } finally {
+        ended.resolve();
+      }
+    };
+    const client = openClient();
+    const answer = await client.request({ url, method: 'PUT', body: endless() });
+    expect([answer.statusCode, await text(answer)]).toEqual([403, 'no']);
+    await ended.promise;
+    expect(await text(await client.request({ url }))).toBe('no');
+  });
+
+  it('whose source has stalled is left when the request is aborted', async () => {
+    const url = await serve((request) => request.resume());
+    const abort = new AbortController();
+    const stalled = async function* () {
+      yield Buffer.alloc(1000);
+      abort.abort();
+      await new Promise(() => undefined);
+    };
+    const asking = openClient().request({ url, method: 'PUT', body: stalled(), signal: abort.signal });
+    await expect(asking).rejects.toSatisfy((error) => AppError.is(error, 'CANCELLED'));
+  });
+});
+
+describe('a plain connection', () => {
+  it('leads where the policy lets it, and nowhere else', async () => {
+    const url = await serve(() => undefined);
+    const place = { host: '127.0.0.1', port: Number(url.port) };
+    const admin = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
+    const socket = await admin.connect(place);
+    socket.write('GARBAGE\r\n\r\n');
+    expect(await text(socket)).toContain('400');
+    const guarded = createEgress(createEgressPolicy({ allow: [], forbidden: [place], audience: 'admin' }));
+    await expect(guarded.connect(place)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(admin.connect({ host: '169.254.169.254', port: 80 })).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+  });
+
+  it('that nobody takes fails, and one that is aborted ends', async () => {
+    const admin = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
+    const url = await serve(() => undefined);
+    closing.splice(0).forEach((close) => {
+      close();
+    });
+    await expect(admin.connect({ host: '127.0.0.1', port: Number(url.port) })).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    await expect(admin.connect({ host: '127.0.0.1', port: 1, signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'CANCELLED' });
+  });
+});

@@ -1,0 +1,62 @@
+import { AppError } from '@wharf/errors';
+import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
+import type { KeptItem, OpenContext } from '../../driver-contract/open-context.ts';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { withDeadline } from '../../driver-contract/with-deadline.ts';
+import { withRetry } from '../../driver-contract/with-retry.ts';
+
+/** What a storage may take for each call, in milliseconds: one that hangs holds nobody for longer. */
+const DEADLINES = { callMs: 30_000, stallMs: 60_000, treeMs: 3_600_000 } as const;
+
+/** The longest that opening a storage may take, in milliseconds. */
+const OPEN_TIMEOUT_MS = 15_000;
+
+/** Opens a storage with its limits around it. @param addition undefined: what is stored cannot be read. @throws what the driver says */
+export async function openStorage(
+  definition: DriverDefinition,
+  addition: string | undefined,
+  context: Omit<OpenContext, 'signal'>,
+): Promise<StorageDriver> {
+  if (addition === undefined) throw new AppError('CONTENT_CORRUPT', 'the stored settings of the storage cannot be read');
+  const late = new AppError('DEADLINE_EXCEEDED', 'the storage did not answer in time');
+  const abort = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      abort.abort(late);
+      reject(late);
+    }, OPEN_TIMEOUT_MS);
+  });
+  const opening = definition.open(addition, { ...context, signal: abort.signal });
+  // A driver that opens after all has nobody left who would close it, nor who would hear that closing failed.
+  opening.then((driver) => (abort.signal.aborted ? driver.close() : undefined)).catch(() => undefined);
+  try {
+    return withDeadline(withRetry(await Promise.race([opening, limit])), DEADLINES);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Stores an item that a driver keeps, as KeptItem.replace() tells. */
+export type KeepItem = (id: number, name: string, before: string, after: string) => Promise<string>;
+
+/** A storage that is configured, with what its driver keeps. */
+interface Configured {
+  readonly definition: DriverDefinition;
+  addition: string | undefined;
+}
+
+/** An item as it is stored, as far as this process knows. */
+export function keptItemOf(configured: Configured, name: string, replace: KeptItem['replace']): KeptItem {
+  const values = (): Record<string, unknown> => JSON.parse(configured.definition.normaliseAddition(configured.addition ?? ''));
+  return {
+    get value() {
+      return String(values()[name] ?? '');
+    },
+    async replace(before, after) {
+      const stored = await replace(before, after);
+      configured.addition = JSON.stringify({ ...values(), [name]: stored });
+      return stored;
+    },
+  };
+}
