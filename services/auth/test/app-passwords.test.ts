@@ -1,15 +1,12 @@
-import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { makeTempDir, type TempDir } from '@wharf/harness';
 import { ROLE } from '@wharf/rights';
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN, alignToStep, openReplica, type Replica } from './replica.ts';
+import { ADMIN, alignToStep, openPlace, type Place, type Replica } from './replica.ts';
 
 const WRONG = { code: 'UNAUTHENTICATED', message: 'Invalid username or password' };
 const DAY = 86_400_000;
 
-let dir: TempDir;
-let store: EmbeddedMongo;
+let place: Place;
 let one: Replica;
 let two: Replica;
 let last = 0;
@@ -27,17 +24,11 @@ const makeUser = async () => {
 };
 
 beforeAll(async () => {
-  dir = await makeTempDir('auth');
-  store = await startEmbeddedMongo({ dataDir: dir.path });
-  one = await openReplica(store.url);
-  two = await openReplica(store.url);
+  place = await openPlace();
+  one = await place.open();
+  two = await place.open();
 });
-afterAll(async () => {
-  await one?.close();
-  await two?.close();
-  await store?.stop();
-  await dir?.remove();
-});
+afterAll(() => place?.close());
 
 describe('an app password', () => {
   it('logs in to its protocols below its path, on every replica, however it is written', async () => {

@@ -1,18 +1,15 @@
-import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { makeTempDir, type TempDir } from '@wharf/harness';
 import { ROLE } from '@wharf/rights';
 import { outgoingCall } from '@wharf/service-kit';
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AuditAction } from '../src/domain/audit.ts';
 import { createAuditStore } from '../src/store/audit.ts';
-import { ADMIN, ADMIN_PASSWORD, alignToStep, openReplica, type Replica } from './replica.ts';
+import { ADMIN, ADMIN_PASSWORD, alignToStep, openPlace, type Place, type Replica } from './replica.ts';
 
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f';
 const FROM = '192.0.2.77';
 
-let dir: TempDir;
-let store: EmbeddedMongo;
+let place: Place;
 let replica: Replica;
 
 const from = (identity = ADMIN) =>
@@ -20,15 +17,10 @@ const from = (identity = ADMIN) =>
 const list = (filter: Parameters<Replica['auth']['listAudit']>[0] = {}) => replica.auth.listAudit(filter, replica.as());
 
 beforeAll(async () => {
-  dir = await makeTempDir('auth');
-  store = await startEmbeddedMongo({ dataDir: dir.path });
-  replica = await openReplica(store.url);
+  place = await openPlace();
+  replica = await place.open();
 });
-afterAll(async () => {
-  await replica?.close();
-  await store?.stop();
-  await dir?.remove();
-});
+afterAll(() => place?.close());
 
 describe('the audit trail', () => {
   it('tells who did what, from where and when, and no secret', async () => {

@@ -1,22 +1,14 @@
-import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { makeTempDir, type TempDir } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN_PASSWORD, openReplica, type Replica } from './replica.ts';
+import { ADMIN_PASSWORD, openPlace, type Place, type Replica } from './replica.ts';
 
-let dir: TempDir;
-let store: EmbeddedMongo;
+let place: Place;
 let replicas: Replica[];
 
 beforeAll(async () => {
-  dir = await makeTempDir('auth');
-  store = await startEmbeddedMongo({ dataDir: dir.path });
-  replicas = await Promise.all([1, 2, 3, 4].map(() => openReplica(store.url)));
+  place = await openPlace();
+  replicas = await Promise.all([1, 2, 3, 4].map(() => place.open()));
 });
-afterAll(async () => {
-  for (const replica of replicas ?? []) await replica.close();
-  await store?.stop();
-  await dir?.remove();
-});
+afterAll(() => place?.close());
 
 const first = (): Replica => {
   const [replica] = replicas;
@@ -79,7 +71,7 @@ describe('a later start', () => {
     const users = await before.models.users.find().sort({ _id: 1 }).lean();
     const permanent = (await before.auth.getPermanentToken({}, before.as())).token;
     const revision = (await before.models.authCounters.findById('revision').lean())?.value ?? 0;
-    const after = await openReplica(store.url);
+    const after = await place.open();
     try {
       expect(await after.models.users.find().sort({ _id: 1 }).lean()).toEqual(users);
       expect((await after.auth.getPermanentToken({}, after.as())).token).toBe(permanent);

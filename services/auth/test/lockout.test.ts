@@ -1,14 +1,11 @@
-import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { makeTempDir, type TempDir } from '@wharf/harness';
 import { ROLE } from '@wharf/rights';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN, ADMIN_PASSWORD, openReplica, type Replica } from './replica.ts';
+import { ADMIN, ADMIN_PASSWORD, openPlace, type Place, type Replica } from './replica.ts';
 
 const LOCKED = 'Too many unsuccessful sign-in attempts have been made using an incorrect username or password, Try again later.';
 const MINUTE = 60_000;
 
-let dir: TempDir;
-let store: EmbeddedMongo;
+let place: Place;
 let one: Replica;
 let two: Replica;
 let lastAddress = 0;
@@ -28,17 +25,11 @@ const advance = (ms: number) => {
 };
 
 beforeAll(async () => {
-  dir = await makeTempDir('auth');
-  store = await startEmbeddedMongo({ dataDir: dir.path });
-  one = await openReplica(store.url);
-  two = await openReplica(store.url);
+  place = await openPlace();
+  one = await place.open();
+  two = await place.open();
 });
-afterAll(async () => {
-  await one?.close();
-  await two?.close();
-  await store?.stop();
-  await dir?.remove();
-});
+afterAll(() => place?.close());
 
 describe('the lockout of an address with an account, with two replicas on one store (C14)', () => {
   it('five failures lock it everywhere, even for the right password, and no other address', async () => {

@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
-import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { makeTempDir, type TempDir } from '@wharf/harness';
 import { createLoginTokens, seal } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN_PASSWORD, openReplica, type Replica } from './replica.ts';
+import { ADMIN_PASSWORD, openPlace, type Place, type Replica } from './replica.ts';
 
-let dir: TempDir;
-let store: EmbeddedMongo;
+let place: Place;
 let replica: Replica;
 let lastAddress = 0;
 
@@ -17,15 +14,10 @@ const makeUser = async (fields: { username: string; password?: string; disabled?
   (await replica.auth.createUser({ user: { base_path: '/', password: `password of ${fields.username}`, ...fields } }, replica.as())).id;
 
 beforeAll(async () => {
-  dir = await makeTempDir('auth');
-  store = await startEmbeddedMongo({ dataDir: dir.path });
-  replica = await openReplica(store.url);
+  place = await openPlace();
+  replica = await place.open();
 });
-afterAll(async () => {
-  await replica?.close();
-  await store?.stop();
-  await dir?.remove();
-});
+afterAll(() => place?.close());
 
 describe('a login', () => {
   it('is taken from our own services only, because they know where the client is', async () => {
@@ -170,7 +162,7 @@ describe('the logins of a user', () => {
     replica.advance(60_000);
     await auth.noteSessionUse({ id: sidOf(used) }, replica.kit.ownCall());
     await expect(auth.noteSessionUse({ id: sidOf(unused) }, replica.as())).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
-    const other = await openReplica(store.url);
+    const other = await place.open();
     try {
       other.advance(60_000);
       const tokens = await Promise.all(Array.from({ length: 8 }, (_, i) => logIn(i % 2 ? replica : other)));

@@ -1,3 +1,6 @@
+import { join } from 'node:path';
+import { startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { makeTempDir } from '@wharf/harness';
 import { accountReads, type Models, modelsOf } from '@wharf/models';
 import { AdminServiceDefinition } from '@wharf/proto/admin';
 import { type AuthServiceClient, AuthServiceDefinition } from '@wharf/proto/auth';
@@ -44,6 +47,7 @@ export interface Replica {
   log(): string;
   /** Moves this replica's clock on. */
   advance(ms: number): void;
+  /** Safe twice. */
   close(): Promise<void>;
 }
 
@@ -77,9 +81,38 @@ const nobody = () => {
   throw new Error('auth calls nobody');
 };
 
-export async function openReplica(storeUrl: string): Promise<Replica> {
+/** A store of a test file, and the replicas of auth over it. */
+export interface Place {
+  /** A folder that is there as long as the place. */
+  readonly dir: string;
+  open(): Promise<Replica>;
+  /** Closes what is open, replicas too. */
+  close(): Promise<void>;
+}
+
+export async function openPlace(): Promise<Place> {
+  const dir = await makeTempDir('auth');
+  const store = await startEmbeddedMongo({ dataDir: join(dir.path, 'store') });
+  const replicas: Replica[] = [];
+  return {
+    dir: dir.path,
+    async open() {
+      const replica = await openReplica(store.url);
+      replicas.push(replica);
+      return replica;
+    },
+    async close() {
+      for (const replica of replicas) await replica.close();
+      await store.stop();
+      await dir.remove();
+    },
+  };
+}
+
+async function openReplica(storeUrl: string): Promise<Replica> {
   let log = '';
   let offsetMs = 0;
+  let closed: Promise<void> | undefined;
   const clock = () => Date.now() + offsetMs;
   const write = (line: string) => {
     log += line;
@@ -134,10 +167,13 @@ export async function openReplica(storeUrl: string): Promise<Replica> {
     advance(ms) {
       offsetMs += ms;
     },
-    async close() {
-      await service.stop();
-      await kit.bus.close();
-      await store.close();
+    close() {
+      closed ??= (async () => {
+        await service.stop();
+        await kit.bus.close();
+        await store.close();
+      })();
+      return closed;
     },
   };
 }

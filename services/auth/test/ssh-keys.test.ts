@@ -1,15 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { ensureCommand, isAvailable, isMissing, makeTempDir, runCommand, type TempDir } from '@wharf/harness';
+import { ensureCommand, isAvailable, isMissing, runCommand } from '@wharf/harness';
 import { ROLE } from '@wharf/rights';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN, openReplica, type Replica } from './replica.ts';
+import { ADMIN, openPlace, type Place, type Replica } from './replica.ts';
 
 const keygen = await ensureCommand('ssh-keygen', 'openssh-client');
 
-let dir: TempDir;
-let store: EmbeddedMongo;
+let place: Place;
 let replica: Replica;
 let last = 0;
 
@@ -27,15 +25,10 @@ const makeUser = async () => {
 };
 
 beforeAll(async () => {
-  dir = await makeTempDir('auth');
-  store = await startEmbeddedMongo({ dataDir: join(dir.path, 'store') });
-  replica = await openReplica(store.url);
+  place = await openPlace();
+  replica = await place.open();
 });
-afterAll(async () => {
-  await replica?.close();
-  await store?.stop();
-  await dir?.remove();
-});
+afterAll(() => place?.close());
 
 describe.runIf(isAvailable('ssh-keygen', keygen))('keys that ssh-keygen made', () => {
   const run = async (...parameters: string[]): Promise<string> => {
@@ -53,7 +46,7 @@ describe.runIf(isAvailable('ssh-keygen', keygen))('keys that ssh-keygen made', (
     ['ed25519', '256'],
   ])('%s of %s bits are added, with the fingerprint that ssh-keygen shows', async (type, bits) => {
     const user = await makeUser();
-    const file = join(dir.path, `${type}-${bits}`);
+    const file = join(place.dir, `${type}-${bits}`);
     await run('-q', '-t', type, '-b', bits, '-N', '', '-C', 'some body', '-f', file);
     await replica.auth.addSshKey({ title: type, key: await readFile(`${file}.pub`, 'utf8') }, user.options());
     const { content } = await replica.auth.listSshKeys({}, user.options());
@@ -63,7 +56,7 @@ describe.runIf(isAvailable('ssh-keygen', keygen))('keys that ssh-keygen made', (
 
   it('damaged, doubled and private ones are refused', async () => {
     const user = await makeUser();
-    const file = join(dir.path, 'damaged');
+    const file = join(place.dir, 'damaged');
     await run('-q', '-t', 'ed25519', '-N', '', '-f', file);
     const text = await readFile(`${file}.pub`, 'utf8');
     for (const key of [await readFile(file, 'utf8'), text.slice(0, 40), text.replace('ed25519', 'rsa'), text + text])

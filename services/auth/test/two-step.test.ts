@@ -1,17 +1,14 @@
-import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { makeTempDir, type TempDir } from '@wharf/harness';
 import { ROLE } from '@wharf/rights';
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { staticHash } from '../src/domain/static-hash.ts';
-import { ADMIN, alignToStep, openReplica, type Replica } from './replica.ts';
+import { ADMIN, alignToStep, openPlace, type Place, type Replica } from './replica.ts';
 
 const STEP_MS = 30_000;
 const WRONG_CODE = { code: 'INVALID_ARGUMENT', message: 'Invalid 2FA code' };
 const OTP_REQUIRED = { code: 'OTP_REQUIRED', message: 'Invalid 2FA code' };
 
-let dir: TempDir;
-let store: EmbeddedMongo;
+let place: Place;
 let one: Replica;
 let two: Replica;
 let last = 0;
@@ -40,18 +37,12 @@ const makeVerified = async () => {
 const isOn = async (id: number) => (await one.auth.getUser({ id }, one.as())).user?.otp;
 
 beforeAll(async () => {
-  dir = await makeTempDir('auth');
-  store = await startEmbeddedMongo({ dataDir: dir.path });
-  one = await openReplica(store.url);
-  two = await openReplica(store.url);
+  place = await openPlace();
+  one = await place.open();
+  two = await place.open();
 });
 beforeEach(() => alignToStep(one, two));
-afterAll(async () => {
-  await one?.close();
-  await two?.close();
-  await store?.stop();
-  await dir?.remove();
-});
+afterAll(() => place?.close());
 
 describe('switching two-step verification on', () => {
   it('takes the secret that was made and a code of it, and then logins need a code', async () => {

@@ -1,11 +1,8 @@
-import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { makeTempDir, type TempDir } from '@wharf/harness';
 import { ROLE } from '@wharf/rights';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN, openReplica, type Replica } from './replica.ts';
+import { ADMIN, openPlace, type Place, type Replica } from './replica.ts';
 
-let dir: TempDir;
-let store: EmbeddedMongo;
+let place: Place;
 let replica: Replica;
 let last = 0;
 
@@ -21,15 +18,10 @@ const makeUser = async () => {
 };
 
 beforeAll(async () => {
-  dir = await makeTempDir('auth');
-  store = await startEmbeddedMongo({ dataDir: dir.path });
-  replica = await openReplica(store.url);
+  place = await openPlace();
+  replica = await place.open();
 });
-afterAll(async () => {
-  await replica?.close();
-  await store?.stop();
-  await dir?.remove();
-});
+afterAll(() => place?.close());
 
 describe('changing oneself', () => {
   it('changes name, password and single-sign-on id and nothing else, and ends the sessions', async () => {

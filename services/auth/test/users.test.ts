@@ -1,13 +1,10 @@
-import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { makeTempDir, type TempDir } from '@wharf/harness';
 import { accountsChanged } from '@wharf/models';
 import type { User } from '@wharf/proto/auth';
 import { ROLE } from '@wharf/rights';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMIN, openReplica, type Replica } from './replica.ts';
+import { ADMIN, openPlace, type Place, type Replica } from './replica.ts';
 
-let dir: TempDir;
-let store: EmbeddedMongo;
+let place: Place;
 let one: Replica;
 let two: Replica;
 let last = 0;
@@ -22,17 +19,11 @@ const sessionsOf = (id: number) => one.models.sessions.countDocuments({ user_id:
 const refused = (code: string, message?: string) => (message === undefined ? { code } : { code, message });
 
 beforeAll(async () => {
-  dir = await makeTempDir('auth');
-  store = await startEmbeddedMongo({ dataDir: dir.path });
-  one = await openReplica(store.url);
-  two = await openReplica(store.url);
+  place = await openPlace();
+  one = await place.open();
+  two = await place.open();
 });
-afterAll(async () => {
-  await one?.close();
-  await two?.close();
-  await store?.stop();
-  await dir?.remove();
-});
+afterAll(() => place?.close());
 
 describe('creating a user', () => {
   it('stores what was given, cleaned, and answers neither password nor hash', async () => {
