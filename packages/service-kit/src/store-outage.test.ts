@@ -6,18 +6,25 @@ import { foreseen } from './store-outage.ts';
 const socketError = (code: string, place = 'node_modules/mongodb/lib/cmap/connection.js') =>
   Object.assign(new Error(`write ${code}`), { code, stack: `Error: write ${code}\n    at ${place}` });
 
+/** As the driver makes it of what went wrong with a bulk. */
+function bulkError(reason: ConstructorParameters<typeof mongo.MongoBulkWriteError>[0]) {
+  return new mongo.MongoBulkWriteError(reason, {} as ConstructorParameters<typeof mongo.MongoBulkWriteError>[1]);
+}
+
 it.each([
   new mongo.MongoNetworkError('connection 1 closed'),
   new mongo.MongoNetworkTimeoutError('connection 1 timed out'),
   new mongo.MongoTopologyClosedError(),
   new mongo.MongoNotConnectedError('not connected'),
   socketError('EPIPE'),
+  bulkError(new mongo.MongoNetworkError('connection 1 closed')),
 ])('%s is an outage of the store', (error) => {
   expect(foreseen(error)).toMatchObject({ code: 'STORAGE_UNAVAILABLE', cause: error });
 });
 
 it.each([
   new mongo.MongoServerError({ code: 11_000, message: 'E11000' }),
+  bulkError({ code: 11_000, message: 'E11000' }),
   new TypeError('undefined is no function'),
   socketError('EACCES'),
   socketError('EPIPE', 'elsewhere.js'),

@@ -11,6 +11,13 @@ const SOCKET_CODES: ReadonlySet<unknown> = new Set(['EPIPE', 'ECONNRESET', 'ECON
 /** An outage of the store as the AppError that it is (STORAGE_UNAVAILABLE); everything else as it was thrown. */
 export function foreseen(error: unknown): unknown {
   if (!(error instanceof Error) || AppError.is(error)) return error;
-  const isOutage = OUTAGE.test(error.name) || ('code' in error && SOCKET_CODES.has(error.code) && error.stack?.includes('/mongodb/'));
-  return isOutage ? new AppError('STORAGE_UNAVAILABLE', STORE_AWAY, { cause: error }) : error;
+  return isOutage(error) ? new AppError('STORAGE_UNAVAILABLE', STORE_AWAY, { cause: error }) : error;
+}
+
+function isOutage(error: Error): boolean {
+  // A bulk that got no answer wraps the reason.
+  if (error.name === 'MongoBulkWriteError' && 'errorResponse' in error && error.errorResponse instanceof Error)
+    return isOutage(error.errorResponse);
+  if (OUTAGE.test(error.name)) return true;
+  return 'code' in error && SOCKET_CODES.has(error.code) && error.stack?.includes('/mongodb/') === true;
 }
