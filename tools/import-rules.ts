@@ -88,6 +88,9 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     mayTypes: ['@wharf/models', '@wharf/service-kit'],
     npm: ['re2js', 'lru-cache'],
   },
+  ...folders('api-gateway', { api: ['domain/'], http: ['domain/', 'api/'] }),
+  ...folders('auth', { crypto: ['domain/'], api: ['domain/', 'store/', 'parts.ts'] }),
+  ...folders('admin', { clients: ['domain/'], events: ['store/'], api: ['domain/', 'store/', 'clients/', 'events/'] }),
   ...folders('downloader', {
     fetch: ['domain/'],
     tools: ['domain/', 'fetch/', 'store/'],
@@ -96,6 +99,10 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     api: ['domain/', 'tools/', 'tasks/'],
   }),
   ...folders('fs', {
+    clients: ['domain/'],
+    metrics: ['domain/'],
+    events: ['domain/', 'store/'],
+    'search-engines': ['domain/', 'configuration.ts'],
     thumbnails: ['domain/', 'driver-contract/'],
     tasks: ['domain/', 'driver-contract/', 'configuration.ts'],
     api: ['domain/', 'driver-contract/', 'context.ts'],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MAX_ELEMENTS } from '../http/decode-input.ts';
-import { requireBounded } from '../http/parse-json.ts';
+import { MAX_ELEMENTS } from './decode-input.ts';
+import { requireBounded } from './parse-json.ts';
 
 /** A text that may be left out; it is then empty. */
 export const text = () => z.string().default('');

@@ -3,7 +3,7 @@ import type { Settings } from '@wharf/models';
 import type { PermissionName } from '@wharf/rights';
 import type { Caller, EnvelopeCodes, Peers } from '@wharf/service-kit';
 import { z } from 'zod';
-import { createInputDecoder, type RawInput } from '../http/decode-input.ts';
+import { createInputDecoder, type RawInput } from './decode-input.ts';
 
 /** Who may call: anybody, even with a bad token; any user and the enabled guest; anybody but the guest; the administrator. */
 export type Access = 'public' | 'guest' | 'user' | 'admin';

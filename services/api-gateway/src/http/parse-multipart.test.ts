@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { MAX_PAIRS } from '../api/parse-pairs.ts';
 import { parseMultipart } from './parse-multipart.ts';
-import { MAX_PAIRS } from './parse-pairs.ts';
 
 const TYPE = 'multipart/form-data; boundary=b';
 const part = (name: string, value: string, rest = '') => `--b\r\nContent-Disposition: form-data; name="${name}"${rest}\r\n\r\n${value}\r\n`;

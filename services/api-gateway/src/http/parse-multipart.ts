@@ -1,7 +1,7 @@
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
-import { MAX_PAIRS, tooManyPairs } from './parse-pairs.ts';
+import { MAX_PAIRS, tooManyPairs } from '../api/parse-pairs.ts';
 
 /** What the parser gets at a time, so that others have their turn in between. */
 const SLICE_BYTES = 64 * 1024;

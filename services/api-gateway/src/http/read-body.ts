@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { createTurns } from '@wharf/pace';
-import type { RawInput } from './decode-input.ts';
+import type { RawInput } from '../api/decode-input.ts';
+import { parseJson } from '../api/parse-json.ts';
+import { parsePairs } from '../api/parse-pairs.ts';
 import type { Hold } from './held-bytes.ts';
-import { parseJson } from './parse-json.ts';
 import { parseMultipart } from './parse-multipart.ts';
-import { parsePairs } from './parse-pairs.ts';
 
 /** No body of a JSON route is larger, in bytes. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
