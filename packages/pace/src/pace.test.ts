@@ -21,6 +21,21 @@ it('lets others take a turn once a slice is over', async () => {
   expect(turns).toBe(1);
 });
 
+it.each([5, 10, 20])('of %i that have had their slice each goes on in a turn of its own', async (count) => {
+  let turn = 0;
+  let isOver = false;
+  const next = () => {
+    turn += 1;
+    if (!isOver) setImmediate(next);
+  };
+  setImmediate(next);
+  const paces = Array.from({ length: count }, () => createPace());
+  work();
+  const taken = await Promise.all(paces.map((pace) => pace.step().then(() => turn)));
+  isOver = true;
+  expect(new Set(taken).size).toBe(count);
+});
+
 it.each([
   [undefined, 'CANCELLED'],
   [new AppError('DEADLINE_EXCEEDED', 'too late'), 'DEADLINE_EXCEEDED'],

@@ -1,8 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
+import { createTurns } from './turns.ts';
 
 /** Longest stretch on the event loop between two turns of others, in milliseconds. */
 const SLICE_MS = 5;
+/** Of all long pieces of work on this thread one goes on in each turn of the event loop: ten at once keep nobody waiting for ten slices. */
+const takeTurn = createTurns();
 
 /** Makes room for other calls within a long one on the same thread, and ends it when its caller has gone. */
 export interface Pace {
@@ -15,7 +17,7 @@ export function createPace(signal?: AbortSignal): Pace {
   return {
     async step() {
       if (performance.now() < sliceEndsAt) return;
-      await setImmediate();
+      await takeTurn();
       if (signal?.aborted)
         throw AppError.is(signal.reason) ? signal.reason : new AppError('CANCELLED', 'cancelled', { cause: signal.reason });
       sliceEndsAt = performance.now() + SLICE_MS;

@@ -18,7 +18,7 @@ export interface NewTask<Input> {
   readonly status?: string;
 }
 
-/** Records that are made and written between two turns of others: about ten milliseconds. */
+/** Records that are made and written between two turns of others: a few milliseconds. */
 const RECORDS_PER_PIECE = 100;
 
 /** The records of tasks that are added in one call, in pieces, one millisecond apart, so that they are worked on and listed in their order. */

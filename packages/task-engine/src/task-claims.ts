@@ -34,7 +34,8 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
   return {
     async insert(records) {
       try {
-        await tasks.insertMany(records, { ordered: false, throwOnValidationError: true });
+        // As they are: to make documents of a hundred takes 40 ms, ten times as long as to write them.
+        await tasks.insertMany(records, { ordered: false, lean: true });
         return records;
       } catch (error) {
         const known = duplicatesOf(error, records.length);

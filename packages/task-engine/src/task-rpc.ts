@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { sliceOf } from '@wharf/pace';
+import { createPace, sliceOf } from '@wharf/pace';
 import { TaskServiceDefinition } from '@wharf/proto/task';
 import { ROLE } from '@wharf/rights';
 import { type Call, defineRpcService, forUsers, type RpcService, userOf } from '@wharf/service-kit';
@@ -20,7 +20,9 @@ export function createTaskRpc(engine: TaskEngine): RpcService {
       const slice = sliceOf(page, per_page);
       if (!Number.isSafeInteger(slice.skip)) return;
       let chunk: WireTask[] = [];
+      const pace = createPace(call.signal);
       for await (const record of engine.control.list({ list, done, ...slice }, scopeOf(call))) {
+        await pace.step();
         chunk.push(wireTask(record));
         if (chunk.length < CHUNK) continue;
         yield { tasks: chunk };

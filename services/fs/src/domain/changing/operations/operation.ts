@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import type { Pace } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath, parentPath, parseEntryName, type VirtualPath } from '@wharf/paths';
 import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
 import { type Actor, denied } from '../../access/permissions.ts';
@@ -26,9 +27,14 @@ export interface Operation {
  *
  * @throws AppError INVALID_ARGUMENT (no names, or one that means the folder itself) | UNSAFE_PATH (what is no single name)
  */
-export function innerPaths(directory: VirtualPath, names: readonly string[]): VirtualPath[] {
+export async function innerPaths(directory: VirtualPath, names: readonly string[], pace: Pace): Promise<VirtualPath[]> {
   if (names.length === 0) throw new AppError('INVALID_ARGUMENT', 'Empty file names');
-  return names.filter((raw) => !LEADS_OUT.test(raw)).map((raw) => childPath(directory, singleName(raw)));
+  const paths: VirtualPath[] = [];
+  for (const raw of names) {
+    await pace.step();
+    if (!LEADS_OUT.test(raw)) paths.push(childPath(directory, singleName(raw)));
+  }
+  return paths;
 }
 
 const LEADS_OUT = /^\.\.(?:\/|$)/;

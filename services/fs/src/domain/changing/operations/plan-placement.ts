@@ -47,7 +47,7 @@ export async function planPlacement(operation: Operation, request: Placement, ve
 
   const items = new Map<VirtualPath, Item>();
   const pace = createPace(operation.signal);
-  for (const source of innerPaths(from, request.names)) {
+  for (const source of await innerPaths(from, request.names, pace)) {
     await pace.step();
     if (verb === 'move') requireUnprotected(snapshot, actor, source, 'move');
     snapshot.rules.requireEntry(actor, source, verb === 'move' ? 'write' : 'read');

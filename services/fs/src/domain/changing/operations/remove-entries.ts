@@ -18,7 +18,7 @@ export async function removeEntries(operation: Operation, request: { dir: string
   requireWrite(snapshot, actor, directory);
   const doomed: { path: VirtualPath; located: Located<Mount> }[] = [];
   const pace = createPace(signal);
-  for (const path of innerPaths(directory, request.names)) {
+  for (const path of await innerPaths(directory, request.names, pace)) {
     requireUnprotected(snapshot, actor, path, 'delete');
     snapshot.rules.requireEntry(actor, path, 'write');
     doomed.push({ path, located: locate(snapshot, path) });
