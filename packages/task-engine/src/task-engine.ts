@@ -1,4 +1,4 @@
-import { type TaskOwner, type TaskRecord, taskModelsOf } from '@wharf/models';
+import { makeIndexes, type TaskOwner, type TaskRecord, taskModelsOf } from '@wharf/models';
 import type { Bus, Logger, StoreConnection } from '@wharf/service-kit';
 import type { Registry } from 'prom-client';
 import { createHousekeeping } from './housekeeping.ts';
@@ -95,7 +95,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
       worker.changed([]);
     },
     async start() {
-      await Promise.all([models.tasks.createIndexes(), models.chunks.createIndexes(), clock.sync()]);
+      await Promise.all([makeIndexes(models.tasks), makeIndexes(models.chunks), clock.sync()]);
       worker.start();
     },
     stop: worker.stop,

@@ -57,6 +57,17 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
       expect(await place.models.tasks.countDocuments({ fence: { $lte: 1 } })).toBe(31);
     });
 
+    it('an index that an earlier version declared goes, also where several start at once, and again', async () => {
+      const { collection } = place.models.tasks;
+      await collection.createIndex({ waiting: 1, kind: 1, priority: -1, run_at: 1 });
+      const kind = defineTaskKind({ name: 'none', input: NOTHING, maxRetries: 0, run: async () => {} });
+      await Promise.all([place.open([kind]), place.open([kind])]);
+      await place.open([kind]);
+      const declared = place.models.tasks.schema.indexes().map(([keys]) => Object.keys(keys).join());
+      const kept = (await collection.indexes()).map(({ key }) => Object.keys(key).join());
+      expect(kept.toSorted()).toEqual(['_id', ...declared].toSorted());
+    });
+
     it('a task goes through its states and ends with what it made', async () => {
       const hold = gate();
       const kind = defineTaskKind({

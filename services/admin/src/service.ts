@@ -1,4 +1,4 @@
-import { modelsOf, readUserIds } from '@wharf/models';
+import { makeIndexes, modelsOf, readUserIds } from '@wharf/models';
 import { AdminServiceDefinition } from '@wharf/proto/admin';
 import { defineRpcService, forAdmins, forServices, type Service, type ServiceKit } from '@wharf/service-kit';
 import { createRule } from './api/create-rule.ts';
@@ -102,7 +102,7 @@ export function createAdminService(config: AdminConfig, kit: ServiceKit): Servic
       importConfiguration: forAdmins(counted(importConfiguration({ ...configuration, counters, starter, announceChange }))),
     }),
     async start() {
-      await Promise.all([models.storages.createIndexes(), models.rules.createIndexes()]);
+      await Promise.all([makeIndexes(models.storages), makeIndexes(models.rules)]);
       await settings.change(deprecateUnknown);
       await rules.sealPasswords();
       await firstStorage.configure();

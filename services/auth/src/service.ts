@@ -1,4 +1,4 @@
-import { accountsChanged, modelsOf } from '@wharf/models';
+import { accountsChanged, makeIndexes, modelsOf } from '@wharf/models';
 import { createChangeAnnouncer, type Service, type ServiceKit, seal } from '@wharf/service-kit';
 import { Counter } from 'prom-client';
 import { createAuthRpc } from './api/auth-rpc.ts';
@@ -43,16 +43,13 @@ export function createAuthService(config: AuthOptions, kit: ServiceKit): Service
   return {
     rpc: createAuthRpc(parts, stores, () => new Date(kit.clock())),
     async start() {
-      for (const model of [
-        models.users,
-        models.sshKeys,
-        models.appPasswords,
-        models.sessions,
-        models.loginAttempts,
-        models.loginAddresses,
-        models.audit,
-      ])
-        await model.createIndexes();
+      await makeIndexes(models.users);
+      await makeIndexes(models.sshKeys);
+      await makeIndexes(models.appPasswords);
+      await makeIndexes(models.sessions);
+      await makeIndexes(models.loginAttempts);
+      await makeIndexes(models.loginAddresses);
+      await makeIndexes(models.audit);
       await passwords.prepare();
       const isFirst = (await stores.users.find(ADMIN_ID)) === undefined;
       await firstStart({

@@ -1,4 +1,4 @@
-import { type SeedRecord, seedModelOf } from '@wharf/models';
+import { makeIndexes, type SeedRecord, seedModelOf } from '@wharf/models';
 import type { StoreConnection } from '@wharf/service-kit';
 
 /** Torrents that stay in their tool for a while after their files were taken over. */
@@ -18,7 +18,7 @@ export function createSeedStore(connection: StoreConnection): SeedStore {
   const model = seedModelOf(connection);
   return {
     async init() {
-      await model.createIndexes();
+      await makeIndexes(model);
     },
     async add({ taskId, tool, toolId, removeAt }) {
       const seed = { tool, tool_id: toolId, remove_at: removeAt ?? null };

@@ -1,4 +1,4 @@
-import { type CounterRecord, type EntryChangeRecord, type Models, raiseCounter } from '@wharf/models';
+import { type CounterRecord, type EntryChangeRecord, type Models, makeIndexes, raiseCounter } from '@wharf/models';
 
 /** What changed, in the store: for replicas that the bus does not reach. */
 export interface ChangeLog {
@@ -17,7 +17,7 @@ const COUNTER = 'entry-changes';
 
 export function createChangeLog({ entryChanges, fsCounters }: Models): ChangeLog {
   return {
-    init: () => entryChanges.createIndexes(),
+    init: () => makeIndexes(entryChanges),
     async append(replica, paths) {
       await entryChanges.create({ _id: await raiseCounter(fsCounters, COUNTER), replica, paths: [...paths], at: new Date() });
     },

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { isDuplicateKey, type WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
+import { isDuplicateKey, makeIndexes, type WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
 import { parseVirtualPath } from '@wharf/paths';
 import type { StoreConnection } from '@wharf/service-kit';
 import type { WriteSession, WriteSessionStore } from '../domain/writes/write-session.ts';
@@ -11,7 +11,7 @@ export function createWriteSessionStore(connection: StoreConnection): WriteSessi
   const model = writeSessionModelOf(connection);
   return {
     async init() {
-      await model.createIndexes();
+      await makeIndexes(model);
     },
     async insert(session) {
       try {

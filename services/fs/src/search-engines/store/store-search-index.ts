@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import type { Models } from '@wharf/models';
+import { dropFormerIndexes, type Models, makeIndexes } from '@wharf/models';
 import type { SearchIndex } from '../../domain/search/search-index.ts';
 import { createStoreEntries } from './store-entries.ts';
 import { createStoreFolders } from './store-folders.ts';
@@ -15,7 +15,7 @@ import { createStoreState } from './store-state.ts';
  */
 export async function createStoreSearchIndex(models: Models): Promise<SearchIndex> {
   const { indexFolders: folders, indexEntries: entries } = models;
-  await folders.createIndexes();
+  await Promise.all([makeIndexes(folders), dropFormerIndexes(entries)]);
   const search = createStoreSearch(models);
   const folderTable = createStoreFolders(models);
 
