@@ -19,6 +19,7 @@ export { type DataDir, openDataDir } from './data-dir.ts';
 export { prepareStore } from './data-version.ts';
 export { beginJson, type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope } from './http/envelope.ts';
 export { createPrivacyMask, type PrivacyMask } from './http/privacy-mask.ts';
+export { sayWhenToComeAgain } from './http/retry-after.ts';
 export { createTransferLimit, type TransferLimit } from './http/transfer-limit.ts';
 export { type AccountReads, type AccountUser, type Caller, type Callers, createCallers, equalTexts } from './identity/callers.ts';
 export {

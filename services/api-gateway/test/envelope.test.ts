@@ -206,6 +206,18 @@ describe('errors of the services', () => {
     gateway.stubs.answers.clear();
   });
 
+  it.each([
+    ['OVERLOADED', 503, '10'],
+    ['STORAGE_UNAVAILABLE', 500, undefined],
+  ] as const)('say when to come again where a service has too much to do, whichever (%s)', async (code, envelopeCode, retryAfter) => {
+    gateway.stubs.answers.set('fs.listEntries', () => {
+      throw new AppError(code, 'too many long listings at once');
+    });
+    const answer = await gateway.request({ path: '/api/fs/list?path=/', headers: AS_ADMIN });
+    expect([answer.json(), answer.headers['retry-after']]).toMatchObject([{ code: envelopeCode }, retryAfter]);
+    gateway.stubs.answers.clear();
+  });
+
   it('are masked by the patterns of privacy_regs', async () => {
     await gateway.models.settings.create({
       _id: 'settings',

@@ -1,13 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
+import { sayWhenToComeAgain } from './retry-after.ts';
 
 /**
  * Uploads and downloads that one process carries at a time. Each may hold some 128 KiB for as long as its client takes nothing: that many hold
  * 256 MiB.
  */
 const MAX_TRANSFERS = 2_000;
-/** When one who was sent away may ask again, in seconds. */
-const RETRY_AFTER_S = 10;
 
 /** Bounds how many transfers there are at a time. */
 export interface TransferLimit {
@@ -20,8 +19,9 @@ export function createTransferLimit(max = MAX_TRANSFERS): TransferLimit {
   return {
     begin(response) {
       if (open >= max) {
-        response.setHeader('Retry-After', String(RETRY_AFTER_S));
-        throw new AppError('OVERLOADED', 'too many uploads and downloads at once: try again in a moment');
+        const refusal = new AppError('OVERLOADED', 'too many uploads and downloads at once: try again in a moment');
+        sayWhenToComeAgain(response, refusal);
+        throw refusal;
       }
       open += 1;
       response.once('close', () => {

@@ -2,7 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { ROLE } from '@wharf/rights';
-import { type Caller, type Envelope, type EnvelopeCodes, failureEnvelope, foreseen, successEnvelope } from '@wharf/service-kit';
+import {
+  type Caller,
+  type Envelope,
+  type EnvelopeCodes,
+  failureEnvelope,
+  foreseen,
+  sayWhenToComeAgain,
+  successEnvelope,
+} from '@wharf/service-kit';
 import { openApiDocument } from '../api/openapi.ts';
 import { type Access, AnswerWithMessage, type Route } from '../api/route.ts';
 import { answersMethod, BYTE_ROUTES, EVENT_ROUTES, indexRoutes, ROUTES } from '../api/route-table.ts';
@@ -30,6 +38,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
     const envelope = await failure(parts, scope.id, thrown, route.codes, isAllowed ? route.failureData?.of(error) : undefined);
     scope.code = envelope.code;
     scope.error = error.code;
+    sayWhenToComeAgain(response, error);
     if (await beforeRefusal(request, response)) sendJson(response, JSON.stringify(envelope));
   };
 

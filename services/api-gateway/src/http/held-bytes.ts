@@ -7,8 +7,6 @@ const MAX_BYTES = 256 * 1024 * 1024;
 const SHARES = 2;
 /** What a request holds up to here is not counted: most hold less, and go on while others have all there is. */
 const UNCOUNTED_BYTES = 64 * 1024;
-/** When one who was sent away may ask again, in seconds. */
-const RETRY_AFTER_S = 10;
 
 /** Told how many bytes a request holds by now. @throws AppError OVERLOADED: there is no room for so many | CANCELLED: the client is gone */
 export type Hold = (bytes: number) => void;
@@ -35,10 +33,8 @@ export function createHeldBytes(maxBytes = MAX_BYTES): HeldBytes {
         const more = bytes - UNCOUNTED_BYTES - counted;
         if (more <= 0) return;
         if (response.destroyed) throw new AppError('CANCELLED', 'the client went away');
-        if (allBytes + more > maxBytes || (bytesOf.get(caller) ?? 0) + more > maxBytes / SHARES) {
-          response.setHeader('Retry-After', String(RETRY_AFTER_S));
+        if (allBytes + more > maxBytes || (bytesOf.get(caller) ?? 0) + more > maxBytes / SHARES)
           throw new AppError('OVERLOADED', 'too much is being sent and taken at once: try again in a moment');
-        }
         if (counted === 0) response.once('close', () => count(caller, -counted));
         counted += more;
         count(caller, more);
