@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir } from '@wharf/harness';
-import { accountsChanged, configurationChanged, type Models, modelsOf, REVISION, type RuleRecord, type StorageRecord } from '@wharf/models';
+import {
+  accountsChanged,
+  configurationChanged,
+  type Models,
+  modelsOf,
+  REVISION,
+  type RuleRecord,
+  raiseCounter,
+  type StorageRecord,
+} from '@wharf/models';
 import { type AdminServiceClient, AdminServiceDefinition } from '@wharf/proto/admin';
 import { AuthServiceDefinition } from '@wharf/proto/auth';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
@@ -159,12 +168,7 @@ export async function openInstallation(): Promise<Installation> {
     async writeToken(next) {
       token = next;
       await models.permanentTokens.updateOne({ _id: 'permanent' }, { $set: { sealed: seal(keys.atRest, next) } });
-      const counter = await models.authCounters.findOneAndUpdate(
-        { _id: REVISION },
-        { $inc: { value: 1 } },
-        { upsert: true, returnDocument: 'after' },
-      );
-      bus.publish(accountsChanged, { revision: counter?.value ?? 0 });
+      bus.publish(accountsChanged, { revision: await raiseCounter(models.authCounters, REVISION) });
     },
     sign: (path) => `sign=${encodeURIComponent(createLinkSigner(token, Date.now).sign(path, 0))}`,
     async close() {
@@ -177,14 +181,7 @@ export async function openInstallation(): Promise<Installation> {
   };
 }
 
-async function nextRevision(models: Models): Promise<number> {
-  const counter = await models.adminCounters.findOneAndUpdate(
-    { _id: REVISION },
-    { $inc: { value: 1 } },
-    { upsert: true, returnDocument: 'after' },
-  );
-  return counter?.value ?? 0;
-}
+const nextRevision = (models: Models): Promise<number> => raiseCounter(models.adminCounters, REVISION);
 
 async function openReplica(storeUrl: string, bus: Bus, options: Parameters<typeof createFsService>[0]) {
   let log = '';

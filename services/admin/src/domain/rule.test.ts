@@ -1,28 +1,11 @@
 import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
 import { parseRuleFields, type RuleFields, shadowedBy } from './rule.ts';
+import { ruleFields } from './testing/fields.ts';
 
-const fields = (rest: Partial<RuleFields> = {}): RuleFields => ({
-  path: '/a',
-  password: '',
-  p_sub: false,
-  write: false,
-  w_sub: false,
-  hide: '',
-  h_sub: false,
-  readme: '',
-  r_sub: false,
-  header: '',
-  header_sub: false,
-  read_users: [],
-  read_users_sub: false,
-  write_users: [],
-  write_users_sub: false,
-  ...rest,
-});
 const errorOf = (rest: Partial<RuleFields>) => {
   try {
-    parseRuleFields(fields(rest));
+    parseRuleFields(ruleFields(rest));
   } catch (error) {
     return AppError.from(error);
   }
@@ -31,12 +14,12 @@ const errorOf = (rest: Partial<RuleFields>) => {
 
 describe('parseRuleFields', () => {
   it('keeps what is in order, cleans the path and names each user once', () => {
-    const given = fields({ path: '//a/b/', hide: '^x\n\n(?i)y$\n', read_users: [2, 1, 2], p_sub: true, readme: '# hi' });
+    const given = ruleFields({ path: '//a/b/', hide: '^x\n\n(?i)y$\n', read_users: [2, 1, 2], p_sub: true, readme: '# hi' });
     expect(parseRuleFields(given)).toEqual({ ...given, path: '/a/b', read_users: [2, 1] });
   });
 
   it('passes over what is no field of a rule', () => {
-    expect(parseRuleFields({ ...fields(), ...{ id: 3, shadows: ['/'] } })).toEqual(fields());
+    expect(parseRuleFields({ ...ruleFields(), ...{ id: 3, shadows: ['/'] } })).toEqual(ruleFields());
   });
 
   it.each([

@@ -1,30 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Storage } from './storage.ts';
 import { createStorageStarter } from './storage-starter.ts';
+import { storageFields } from './testing/fields.ts';
 
 const storage = (id: number, rest: Partial<Storage> = {}): Storage => ({
+  ...storageFields({ mount_path: `/${id}` }),
   id,
   status: '',
   modified: new Date(0),
   version: `v${id}`,
-  mount_path: `/${id}`,
-  order: 0,
-  driver: 'Local',
-  cache_expiration: 0,
-  custom_cache_policies: '',
-  addition: '{}',
-  remark: '',
-  disabled: false,
-  disable_index: false,
-  enable_sign: false,
-  order_by: '',
-  order_direction: '',
-  extract_folder: '',
-  web_proxy: false,
-  webdav_policy: '',
-  proxy_range: false,
-  down_proxy_url: '',
-  disable_proxy_sign: false,
   ...rest,
 });
 

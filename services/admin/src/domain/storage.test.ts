@@ -1,31 +1,11 @@
 import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
 import { parseStorageFields, type StorageFields } from './storage.ts';
+import { storageFields } from './testing/fields.ts';
 
-const fields = (rest: Partial<StorageFields> = {}): StorageFields => ({
-  mount_path: '/a',
-  order: 0,
-  driver: 'Local',
-  cache_expiration: 30,
-  custom_cache_policies: '',
-  addition: '{}',
-  remark: '',
-  disabled: false,
-  disable_index: false,
-  enable_sign: false,
-  order_by: '',
-  order_direction: '',
-  extract_folder: '',
-  web_proxy: false,
-  webdav_policy: 'native_proxy',
-  proxy_range: false,
-  down_proxy_url: '',
-  disable_proxy_sign: false,
-  ...rest,
-});
 const codeOf = (rest: Partial<StorageFields>) => {
   try {
-    parseStorageFields(fields(rest));
+    parseStorageFields(storageFields(rest));
   } catch (error) {
     return AppError.from(error).code;
   }
@@ -34,26 +14,26 @@ const codeOf = (rest: Partial<StorageFields>) => {
 
 describe('parseStorageFields', () => {
   it('keeps what is in order', () => {
-    const given = fields({ order_by: 'size', order_direction: 'desc', extract_folder: 'front', addition: '{ "a": 1 }', order: -3 });
+    const given = storageFields({ order_by: 'size', order_direction: 'desc', extract_folder: 'front', addition: '{ "a": 1 }', order: -3 });
     expect(parseStorageFields(given)).toEqual(given);
   });
 
   it('passes over fields that are not for clients', () => {
-    expect(parseStorageFields({ ...fields(), ...{ status: 'work', modified: 'x', id: 7 } })).toEqual(fields());
+    expect(parseStorageFields({ ...storageFields(), ...{ status: 'work', modified: 'x', id: 7 } })).toEqual(storageFields());
   });
 
   it('cleans the mount path', () => {
-    expect(parseStorageFields(fields({ mount_path: 'a\\b/' })).mount_path).toBe('/a/b');
-    expect(parseStorageFields(fields({ mount_path: '/' })).mount_path).toBe('/');
+    expect(parseStorageFields(storageFields({ mount_path: 'a\\b/' })).mount_path).toBe('/a/b');
+    expect(parseStorageFields(storageFields({ mount_path: '/' })).mount_path).toBe('/');
   });
 
   it.each(['', '  '])('takes the addition %j for the empty object', (addition) => {
-    expect(parseStorageFields(fields({ addition })).addition).toBe('{}');
+    expect(parseStorageFields(storageFields({ addition })).addition).toBe('{}');
   });
 
   it('takes a choice it does not know for none, and a negative cache time for no cache', () => {
-    const given = fields({ order_by: 'none', order_direction: 'up', extract_folder: 'none', cache_expiration: -1 });
-    expect(parseStorageFields(given)).toEqual(fields({ cache_expiration: 0 }));
+    const given = storageFields({ order_by: 'none', order_direction: 'up', extract_folder: 'none', cache_expiration: -1 });
+    expect(parseStorageFields(given)).toEqual(storageFields({ cache_expiration: 0 }));
   });
 
   it.each([
