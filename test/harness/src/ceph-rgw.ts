@@ -31,8 +31,7 @@ const SYSTEM: DebianSystem = {
 };
 
 /**
- * All of it listens on 127.0.0.1, and every part asks the others for a key. What is deleted or replaced leaves memory after a minute instead of two
- * hours.
+ * All of it listens on 127.0.0.1, and every part asks the others for a key. What is deleted or replaced may be collected after a minute, not two hours.
  */
 const SERVE = `
 set -euo pipefail
