@@ -223,6 +223,18 @@ function crowdCases(post: Post, headers: Record<string, string>, asAdmin: Record
       title: 'regex_rename: of 60,000, none matches',
       requests: [post('/api/fs/regex_rename', { src_dir: crowd, src_name_regex: '(a|b)*c(d|e)*f$', new_name_regex: 'x' })],
     },
+    {
+      title: 'batch_rename: 10,000 of 60,000, to the names that they have',
+      requests: [
+        post('/api/fs/batch_rename', {
+          src_dir: crowd,
+          rename_objects: Array.from({ length: 10_000 }, (_, index) => {
+            const name = `crowd${index} of many.txt`;
+            return { src_name: name, new_name: name };
+          }),
+        }),
+      ],
+    },
     { title: 'link: in a folder of 60,000', requests: five({ path: '/d/local/crowd/crowd.txt', headers }) },
   ];
 }
