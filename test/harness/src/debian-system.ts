@@ -46,14 +46,17 @@ mv "$target.new" "$target"
 echo built
 `;
 
-/** `$1` is the folder, `$2` the user, `$3` what runs in it. /tmp lies in memory: what is written there ends with the server. */
+/**
+ * `$1` is the folder, `$2` the user, `$3` what runs in it. /tmp lies in memory: what is written there ends with the server. Who becomes another user
+ * loses the signal that ends it with its parent, so that is asked for again.
+ */
 const ENTER = `
 set -e
 cd "$1"
 mount -t proc proc proc
 mount -t tmpfs -o mode=1777 tmpfs tmp
 mount --rbind /dev dev
-exec chroot . setpriv --reuid "$2" --regid "$2" --clear-groups bash -c "$3"
+exec chroot . setpriv --reuid "$2" --regid "$2" --clear-groups --pdeathsig KILL bash -c "$3"
 `;
 
 /**
