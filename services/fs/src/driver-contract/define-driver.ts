@@ -10,6 +10,7 @@ import {
 } from './config-items.ts';
 import { type OpenContext, plainContext } from './open-context.ts';
 import type { StorageDriver } from './storage-driver.ts';
+import type { StorageLimits } from './with-limits.ts';
 
 /** Facts about a kind of storage that clients and the domain ask for; the snake_case ones are the family's (docs/api-family.md#driver-templates). */
 export interface DriverConfig {
@@ -67,6 +68,8 @@ interface DriverSource<Schema extends ConfigSchema> {
   readonly configSchema: Schema;
   /** Absent or undefined: no thumbnails are made of its files. */
   readonly thumbnails?: (config: z.output<Schema>) => ThumbnailSettings | undefined;
+  /** Of a storage behind a network: what it is asked at once. */
+  readonly limits?: StorageLimits;
   /** Starts a storage. Its errors are shown to the admin as they are. */
   readonly open: (config: z.output<Schema>, context: OpenContext) => Promise<StorageDriver>;
 }
@@ -78,6 +81,8 @@ export interface DriverDefinition {
   readonly internal: boolean;
   readonly config: DriverConfig;
   readonly hasRangeOption: boolean;
+  /** Undefined: the storage is this machine's own. */
+  readonly limits: StorageLimits | undefined;
   readonly items: readonly ConfigItem[];
   /** The keys of `addition` that are encrypted at rest and masked in logs. */
   readonly secretKeys: ReadonlySet<string>;
@@ -115,6 +120,7 @@ export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<S
     internal: source.internal ?? false,
     config: { ...PLAIN_CONFIG, ...source.config },
     hasRangeOption: source.hasRangeOption ?? false,
+    limits: source.limits,
     items,
     secretKeys,
     hostFolders,

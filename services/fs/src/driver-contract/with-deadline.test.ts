@@ -2,10 +2,10 @@ import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT, type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { expect, it } from 'vitest';
 import { memoryDriver } from '../drivers/memory/index.ts';
-import { type StorageDriver, supports } from './storage-driver.ts';
+import { type Draft, type StorageDriver, supports } from './storage-driver.ts';
 import { withDeadline } from './with-deadline.ts';
 
-const LIMITS = { callMs: 20, stallMs: 20, treeMs: 20 };
+const LIMITS = { callMs: 20, stallMs: 20, treeMs: 20, commitMs: 20 };
 const file = relativeTo(VIRTUAL_ROOT, parseVirtualPath('/file'));
 
 /** A storage whose named operations never answer, whatever their signal says. */
@@ -41,6 +41,27 @@ it('a call that never answers ends, for every operation', async () => {
   await expect(driver.statMany?.(MOUNT_ROOT, [])).rejects.toSatisfy(isLate);
 });
 
+it('a draft whose storage stands still ends', async () => {
+  const never = () => new Promise<never>(() => undefined);
+  const driver = await memoryDriver.open('');
+  const stuck = { write: never, sync: never, sizeBytes: never, read: never, publish: never, discard: never, close: never };
+  driver.openDraft = async () => ({ ...stuck, read: hangingSteps }) as Draft;
+  const draft = await withDeadline(driver, LIMITS).openDraft?.(file, '0'.repeat(32), { create: true });
+  if (!draft) throw new Error('there are no drafts');
+  await expect(draft.write(0, chunks('x'))).rejects.toSatisfy(isLate);
+  await expect(draft.sync()).rejects.toSatisfy(isLate);
+  await expect(draft.sizeBytes()).rejects.toSatisfy(isLate);
+  await expect(Array.fromAsync(draft.read())).rejects.toSatisfy(isLate);
+  await expect(draft.publish({ overwrite: true })).rejects.toSatisfy(isLate);
+  await expect(draft.discard()).rejects.toSatisfy(isLate);
+  await expect(draft.close()).rejects.toSatisfy(isLate);
+});
+
+async function* hangingSteps(): AsyncGenerator<Uint8Array, void> {
+  yield Buffer.from('x');
+  await new Promise(() => undefined);
+}
+
 it('a listing and a file that stop midway end', async () => {
   const driver = await memoryDriver.open('');
   const entry = await driver.stat(MOUNT_ROOT);
@@ -56,7 +77,7 @@ it('a listing and a file that stop midway end', async () => {
 });
 
 it('a hanging call ends at once when its caller aborts', async () => {
-  const driver = withDeadline(await hangingDriver('stat'), { callMs: 60_000, stallMs: 60_000, treeMs: 60_000 });
+  const driver = withDeadline(await hangingDriver('stat'), { callMs: 60_000, stallMs: 60_000, treeMs: 60_000, commitMs: 60_000 });
   const abort = new AbortController();
   const call = driver.stat(MOUNT_ROOT, { signal: abort.signal });
   abort.abort();
@@ -64,7 +85,7 @@ it('a hanging call ends at once when its caller aborts', async () => {
 });
 
 it('a source that is slower than the limit is not the fault of the storage', async () => {
-  const driver = withDeadline(await memoryDriver.open(''), { callMs: 20, stallMs: 20, treeMs: 20 });
+  const driver = withDeadline(await memoryDriver.open(''), { callMs: 20, stallMs: 20, treeMs: 20, commitMs: 20 });
   const slow = (async function* () {
     for (const text of ['a', 'b']) {
       await new Promise((resolve) => setTimeout(resolve, 60));

@@ -1,4 +1,5 @@
-import type { CallOptions, FileContent, StorageDriver, WriteOptions } from './storage-driver.ts';
+import { decorated, operationsOf } from './complete-driver.ts';
+import type { CallOptions, Draft, FileContent, StorageDriver, WriteOptions } from './storage-driver.ts';
 import { Watchdog } from './watchdog.ts';
 
 export interface Deadlines {
@@ -6,6 +7,8 @@ export interface Deadlines {
   readonly callMs: number;
   /** How long the storage may stand still while it lists, reads or writes; the whole takes as long as it needs. */
   readonly stallMs: number;
+  /** For what follows the last byte of a write: making it durable and giving it its name. */
+  readonly commitMs: number;
   /** For a copy or a removal in whole: neither reports how it gets on. */
   readonly treeMs: number;
 }
@@ -16,36 +19,46 @@ export interface Deadlines {
  *
  * The time in which the source of a write, what it asks before it publishes, or the reader of a file stands still is not counted.
  */
-export function withDeadline(driver: StorageDriver, { callMs, stallMs, treeMs }: Deadlines): StorageDriver {
-  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany } = driver;
-  return {
+export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageDriver {
+  const { callMs, stallMs, treeMs } = limits;
+  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany, ...own } = operationsOf(driver);
+  return decorated({
     traits: driver.traits,
     stat: (path, options) => within(callMs, options, (call) => driver.stat(path, call)),
     list: (directory, options) => listWithin(stallMs, options, (call) => driver.list(directory, call)),
     read: (file, range, options) => readWithin(callMs, stallMs, options, (call) => driver.read(file, range, { ...options, ...call })),
-    close: () => driver.close(),
-    ...(write && {
-      write: (file, content, options) =>
-        writeWithin(stallMs, content, options, (chunks, call) => write.call(driver, file, chunks, { ...options, ...call })),
-    }),
-    ...(makeDirectory && { makeDirectory: (path, options) => within(callMs, options, (call) => makeDirectory.call(driver, path, call)) }),
-    ...(remove && { remove: (path, options) => within(treeMs, options, (call) => remove.call(driver, path, { ...options, ...call })) }),
-    ...(rename && {
-      rename: (from, to, options) => within(callMs, options, (call) => rename.call(driver, from, to, { ...options, ...call })),
-    }),
-    ...(copy && { copy: (from, to, options) => within(treeMs, options, (call) => copy.call(driver, from, to, { ...options, ...call })) }),
-    ...(link && { link: (file, options) => within(callMs, options, (call) => link.call(driver, file, call)) }),
-    ...(space && { space: (options) => within(callMs, options, (call) => space.call(driver, call)) }),
-    ...(openDraft && {
-      openDraft: (file, id, options) => within(callMs, options, (call) => openDraft.call(driver, file, id, { ...options, ...call })),
-    }),
-    ...(listNames && {
-      listNames: (directory, known, options) => within(callMs, options, (call) => listNames.call(driver, directory, known, call)),
-    }),
-    ...(statMany && {
-      statMany: (directory, names, options) =>
-        within(callMs, options, (call) => statMany.call(driver, directory, names, { ...options, ...call })),
-    }),
+    close: own.close,
+    write:
+      write &&
+      ((file, content, options) => writeWithin(limits, content, options, (chunks, call) => write(file, chunks, { ...options, ...call }))),
+    makeDirectory: makeDirectory && ((path, options) => within(callMs, options, (call) => makeDirectory(path, call))),
+    remove: remove && ((path, options) => within(treeMs, options, (call) => remove(path, { ...options, ...call }))),
+    rename: rename && ((from, to, options) => within(callMs, options, (call) => rename(from, to, { ...options, ...call }))),
+    copy: copy && ((from, to, options) => within(treeMs, options, (call) => copy(from, to, { ...options, ...call }))),
+    link: link && ((file, options) => within(callMs, options, (call) => link(file, call))),
+    space: space && ((options) => within(callMs, options, (call) => space(call))),
+    openDraft:
+      openDraft &&
+      (async (file, id, options) =>
+        draftWithin(await within(callMs, options, (call) => openDraft(file, id, { ...options, ...call })), limits)),
+    listNames: listNames && ((directory, known, options) => within(callMs, options, (call) => listNames(directory, known, call))),
+    statMany:
+      statMany && ((directory, names, options) => within(callMs, options, (call) => statMany(directory, names, { ...options, ...call }))),
+  });
+}
+
+/** Sync and publish make durable all that was written, and have the time of a final commit. */
+function draftWithin(draft: Draft, limits: Deadlines): Draft {
+  const { callMs, stallMs, commitMs } = limits;
+  return {
+    write: (offsetBytes, content, options = {}) =>
+      writeWithin(limits, content, options, (chunks, call) => draft.write(offsetBytes, chunks, call)),
+    sync: () => within(commitMs, undefined, () => draft.sync()),
+    sizeBytes: () => within(callMs, undefined, () => draft.sizeBytes()),
+    read: (options) => listWithin(stallMs, options, (call) => draft.read(call)),
+    publish: (options) => publishWithin(commitMs, options, (call) => draft.publish({ ...options, ...call })),
+    discard: () => within(callMs, undefined, () => draft.discard()),
+    close: () => within(callMs, undefined, () => draft.close()),
   };
 }
 
@@ -93,26 +106,41 @@ async function readWithin(
   }
 }
 
+type Publishing = Pick<WriteOptions, 'signal' | 'beforePublish'>;
+
 async function writeWithin<Result>(
-  stallMs: number,
+  { stallMs, commitMs }: Deadlines,
   content: AsyncIterable<Uint8Array>,
-  options: WriteOptions,
-  run: (chunks: AsyncIterable<Uint8Array>, call: Pick<WriteOptions, 'signal' | 'beforePublish'>) => Promise<Result>,
+  options: Publishing,
+  run: (chunks: AsyncIterable<Uint8Array>, call: Publishing) => Promise<Result>,
 ): Promise<Result> {
   const watchdog = new Watchdog(options.signal);
   watchdog.arm(stallMs);
   try {
-    const { beforePublish } = options;
-    const ask = async () => {
-      watchdog.disarm();
-      await beforePublish?.();
-      watchdog.arm(stallMs);
-    };
-    const call = { signal: watchdog.signal, ...(beforePublish && { beforePublish: ask }) };
-    return await watchdog.guard(run(uncounted(content, watchdog, stallMs), call));
+    return await watchdog.guard(run(uncounted(content, watchdog, { stallMs, commitMs }), publishing(options, watchdog, commitMs)));
   } finally {
     watchdog.dispose();
   }
+}
+
+async function publishWithin<Result>(commitMs: number, options: Publishing, run: (call: Publishing) => Promise<Result>): Promise<Result> {
+  const watchdog = new Watchdog(options.signal);
+  watchdog.arm(commitMs);
+  try {
+    return await watchdog.guard(run(publishing(options, watchdog, commitMs)));
+  } finally {
+    watchdog.dispose();
+  }
+}
+
+/** What is asked before the file gets its name takes its own time. */
+function publishing({ beforePublish }: Publishing, watchdog: Watchdog, commitMs: number): Publishing {
+  const ask = async () => {
+    watchdog.disarm();
+    await beforePublish?.();
+    watchdog.arm(commitMs);
+  };
+  return { signal: watchdog.signal, ...(beforePublish && { beforePublish: ask }) };
 }
 
 /** Each step of `steps` within the limit; the time between steps is the receiver's. */
@@ -138,13 +166,17 @@ async function* guarded<Item>(steps: AsyncIterable<Item>, watchdog: Watchdog, st
   }
 }
 
-/** Passes `content` on and stops the clock while its source is asked. */
-async function* uncounted(content: AsyncIterable<Uint8Array>, watchdog: Watchdog, stallMs: number): AsyncGenerator<Uint8Array, void> {
+/** Passes `content` on and stops the clock while its source is asked. What comes after its end is the commit. */
+async function* uncounted(
+  content: AsyncIterable<Uint8Array>,
+  watchdog: Watchdog,
+  { stallMs, commitMs }: Pick<Deadlines, 'stallMs' | 'commitMs'>,
+): AsyncGenerator<Uint8Array, void> {
   watchdog.disarm();
   for await (const chunk of content) {
     watchdog.arm(stallMs);
     yield chunk;
     watchdog.disarm();
   }
-  watchdog.arm(stallMs);
+  watchdog.arm(commitMs);
 }

@@ -1,57 +1,83 @@
-import type { CallOptions, FileContent, StorageDriver, WriteOptions } from './storage-driver.ts';
+import { decorated, operationsOf } from './complete-driver.ts';
+import type { CallOptions, Draft, FileContent, StorageDriver, WriteOptions } from './storage-driver.ts';
 
 /** Is told of the calls of one storage. */
 export interface CallObserver {
-  /** Before each call. @throws what the caller is to get instead of an answer */
-  begin(): void;
+  /** Before each call. @returns its number, greater than those before it. @throws what the caller is to get instead of an answer */
+  begin(): number;
   /** @param elapsedMs until the first answer; undefined for calls that take as long as their content, and for one that goes on */
   succeeded(elapsedMs: number | undefined): void;
-  failed(error: unknown): void;
+  failed(error: unknown, call: number): void;
 }
 
 /** Tells `observer` of every call, and of every stream that breaks in the middle. */
 export function withObserver(driver: StorageDriver, observer: CallObserver): StorageDriver {
-  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany } = driver;
-  const timed = <Result>(run: () => Promise<Result>) => observed(observer, true, run);
+  const operations = operationsOf(driver);
+  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany } = operations;
+  const timed = <Result>(run: (call: number) => Promise<Result>) => observed(observer, true, run);
   const untimed = <Result>(run: () => Promise<Result>) => observed(observer, false, run);
-  return {
-    traits: driver.traits,
+  return decorated({
+    traits: operations.traits,
     stat: (path, options) => timed(() => driver.stat(path, options)),
     list: (directory, options) => observedList(observer, driver, directory, options),
-    read: async (file, range, options) => watchedContent(await timed(() => driver.read(file, range, options)), observer),
-    close: () => driver.close(),
-    ...(write && {
-      write: (file, content, options) => {
-        const source = noted(content, options);
-        return observed(observer, false, () => write.call(driver, file, source.content, source.options), source.isOwnFailure);
-      },
-    }),
-    ...(makeDirectory && { makeDirectory: (path, options) => timed(() => makeDirectory.call(driver, path, options)) }),
-    ...(remove && { remove: (path, options) => untimed(() => remove.call(driver, path, options)) }),
-    ...(rename && { rename: (from, to, options) => timed(() => rename.call(driver, from, to, options)) }),
-    ...(copy && { copy: (from, to, options) => untimed(() => copy.call(driver, from, to, options)) }),
-    ...(link && { link: (file, options) => timed(() => link.call(driver, file, options)) }),
-    ...(space && { space: (options) => timed(() => space.call(driver, options)) }),
-    ...(openDraft && { openDraft: (file, id, options) => timed(() => openDraft.call(driver, file, id, options)) }),
-    ...(listNames && { listNames: (directory, known, options) => timed(() => listNames.call(driver, directory, known, options)) }),
-    ...(statMany && { statMany: (directory, names, options) => timed(() => statMany.call(driver, directory, names, options)) }),
+    read: (file, range, options) => timed(async (call) => watchedContent(await driver.read(file, range, options), observer, call)),
+    close: operations.close,
+    write: write && ((file, content, options) => observedWrite(observer, content, options, (...noted) => write(file, ...noted))),
+    makeDirectory: makeDirectory && ((path, options) => timed(() => makeDirectory(path, options))),
+    remove: remove && ((path, options) => untimed(() => remove(path, options))),
+    rename: rename && ((from, to, options) => timed(() => rename(from, to, options))),
+    copy: copy && ((from, to, options) => untimed(() => copy(from, to, options))),
+    link: link && ((file, options) => timed(() => link(file, options))),
+    space: space && ((options) => timed(() => space(options))),
+    openDraft: openDraft && (async (file, id, options) => observedDraft(await timed(() => openDraft(file, id, options)), observer)),
+    listNames: listNames && ((directory, known, options) => timed(() => listNames(directory, known, options))),
+    statMany: statMany && ((directory, names, options) => timed(() => statMany(directory, names, options))),
+  });
+}
+
+function observedDraft(draft: Draft, observer: CallObserver): Draft {
+  const untimed = <Result>(run: () => Promise<Result>) => observed(observer, false, run);
+  return {
+    write: (offsetBytes, content, options: Publishing = {}) =>
+      observedWrite(observer, content, options, (...noted) => draft.write(offsetBytes, ...noted)),
+    sync: () => untimed(() => draft.sync()),
+    sizeBytes: () => untimed(() => draft.sizeBytes()),
+    read: (options) => draft.read(options),
+    publish: (options) => observedWrite(observer, NOTHING, options, (_, noted) => draft.publish(noted)),
+    discard: () => untimed(() => draft.discard()),
+    close: () => draft.close(),
   };
+}
+
+const NOTHING: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
+
+type Publishing = Pick<WriteOptions, 'signal' | 'beforePublish'>;
+
+/** A call whose source and whose question before publishing may fail without the storage being to blame. */
+function observedWrite<Options extends Publishing, Result>(
+  observer: CallObserver,
+  content: AsyncIterable<Uint8Array>,
+  options: Options,
+  run: (content: AsyncIterable<Uint8Array>, options: Options) => Promise<Result>,
+): Promise<Result> {
+  const source = noted(content, options);
+  return observed(observer, false, () => run(source.content, source.options), source.isOwnFailure);
 }
 
 async function observed<Result>(
   observer: CallObserver,
   isTimed: boolean,
-  run: () => Promise<Result>,
+  run: (call: number) => Promise<Result>,
   isForeign: (error: unknown) => boolean = () => false,
 ): Promise<Result> {
-  observer.begin();
+  const call = observer.begin();
   const startedAt = isTimed ? performance.now() : 0;
   try {
-    const result = await run();
+    const result = await run(call);
     observer.succeeded(isTimed ? performance.now() - startedAt : undefined);
     return result;
   } catch (error) {
-    if (!isForeign(error)) observer.failed(error);
+    if (!isForeign(error)) observer.failed(error, call);
     throw error;
   }
 }
@@ -62,7 +88,7 @@ async function* observedList(
   directory: Parameters<StorageDriver['list']>[0],
   options: CallOptions | undefined,
 ) {
-  observer.begin();
+  const call = observer.begin();
   const startedAt = performance.now();
   let isTold = false;
   const tell = () => {
@@ -76,12 +102,12 @@ async function* observedList(
     }
     tell();
   } catch (error) {
-    observer.failed(error);
+    observer.failed(error, call);
     throw error;
   }
 }
 
-function watchedContent(content: FileContent, observer: CallObserver): FileContent {
+function watchedContent(content: FileContent, observer: CallObserver, call: number): FileContent {
   if (content.whole !== undefined) return content;
   return {
     entry: content.entry,
@@ -91,7 +117,7 @@ function watchedContent(content: FileContent, observer: CallObserver): FileConte
       return {
         next() {
           const step = iterator.next();
-          step.catch((error: unknown) => observer.failed(error));
+          step.catch((error: unknown) => observer.failed(error, call));
           return step;
         },
         ...(end && { return: (value) => end.call(iterator, value) }),
@@ -100,14 +126,14 @@ function watchedContent(content: FileContent, observer: CallObserver): FileConte
   };
 }
 
-interface Noted {
+interface Noted<Options> {
   readonly content: AsyncIterable<Uint8Array>;
-  readonly options: WriteOptions;
+  readonly options: Options;
   readonly isOwnFailure: (error: unknown) => boolean;
 }
 
 /** The content of a write and what it asks, and whether an error is their own: the storage is not to blame for that. */
-function noted(content: AsyncIterable<Uint8Array>, options: WriteOptions): Noted {
+function noted<Options extends Publishing>(content: AsyncIterable<Uint8Array>, options: Options): Noted<Options> {
   let failure: unknown;
   const note = (error: unknown) => {
     failure = error;

@@ -32,6 +32,24 @@ describe('a read of a storage that is not there for a moment', () => {
     expect(await refusalOf(read(thrice.driver))).toEqual(['STORAGE_UNAVAILABLE', 'failure 3']);
   });
 
+  it('is tried when the storage said, but not where that is too long', async () => {
+    for (const [retryAfterMs, outcome] of [
+      [1, 'answered'],
+      [3_600_000, 'refused'],
+    ] as const) {
+      const test = createTestDriver('Test');
+      let calls = 0;
+      test.beforeCalls(async () => {
+        calls += 1;
+        if (calls === 1) throw new AppError('STORAGE_UNAVAILABLE', 'slow down', { details: { retryAfterMs } });
+      });
+      const driver = withRetry(await test.definition.open('{}'), [3_600_000, 3_600_000]);
+      const look = driver.stat(mpath('/'));
+      if (outcome === 'answered') await look;
+      else expect(await refusalOf(look)).toEqual(['STORAGE_UNAVAILABLE', 'slow down']);
+    }
+  });
+
   it('is not tried again when it was answered, or took all its time', async () => {
     for (const code of ['ENTRY_NOT_FOUND', 'DEADLINE_EXCEEDED'] as const) {
       const { driver, calls } = await setUp(1, code);

@@ -1,47 +1,33 @@
+import { randomInt } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
+import { decorated, operationsOf } from './complete-driver.ts';
 import type { CallOptions, Entry, StorageDriver } from './storage-driver.ts';
 import { abortError } from './storage-error.ts';
 
-/** Pauses before the second and the third try, in milliseconds. */
+/** Pauses before the second and the third try, in milliseconds; each is drawn between half of it and the whole, so that many do not come at once. */
 const PAUSES_MS: readonly number[] = [50, 200];
+/** The longest pause that a storage may ask for, in milliseconds; with a longer one its answer stands. */
+const MAX_ASKED_MS = 10_000;
 
 /**
- * Asks a storage again after a failure that means `glitch`: only what reads, and only as long as nothing was handed out. A
- * call that took all its time is not repeated, and nothing that changes the storage is.
+ * Asks a storage again after a failure that means `glitch`: only what reads, and only as long as nothing was handed out. A storage may say how
+ * long to wait (`details.retryAfterMs`). A call that took all its time is not repeated, and nothing that changes the storage is.
  */
 export function withRetry(driver: StorageDriver, pausesMs = PAUSES_MS): StorageDriver {
-  const { link, space, listNames, statMany } = driver;
+  const operations = operationsOf(driver);
+  const { link, space, listNames, statMany } = operations;
   const retried = <Result>(options: CallOptions | undefined, run: () => Promise<Result>) => withRetries(pausesMs, options, run);
-  return {
-    // Methods of a class are not its own properties: each is named.
-    ...changingOperations(driver),
-    traits: driver.traits,
+  return decorated({
+    ...operations,
     stat: (path, options) => retried(options, () => driver.stat(path, options)),
     list: (directory, options) => listWithRetries(pausesMs, options, () => driver.list(directory, options)),
     read: (file, range, options) => retried(options, () => driver.read(file, range, options)),
-    close: () => driver.close(),
-    ...(link && { link: (file, options) => retried(options, () => link.call(driver, file, options)) }),
-    ...(space && { space: (options) => retried(options, () => space.call(driver, options)) }),
-    ...(listNames && {
-      listNames: (directory, known, options) => retried(options, () => listNames.call(driver, directory, known, options)),
-    }),
-    ...(statMany && {
-      statMany: (directory, names, options) => retried(options, () => statMany.call(driver, directory, names, options)),
-    }),
-  };
-}
-
-function changingOperations(driver: StorageDriver): Partial<StorageDriver> {
-  const { write, makeDirectory, remove, rename, copy, openDraft } = driver;
-  return {
-    ...(write && { write: write.bind(driver) }),
-    ...(makeDirectory && { makeDirectory: makeDirectory.bind(driver) }),
-    ...(remove && { remove: remove.bind(driver) }),
-    ...(rename && { rename: rename.bind(driver) }),
-    ...(copy && { copy: copy.bind(driver) }),
-    ...(openDraft && { openDraft: openDraft.bind(driver) }),
-  };
+    link: link && ((file, options) => retried(options, () => link(file, options))),
+    space: space && ((options) => retried(options, () => space(options))),
+    listNames: listNames && ((directory, known, options) => retried(options, () => listNames(directory, known, options))),
+    statMany: statMany && ((directory, names, options) => retried(options, () => statMany(directory, names, options))),
+  });
 }
 
 async function withRetries<Result>(
@@ -80,10 +66,12 @@ async function* listWithRetries(
 }
 
 /** @throws the error when another try would not help, or what the signal says */
-async function pauseAfter(error: unknown, pauseMs: number, signal: AbortSignal | undefined): Promise<void> {
+export async function pauseAfter(error: unknown, pauseMs: number, signal: AbortSignal | undefined): Promise<void> {
   if (!AppError.means(error, 'glitch')) throw error;
+  const asked = error.details.retryAfterMs;
+  if (typeof asked === 'number' && asked > MAX_ASKED_MS) throw error;
   try {
-    await wait(pauseMs, undefined, signal && { signal });
+    await wait(typeof asked === 'number' ? asked : randomInt(Math.ceil(pauseMs / 2), pauseMs + 1), undefined, signal && { signal });
   } catch (cause) {
     throw signal?.aborted ? abortError(signal) : cause;
   }

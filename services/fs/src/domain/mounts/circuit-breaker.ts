@@ -8,10 +8,11 @@ export interface CircuitBreaker {
   readonly state: BreakerState;
   /** When it is tried next; undefined while calls pass. */
   readonly retryAt: Date | undefined;
-  /** @throws AppError STORAGE_UNAVAILABLE at once while calls do not pass */
-  check(): void;
+  /** Before a call. @returns its number, greater than those before it. @throws AppError STORAGE_UNAVAILABLE at once while calls do not pass */
+  begin(): number;
   succeeded(): void;
-  failed(error: unknown): void;
+  /** @param call its number: what fails together, because it was under way together, counts once */
+  failed(error: unknown, call: number): void;
   /** Lets go of its timer. */
   stop(): void;
 }
@@ -27,7 +28,7 @@ export interface CircuitBreakerOptions {
   readonly onChange: (state: BreakerState, error: unknown) => void;
 }
 
-/** So many failures in a row. */
+/** So many failures in a row, each of a call that began after the one before had failed. */
 const FAILURES_TO_OPEN = 3;
 /** The pause before the first look, doubled after each that fails, in milliseconds. */
 const FIRST_PAUSE_MS = 1_000;
@@ -36,6 +37,9 @@ const MAX_PAUSE_MS = 60_000;
 export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitBreakerOptions): CircuitBreaker {
   let state: BreakerState = 'closed';
   let failures = 0;
+  let lastCall = 0;
+  /** The last call that had begun when a failure was counted. */
+  let countedUpTo = 0;
   let pauseMs = FIRST_PAUSE_MS;
   let retryAt = 0;
   let cancel = () => {};
@@ -75,13 +79,17 @@ export function createCircuitBreaker({ clock, after, probe, onChange }: CircuitB
     get retryAt() {
       return state === 'closed' ? undefined : new Date(retryAt);
     },
-    check() {
+    begin() {
       if (state !== 'closed') throw storageError('STORAGE_UNAVAILABLE');
+      lastCall += 1;
+      return lastCall;
     },
     succeeded: close,
-    failed(error) {
+    failed(error, call) {
       if (AppError.is(error, 'CANCELLED')) return;
       if (!AppError.means(error, 'absent')) return close();
+      if (call <= countedUpTo) return;
+      countedUpTo = lastCall;
       failures += 1;
       if (failures >= FAILURES_TO_OPEN && state === 'closed' && !isStopped) open(error);
     },

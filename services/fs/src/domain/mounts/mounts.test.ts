@@ -233,6 +233,24 @@ describe('a storage that goes away', () => {
     throw new AppError('STORAGE_UNAVAILABLE', 'gone away');
   };
 
+  it('is asked again where many calls failed together', async () => {
+    const { driver, mount, mounts, record } = setUp();
+    const one = await mount(record())(1).driver();
+    let gate = Promise.withResolvers<void>();
+    driver.beforeCalls(async () => {
+      await gate.promise;
+      throw new AppError('DEADLINE_EXCEEDED', 'too slow');
+    });
+    for (let round = 1; round <= 3; round += 1) {
+      expect(mounts.health()[0]?.breaker).toBe('closed');
+      const together = Array.from({ length: 5 }, () => refusalOf(one.stat(root)));
+      gate.resolve();
+      await Promise.all(together);
+      gate = Promise.withResolvers<void>();
+    }
+    expect(mounts.health()).toMatchObject([{ breaker: 'open', failures: 15 }]);
+  });
+
   it('is refused at once after three failures in a row, looked at after 1 s, 2 s, 4 s, and back when it answers', async () => {
     const { driver, mount, mounts, record, statuses, metrics, advance, runLater } = setUp();
     let calls = 0;

@@ -1,12 +1,8 @@
 import { AppError } from '@wharf/errors';
+import { decorate } from '../../driver-contract/decorate.ts';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 import type { KeptItem, OpenContext } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
-import { withDeadline } from '../../driver-contract/with-deadline.ts';
-import { withRetry } from '../../driver-contract/with-retry.ts';
-
-/** What a storage may take for each call, in milliseconds: one that hangs holds nobody for longer. */
-const DEADLINES = { callMs: 30_000, stallMs: 60_000, treeMs: 3_600_000 } as const;
 
 /** The longest that opening a storage may take, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000;
@@ -31,7 +27,7 @@ export async function openStorage(
   // A driver that opens after all has nobody left who would close it, nor who would hear that closing failed.
   opening.then((driver) => (abort.signal.aborted ? driver.close() : undefined)).catch(() => undefined);
   try {
-    return withDeadline(withRetry(await Promise.race([opening, limit])), DEADLINES);
+    return decorate(await Promise.race([opening, limit]), definition.limits);
   } finally {
     clearTimeout(timer);
   }

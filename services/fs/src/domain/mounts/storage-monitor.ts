@@ -68,20 +68,20 @@ export function createStorageMonitor({ clock, after, onCall, onBreaker }: Storag
       const own = createCircuitBreaker({ clock, after, probe, onChange: onBreaker });
       breaker = own;
       return withObserver(driver, {
-        begin: () => own.check(),
+        begin: own.begin,
         succeeded(elapsedMs) {
           calls += 1;
           if (elapsedMs !== undefined) latencyMs += (elapsedMs - latencyMs) * (latencyMs === 0 ? 1 : LATENCY_WEIGHT);
           onCall(false, elapsedMs);
           own.succeeded();
         },
-        failed(error) {
+        failed(error, call) {
           if (AppError.is(error, 'CANCELLED')) return;
           calls += 1;
           const isFailure = AppError.means(error, 'absent') || !AppError.is(error) || error.code === 'INTERNAL';
           if (isFailure) noteFailure(error);
           onCall(isFailure, undefined);
-          own.failed(error);
+          own.failed(error, call);
         },
       });
     },

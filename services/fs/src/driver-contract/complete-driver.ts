@@ -1,0 +1,31 @@
+import type { StorageDriver } from './storage-driver.ts';
+
+/** Every operation of a driver by name, undefined where it has none: who writes one down cannot forget an operation, or the compiler tells. */
+export type CompleteDriver = { readonly [Operation in keyof Required<StorageDriver>]: StorageDriver[Operation] | undefined };
+
+/** The operations of a driver, with its methods bound: what is taken from it works alone. */
+export function operationsOf(driver: StorageDriver): CompleteDriver {
+  return {
+    traits: driver.traits,
+    stat: driver.stat.bind(driver),
+    list: driver.list.bind(driver),
+    read: driver.read.bind(driver),
+    close: driver.close.bind(driver),
+    write: driver.write?.bind(driver),
+    makeDirectory: driver.makeDirectory?.bind(driver),
+    remove: driver.remove?.bind(driver),
+    rename: driver.rename?.bind(driver),
+    copy: driver.copy?.bind(driver),
+    link: driver.link?.bind(driver),
+    space: driver.space?.bind(driver),
+    openDraft: driver.openDraft?.bind(driver),
+    listNames: driver.listNames?.bind(driver),
+    statMany: driver.statMany?.bind(driver),
+  };
+}
+
+/** What a decorator makes of the operations of a driver; those that the driver has not are not there. */
+export function decorated(operations: CompleteDriver): StorageDriver {
+  const there = Object.entries(operations).filter(([, operation]) => operation !== undefined);
+  return Object.fromEntries(there) as object as StorageDriver;
+}

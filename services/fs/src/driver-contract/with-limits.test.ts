@@ -1,0 +1,101 @@
+import { AppError } from '@wharf/errors';
+import { MOUNT_ROOT } from '@wharf/paths';
+import { describe, expect, it } from 'vitest';
+import { memoryDriver } from '../drivers/memory/index.ts';
+import { at, put, textOf } from './conformance/driver-calls.ts';
+import { createLane } from './lane.ts';
+import type { Draft, StorageDriver } from './storage-driver.ts';
+import { withLimits } from './with-limits.ts';
+
+const isOverloaded = (error: unknown) => AppError.is(error, 'OVERLOADED');
+const ONE = { names: 1, reads: 1, writes: 1 };
+const SOON_MS = 10;
+
+async function limited(change: (driver: StorageDriver) => void = () => undefined) {
+  const driver = await memoryDriver.open('');
+  await put(driver as Required<StorageDriver>, '/file', 'content');
+  change(driver);
+  return withLimits(driver, ONE, SOON_MS) as Required<StorageDriver>;
+}
+
+describe('a lane', () => {
+  it('is taken in turn, and a place that is left goes to who waits longest', async () => {
+    const lane = createLane(2, 60_000);
+    const order: string[] = [];
+    const [first, second] = [await lane.enter(undefined), await lane.enter(undefined)];
+    const waiting = ['third', 'fourth'].map(async (name) => {
+      const leave = await lane.enter(undefined);
+      order.push(name);
+      leave();
+    });
+    expect(order).toEqual([]);
+    first();
+    first();
+    await Promise.all(waiting);
+    expect(order).toEqual(['third', 'fourth']);
+    second();
+    await Promise.all([lane.enter(undefined), lane.enter(undefined)]);
+  });
+
+  it('is left by who is aborted while waiting, and by who waits too long', async () => {
+    const lane = createLane(1, SOON_MS);
+    const leave = await lane.enter(undefined);
+    const abort = new AbortController();
+    const aborted = lane.enter(abort.signal);
+    abort.abort();
+    await expect(aborted).rejects.toSatisfy((error) => AppError.is(error, 'CANCELLED'));
+    await expect(lane.enter(undefined)).rejects.toSatisfy(isOverloaded);
+    leave();
+    await lane.run(undefined, async () => undefined);
+  });
+});
+
+describe('the lanes of a storage', () => {
+  it('a download that stands still holds up downloads, but neither names nor uploads', async () => {
+    const driver = await limited();
+    const abort = new AbortController();
+    const standing = (await driver.read(at('/file'), undefined, { signal: abort.signal }))[Symbol.asyncIterator]();
+    await standing.next();
+    await expect(driver.read(at('/file'))).rejects.toSatisfy(isOverloaded);
+    expect((await driver.stat(at('/file'))).sizeBytes).toBe(7);
+    await put(driver, '/other', 'x');
+    abort.abort();
+    expect(await textOf(driver, '/other')).toBe('x');
+  });
+
+  it('a read that ended, failed, was left early or aborted without being begun gives its place back', async () => {
+    const driver = await limited();
+    expect(await textOf(driver, '/file')).toBe('content');
+    await expect(driver.read(at('/none'))).rejects.toSatisfy((error) => AppError.is(error, 'ENTRY_NOT_FOUND'));
+    for await (const _ of await driver.read(at('/file'))) break;
+    const abort = new AbortController();
+    await driver.read(at('/file'), undefined, { signal: abort.signal });
+    abort.abort();
+    expect(await textOf(driver, '/file')).toBe('content');
+  });
+
+  it('a file is copied inside the storage by reading and writing', async () => {
+    const driver = await limited();
+    await driver.write(at('/copy'), await driver.read(at('/file')), { overwrite: false });
+    expect(await textOf(driver, '/copy')).toBe('content');
+  });
+
+  it('whoever lists may ask the storage at each entry', async () => {
+    const driver = await limited();
+    for await (const entry of driver.list(MOUNT_ROOT)) expect(await driver.stat(at(`/${entry.name}`))).toEqual(entry);
+  });
+
+  it('the ranges of drafts are in the lane of what is written', async () => {
+    const never = Promise.withResolvers<number>();
+    const driver = await limited((plain) => {
+      plain.openDraft = async () => ({ write: () => never.promise, sizeBytes: async () => 0 }) as object as Draft;
+    });
+    const draft = await driver.openDraft(at('/new'), '0'.repeat(32), { create: true });
+    const writing = draft.write(0, (async function* () {})());
+    await expect(put(driver, '/other', 'x')).rejects.toSatisfy(isOverloaded);
+    expect(await draft.sizeBytes()).toBe(0);
+    never.resolve(3);
+    expect(await writing).toBe(3);
+    await put(driver, '/other', 'x');
+  });
+});

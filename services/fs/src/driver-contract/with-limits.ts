@@ -1,0 +1,97 @@
+import { decorated, operationsOf } from './complete-driver.ts';
+import { createLane, type Lane } from './lane.ts';
+import type { CallOptions, Draft, Entry, FileContent, StorageDriver } from './storage-driver.ts';
+
+/** What may be under way in one storage at a time. */
+export interface StorageLimits {
+  /** Calls that look at names or change one. */
+  readonly names: number;
+  /** Files that are open for reading, until they are read, left or aborted. */
+  readonly reads: number;
+  /** Files that are written or copied. One that is copied inside the storage by reading and writing is in both lanes. */
+  readonly writes: number;
+}
+
+/** How long to wait for a turn, in milliseconds. */
+const WAIT_MS = 30_000;
+
+/**
+ * Keeps what a storage is asked at once within limits, each lane first come, first served: downloads that stand still hold up neither
+ * listings nor uploads. A listing takes its turn for each step, for whoever reads it may ask the storage in between.
+ *
+ * Every call may also throw AppError OVERLOADED: its turn did not come in time.
+ */
+export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs = WAIT_MS): StorageDriver {
+  const operations = operationsOf(driver);
+  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany } = operations;
+  const [names, reads, writes] = [limits.names, limits.reads, limits.writes].map((size) => createLane(size, waitMs)) as [Lane, Lane, Lane];
+  return decorated({
+    traits: operations.traits,
+    close: operations.close,
+    stat: (path, options) => names.run(options?.signal, () => driver.stat(path, options)),
+    list: (directory, options) => listInTurns(names, driver.list(directory, options), options),
+    read: async (file, range, options) => readInLane(await reads.enter(options?.signal), () => driver.read(file, range, options), options),
+    write: write && ((file, content, options) => writes.run(options.signal, () => write(file, content, options))),
+    makeDirectory: makeDirectory && ((path, options) => names.run(options?.signal, () => makeDirectory(path, options))),
+    remove: remove && ((path, options) => names.run(options.signal, () => remove(path, options))),
+    rename: rename && ((from, to, options) => names.run(options.signal, () => rename(from, to, options))),
+    copy: copy && ((from, to, options) => writes.run(options.signal, () => copy(from, to, options))),
+    link: link && ((file, options) => names.run(options?.signal, () => link(file, options))),
+    space: space && ((options) => names.run(options?.signal, () => space(options))),
+    openDraft:
+      openDraft &&
+      (async (file, id, options) => draftInLanes(await names.run(options.signal, () => openDraft(file, id, options)), { names, writes })),
+    listNames: listNames && ((directory, known, options) => names.run(options?.signal, () => listNames(directory, known, options))),
+    statMany: statMany && ((directory, wanted, options) => names.run(options?.signal, () => statMany(directory, wanted, options))),
+  });
+}
+
+async function* listInTurns(names: Lane, listing: AsyncIterable<Entry>, options: CallOptions | undefined): AsyncGenerator<Entry, void> {
+  const entries = listing[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const step = await names.run(options?.signal, () => entries.next());
+      if (step.done === true) return;
+      yield step.value;
+    }
+  } finally {
+    await entries.return?.();
+  }
+}
+
+async function readInLane(leave: () => void, open: () => Promise<FileContent>, options: CallOptions | undefined): Promise<FileContent> {
+  try {
+    const content = await open();
+    if (content.whole !== undefined) {
+      leave();
+      return content;
+    }
+    // Whoever does not read aborts.
+    options?.signal?.addEventListener('abort', leave, { once: true });
+    if (options?.signal?.aborted) leave();
+    return { entry: content.entry, [Symbol.asyncIterator]: () => leavingAtEnd(content, leave) };
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+async function* leavingAtEnd(content: FileContent, leave: () => void): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* content;
+  } finally {
+    leave();
+  }
+}
+
+function draftInLanes(draft: Draft, { names, writes }: { names: Lane; writes: Lane }): Draft {
+  return {
+    write: (offsetBytes, content, options) => writes.run(options?.signal, () => draft.write(offsetBytes, content, options)),
+    sync: () => writes.run(undefined, () => draft.sync()),
+    sizeBytes: () => names.run(undefined, () => draft.sizeBytes()),
+    read: (options) => draft.read(options),
+    publish: (options) => writes.run(options.signal, () => draft.publish(options)),
+    discard: () => names.run(undefined, () => draft.discard()),
+    close: () => draft.close(),
+  };
+}

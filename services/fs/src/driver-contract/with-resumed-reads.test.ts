@@ -1,0 +1,74 @@
+import { AppError } from '@wharf/errors';
+import { describe, expect, it } from 'vitest';
+import { memoryDriver } from '../drivers/memory/index.ts';
+import { at, collect, pattern, put } from './conformance/driver-calls.ts';
+import type { ByteRange, StorageDriver } from './storage-driver.ts';
+import { withResumedReads } from './with-resumed-reads.ts';
+
+const NO_PAUSES = [0, 0];
+const content = pattern(500_000);
+const broken = () => new AppError('STORAGE_UNAVAILABLE', 'the connection broke');
+
+/** A file whose every read breaks after one piece, by what `fail` throws. */
+async function breaking(
+  fail: () => unknown,
+  whileOpen: (driver: Required<StorageDriver>, reads: number) => Promise<void> = async () => {},
+) {
+  const driver = (await memoryDriver.open('')) as Required<StorageDriver>;
+  await put(driver, '/file', content);
+  const ranges: (ByteRange | undefined)[] = [];
+  const resumed = withResumedReads(
+    Object.assign(Object.create(driver) as StorageDriver, {
+      async read(...[file, range, options]: Parameters<StorageDriver['read']>) {
+        const opened = await driver.read(file, range, options);
+        ranges.push(range);
+        return {
+          entry: opened.entry,
+          async *[Symbol.asyncIterator]() {
+            for await (const piece of opened) {
+              yield piece;
+              await whileOpen(driver, ranges.length);
+              throw fail();
+            }
+          },
+        };
+      },
+    }),
+    NO_PAUSES,
+  );
+  return { resumed, ranges };
+}
+
+describe('a read that breaks', () => {
+  it('goes on where it was, as often as it gets on', async () => {
+    const { resumed, ranges } = await breaking(broken);
+    expect((await collect(await resumed.read(at('/file')))).equals(content)).toBe(true);
+    expect(ranges.length).toBeGreaterThan(NO_PAUSES.length + 1);
+    expect(ranges[1]).toEqual({ offsetBytes: 65_536, lengthBytes: 500_000 - 65_536 });
+  });
+
+  it('goes on within its range', async () => {
+    const { resumed } = await breaking(broken);
+    const part = await collect(await resumed.read(at('/file'), { offsetBytes: 1_000, lengthBytes: 200_000 }));
+    expect(part.equals(content.subarray(1_000, 201_000))).toBe(true);
+  });
+
+  it('ends when the file was replaced meanwhile', async () => {
+    const { resumed } = await breaking(broken, async (driver) => void (await put(driver, '/file', 'another')));
+    await expect(collect(await resumed.read(at('/file')))).rejects.toThrow('the connection broke');
+  });
+
+  it('ends by any other failure', async () => {
+    const { resumed, ranges } = await breaking(() => new AppError('CONTENT_CORRUPT', 'not what was stored'));
+    await expect(collect(await resumed.read(at('/file')))).rejects.toThrow('not what was stored');
+    expect(ranges).toHaveLength(1);
+  });
+
+  it('ends when it does not get on any more', async () => {
+    const { resumed, ranges } = await breaking(broken, async (driver, reads) => {
+      if (reads === 1) driver.read = async () => Promise.reject(broken());
+    });
+    await expect(collect(await resumed.read(at('/file')))).rejects.toThrow('the connection broke');
+    expect(ranges).toHaveLength(1);
+  });
+});

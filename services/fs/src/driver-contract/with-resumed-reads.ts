@@ -1,0 +1,75 @@
+import { AppError } from '@wharf/errors';
+import { resolveRange } from './byte-range.ts';
+import { decorated, operationsOf } from './complete-driver.ts';
+import type { ByteRange, CallOptions, Entry, FileContent, StorageDriver } from './storage-driver.ts';
+import { pauseAfter } from './with-retry.ts';
+
+/** Pauses before each new try of a read that broke, in milliseconds; a piece that comes begins them anew. */
+const PAUSES_MS: readonly number[] = [100, 400, 1_600];
+
+/**
+ * A read that breaks midway, by a failure that means `glitch`, goes on where it was, as long as the file is still the one that was opened: by its
+ * version, or where it has none by size and time. A file that was replaced meanwhile ends the read with the failure.
+ */
+export function withResumedReads(driver: StorageDriver, pausesMs = PAUSES_MS): StorageDriver {
+  return decorated({
+    ...operationsOf(driver),
+    async read(file, range, options) {
+      const content = await driver.read(file, range, options);
+      if (content.whole !== undefined) return content;
+      const reopen = (next: ByteRange) => driver.read(file, next, options);
+      return { entry: content.entry, [Symbol.asyncIterator]: () => resumed(content, range, reopen, pausesMs, options) };
+    },
+  });
+}
+
+async function* resumed(
+  first: FileContent,
+  range: ByteRange | undefined,
+  reopen: (range: ByteRange) => Promise<FileContent>,
+  pausesMs: readonly number[],
+  options: CallOptions | undefined,
+): AsyncGenerator<Uint8Array, void> {
+  const { start, end } = resolveRange(range, first.entry.sizeBytes);
+  let content = first;
+  let readBytes = 0;
+  let tries = 0;
+  for (;;) {
+    try {
+      for await (const piece of content) {
+        tries = 0;
+        readBytes += piece.byteLength;
+        yield piece;
+      }
+      return;
+    } catch (error) {
+      const pauseMs = pausesMs[tries];
+      const offsetBytes = start + readBytes;
+      // All of it had come.
+      if (offsetBytes >= end && AppError.means(error, 'glitch')) return;
+      if (pauseMs === undefined) throw error;
+      tries += 1;
+      await pauseAfter(error, pauseMs, options?.signal);
+      content = await reopen({ offsetBytes, lengthBytes: end - offsetBytes }).catch((again: unknown) => {
+        if (!AppError.means(again, 'glitch')) throw error;
+        return failing(first.entry, again);
+      });
+      if (!isSameVersion(first.entry, content.entry)) throw error;
+    }
+  }
+}
+
+/** A failure to open the rest is met as one of reading it: it may pass too. */
+function failing(entry: Entry, error: unknown): FileContent {
+  return {
+    entry,
+    // biome-ignore lint/correctness/useYield: it only fails
+    async *[Symbol.asyncIterator]() {
+      throw error;
+    },
+  };
+}
+
+function isSameVersion(opened: Entry, now: Entry): boolean {
+  return opened.version === now.version && opened.sizeBytes === now.sizeBytes && opened.modifiedAt.getTime() === now.modifiedAt.getTime();
+}
