@@ -59,7 +59,7 @@ export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mou
   const snapshotOf = async (revisions: Revisions, how: 'get' | 'getKept'): Promise<Snapshot> => {
     const { table, rules, settings } = parts.peek(revisions.admin) ?? (await parts[how](revisions.admin));
     const links = ofAccounts.peek(revisions.auth) ?? (await ofAccounts[how](revisions.auth));
-    // The same configuration is the same snapshot: what was made under it may be kept with it.
+    // The same configuration is the same snapshot object. What was made under a snapshot may be cached with it.
     if (last?.table !== table || last.signer !== links.signer) last = { table, rules, settings, ...links };
     return last;
   };

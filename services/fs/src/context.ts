@@ -24,7 +24,7 @@ export function actorOf(identity: UserIdentity): Actor {
   return { id, role, permission, basePath: parseVirtualPath(identity.basePath) };
 }
 
-/** Whose a task is that a call makes. @throws AppError UNAUTHENTICATED */
+/** The user who owns the tasks that a call makes. @throws AppError UNAUTHENTICATED */
 export function creatorOf(call: Call): TaskCreator {
   const { id, username, role } = userOf(call);
   return { id, name: username, role };

@@ -31,7 +31,7 @@ export const makeDirectoryHandler =
     return {};
   };
 
-/** fs/move. Answers the tasks of what no storage does in one step; everything else is done. */
+/** fs/move. What a storage moves in one step is moved when this answers. The rest is moved by the tasks that this answers. */
 export const moveEntriesHandler =
   (context: FsContext) =>
   async (request: MoveEntriesRequest, call: Call): Promise<MoveEntriesResponse> => {

@@ -30,7 +30,7 @@ export interface FsRpcOptions {
   readonly keeper: IndexKeeper;
   readonly mounts: Mounts;
   readonly registry: DriverRegistry;
-  /** Tells this process from every other. */
+  /** The name of this process. No other process has it. */
   readonly replica: string;
 }
 

@@ -4,7 +4,7 @@ import type { FsContext } from '../context.ts';
 import type { Mounts, StorageHealth } from '../domain/mounts/mounts.ts';
 import { toWireTime } from './wire-entry.ts';
 
-/** For admin: how the enabled storages get on, as this replica sees it. */
+/** For admin: the health of each enabled storage, as this replica sees it. */
 export const listStorageHealthHandler =
   (context: FsContext, mounts: Mounts, replica: string) =>
   async (_request: ListStorageHealthRequest, call: Call): Promise<ListStorageHealthResponse> => {

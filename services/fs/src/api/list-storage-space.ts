@@ -4,10 +4,10 @@ import type { FsContext } from '../context.ts';
 import type { Mount, Mounts } from '../domain/mounts/mounts.ts';
 import { supports } from '../driver-contract/storage-driver.ts';
 
-/** How long a list of storages waits for those that are slow to tell. */
+/** How long a list of storages waits for slow storages, in milliseconds. */
 const LIMIT_MS = 3_000;
 
-/** For admin: the room of the storages that can tell in time. One that cannot is left out. */
+/** For admin: the room of each storage that tells it in time. The others are left out. */
 export const listStorageSpaceHandler =
   (context: FsContext, mounts: Mounts) =>
   async (_request: ListStorageSpaceRequest, call: Call): Promise<ListStorageSpaceResponse> => {

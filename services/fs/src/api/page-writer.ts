@@ -6,13 +6,13 @@ import type { Snapshot } from '../domain/snapshot/snapshot.ts';
 import type { Entry } from '../driver-contract/storage-driver.ts';
 import { type Caller, toWireEntry } from './wire-entry.ts';
 
-/** Entries that are written between two turns of others: less than a millisecond. */
+/** Entries that are written before other work gets its turn. They take less than a millisecond. */
 const ENTRIES_PER_STEP = 100;
 
 /** Entries in one message of the stream: far below gRPC's limit of 4 MiB, also with the longest names. */
 export const CHUNK_ENTRIES = 1_000;
 
-/** All that the JSON of an entry depends on beside the entry. */
+/** What the JSON of an entry depends on, except the entry. */
 export interface PageFrame {
   readonly snapshot: Snapshot;
   readonly caller: Caller;
@@ -27,8 +27,8 @@ export interface PageWriter {
 }
 
 /**
- * Remembers what it wrote last of each array of entries: a folder is listed more often than it changes, and a storage that sees no change
- * answers the same array. Only as long as signatures do not carry a time.
+ * Keeps the last text of each array of entries. A folder is listed more often than it changes, and a storage that sees no change answers
+ * the same array. Nothing is kept while signatures carry a time.
  */
 export function createPageWriter(): PageWriter {
   const written = new WeakMap<readonly Entry[], { frame: PageFrame; texts: readonly string[] }>();

@@ -46,7 +46,7 @@ export function toWireTime(time: Date): string {
   return formatTime(ms >= EARLIEST_MS && ms <= LATEST_MS ? time : new Date(Number.isNaN(ms) ? 0 : ms < 0 ? EARLIEST_MS : LATEST_MS));
 }
 
-/** What toISOString() says, in less than half its time: a listing has two times for each entry. */
+/** The text of toISOString(), in less than half of its processor time. A listing has two dates for each entry. */
 function formatTime(time: Date): string {
   const year = time.getUTCFullYear();
   const date = `${twoDigits(Math.floor(year / 100))}${twoDigits(year % 100)}-${twoDigits(time.getUTCMonth() + 1)}-${twoDigits(time.getUTCDate())}`;

@@ -1,4 +1,4 @@
-/** Tells admin what became of a storage, again and again until it was heard. Only the newest status of a storage counts. */
+/** Tells admin the status of a storage, and repeats it until admin has answered. Only the newest status of a storage is told. */
 export interface StatusReporter {
   report(id: number, status: string): void;
   stop(): void;

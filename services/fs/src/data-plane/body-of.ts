@@ -4,13 +4,15 @@ import { AppError } from '@wharf/errors';
 import { BATCH_BYTES, dropBatch, giveBackBatch, takeBatch } from '../driver-contract/batches.ts';
 
 /**
- * The body of a request in pieces of BATCH_BYTES, or less while memory is short, each only lent until the next one is asked for. While a piece waits to be taken, the client
- * waits too. Who leaves early leaves the connection as it is: an answer goes over it, and the rest may be read away.
+ * The body of a request in pieces of BATCH_BYTES, or of less while memory is short. A piece is only lent: it is valid until the next one is
+ * asked for. While a piece waits to be taken, the client waits too. Leaving early does not close the connection: the answer still goes over
+ * it, and the rest of the body may be read and dropped.
  *
- * A socket hands on 64 KiB at a time, each in memory of its own. They are gathered as they come and their memory is freed at once, so that
- * the next has it again: to collect it later costs a tenth of an upload, and so does passing each of them through all that looks at a body.
+ * A socket hands on chunks of 64 KiB, each in memory of its own. Each chunk is copied into a piece as it comes, and its memory is freed at
+ * once for the next chunk. Leaving that memory to the garbage collector costs a tenth of an upload. Passing single chunks on to the readers
+ * of a body costs another tenth.
  *
- * @throws AppError CANCELLED: the client is gone before the end; what came of it comes first
+ * @throws AppError CANCELLED: the client is gone before the end; the bytes that came are handed out first
  */
 export async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Array, void> {
   const full: { batch: Buffer; filledBytes: number }[] = [];
@@ -64,7 +66,7 @@ export async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Arr
     request.off('data', onData).pause();
     handOn();
     for (const { batch } of full) dropBatch(batch);
-    // Who left early may still be at it.
+    // A reader that left early may still use the piece.
     if (lent) dropBatch(lent);
   }
 }

@@ -74,7 +74,7 @@ async function serve(
   const writeSession = writeSessionOf(request, path);
   endWhenIdle(request, isUpload || writeSession !== undefined);
   try {
-    // How many of our own services' there are, their limits say.
+    // Requests of our own services are bounded by the limits of those services.
     if (writeSession === undefined) options.transfers.begin(response);
     const call = told ? { ...told, signal } : callOf(options, request, signal);
     if (isUpload && request.method === 'PUT') {

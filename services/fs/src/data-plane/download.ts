@@ -18,7 +18,7 @@ import { serveThumbnail } from './serve-thumbnail.ts';
 
 /** Headers that make the answer depend on what the file is like. */
 const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'] as const;
-/** A file that is replaced between looking at it and opening it is looked at again, this often at most. */
+/** How often a file is looked at again that is replaced between the look and the opening. */
 const MAX_LOOKS = 3;
 
 export interface DownloadRequest {
@@ -188,7 +188,7 @@ function fileHeaders(entry: Entry, name: string, etag: string): Record<string, s
   };
 }
 
-/** What the names asked for last need is kept: to find it costs as much as the rest of the headers. */
+/** Kept for the names that were asked for last: making it costs as much as all other headers. */
 const headersByName = new LRUCache<string, Record<string, string>>({ max: 1000 });
 
 function headersOfName(name: string): Record<string, string> {

@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http';
 const IDLE_LIMIT_MS = 300_000;
 
 /**
- * Cuts the connection of a client that neither sends nor takes anything for `limitMs`, so that those who went to sleep do not hold files
- * and temporary names for ever. An upload is left alone once its last byte is here: what the storage does with it takes its own time.
+ * Cuts the connection of a client that neither sends nor takes anything for `limitMs`. Otherwise a client that sleeps would hold files and
+ * temporary names for ever. An upload is no longer watched once its last byte is here: the storage may take longer.
  */
 export function endWhenIdle(request: IncomingMessage, isUpload: boolean, limitMs = IDLE_LIMIT_MS): void {
   const { socket } = request;

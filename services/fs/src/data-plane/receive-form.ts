@@ -59,7 +59,7 @@ function findFile(parser: BusboyInstance, request: IncomingMessage): Promise<Rea
       reject(error);
     };
     parser.on('file', (field, stream: Readable) => {
-      // It may fail before somebody reads it, who then meets the error all the same.
+      // The stream may fail before it is read. Its reader still gets the error.
       stream.on('error', () => undefined);
       if (file !== undefined || field !== FILE_FIELD) return void stream.resume();
       file = stream;

@@ -6,9 +6,9 @@ import type { Entry } from '../driver-contract/storage-driver.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
 import { evaluatePreconditions } from './preconditions.ts';
 
-/** A file that is replaced while its picture is made is looked at again, this often at most. */
+/** How often a file is looked at again that is replaced while its thumbnail is made. */
 const MAX_LOOKS = 3;
-/** Seconds for which a client may show the picture without asking. */
+/** Seconds for which a client may show the thumbnail without asking. */
 const FRESH_S = 60;
 
 /** The thumbnail of a file, which the caller may read. @throws what Thumbnails throws */
@@ -37,7 +37,7 @@ export async function serveThumbnail(
   }
 }
 
-/** The picture is made by us: nothing in it runs. */
+/** We made the thumbnail: it contains nothing that a browser would run. */
 function pictureHeaders({ modifiedAt }: Entry, etag: string): Record<string, string> {
   return {
     'Content-Type': 'image/png',

@@ -17,7 +17,8 @@ export interface IncomingUpload {
 }
 
 /**
- * Stores what comes and answers a task that is done and in no list; or, with `As-Task`, takes it in and answers the task that will store it.
+ * Stores an upload. Answers a task that is done and in no list. With `As-Task` the body is only taken in, and the answer is the task that
+ * will store it.
  */
 export async function storeOrQueue(
   { tasks }: FsContext,

@@ -42,7 +42,7 @@ function readFilePath(value: string | string[] | undefined): string {
   }
 }
 
-/** As plain UTF-8, which Node shows as latin1. One that is not is nobody's password. */
+/** The header is plain UTF-8, which Node shows as latin1. A header in another encoding matches no password. */
 function readPassword(value: string | string[] | undefined): string {
   return typeof value === 'string' ? Buffer.from(value, 'latin1').toString('utf8') : '';
 }

@@ -91,7 +91,7 @@ export function createChangeFeed({ log, replica, onChange, clock, onError }: Cha
       await within(MAX_SILENCE_MS, take(), 'the log of changes cannot be read');
     } catch (error) {
       onError(error);
-      // What is kept may be wrong by now, and nobody can tell.
+      // The caches may be wrong by now: which part of them, nobody knows.
       if (clock() - readAt > MAX_SILENCE_MS) onChange(EVERYTHING);
     } finally {
       isReading = false;
@@ -105,7 +105,7 @@ export function createChangeFeed({ log, replica, onChange, clock, onError }: Cha
     },
     async start() {
       await log.init();
-      // What came before has nothing to tell: nothing is kept yet.
+      // Earlier changes do not matter: the caches are still empty.
       heardUpTo = await log.newest();
       readAt = clock();
       reading = setInterval(() => void read(), READ_PAUSE_MS);

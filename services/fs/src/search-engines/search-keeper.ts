@@ -10,7 +10,7 @@ import { createStoreSearchIndex } from './store/store-search-index.ts';
  * The keeper of this process's search index.
  *
  * @param searchDir where the index is a file, for an fs that runs alone; undefined: the index is in the store, for all replicas.
- * @param replica tells this process from every other.
+ * @param replica the name of this process, which no other process has.
  */
 export function createSearchKeeper(
   kit: ServiceKit,

@@ -142,7 +142,7 @@ function readTiff(bytes: Buffer): Size | undefined {
 
 const MAX_ICONS = 64;
 
-/** The largest of what is in the file: each picture says its size itself, which may be another than the index says. */
+/** The size of the largest picture in the file. It is read from the picture itself, because the index may say another size. */
 function readIco(bytes: Buffer): Size | undefined {
   if (bytes.length < 6 || bytes.readUInt32LE(0) !== 0x0001_0000) return undefined;
   const count = bytes.readUInt16LE(4);

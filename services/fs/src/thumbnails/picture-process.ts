@@ -44,7 +44,7 @@ function open(image: Uint8Array): Transformer {
   return Transformer.fromRgbaPixels(rgba, width, height);
 }
 
-/** Thumbnails are for the time that nobody else needs, and their process is the first to go when memory is short. */
+/** Gives way to other processes: they get the processor first, and this one is killed first when memory is short. */
 function standBack(): void {
   try {
     setPriority(NICE);

@@ -14,7 +14,7 @@ export interface ThumbnailCache {
 const MAX_FOLDER_BYTES = 256 * 1024 * 1024;
 /** How full the folder is after it was tidied. */
 const KEPT_SHARE = 0.8;
-/** It is looked at as a whole at the first write, and after so much of the limit was written. */
+/** The folder is measured at the first write, and again after this part of the limit was written. */
 const TIDY_SHARE = 0.05;
 /** Only files of this form are ours. */
 const OUR_FILE = /^wharf-thumbnail-[0-9a-f-]+\.(?:png|part)$/;

@@ -15,10 +15,10 @@ export interface HiddenEntries {
 
 /** @param hasHidden whether any rule hides anything */
 export function createHiddenEntries(rules: PathTree<Rule>, hasHidden: boolean): HiddenEntries {
-  /** Whether a folder is hidden from somebody who was asked about last: its entries are asked about one after another. */
+  /** The last answer for each actor: whether a folder is hidden. The entries of a folder are asked about one after another. */
   const lastFolder = new WeakMap<Actor, { readonly folder: VirtualPath; readonly isHidden: boolean }>();
 
-  /** Every folder on the way counts: what lies in a hidden folder is hidden too. What holds above the actor's base path does not count. */
+  /** Every folder on the way counts: an entry in a hidden folder is hidden too. Folders above the actor's base path do not count. */
   const isHidden = (actor: Actor, path: VirtualPath): boolean => {
     if (!hasHidden || path === '/' || path === actor.basePath || hasPermission(actor, 'see_hides')) return false;
     const folder = parentPath(path);

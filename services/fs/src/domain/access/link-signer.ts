@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 const REMEMBERED_SIGNS = 10_000;
 const VERIFIED_SIGNS = 10_000;
 const MS_PER_HOUR = 3_600_000;
-/** Longer than any sign: 44 letters, a colon and up to 15 digits, with a slash. */
+/** Longer than any signature: 44 letters, a colon and up to 15 digits, with a slash. */
 const MAX_SIGN_LENGTH = 64;
 
 /** Signs the paths of download links as the family does (docs/api-family.md#signed-links), so that tools that compute links themselves keep working. */
@@ -19,7 +19,7 @@ export interface LinkSigner {
 /** @param token the permanent token, which is the key: another token makes every link invalid. @param clock milliseconds */
 export function createLinkSigner(token: string, clock: () => number): LinkSigner {
   const permanent = new LRUCache<string, string>({ max: REMEMBERED_SIGNS });
-  /** Signs without an end that were right, with their paths. Looking one up by its hash tells nothing of how far a guess is right. */
+  /** Signatures that were right and never expire, with their paths. A lookup by hash does not tell how much of a guess is right. */
   const verified = new LRUCache<string, true>({ max: VERIFIED_SIGNS });
   const signUntil = (path: string, expiry: string) => {
     const mac = createHmac('sha256', token).update(`${path}:${expiry}`).digest('base64');
@@ -47,7 +47,7 @@ export function createLinkSigner(token: string, clock: () => number): LinkSigner
       if (expiry !== '0' && Number(expiry) * 1000 < clock()) throw refusal('sign expired');
       const known = expiry === '0' ? permanent.get(path) : undefined;
       if (!equal(withoutPadding(sign), withoutPadding(known ?? signUntil(path, expiry)))) throw refusal('sign invalid');
-      // Only what was right is remembered: guesses push nothing out.
+      // Only right signatures are remembered, so wrong guesses push nothing out.
       if (expiry === '0') verified.set(key, true);
     },
   };

@@ -17,8 +17,8 @@ interface Step<Value> {
 }
 
 /**
- * Values at paths. Every look is one pass from the root down, which ends where nothing is kept further on: it costs what lies on the way and
- * what it finds, not what is kept elsewhere. Walking up instead would read the path once for each of its folders.
+ * Values at paths. A lookup goes down once from the root and ends where no deeper folder has a value. Its cost grows with the length of the
+ * path and with what it finds, not with the values at other paths. Walking up instead would read the path once for each of its folders.
  */
 export class PathTree<Value> {
   readonly #root: Node<Value> = { value: undefined, children: new Map() };

@@ -12,7 +12,7 @@ type EntryChange = 'read' | 'write' | 'create';
 
 /** What the path rules say about who may see and change what. */
 export interface RuleBook {
-  /** What it was made of; the same list for the same book. */
+  /** The rules that the book was made of: always the same list. */
   readonly records: readonly RuleRecord[];
   /** @throws AppError PERMISSION_DENIED: hidden, not for this actor, or the password is wrong */
   requireAccess(actor: Actor, path: VirtualPath, password: string): void;
@@ -25,12 +25,12 @@ export interface RuleBook {
   /** Whether the rule's list of writers lets the actor change things at this path. */
   canWrite(actor: Actor, path: VirtualPath): boolean;
   /**
-   * For an operation on an entry itself (rename, move, copy, remove): its own rule, and every rule below it, must allow it. A place where
-   * an entry is to be made is not asked for its password: making one shows nothing.
+   * For an operation on an entry itself (rename, move, copy, remove): its own rule, and every rule below it, must allow the change.
+   * `create` needs no password, because making an entry shows nothing.
    * @throws AppError PERMISSION_DENIED
    */
   requireEntry(actor: Actor, path: VirtualPath, change: EntryChange): void;
-  /** The same as an answer, of the entry alone and of all that rules guard in it. */
+  /** The same question, answered by a boolean: `mayTouch` asks the rule of the entry alone, `mayTouchWhole` every rule below it too. */
   mayTouch(actor: Actor, path: VirtualPath, change: EntryChange): boolean;
   mayTouchWhole(actor: Actor, path: VirtualPath, change: EntryChange): boolean;
   /** Which names of a folder's entries are hidden from the actor, by the rule of that folder; undefined when none is. */

@@ -3,7 +3,7 @@ import { storageError } from '../../driver-contract/storage-error.ts';
 
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
-/** Keeps calls from a storage that is not there, and finds out when it is there again. */
+/** Refuses calls of a storage that does not answer, and finds out when it answers again. */
 export interface CircuitBreaker {
   readonly state: BreakerState;
   /** When it is tried next; undefined while calls pass. */
@@ -11,7 +11,7 @@ export interface CircuitBreaker {
   /** Before a call. @returns its number, greater than those before it. @throws AppError STORAGE_UNAVAILABLE at once while calls do not pass */
   begin(): number;
   succeeded(): void;
-  /** @param call its number: what fails together, because it was under way together, counts once */
+  /** @param call its number: calls that were under way together and fail count as one failure */
   failed(error: unknown, call: number): void;
   /** Lets go of its timer. */
   stop(): void;
@@ -22,13 +22,13 @@ export interface CircuitBreakerOptions {
   readonly clock: () => number;
   /** Runs something later. @returns takes that back */
   readonly after: (ms: number, run: () => void) => () => void;
-  /** A look at the storage. Whatever it answers, it is there, unless its failure means `absent`. */
+  /** Looks at the storage. The storage is there when this resolves, and also when it fails, unless the failure means `absent`. */
   readonly probe: () => Promise<unknown>;
   /** @param error why calls do not pass any more; undefined when they pass again */
   readonly onChange: (state: BreakerState, error: unknown) => void;
 }
 
-/** So many failures in a row, each of a call that began after the one before had failed. */
+/** Calls are refused after this many failures in a row. A failure counts when its call began after the failure before. */
 const FAILURES_TO_OPEN = 3;
 /** The pause before the first look, doubled after each that fails, in milliseconds. */
 const FIRST_PAUSE_MS = 1_000;

@@ -4,8 +4,8 @@ import { AppError } from '@wharf/errors';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 
 /**
- * A driver that opens no folder through which Wharf's own secrets could be read or replaced: not the data folder, none that holds it, and
- * of those inside it only the ones that are for users' files.
+ * The same driver, but it refuses folders through which Wharf's own secrets could be read or replaced. These are the data folder, every
+ * folder above it, and the folders inside it that are not for users' files.
  *
  * @param dataFolder undefined: this process has none. @param filesFolders those inside the data folder that may be shown.
  */
@@ -44,7 +44,7 @@ function foldersOf(definition: DriverDefinition, addition: string): [item: strin
   });
 }
 
-/** Where a path really leads; what of it is not there yet is kept as it is. */
+/** The path with its links resolved. Segments that do not exist yet stay as they are. */
 async function realPathOf(path: string): Promise<string> {
   const full = resolve(path);
   try {

@@ -13,7 +13,10 @@ const WORKING = 'work';
 /** The status of a storage that an admin switched off. */
 const DISABLED = 'disabled';
 
-/** After a failure a storage is tried again, also when nobody asks for it, but not sooner than this; doubled each time up to the maximum. */
+/**
+ * A storage that failed is opened again after this pause, also when nobody asks for it. The pause doubles after each failure, up to the
+ * maximum.
+ */
 const FIRST_RETRY_MS = 2_000;
 const MAX_RETRY_MS = 60_000;
 
@@ -36,7 +39,7 @@ export interface StorageHealth extends Pick<StorageMonitor, 'breaker' | 'retryAt
   readonly state: StorageState;
 }
 
-/** Is told how storages get on, by id. */
+/** Receives the health of storages, by id. */
 export interface StorageMetrics {
   /** @param elapsedMs undefined for calls that take as long as their content, and for those that failed */
   called(id: number, isFailure: boolean, elapsedMs: number | undefined): void;

@@ -13,7 +13,7 @@ export interface StorageMonitor {
   readonly latencyMs: number;
   readonly calls: number;
   readonly failures: number;
-  /** The same driver, under watch. The one that was watched before is not any more. */
+  /** The same driver with its calls watched. The driver that was watched before is no longer watched. */
   watch(driver: StorageDriver): StorageDriver;
   /** What failed before there was a driver. */
   noteFailure(error: unknown): void;
@@ -90,7 +90,7 @@ export function createStorageMonitor({ clock, after, onCall, onBreaker }: Storag
   };
 }
 
-/** A look that was given up is no answer. */
+/** A look that was aborted counts as a storage that did not answer in time. */
 function asDeadline(error: unknown): never {
   if (AppError.is(error, 'CANCELLED')) throw new AppError('DEADLINE_EXCEEDED', 'the storage did not answer in time', { cause: error });
   throw error;

@@ -7,32 +7,33 @@ import { createSharedWork } from './shared-work.ts';
 /** What is known of the bytes below base paths. Every step is atomic in the store, also among replicas. */
 export interface QuotaLedger {
   /**
-   * Adds a claim when everything that is held and the claim fit under the limit.
-   * @returns `uncounted` where nobody has counted yet what is there, or must again
+   * Adds a claim when it fits under the limit together with everything that is held.
+   * @returns `uncounted` when what is there must be counted first
    */
   claim(owner: VirtualPath, claim: string, bytes: number, limitBytes: number): Promise<'claimed' | 'full' | 'uncounted'>;
   /** Makes a claim bigger, under the same condition. */
   extend(owner: VirtualPath, claim: string, bytes: number, limitBytes: number): Promise<boolean>;
   /**
-   * Sees to it that a claim of this name is there, of so many bytes at least, and renews it; under the same condition for what it grows by.
+   * Makes a claim of this name and at least this size, or renews and enlarges the one that is there. The bytes that it grows by must fit
+   * under the limit.
    * @returns as claim()
    */
   hold(owner: VirtualPath, claim: string, bytes: number, limitBytes: number): Promise<'claimed' | 'full' | 'uncounted'>;
   /** Puts what was written in the place of a claim, however big it has become. */
   end(owner: VirtualPath, claim: string, writtenBytes: number): Promise<void>;
-  /** Tells that the work behind a claim goes on. */
+  /** Keeps a claim alive: its work goes on. */
   renew(owner: VirtualPath, claim: string): Promise<void>;
   /** Puts what was written in the place of a claim of so many bytes. */
   settle(owner: VirtualPath, claim: string, claimedBytes: number, writtenBytes: number): Promise<void>;
-  /** Something was removed: where there seems to be no room, a count is due. */
+  /** Notes that something was removed. The next claim that finds no room makes a new count. */
   age(owner: VirtualPath): Promise<void>;
-  /** The next claim must wait for a count: what is there has changed in a way nobody has added up. */
+  /** Makes the next claim wait for a count: what is there has changed by an unknown number of bytes. */
   forget(owner: VirtualPath): Promise<void>;
-  /** Drops claims whose work ended without a word. @returns whether there were any; then a count is due */
+  /** Drops claims that were not renewed in time. @returns whether there were any; then a count is due */
   dropExpired(owner: VirtualPath): Promise<boolean>;
   /** When the last count began, in milliseconds since 1970. */
   countedAt(owner: VirtualPath): Promise<number>;
-  /** Puts what a count finds in the place of what was known; what is written while it runs is added. */
+  /** Replaces what was known by what `count` finds. What is written while it runs is added. */
   count(owner: VirtualPath, count: () => Promise<number>): Promise<void>;
 }
 
@@ -50,13 +51,15 @@ export interface Claim {
   abandon(): Promise<void>;
 }
 
-/** A claim that other processes may go on with, by its name. It may also be left to them, or to its end. */
+/** A claim that other processes may go on with, by its name. Whoever made it need not end it: another process may, or it runs out. */
 export interface HeldClaim extends Claim {
-  /** Renews it no more: it holds for {@link CLAIM_LEASE_MS} from the last time. Safe twice. */
+  /** Stops renewing the claim, which then holds for {@link CLAIM_LEASE_MS} from the last renewal. Safe twice. */
   letGo(): void;
 }
 
-/** Adds up what is below a base path. Several who wait for it share one count, which is bound to none of their signals but to its own. */
+/**
+ * Adds up what is below a base path. Several callers share one count. It has a signal of its own: a caller that goes away does not end it.
+ */
 type Count = (signal: AbortSignal) => Promise<number>;
 
 /** Keeps what users store below their base paths within their quotas. */
@@ -192,7 +195,7 @@ async function claimRoom(ledger: QuotaLedger, { owner, limit }: Wanted, { claim,
     if (outcome === 'full' && !(await ledger.dropExpired(owner))) {
       const countedAt = await ledger.countedAt(owner);
       if (clock() - countedAt <= MAX_COUNT_AGE_MS) {
-        // The count may have come between the claim and this look: there is no room only where both were about the same one.
+        // A new count may have come between the claim and this check. There is no room only when both saw the same count.
         if (countedAt === knownCount) throw exceeded(limit);
         knownCount = countedAt;
         continue;
@@ -244,7 +247,7 @@ function exceeded(limitBytes: number): AppError {
   return new AppError('QUOTA_EXCEEDED', `quota exceeded: your files may have ${limitBytes} bytes in all`);
 }
 
-/** Asked for at a time where the size of a content is not known beforehand, while there is room for as much. */
+/** How much is claimed at a time when the size of a content is not known, as long as there is room for that. */
 const STEP_BYTES = 4 * 1024 * 1024;
 
 /**

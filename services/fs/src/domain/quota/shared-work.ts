@@ -7,8 +7,8 @@ interface Running {
 }
 
 /**
- * Does work once for all who ask for it while it runs. It is bound to none of them: whoever goes away leaves it to the others, and it ends
- * when nobody waits any more.
+ * Does work once for all callers that ask for it while it runs. A caller that goes away does not end it: it is aborted when no caller waits
+ * any more.
  *
  * @returns what does the work of a key, or waits for it. @throws what the caller's signal says, or the work
  */
@@ -20,7 +20,7 @@ export function createSharedWork<Key>(): (key: Key, signal: AbortSignal, work: (
   const begin = (key: Key, work: (signal: AbortSignal) => Promise<void>): Running => {
     const abort = new AbortController();
     const shared: Running = { done: work(abort.signal).finally(() => forget(key, shared)), abort, callers: 0 };
-    // Everybody may have gone by then.
+    // Every caller may have gone by then.
     shared.done.catch(() => undefined);
     running.set(key, shared);
     return shared;

@@ -7,7 +7,7 @@ export interface HitCollector {
   answer(): SearchAnswer;
 }
 
-/** More than this beyond the wanted page are not kept before the next look which of them are needed. */
+/** This many hits beyond the wanted page are collected; then those that are not needed are dropped. */
 const SLACK = 500;
 const SURROGATE = /[\ud800-\udfff]/;
 

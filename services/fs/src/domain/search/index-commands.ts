@@ -30,7 +30,7 @@ export function createIndexCommands(parts: {
   /** Ends the walk that this process is on. */
   readonly interrupt: () => void;
   readonly onCleared: () => void;
-  /** What follows every order. */
+  /** Called after every order. */
   readonly after: (index: SearchIndex) => Promise<void>;
 }): IndexCommands {
   const { indexOf, clock, progress, interrupt, onCleared, after } = parts;

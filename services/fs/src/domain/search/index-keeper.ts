@@ -17,7 +17,7 @@ export interface IndexKeeperOptions {
   readonly folderCache: () => FolderCache;
   /** Called when the index is first needed, and again after it failed. */
   readonly openIndex: () => Promise<SearchIndex>;
-  /** Tells this process from every other that shares the index. */
+  /** The name of this process. No other process that shares the index has it. */
   readonly owner: string;
   readonly clock: () => number;
   /** Keeps the progress where admins look for it. */
@@ -37,7 +37,7 @@ export interface IndexKeeper extends ChangeNotes, IndexCommands {
   close(): Promise<void>;
 }
 
-/** What another replica left lying is found within this time. */
+/** Work that another replica left is found within this time, in milliseconds. */
 const POLL_MS = 5_000;
 /** More changed paths than this at once count as changes of their folders. */
 const MAX_CHANGES = 20_000;

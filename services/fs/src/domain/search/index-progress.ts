@@ -11,7 +11,7 @@ export interface IndexProgress {
 
 /** Reports of a job that goes on come this far apart, in milliseconds. */
 const REPORT_MS = 2_000;
-/** From one count of the entries to the next passes that many times what it took. */
+/** The pause between two counts of the entries, as a multiple of the time that a count takes. */
 const COUNT_PAUSE = 20;
 
 /** Says how far indexing is. */
@@ -30,7 +30,7 @@ export function createIndexProgress(options: {
   const { clock, report: save, onError } = options;
   let reportedAt = 0;
   let counted: { readonly count: number; readonly revision: number; readonly until: number } | undefined;
-  /** Entries in the index, which every job changes: as they were counted for this revision a moment ago. */
+  /** Entries in the index. The last count is answered as long as its revision is the present one and its pause has not passed. */
   const countOf = async (index: SearchIndex, revision: number): Promise<number> => {
     if (counted?.revision === revision && clock() < counted.until) return counted.count;
     const startedAt = clock();

@@ -8,7 +8,7 @@ export interface IndexScope {
   isLeftOut(path: VirtualPath): boolean;
   /** Whether the storage mounted at exactly this place is left out: folders that other mounts make there are not. */
   isMountLeftOut(mountedAt: VirtualPath): boolean;
-  /** Mounts in the index: their places, and what tells each from another at the same place. */
+  /** Mounts in the index by their paths, each with a text that differs for another storage at the same path. */
   readonly mounts: Readonly<Record<string, string>>;
   /** Levels below the root that are indexed. */
   readonly maxDepth: number;
@@ -39,7 +39,7 @@ export function indexScope({ table, settings }: Snapshot): IndexScope {
   for (const mountedAt of Object.keys(mounts)) left.delete(mountedAt);
   const leftBelowRoot = new PathTree<true>();
   for (const mountedAt of left) if (mountedAt !== '/') leftBelowRoot.set(mountedAt as VirtualPath, true);
-  // What begins like a folder above a path, the path begins like.
+  // What is below an ignored folder is ignored too: its path begins with the path of the folder.
   const isIgnored = (path: string) => prefixes.some((prefix) => path.startsWith(prefix));
   return {
     isLeftOut: (path) => leftBelowRoot.nearest(path) !== undefined || isIgnored(path),

@@ -12,10 +12,10 @@ import { type IndexJob, type IndexState, NO_DEPTH_LIMIT, type SearchIndex } from
 export interface WalkerOptions {
   readonly snapshot: () => Promise<Snapshot>;
   readonly folderCache: Pick<FolderCache, 'read'>;
-  /** Tells this process from every other that shares the index. */
+  /** The name of this process. No other process that shares the index has it. */
   readonly owner: string;
   readonly clock: () => number;
-  /** Told what was walked so far, now and then. */
+  /** Called now and then with what was walked so far. */
   readonly onProgress: (index: SearchIndex) => Promise<void>;
   readonly onError: (error: unknown) => void;
   /** Called between portions, while nothing of a folder is under way. */
@@ -28,12 +28,12 @@ const PARALLEL = 4;
 /** A storage whose folders failed this often in one walk is left out of its rest. */
 const MAX_FAILURES = 3;
 const HEARTBEAT_MS = 5_000;
-/** A job over which so many processes ended is given up. */
+/** A job is given up after this many processes have died while they worked on it. */
 const MAX_ATTEMPTS = 5;
 
 /** Works the queue of the index off, one walker over all replicas. */
 export interface IndexWalker {
-  /** Does everything there is to do, or nothing when another replica is at it. @returns whether the walk was ours */
+  /** Works until the queue is empty. Does nothing when another replica works on it. @returns whether this process did the walk */
   walk(index: SearchIndex): Promise<boolean>;
   /** Whether a folder is being listed for the index. */
   isWalking(): boolean;
@@ -182,7 +182,7 @@ async function prepareUpdate(
   if (found.entry.isDirectory && !found.entry.isLink) await index.openFolder(path, depth, generation);
 }
 
-/** Storages came, went or became others: what is indexed of them goes, or is queued. */
+/** Follows the storages: what is indexed of a storage that is gone is removed, a new or changed storage is queued. */
 async function followMounts(index: SearchIndex, scope: IndexScope, state: IndexState): Promise<IndexState> {
   const before = state.mounts ?? {};
   const places = new Set([...Object.keys(before), ...Object.keys(scope.mounts)]);
@@ -199,7 +199,7 @@ async function followMounts(index: SearchIndex, scope: IndexScope, state: IndexS
   return editState(index, (now) => (now.job ? undefined : { ...now, mounts: scope.mounts }));
 }
 
-/** The folder itself, or the first above it, that the index has with its entries. */
+/** The nearest folder at or above a path whose entries the index has. */
 export async function nearestFolder(index: SearchIndex, path: VirtualPath): Promise<{ path: VirtualPath; depth: number } | undefined> {
   for (let at = path; ; at = parentPath(at)) {
     const folder = await index.findFolder(at);

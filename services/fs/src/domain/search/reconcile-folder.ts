@@ -20,7 +20,7 @@ export interface IndexWalk {
   readonly folderCache: Pick<FolderCache, 'read'>;
   readonly index: SearchIndex;
   readonly generation: number;
-  /** Past what is kept of listings, and without keeping any. */
+  /** Lists the storage itself, neither from nor into the cache of listings. */
   readonly isFresh: boolean;
   readonly signal: AbortSignal;
 }
@@ -98,7 +98,10 @@ async function contentsOf({ snapshot, scope, folderCache, isFresh, signal }: Ind
   };
 }
 
-/** A folder as its storage has it now. Nothing of it is kept: a walk through everything would push out what people look at. */
+/**
+ * A folder as its storage has it now. The listing is not cached: a walk through the whole tree would push out the folders that people look
+ * at.
+ */
 async function readOnce({ mount, path }: Located<Mount>, signal: AbortSignal): Promise<Folder> {
   const driver = await mount.driver();
   if (supports(driver, 'listNames') && supports(driver, 'statMany')) {

@@ -80,7 +80,10 @@ export interface IndexState {
   readonly lastDoneAt: number | undefined;
   /** Why the last job is not complete; empty otherwise. */
   readonly error: string;
-  /** The mounts that the index knows of, by mount path, and what tells each from another at the same place; undefined before the first job. */
+  /**
+   * The mounts that the index knows, by mount path, each with a text that differs for another storage at the same path; undefined before
+   * the first job.
+   */
   readonly mounts: Readonly<Record<string, string>> | undefined;
 }
 
@@ -110,8 +113,8 @@ export interface SearchIndex {
   /** The entries of a folder, and which of them are folders. */
   children(directory: VirtualPath): Promise<ReadonlyMap<EntryName, boolean>>;
   /**
-   * Adds or replaces entries of a folder that the index has; of any other none. A folder among them that is new is queued, unless its depth
-   * is 0 or it is a link. What was below a folder that is a file now goes.
+   * Adds or replaces entries of a folder. Does nothing when the index does not have the folder. A new folder among the entries is queued,
+   * unless its depth is 0 or it is a link. When a folder has become a file, everything below it is removed.
    */
   put(directory: VirtualPath, entries: readonly IndexedEntry[], generation: number): Promise<void>;
   /** Removes entries of a folder with everything below them; names that are not there are none. */
@@ -123,7 +126,7 @@ export interface SearchIndex {
   move(from: VirtualPath, to: VirtualPath): Promise<boolean>;
   /** Forgets all entries, all folders and the queue; the state stays. Searches may look at every name until `makeFast` has ended. */
   clear(): Promise<void>;
-  /** Makes searches of what is in the index fast, and those of what comes after; of no cost when they are. */
+  /** Builds what makes searches fast, for the entries that are there and for later ones. Costs nothing when it is built already. */
   makeFast(): Promise<void>;
 
   /** Puts a folder into the index and, unless `depth` is 0, into the queue. One that is there gets the depth. */

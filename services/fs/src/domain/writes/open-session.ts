@@ -55,7 +55,7 @@ export async function openSession(
       }
     }
   } catch (error) {
-    // What a storage that hangs makes yet is found by the row, which stays then.
+    // A storage that hangs may still make the draft later. The row stays, and the draft is found by it.
     if (!AppError.is(error, 'DEADLINE_EXCEEDED') && !AppError.is(error, 'CANCELLED')) await abortSession(parts, id).catch(() => undefined);
     await claim.release();
     throw error;

@@ -55,7 +55,7 @@ export async function commit(parts: SessionParts, id: string, file: AnnouncedFil
     await removeDraft(parts, session, signal).catch(() => undefined);
     return published(store, session, done.operation, done.path, done.sizeBytes);
   }
-  // Held from before it is read to be verified.
+  // The room is held before the draft is read to be verified.
   await drafts.use(id, async (open, held) => {
     await claimOf(open, held);
     await verify(open.draft, file, signal);
@@ -96,7 +96,8 @@ export async function published(
 }
 
 /**
- * Does what needs the room of a session's file, which is held meanwhile and for a while afterwards; what is published ends the claim.
+ * Runs work that needs the room of a session's file. The room is held while it runs and for a while afterwards. Publishing the file ends
+ * the claim.
  * @throws AppError QUOTA_EXCEEDED
  */
 export async function heldDuring(

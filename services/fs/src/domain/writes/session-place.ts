@@ -46,7 +46,7 @@ export async function locateSession(
   throw new AppError('STORAGE_UNAVAILABLE', 'the storage that the file was brought to is gone');
 }
 
-/** A session that was ended between its file's getting its name and the note of it. */
+/** The published file of a session whose process died right after it gave the file its name; undefined when the file has no name yet. */
 export async function publishedAlready(
   operationOf: OperationOf,
   session: WriteSession,

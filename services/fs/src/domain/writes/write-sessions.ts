@@ -14,8 +14,8 @@ import type { WriteSession } from './write-session.ts';
 /** Files that other services bring into the tree, range by range. */
 export interface WriteSessions {
   /**
-   * Claims the announced size, which is held until the session ends, or for as long as quotas hold after it was last used.
-   * What a failure may leave is found by the id.
+   * Claims the announced size, which is held until the session ends, or for as long as quotas hold after it was last used. Whatever a
+   * failure leaves is found by the id.
    * @param id nobody's yet: 32 random hexadecimal digits. @param file.sizeBytes 0: not known.
    * @throws AppError PERMISSION_DENIED | UNSUPPORTED_OPERATION | NOT_A_DIRECTORY | MOUNT_NOT_FOUND | UNSAFE_PATH | QUOTA_EXCEEDED | INVALID_ARGUMENT |
    * RECORD_EXISTS: the id is another session's

@@ -16,7 +16,7 @@ export function createStoreEntries(
       .lean<Array<Pick<IndexEntryRecord, '_id' | 'is_dir' | 'size'>>>();
     const knownById = new Map(known.map((entry) => [entry._id, entry]));
     const added = wanted.filter(({ _id }) => !knownById.has(_id));
-    // Told by its id alone: whoever put the same entry meanwhile put the same.
+    // A duplicate may be ignored: the id is the folder and the name, so another writer has put the same entry.
     if (added.length > 0) await ignoreDuplicates(entries.insertMany(added, { ordered: false, lean: true }));
     const changed = wanted.filter((entry) => {
       const before = knownById.get(entry._id);
@@ -65,7 +65,8 @@ export function createStoreEntries(
       await dropTrees([to]);
       const { _id, ...after } = recordOf(newParent._id, { name: newName, isDirectory: true, sizeBytes: before.size });
       await entries.updateOne({ _id }, { $set: after }, { upsert: true });
-      // The topmost folder is the last one: after a crash what is left is found at the old place, and goes with it.
+      // The topmost folder is moved last. After a crash, the folders that were not moved are found below it at the old place, and are
+      // removed with it.
       const inside = await folders
         .find({ $or: subtree(from) }, { path: 1 })
         .sort({ path: -1 })
