@@ -1,12 +1,13 @@
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath } from '@wharf/paths';
 import { denied } from '../domain/access/permissions.ts';
+import { copiesItself, copyFile as copyOneFile } from '../domain/changing/copy-file.ts';
 import { nameTaken } from '../domain/changing/operations/operation.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
+import { haveSameContent, looksLikeCopy, statIfThere } from './compare-files.ts';
 import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
 import { type PlacementEnds, placesOf } from './placement.ts';
 import type { PlacementRun } from './placement-run.ts';
-import { haveSameContent, looksLikeCopy, statIfThere, transferFile } from './transfer-file.ts';
 
 /** Entries that one checkpoint allows to be begun: so many are looked at again after a worker was lost, at most. */
 export const WINDOW = 256;
@@ -183,7 +184,9 @@ async function copyFile(
         const isAlike = looksLikeCopy(source, there, to.driver);
         // What was to be replaced may be as long and as old as what is to replace it.
         const isProof = isAlike === true && conflict !== 'replace';
-        if (isProof || (isAlike !== false && (await haveSameContent(from, to, run.signal)))) {
+        // To copy it once more costs less than to read both, where no byte comes here.
+        const isRepeated = conflict === 'replace' && copiesItself(from, to);
+        if (isProof || (isAlike !== false && !isRepeated && (await haveSameContent(from, to, run.signal)))) {
           placement.countBytes(source.sizeBytes);
           return source;
         }
@@ -195,7 +198,7 @@ async function copyFile(
   }
   let copied = 0;
   try {
-    return await transferFile({
+    const { source } = await copyOneFile({
       from,
       to,
       overwrite,
@@ -206,6 +209,7 @@ async function copyFile(
       },
       beforePublish: placement.assertLease,
     });
+    return source;
   } catch (error) {
     placement.countBytes(-copied);
     if (!AppError.is(error, 'ENTRY_EXISTS')) throw error;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createRuleBook } from '../domain/access/rule-book.ts';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import { getEntry } from '../domain/reading/get-entry.ts';
-import { actor, bytesOf, type MemoryTree, mpath } from '../domain/testing/memory-tree.ts';
+import { actor, bytesOf, type MemoryTree, mpath, openTree } from '../domain/testing/memory-tree.ts';
 import { ruleRecord } from '../domain/testing/records.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { createTestDriver, type TestDriver } from '../domain/testing/test-drivers.ts';
@@ -234,5 +234,91 @@ describe('a move', () => {
     });
     await runPlacement(memory.operation(), 'move', input(), run);
     expect(await memory.everything('/a')).toEqual(['/a/d/sub/new']);
+  });
+});
+
+describe('within a storage that copies files by itself', () => {
+  /** A storage without rename, whose copies are of files alone. */
+  const openObjects = async (files: number) => {
+    const objects = createTestDriver('Objects', ['rename', 'listNames', 'statMany']);
+    objects.refuseCopies((_from, isDirectory) => isDirectory);
+    const memory = await openTree({ drivers: [objects.definition], storages: [{ mount_path: '/a', driver: 'Objects' }] });
+    for (let index = 0; index < files; index += 1) await memory.put(`/a/d/${index % 3 === 0 ? 'sub/' : ''}f${index}`, `content ${index}`);
+    await memory.makeFolder('/a/d/empty');
+    objects.calls();
+    return { memory, objects };
+  };
+  const inside = (more: Partial<PlacementInput> = {}) => input({ target: '/a/e', targetStorage: SOURCE, ...more });
+  const contents = async (memory: MemoryTree, folder: string) =>
+    Promise.all(
+      (await memory.everything(folder)).map(async (path) => [
+        path.slice(folder.length),
+        path.endsWith('/') ? '' : await memory.textOf(path),
+      ]),
+    );
+
+  it.each(['copy', 'move'] as const)('a %s of a folder passes no byte through us, and counts all', async (verb) => {
+    const { memory, objects } = await openObjects(30);
+    const before = await contents(memory, '/a/d');
+    const run = createTestRun({ signal: new AbortController().signal });
+    objects.calls();
+    await runPlacement(memory.operation(), verb, inside(), run);
+    const { read = 0, write = 0, copy } = objects.calls();
+    expect([read, write, copy]).toEqual([0, 0, 30]);
+    expect(await contents(memory, '/a/e')).toEqual(before);
+    expect(await memory.everything('/a')).toHaveLength(verb === 'copy' ? 2 * before.length : before.length);
+    const bytes = before.reduce((sum, [, text = '']) => sum + text.length, 0);
+    expect(run.progress.at(-1)).toMatchObject({ doneBytes: bytes, totalBytes: bytes });
+  });
+
+  it('what is there is kept, refused or replaced as anywhere', async () => {
+    const { memory } = await openObjects(3);
+    await memory.put('/a/e/f1', 'old');
+    expect((await refusalOf(runPlacement(memory.operation(), 'copy', inside())))[0]).toBe('ENTRY_EXISTS');
+    await runPlacement(memory.operation(), 'copy', inside({ conflict: 'keep' }));
+    expect(await memory.textOf('/a/e/f1')).toBe('old');
+    await runPlacement(memory.operation(), 'copy', inside({ conflict: 'replace' }));
+    expect(await memory.textOf('/a/e/f1')).toBe('content 1');
+  });
+
+  it('without its lease nothing is copied', async () => {
+    const { memory, objects } = await openObjects(5);
+    const run = createTestRun({ signal: new AbortController().signal });
+    const begin = run.begin.bind(run);
+    const lost = { ...run, begin: (text: string) => ({ ...begin(text), assertLease: () => Promise.reject(new Error('lost')) }) };
+    await expect(runPlacement(memory.operation(), 'copy', inside(), lost)).rejects.toThrow('lost');
+    expect(objects.calls().copy).toBeUndefined();
+  });
+
+  it('an attempt that replaces, and is lost, is continued without a byte', async () => {
+    const { memory, objects } = await openObjects(20);
+    await runPlacement(memory.operation(), 'copy', inside());
+    objects.calls();
+    const run = createTestRun({ signal: new AbortController().signal });
+    const replacing = inside({ conflict: 'replace' });
+    run.onCheckpoint(() => {
+      if (run.checkpoints() === 1) run.lose();
+    });
+    expect((await refusalOf(runPlacement(memory.operation(), 'copy', replacing, run)))[0]).toBe('CANCELLED');
+    await runPlacement(memory.operation(), 'copy', replacing, run);
+    expect(objects.calls()).not.toHaveProperty('read');
+    expect(await contents(memory, '/a/e')).toEqual(await contents(memory, '/a/d'));
+  });
+
+  it('a file that it does not copy is read and written', async () => {
+    const { memory, objects } = await openObjects(4);
+    objects.refuseCopies((from, isDirectory) => isDirectory || from.endsWith('f2'));
+    objects.calls();
+    await runPlacement(memory.operation(), 'copy', inside());
+    expect(objects.calls()).toMatchObject({ read: 1, write: 1, copy: 4 });
+    expect(await contents(memory, '/a/e')).toEqual(await contents(memory, '/a/d'));
+  });
+
+  it('files go into a folder that is not there yet', async () => {
+    const { memory, objects } = await openObjects(4);
+    objects.calls();
+    await runPlacement(memory.operation(), 'move', inside({ target: '/a/new/deep', files: ['/f1', '/sub/f3'] }));
+    expect(await memory.everything('/a/new')).toEqual(['/a/new/deep/f1', '/a/new/deep/f3']);
+    expect(objects.calls()).not.toHaveProperty('write');
   });
 });

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { baseName, childPath, isWithin, type MountPath, parentPath, parseVirtualPath, relativeTo, type VirtualPath } from '@wharf/paths';
 import { z } from 'zod';
 import { denied, requirePermission } from '../domain/access/permissions.ts';
+import type { TargetDriver } from '../domain/changing/copy-file.ts';
 import { type Operation, requireWrite } from '../domain/changing/operations/operation.ts';
 import type { Located } from '../domain/mounts/mount-table.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
@@ -32,8 +33,6 @@ export interface PlacementEnd {
   readonly located: Located<Mount>;
   readonly driver: StorageDriver;
 }
-
-export type TargetDriver = StorageDriver & Required<Pick<StorageDriver, 'write' | 'makeDirectory'>>;
 
 /** Both ends, and the rights and rules of the moment. */
 export interface PlacementEnds {

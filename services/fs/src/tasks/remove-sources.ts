@@ -1,10 +1,10 @@
 import { AppError } from '@wharf/errors';
 import { parentPath } from '@wharf/paths';
 import { supports } from '../driver-contract/storage-driver.ts';
+import { looksLikeCopy, statIfThere } from './compare-files.ts';
 import { isVersion, type ManifestEntry, type Position } from './manifest.ts';
 import { placesOf } from './placement.ts';
 import type { PlacementRun } from './placement-run.ts';
-import { looksLikeCopy, statIfThere } from './transfer-file.ts';
 
 /** Sources that are removed at a time. */
 const PARALLEL = 8;

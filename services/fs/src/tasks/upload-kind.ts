@@ -6,7 +6,7 @@ import { denied } from '../domain/access/permissions.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { beginUpload, type Upload } from '../domain/changing/upload.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
-import { hasContent, looksLikeCopy, statIfThere } from './transfer-file.ts';
+import { hasContent, looksLikeCopy, statIfThere } from './compare-files.ts';
 import type { UploadArea } from './upload-area.ts';
 
 export const uploadShape = z.object({

@@ -56,4 +56,32 @@ describe('a move', () => {
     expect(await textOf(await from.read(mpath('/d/a/both')))).toBe('new');
     expect(await textOf(await to.read(mpath('/d/b/only')))).toBe('new');
   });
+
+  it('within one storage that copies by itself reads and writes nothing, and compares what came of it', async () => {
+    const driver = new MemoryDriver();
+    const source = await put(driver, '/d/f', 'text');
+    const without = (copy: MemoryDriver['copy']): Place['driver'] => {
+      const { traits } = driver;
+      return {
+        traits,
+        stat: (path) => driver.stat(path),
+        list: (path) => driver.list(path),
+        read: () => Promise.reject(new Error('read')),
+        write: () => Promise.reject(new Error('written')),
+        makeDirectory: (path) => driver.makeDirectory(path),
+        remove: (path, options) => driver.remove(path, options),
+        copy,
+        close: async () => {},
+      };
+    };
+    const truncating = without(async (...given) => ({ ...(await driver.copy(...given)), sizeBytes: 3 }));
+    const move = (within: Place['driver'], to: string) => moveTree(place(within, '/d/f'), source, place(within, to), 'refuse', signal);
+    expect((await refusalOf(move(truncating, '/short')))[0]).toBe('CONTENT_CORRUPT');
+    expect(await names(driver, '/d')).toEqual(['f']);
+    await move(
+      without((...given) => driver.copy(...given)),
+      '/e/f',
+    );
+    expect([await names(driver, '/d'), await names(driver, '/e')]).toEqual([[], ['f']]);
+  });
 });

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { childPath, type MountPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { copyFile } from './copy-file.ts';
 import type { Place } from './operations/operation.ts';
 import type { Conflict } from './operations/plan-placement.ts';
 
@@ -12,7 +13,7 @@ interface Copied {
 }
 
 /**
- * Moves a file or a folder with all it holds, by reading and writing. Folders are merged, empty ones are made too; links to folders are not
+ * Moves a file or a folder with all it holds, file by file. Folders are merged, empty ones are made too; links to folders are not
  * entered. Each file is written whole or not at all and its size compared with its source. Each source goes after a last look, when it is
  * still what was copied and its copy is there. Folders go when nothing is left in them.
  *
@@ -46,46 +47,23 @@ function isSameFile(before: Entry, now: Entry): boolean {
 
 /** @param copied the files that were written are added to it. */
 async function copyInto(copied: Copied[], from: Place, source: Entry, to: Place, conflict: Conflict, signal: AbortSignal): Promise<void> {
-  if (!supports(to.driver, 'write') || !supports(to.driver, 'makeDirectory')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
+  const { driver } = to;
+  if (!supports(driver, 'write') || !supports(driver, 'makeDirectory')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   if (!source.isDirectory) {
-    const entry = await copyFile(from, source, { ...to, driver: to.driver }, conflict, signal);
-    if (entry) copied.push({ path: from.path, entry });
+    try {
+      const { source: entry } = await copyFile({ from, to: { ...to, driver }, overwrite: conflict === 'replace', signal });
+      copied.push({ path: from.path, entry });
+    } catch (error) {
+      if (conflict !== 'keep' || !AppError.is(error, 'ENTRY_EXISTS')) throw error;
+    }
     return;
   }
   // Listed before the target is made, which may be in it where two storages show one folder: the walk would never end.
   const entries = source.isLink ? [] : await Array.fromAsync(from.driver.list(from.path, { signal }));
-  await to.driver.makeDirectory(to.path, { signal });
+  await driver.makeDirectory(to.path, { signal });
   for (const entry of entries) {
     const inner = { ...from, path: childPath(from.path, entry.name) };
     await copyInto(copied, inner, entry, { ...to, path: childPath(to.path, entry.name) }, conflict, signal);
-  }
-}
-
-/** @returns the file that was read; undefined when one was there already and is kept */
-async function copyFile(
-  from: Place,
-  source: Entry,
-  to: Place & { driver: Required<Pick<StorageDriver, 'write'>> },
-  conflict: Conflict,
-  signal: AbortSignal,
-): Promise<Entry | undefined> {
-  // Aborted at the end in any case: a content that was refused before its first byte still holds its source.
-  const reading = new AbortController();
-  const content = await from.driver.read(from.path, undefined, { signal: AbortSignal.any([signal, reading.signal]) });
-  try {
-    const written = await to.driver.write(to.path, content, {
-      overwrite: conflict === 'replace',
-      sizeBytes: content.entry.sizeBytes,
-      modifiedAt: source.modifiedAt,
-      signal,
-    });
-    if (written.sizeBytes !== content.entry.sizeBytes) throw new AppError('CONTENT_CORRUPT', 'the copy has another size than its source');
-    return content.entry;
-  } catch (error) {
-    if (conflict === 'keep' && AppError.is(error, 'ENTRY_EXISTS')) return undefined;
-    throw error;
-  } finally {
-    reading.abort();
   }
 }
 

@@ -25,6 +25,10 @@ export interface TestDriver {
   linkBy(link: (path: MountPath) => DirectLink): void;
   /** Writes to these paths fail: the storage is full. */
   failWrites(when: (path: string) => boolean): void;
+  /** Which copies are refused with UNSUPPORTED_OPERATION; none by default. */
+  refuseCopies(when: (from: MountPath, isDirectory: boolean) => boolean): void;
+  /** How often each operation was called since the last time this was asked. */
+  calls(): Partial<Record<keyof StorageDriver, number>>;
   /** Drivers opened, and of those closed. */
   counts(): { opened: number; closed: number };
 }
@@ -44,6 +48,8 @@ export function createTestDriver(
   let opened = 0;
   let closed = 0;
   let gate: Promise<void> = Promise.resolve();
+  const counted: Record<string, number> = {};
+  let isRefused = (_from: MountPath, _isDirectory: boolean) => false;
   let isFull = (_path: string) => false;
   let linkOf: ((path: MountPath) => DirectLink) | undefined;
   let before = async (_store: string, _signal: AbortSignal | undefined) => {};
@@ -83,7 +89,11 @@ export function createTestDriver(
       },
       remove: (path, call) => store.remove(path, call),
       rename: (from, to, call) => store.rename(from, to, call),
-      copy: (from, to, call) => store.copy(from, to, call),
+      async copy(from, to, call) {
+        await begin(call);
+        if (isRefused(from, (await store.stat(from)).isDirectory)) throw storageError('UNSUPPORTED_OPERATION');
+        return store.copy(from, to, call);
+      },
       async listNames(path, version, call) {
         namings += 1;
         await begin(call);
@@ -103,7 +113,7 @@ export function createTestDriver(
       };
     }
     for (const operation of without) delete driver[operation];
-    return driver;
+    return counting(driver, counted);
   };
   return {
     definition: defineDriver({
@@ -136,6 +146,28 @@ export function createTestDriver(
     onOpen(run) {
       open = run;
     },
+    refuseCopies(when) {
+      isRefused = when;
+    },
+    calls() {
+      const calls = { ...counted };
+      for (const operation of Object.keys(counted)) delete counted[operation];
+      return calls;
+    },
     counts: () => ({ opened, closed }),
   };
+}
+
+/** The same driver, counting its calls. */
+function counting(driver: StorageDriver, counted: Record<string, number>): StorageDriver {
+  return new Proxy(driver, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key);
+      if (typeof value !== 'function') return value;
+      return (...given: unknown[]) => {
+        counted[String(key)] = (counted[String(key)] ?? 0) + 1;
+        return Reflect.apply(value, target, given);
+      };
+    },
+  });
 }

@@ -1,0 +1,119 @@
+import { AppError } from '@wharf/errors';
+import { parentPath } from '@wharf/paths';
+import {
+  type BeforePublish,
+  type Entry,
+  type FileContent,
+  type HashName,
+  type StorageDriver,
+  supports,
+} from '../../driver-contract/storage-driver.ts';
+import type { Place } from './operations/operation.ts';
+
+const HASH_NAMES: readonly HashName[] = ['sha256', 'sha1', 'md5'];
+
+/** A storage that takes files and folders. */
+export type TargetDriver = StorageDriver & Required<Pick<StorageDriver, 'write' | 'makeDirectory'>>;
+
+export interface FileCopy {
+  readonly from: Place;
+  readonly to: Place & { readonly driver: TargetDriver };
+  readonly overwrite: boolean;
+  readonly signal: AbortSignal;
+  /** Told of bytes as they are copied; of all at once where the storage copies itself. */
+  readonly onBytes?: (bytes: number) => void;
+  /** Asked before the file gets its name; where the storage copies itself, right before it begins. */
+  readonly beforePublish?: BeforePublish;
+}
+
+/** Both files of a copy that is made. */
+export interface CopiedFile {
+  /** As it was when it was opened or, where the storage copied it, right before. */
+  readonly source: Entry;
+  readonly target: Entry;
+}
+
+/**
+ * Copies one file, whole or not at all and with its time, and compares size and, where both are told, hash. Within one opened storage that
+ * copies itself no byte passes through us; else the file is read and written. Missing parents of the target are made.
+ *
+ * @throws AppError ENTRY_EXISTS | ENTRY_NOT_FOUND | IS_A_DIRECTORY | CONTENT_CORRUPT | what the storages throw
+ */
+export async function copyFile(copy: FileCopy): Promise<CopiedFile> {
+  const copied = (await copyInside(copy)) ?? (await readAndWrite(copy));
+  const { source, target } = copied;
+  if (target.sizeBytes !== source.sizeBytes || hasOtherHash(source, target))
+    throw new AppError('CONTENT_CORRUPT', 'the copy is not like its source');
+  return copied;
+}
+
+/** Whether both places are in one opened storage that copies by itself. */
+export function copiesItself(from: Place, to: Place): boolean {
+  return from.driver === to.driver && supports(from.driver, 'copy');
+}
+
+/** @returns undefined where no storage can do it itself */
+async function copyInside({ from, to, overwrite, signal, onBytes, beforePublish }: FileCopy): Promise<CopiedFile | undefined> {
+  const { driver } = from;
+  if (!copiesItself(from, to) || !supports(driver, 'copy')) return undefined;
+  // What changes after this look is not what was noted: whoever removes the source compares it, and it stays.
+  const source = await driver.stat(from.path, { signal });
+  if (source.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
+  const make = async () => {
+    await beforePublish?.();
+    return driver.copy(from.path, to.path, { overwrite, signal });
+  };
+  try {
+    const target = await make().catch(async (error) => {
+      // A copy wants the folder it goes to, unlike a write; most often it is there.
+      if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
+      await to.driver.makeDirectory(parentPath(to.path), { signal });
+      return make();
+    });
+    onBytes?.(source.sizeBytes);
+    return { source, target };
+  } catch (error) {
+    if (AppError.is(error, 'UNSUPPORTED_OPERATION')) return undefined;
+    throw error;
+  }
+}
+
+async function readAndWrite({ from, to, overwrite, signal, onBytes, beforePublish }: FileCopy): Promise<CopiedFile> {
+  // Aborted at the end in any case: a content that was refused before its first byte still holds its source.
+  const reading = new AbortController();
+  const content = await from.driver.read(from.path, undefined, { signal: AbortSignal.any([signal, reading.signal]) });
+  const { entry } = content;
+  try {
+    const target = await to.driver.write(to.path, onBytes ? watched(content, onBytes) : content, {
+      overwrite,
+      beforePublish,
+      sizeBytes: entry.sizeBytes,
+      modifiedAt: entry.modifiedAt,
+      expectedHashes: entry.hashes,
+      signal,
+    });
+    return { source: entry, target };
+  } finally {
+    reading.abort();
+  }
+}
+
+async function* watched(content: FileContent, onBytes: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of content) {
+    onBytes(chunk.byteLength);
+    yield chunk;
+  }
+}
+
+/** Whether a digest that both files tell differs. */
+function hasOtherHash(source: Entry, target: Entry): boolean {
+  return hashPairs(source, target).some(([here, there]) => here !== there);
+}
+
+/** The digests that both files tell, in lower case. */
+export function hashPairs(source: Entry, target: Entry): [string, string][] {
+  return HASH_NAMES.flatMap((name) => {
+    const [here, there] = [source.hashes?.[name], target.hashes?.[name]];
+    return here === undefined || there === undefined ? [] : [[here.toLowerCase(), there.toLowerCase()] as [string, string]];
+  });
+}
