@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import type { Operation } from '../changing/operations/operation.ts';
 import { placeEntries } from '../changing/operations/place-entries.ts';
 import type { Placement } from '../changing/operations/plan-placement.ts';
@@ -11,5 +12,5 @@ export const moveEntries = (operation: Operation, request: Placement): Promise<v
   placeEntries(operation, request, 'move', neverQueued);
 
 async function neverQueued(): Promise<void> {
-  throw new Error('it was not done in one step');
+  throw new AppError('UNSUPPORTED_OPERATION', 'it was not done in one step');
 }

@@ -71,10 +71,11 @@ export function entryRules(rule: Rule): void {
     'names come in byte order with their kind, and their version holds until they change',
     ['write', 'makeDirectory', 'listNames'],
     async (driver) => {
-      for (const name of ['b', 'B', '10', '9', 'é', '\uffee', '😀']) await put(driver, `/d/${name}`, 'x');
+      const upper = driver.traits.caseSensitive ? 'B' : 'Bc';
+      for (const name of ['b', upper, '10', '9', 'é', '\uffee', '😀']) await put(driver, `/d/${name}`, 'x');
       await driver.makeDirectory(at('/d/folder'));
       const first = await driver.listNames(at('/d'), undefined);
-      expect(first?.names).toEqual(['10', '9', 'B', 'b', 'folder', 'é', '\uffee', '😀']);
+      expect(first?.names).toEqual(['10', '9', upper, 'b', 'folder', 'é', '\uffee', '😀']);
       expect([...(first?.directories ?? [])]).toEqual(['folder']);
       if (first?.version !== undefined) expect(await driver.listNames(at('/d'), first.version)).toBeUndefined();
       await put(driver, '/d/another', 'x');

@@ -27,8 +27,19 @@ import type {
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 
+/** What a memory storage cannot do, so that the domain can be tried on storages of all kinds. */
+export interface MemoryProfile {
+  /** `A` and `a` are one name, which is reached by its own spelling only. */
+  readonly foldsCase?: boolean;
+  /** The grid of its times; `own`: it dates files itself. Default 1. */
+  readonly timeStepMs?: number | 'own';
+  /** As a store of objects: files have versions, and folders are not copied. */
+  readonly hasObjects?: boolean;
+}
+
 interface MemoryFile {
   readonly content: Uint8Array;
+  readonly version: string;
   readonly modifiedAt: Date;
   readonly createdAt: Date;
 }
@@ -47,17 +58,24 @@ const READ_CHUNK_BYTES = 64 * 1024;
 
 /** A whole storage in memory, gone when it is closed: what the domain's tests mount. Nodes of files never change, so copies share them. */
 export class MemoryDriver implements StorageDriver {
-  readonly traits: DriverTraits = {
-    caseSensitive: true,
-    keepsEmptyDirectories: true,
-    modTimeStepMs: 1,
-    maxNameBytes: 255,
-    hashes: [],
-    exclusiveCreate: true,
-    copiesFolders: true,
-  };
+  readonly traits: DriverTraits;
+  readonly #profile: MemoryProfile;
   #root = newFolder();
   #isClosed = false;
+
+  constructor(profile: MemoryProfile = {}) {
+    const { foldsCase = false, timeStepMs = 1, hasObjects = false } = profile;
+    this.#profile = profile;
+    this.traits = {
+      caseSensitive: !foldsCase,
+      keepsEmptyDirectories: true,
+      modTimeStepMs: timeStepMs === 'own' ? undefined : timeStepMs,
+      maxNameBytes: 255,
+      hashes: [],
+      exclusiveCreate: !hasObjects,
+      copiesFolders: !hasObjects,
+    };
+  }
 
   async stat(path: MountPath, options: CallOptions = {}): Promise<Entry> {
     this.#begin(options);
@@ -68,7 +86,7 @@ export class MemoryDriver implements StorageDriver {
     this.#begin(options);
     for (const [name, node] of [...this.#getFolder(directory).children]) {
       throwIfAborted(options.signal);
-      yield toEntry(name, node);
+      yield this.#describe(name, node);
     }
   }
 
@@ -97,11 +115,13 @@ export class MemoryDriver implements StorageDriver {
     const now = new Date();
     const file: MemoryFile = {
       content: Buffer.concat(chunks),
-      modifiedAt: options.modifiedAt ?? now,
+      version: randomUUID(),
+      modifiedAt: this.#onGrid(options.modifiedAt, now),
       createdAt: replaced?.createdAt ?? now,
     };
     // The folder may have been moved or removed meanwhile: what counts is the path.
     const target = this.#find(parentPath(path)) === folder ? folder : this.#makeFolders(parentPath(path));
+    this.#checkSpelling(target, nameOf(path));
     put(target, nameOf(path), file);
     return this.#entry(path, file);
   }
@@ -129,6 +149,7 @@ export class MemoryDriver implements StorageDriver {
     const folder = this.#getFolder(parentPath(to));
     const replaced = this.#find(to);
     if (replaced !== undefined) checkReplaceable(node, replaced, options);
+    this.#checkSpelling(folder, nameOf(to), node);
     take(this.#getFolder(parentPath(from)), nameOf(from));
     put(folder, nameOf(to), node);
     return this.#entry(to, node);
@@ -139,13 +160,15 @@ export class MemoryDriver implements StorageDriver {
     const node = this.#get(from);
     if (from === to) throw storageError('ENTRY_EXISTS');
     if (isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
+    if (isFolder(node) && !this.traits.copiesFolders) throw storageError('UNSUPPORTED_OPERATION');
     const folder = this.#getFolder(parentPath(to));
     const replaced = this.#find(to);
+    this.#checkSpelling(folder, nameOf(to));
     if (replaced !== undefined) {
       if (isFolder(node) || !options.overwrite) throw storageError('ENTRY_EXISTS');
       checkReplaceable(node, replaced, options);
     }
-    const copied = copyOf(node);
+    const copied = this.#copyOf(node);
     put(folder, nameOf(to), copied);
     return this.#entry(to, copied);
   }
@@ -164,7 +187,7 @@ export class MemoryDriver implements StorageDriver {
     if (options.ifVersion !== undefined && options.ifVersion !== version) throw storageError('STALE_VERSION');
     return names.flatMap((name) => {
       const node = children.get(name);
-      return node === undefined ? [] : [toEntry(name, node)];
+      return node === undefined ? [] : [this.#describe(name, node)];
     });
   }
 
@@ -201,7 +224,10 @@ export class MemoryDriver implements StorageDriver {
     for (const name of pathSegments(path)) {
       const child = folder.children.get(name) ?? newFolder();
       if (!isFolder(child)) throw storageError('NOT_A_DIRECTORY');
-      if (!folder.children.has(name)) put(folder, name, child);
+      if (!folder.children.has(name)) {
+        this.#checkSpelling(folder, name);
+        put(folder, name, child);
+      }
       folder = child;
     }
     return folder;
@@ -209,14 +235,43 @@ export class MemoryDriver implements StorageDriver {
 
   #checkWritable(path: MountPath, { overwrite }: WriteOptions): MemoryFile | undefined {
     const existing = this.#find(path);
-    if (existing === undefined) return undefined;
+    if (existing === undefined) {
+      const folder = this.#find(parentPath(path));
+      if (folder !== undefined && isFolder(folder)) this.#checkSpelling(folder, nameOf(path));
+      return undefined;
+    }
     if (!overwrite) throw storageError('ENTRY_EXISTS');
     if (isFolder(existing)) throw storageError('IS_A_DIRECTORY');
     return existing;
   }
 
   #entry(path: MountPath, node: MemoryNode): Entry {
-    return toEntry(baseName(path) ?? ROOT_NAME, node);
+    return this.#describe(baseName(path) ?? ROOT_NAME, node);
+  }
+
+  #describe(name: EntryName, node: MemoryNode): Entry {
+    const { modifiedAt, createdAt } = node;
+    if (isFolder(node)) return { name, isDirectory: true, sizeBytes: 0, modifiedAt, createdAt };
+    const version = this.#profile.hasObjects ? { version: node.version } : {};
+    return { name, isDirectory: false, sizeBytes: node.content.byteLength, modifiedAt, createdAt, ...version };
+  }
+
+  #onGrid(given: Date | undefined, now: Date): Date {
+    const stepMs = this.traits.modTimeStepMs ?? 1;
+    const wanted = this.traits.modTimeStepMs === undefined ? now : (given ?? now);
+    return new Date(Math.floor(wanted.getTime() / stepMs) * stepMs);
+  }
+
+  #copyOf(node: MemoryNode): MemoryNode {
+    if (isFolder(node)) return copyOf(node);
+    return { ...node, version: randomUUID(), modifiedAt: this.#onGrid(node.modifiedAt, new Date()), createdAt: new Date() };
+  }
+
+  /** @param own what may keep its place under another spelling. @throws AppError ENTRY_EXISTS: something has the name in another spelling */
+  #checkSpelling(folder: MemoryFolder, name: EntryName, own?: MemoryNode): void {
+    if (!this.#profile.foldsCase || folder.children.has(name)) return;
+    const folded = name.toLowerCase();
+    for (const [other, node] of folder.children) if (other.toLowerCase() === folded && node !== own) throw storageError('ENTRY_EXISTS');
   }
 }
 
@@ -227,11 +282,6 @@ function newFolder(): MemoryFolder {
 
 function isFolder(node: MemoryNode): node is MemoryFolder {
   return 'children' in node;
-}
-
-function toEntry(name: EntryName, node: MemoryNode): Entry {
-  const { modifiedAt, createdAt } = node;
-  return { name, isDirectory: isFolder(node), sizeBytes: isFolder(node) ? 0 : node.content.byteLength, modifiedAt, createdAt };
 }
 
 function put(folder: MemoryFolder, name: EntryName, node: MemoryNode): void {
@@ -257,7 +307,7 @@ function checkReplaceable(node: MemoryNode, replaced: MemoryNode, { overwrite }:
 }
 
 function copyOf(node: MemoryNode): MemoryNode {
-  if (!isFolder(node)) return { ...node, createdAt: new Date() };
+  if (!isFolder(node)) return { ...node, version: randomUUID(), createdAt: new Date() };
   const copied = newFolder();
   for (const [name, child] of node.children) copied.children.set(name, copyOf(child));
   copied.modifiedAt = node.modifiedAt;

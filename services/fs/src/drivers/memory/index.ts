@@ -1,12 +1,34 @@
 import { z } from 'zod';
+import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
+import { selectItem } from '../../driver-contract/config-items.ts';
 import { defineDriver } from '../../driver-contract/define-driver.ts';
-import { MemoryDriver } from './driver.ts';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { MemoryDriver, type MemoryProfile } from './driver.ts';
+
+const PROFILES = {
+  'object store': { hasObjects: true, timeStepMs: 'own' },
+  'no rename': {},
+  'case folding': { foldsCase: true },
+  'times of two seconds': { timeStepMs: 2_000 },
+} as const satisfies Record<string, MemoryProfile>;
+
+/** Storages that can do less than memory could. @internal for tests */
+export const MEMORY_PROFILES = Object.keys(PROFILES) as (keyof typeof PROFILES)[];
 
 export const memoryDriver = defineDriver({
   name: 'Memory',
   label: 'Memory',
   internal: true,
   config: { local_sort: true, only_proxy: true, no_cache: true },
-  configSchema: z.object({}),
-  open: async () => new MemoryDriver(),
+  configSchema: z.object({ profile: selectItem(MEMORY_PROFILES) }),
+  open: async ({ profile }) => {
+    if (profile === '') return new MemoryDriver();
+    const driver = new MemoryDriver(PROFILES[profile]);
+    return profile === 'object store' || profile === 'no rename' ? withoutSteps(driver) : driver;
+  },
 });
+
+/** Neither renames nor names under a version. */
+function withoutSteps(driver: StorageDriver): StorageDriver {
+  return decorated({ ...operationsOf(driver), rename: undefined, listNames: undefined, statMany: undefined });
+}
