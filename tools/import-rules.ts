@@ -10,7 +10,7 @@ export interface ImportRule {
   readonly npm: true | readonly string[];
 }
 
-const TESTS_MAY = ['@wharf/harness', '@wharf/embedded-mongo', '@wharf/embedded-nats'];
+const TESTS_MAY = ['@wharf/egress', '@wharf/harness', '@wharf/embedded-mongo', '@wharf/embedded-nats'];
 const KITS = [
   '@wharf/egress',
   '@wharf/errors',
@@ -110,7 +110,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   }),
   {
     files: 'services/fs/src/driver-contract/',
-    may: ['services/fs/src/driver-contract/', '@wharf/errors', '@wharf/paths'],
+    may: ['services/fs/src/driver-contract/', '@wharf/errors', '@wharf/owned-names', '@wharf/paths'],
     mayTypes: ['@wharf/egress'],
     npm: ['zod'],
   },

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { startProcess, waitFor } from '@wharf/harness';
 import { currentOwner, newOwnedName } from '@wharf/owned-names';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { isAbandoned, newBesideName } from '../../src/driver-contract/temp-names.ts';
 import { ConfinedRoot } from '../../src/drivers/local/confined-root.ts';
 import { TempArea } from '../../src/drivers/local/temp-area.ts';
-import { isAbandoned, newBesideName } from '../../src/drivers/local/temp-names.ts';
 import { debrisIn, makeFolders, namesIn, openLocal, put } from './open-local.ts';
 
 /** Opens the folder and writes to /old and to /d/new without an end, from a process of its own. */

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { isAvailable, runCommand } from '@wharf/harness';
 import { currentOwner } from '@wharf/owned-names';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { newBesideName } from '../../src/drivers/local/temp-names.ts';
+import { newBesideName } from '../../src/driver-contract/temp-names.ts';
 import { at, codeOf, debrisIn, makeFolders, namesIn, openLocal, put, textOf } from './open-local.ts';
 
 const mounts = isAvailable('mount', await findMount());

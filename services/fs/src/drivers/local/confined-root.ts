@@ -3,9 +3,9 @@ import path from 'node:path';
 import { HAS_HANDLE_PATHS, handlePath, O_PATH } from '@wharf/held-folders';
 import { baseName, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
+import { isReservedPath } from '../../driver-contract/temp-names.ts';
 import { errnoOf } from './errors.ts';
 import { SpelledNames } from './spelled-names.ts';
-import { isReservedPath } from './temp-names.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = fs.constants;
 

@@ -4,6 +4,7 @@ import { createPace, type Pace } from '@wharf/pace';
 import { baseName, isWithin, type MountPath, parentPath } from '@wharf/paths';
 import { giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { isReservedName } from '../../driver-contract/temp-names.ts';
 import { carriedText, leadsOut } from './carried-links.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFile, openChildFolder } from './confined-root.ts';
 import { createFile, type DiskWrites } from './disk-writes.ts';
@@ -12,7 +13,6 @@ import { type PackedEntry, packOne } from './packed-entries.ts';
 import { placeFolderExclusively } from './place-entry.ts';
 import { syncFolder, syncHandle } from './sync-folder.ts';
 import type { TempArea } from './temp-area.ts';
-import { isReservedName } from './temp-names.ts';
 
 const { COPYFILE_EXCL, COPYFILE_FICLONE_FORCE, O_NOFOLLOW, O_WRONLY } = fs.constants;
 const PERMISSION_BITS = 0o777;

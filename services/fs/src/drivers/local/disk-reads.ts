@@ -4,11 +4,11 @@ import { type EntryName, isEntryName, type MountPath, sortNames } from '@wharf/p
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import type { ByteRange, Space } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
+import { isReservedName } from '../../driver-contract/temp-names.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFolder } from './confined-root.ts';
 import { errnoOf } from './errors.ts';
 import { NUMBERS_PER_ENTRY, type PackedEntry, packEntry, packGone, packOne } from './packed-entries.ts';
 import { isBesideName, type TempArea } from './temp-area.ts';
-import { isReservedName } from './temp-names.ts';
 
 /** A folder that changed within this time may change again without a new time on it. */
 const SETTLED_AFTER_MS = 1000;

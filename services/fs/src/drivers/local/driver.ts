@@ -20,6 +20,7 @@ import type {
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { isReservedName, isReservedPath } from '../../driver-contract/temp-names.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import type { LocalSettings } from './config.ts';
 import { type Disk, DiskPool } from './disk-pool.ts';
@@ -32,7 +33,6 @@ import type { NameTraits } from './probe-names.ts';
 import { publishFile } from './publish-file.ts';
 import { pumpContent } from './pump-content.ts';
 import type { TempRef } from './temp-area.ts';
-import { isReservedName, isReservedPath } from './temp-names.ts';
 
 /** So many entries are looked at in one turn of the worker: a few milliseconds. */
 const ENTRIES_PER_TURN = 1000;

@@ -2,10 +2,17 @@ import fs from 'node:fs';
 import { currentOwner, newOwnedName, type ProcessOwner } from '@wharf/owned-names';
 import { MOUNT_ROOT, type MountPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
+import {
+  draftNames,
+  isAbandoned,
+  isOfAnotherProcess,
+  isReservedName,
+  newBesideName,
+  TEMP_FOLDER,
+} from '../../driver-contract/temp-names.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { errnoOf } from './errors.ts';
 import { removeTree } from './remove-tree.ts';
-import { draftNames, isAbandoned, isOfAnotherProcess, isReservedName, newBesideName, TEMP_FOLDER } from './temp-names.ts';
 
 /** Names a temporary entry across threads. */
 export interface TempRef {

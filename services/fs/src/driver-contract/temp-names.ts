@@ -35,14 +35,20 @@ export function isReservedPath(path: string): boolean {
 }
 
 /**
- * Whether a temporary file may go: its owner is a process of this host that has ended, or is somebody else's and was not written for a day.
- * A name that is not ours never may.
+ * Whether a temporary file may go: its owner is a process of this host that has ended, or is somebody else's and was not written for a day,
+ * or for `othersMaxAgeMs`. A name that is not ours never may.
  */
-export function isAbandoned(name: string, modifiedMs: number, self: ProcessOwner, nowMs: number): boolean {
+export function isAbandoned(
+  name: string,
+  modifiedMs: number,
+  self: ProcessOwner,
+  nowMs: number,
+  othersMaxAgeMs = OTHERS_MAX_AGE_MS,
+): boolean {
   const own = name.startsWith(BESIDE_PREFIX) ? name.slice(BESIDE_PREFIX.length) : name;
   if (DRAFT_NAME.test(own)) return nowMs - modifiedMs > DRAFTS_MAX_AGE_MS;
   const state = ownerOf(own, self);
-  return state === 'gone' || (state === 'elsewhere' && nowMs - modifiedMs > OTHERS_MAX_AGE_MS);
+  return state === 'gone' || (state === 'elsewhere' && nowMs - modifiedMs > othersMaxAgeMs);
 }
 
 /** Whether a temporary file belongs to another process of this host: when that still lives, the file is to be looked at again. */

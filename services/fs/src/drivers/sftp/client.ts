@@ -1,0 +1,376 @@
+import type { Socket } from 'node:net';
+import type { Egress } from '@wharf/egress';
+import { AppError } from '@wharf/errors';
+import type { Client, ConnectConfig, SFTPWrapper } from 'ssh2';
+import { storageError } from '../../driver-contract/storage-error.ts';
+import type { SftpSettings } from './config.ts';
+import { RefusedRequest, STATUS, toConnectError } from './errors.ts';
+import { type HostKey, hostKeyOf } from './host-key.ts';
+
+/** For the connection, the login and the first answer together. */
+const CONNECT_TIMEOUT_MS = 15_000;
+/** A server that answers none of three of these in a row is gone. */
+const KEEPALIVE_MS = 15_000;
+const KEEPALIVE_TRIES = 3;
+
+/** The ways a server may prove its key, safest first. Signatures by SHA-1 (`ssh-rsa`) prove nothing any more. */
+const HOST_KEY_ALGORITHMS = [
+  'ssh-ed25519',
+  'ecdsa-sha2-nistp256',
+  'ecdsa-sha2-nistp384',
+  'ecdsa-sha2-nistp521',
+  'rsa-sha2-512',
+  'rsa-sha2-256',
+] as const;
+
+/** Flags of SSH_FXP_OPEN (draft-ietf-secsh-filexfer-02, 6.3). */
+export const OPEN = { READ: 0x01, WRITE: 0x02, CREATE: 0x08, EXCLUSIVE: 0x20 } as const;
+
+const TYPE_BITS = 0o170000;
+const KINDS: ReadonlyMap<number, RemoteAttrs['kind']> = new Map([
+  [0o040000, 'folder'],
+  [0o100000, 'file'],
+  [0o120000, 'link'],
+]);
+
+/** What the server says of an entry. Times are whole seconds since 1970. */
+export interface RemoteAttrs {
+  readonly kind: 'file' | 'folder' | 'link' | 'other';
+  readonly sizeBytes: number;
+  readonly mode: number;
+  readonly uid: number;
+  readonly accessedAt: number;
+  readonly modifiedAt: number;
+}
+
+export interface RemoteName {
+  readonly name: string;
+  readonly attrs: RemoteAttrs;
+}
+
+/** What of an open file or folder is told to the server. */
+export type Handle = Buffer;
+
+/** What is set of a file; what is absent stays. */
+export interface ChangedAttrs {
+  readonly mode?: number;
+  readonly atime?: number;
+  readonly mtime?: number;
+}
+
+/** Extensions of the protocol that the server has. */
+export interface Extensions {
+  readonly posixRename: boolean;
+  readonly hardlink: boolean;
+  readonly fsync: boolean;
+  readonly statvfs: boolean;
+  readonly copyData: boolean;
+}
+
+export interface ConnectOptions {
+  readonly settings: SftpSettings;
+  readonly egress: Egress;
+  readonly signal: AbortSignal;
+  /** Which key the server is asked to prove, where it has several. */
+  readonly hostKeyType: string | undefined;
+  /** Asked before anything is told to the server. @throws AppError what the connection then fails with */
+  readonly checkHostKey: (key: HostKey) => void;
+}
+
+type Done<Answer> = (error?: Error | null, answer?: Answer) => void;
+
+/**
+ * One connection with one SFTP channel. Any number of requests may be on their way; what the server refuses is a RefusedRequest, and when the
+ * connection is gone, all of them end with STORAGE_UNAVAILABLE.
+ */
+export class SftpSession {
+  readonly extensions: Extensions;
+  readonly hostKey: HostKey;
+  readonly #client: Client;
+  readonly #socket: Socket;
+  readonly #sftp: SFTPWrapper;
+  readonly #pending = new Set<(error: unknown) => void>();
+  #failure: AppError | undefined;
+
+  private constructor(client: Client, socket: Socket, sftp: SFTPWrapper, hostKey: HostKey) {
+    this.#client = client;
+    this.#socket = socket;
+    this.#sftp = sftp;
+    this.hostKey = hostKey;
+    this.extensions = extensionsOf(sftp);
+    const end = (cause?: unknown) => this.#end(cause);
+    for (const emitter of [client, sftp]) emitter.removeAllListeners('error').on('error', end).on('close', end).on('end', end);
+  }
+
+  /** @throws AppError STORAGE_UNAVAILABLE | STORAGE_LOGIN_FAILED | DEADLINE_EXCEEDED | PERMISSION_DENIED (egress) | INVALID_ARGUMENT (the key) */
+  static async connect(options: ConnectOptions): Promise<SftpSession> {
+    const { settings, egress } = options;
+    const { Client: SshClient } = await loadLibrary();
+    const late = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
+    const signal = AbortSignal.any([options.signal, late]);
+    const socket = await egress.connect({ host: settings.host, port: settings.port, signal, timeoutMs: CONNECT_TIMEOUT_MS });
+    const client = new SshClient();
+    // Until the last word of a socket: an error without a listener ends the process.
+    socket.on('error', () => undefined);
+    const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+    const onAbort = () =>
+      fail(late.aborted ? new AppError('DEADLINE_EXCEEDED', 'the server did not answer in time') : storageError('STORAGE_UNAVAILABLE'));
+    signal.addEventListener('abort', onAbort, { once: true });
+    client.on('error', fail).on('close', () => fail(new Error('closed')));
+    let hostKey: HostKey | undefined;
+    const check = (blob: Buffer): boolean => {
+      hostKey = hostKeyOf(blob);
+      try {
+        options.checkHostKey(hostKey);
+        return true;
+      } catch (error) {
+        fail(error);
+        return false;
+      }
+    };
+    try {
+      if (signal.aborted) onAbort();
+      await Promise.race([ready(client, { ...connectConfig(options), sock: socket, hostVerifier: check }, settings.password), failed]);
+      const sftp = await Promise.race([openChannel(client), failed]);
+      if (hostKey === undefined) throw storageError('STORAGE_UNAVAILABLE');
+      return new SftpSession(client, socket, sftp, hostKey);
+    } catch (error) {
+      client.removeAllListeners('error').on('error', () => undefined);
+      client.end();
+      socket.destroy();
+      throw toConnectError(error, settings.username);
+    } finally {
+      failed.catch(() => undefined);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  get isEnded(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Lets go of the connection at once. Safe twice. */
+  end(): void {
+    this.#end(undefined);
+  }
+
+  async open(path: string, flags: number, mode?: number): Promise<Handle> {
+    return this.#ask<Buffer>((sftp, done) => (mode === undefined ? sftp.open(path, flags, done) : sftp.open(path, flags, { mode }, done)));
+  }
+
+  async close(handle: Handle): Promise<void> {
+    return this.#ask((sftp, done) => sftp.close(handle, done));
+  }
+
+  /** @returns how many bytes came, at least one; 0 at the end of the file */
+  async read(handle: Handle, into: Buffer, at: number, lengthBytes: number, position: number): Promise<number> {
+    return this.#ask<number>((sftp, done) => sftp.read(handle, into, at, lengthBytes, position, done));
+  }
+
+  /** The bytes may be changed once this has returned. */
+  async write(handle: Handle, bytes: Uint8Array, position: number): Promise<void> {
+    const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    return this.#ask((sftp, done) => sftp.write(handle, view, 0, view.byteLength, position, (error) => done(error)));
+  }
+
+  async fstat(handle: Handle): Promise<RemoteAttrs> {
+    return toAttrs(await this.#ask<unknown>((sftp, done) => sftp.fstat(handle, done)));
+  }
+
+  async fsetstat(handle: Handle, attrs: ChangedAttrs): Promise<void> {
+    return this.#ask((sftp, done) => sftp.fsetstat(handle, attrs, done));
+  }
+
+  async fsync(handle: Handle): Promise<void> {
+    return this.#ask((sftp, done) => sftp.ext_openssh_fsync(handle, done));
+  }
+
+  /** @param lengthBytes more than 0 */
+  async copyData(from: Handle, to: Handle, position: number, lengthBytes: number): Promise<void> {
+    return this.#ask((sftp, done) => sftp.ext_copy_data(from, position, lengthBytes, to, position, done));
+  }
+
+  async stat(path: string): Promise<RemoteAttrs> {
+    return toAttrs(await this.#ask<unknown>((sftp, done) => sftp.stat(path, done)));
+  }
+
+  async lstat(path: string): Promise<RemoteAttrs> {
+    return toAttrs(await this.#ask<unknown>((sftp, done) => sftp.lstat(path, done)));
+  }
+
+  async realpath(path: string): Promise<string> {
+    const real = await this.#ask<unknown>((sftp, done) => sftp.realpath(path, done));
+    if (typeof real !== 'string' || !real.startsWith('/')) throw storageError('STORAGE_UNAVAILABLE', new Error('no absolute path'));
+    return real;
+  }
+
+  async openFolder(path: string): Promise<Handle> {
+    return this.#ask<Buffer>((sftp, done) => sftp.opendir(path, done));
+  }
+
+  /** Some names of an open folder, as the server sends them: anything may be in them. Undefined at the end. */
+  async readFolder(handle: Handle): Promise<RemoteName[] | undefined> {
+    try {
+      // The types know of whole folders only.
+      const names = await this.#ask<unknown>((sftp, done) => sftp.readdir(handle as unknown as string, done));
+      if (!Array.isArray(names)) throw storageError('STORAGE_UNAVAILABLE', new Error('no names'));
+      return names.map(({ filename, attrs }) => ({ name: String(filename), attrs: toAttrs(attrs) }));
+    } catch (error) {
+      if (error instanceof RefusedRequest && error.status === STATUS.EOF) return undefined;
+      throw error;
+    }
+  }
+
+  async makeFolder(path: string): Promise<void> {
+    return this.#ask((sftp, done) => sftp.mkdir(path, done));
+  }
+
+  async removeFolder(path: string): Promise<void> {
+    return this.#ask((sftp, done) => sftp.rmdir(path, done));
+  }
+
+  async removeFile(path: string): Promise<void> {
+    return this.#ask((sftp, done) => sftp.unlink(path, done));
+  }
+
+  /** Refused when something is at `to`, by servers that hold to the protocol. */
+  async rename(from: string, to: string): Promise<void> {
+    return this.#ask((sftp, done) => sftp.rename(from, to, done));
+  }
+
+  /** Replaces what is at `to`, as rename(2). */
+  async posixRename(from: string, to: string): Promise<void> {
+    return this.#ask((sftp, done) => sftp.ext_openssh_rename(from, to, done));
+  }
+
+  async hardlink(from: string, to: string): Promise<void> {
+    return this.#ask((sftp, done) => sftp.ext_openssh_hardlink(from, to, done));
+  }
+
+  async statvfs(path: string): Promise<{ totalBytes: number; freeBytes: number }> {
+    const answer = await this.#ask<Record<string, unknown>>((sftp, done) => sftp.ext_openssh_statvfs(path, done));
+    const [blockBytes, blocks, free] = ['f_frsize', 'f_blocks', 'f_bavail'].map((name) => Number(answer[name]) || 0) as [
+      number,
+      number,
+      number,
+    ];
+    return { totalBytes: blockBytes * blocks, freeBytes: blockBytes * Math.min(free, blocks) };
+  }
+
+  #ask<Answer = void>(send: (sftp: SFTPWrapper, done: Done<Answer>) => void): Promise<Answer> {
+    return new Promise<Answer>((resolve, reject) => {
+      if (this.#failure) return reject(this.#failure);
+      this.#pending.add(reject);
+      send(this.#sftp, (error, answer) => {
+        if (!this.#pending.delete(reject)) return;
+        if (error) reject(this.#refusal(error));
+        else resolve(answer as Answer);
+      });
+    });
+  }
+
+  #refusal(error: Error): unknown {
+    const status = 'code' in error ? error.code : undefined;
+    return typeof status === 'number' ? new RefusedRequest(status, error.message) : storageError('STORAGE_UNAVAILABLE', error);
+  }
+
+  #end(cause: unknown): void {
+    if (this.#failure) return;
+    this.#failure = storageError('STORAGE_UNAVAILABLE', cause);
+    for (const reject of this.#pending) reject(this.#failure);
+    this.#pending.clear();
+    this.#client.end();
+    this.#socket.destroy();
+  }
+}
+
+/**
+ * Whether a private key can be read, and is opened by the passphrase.
+ * @throws AppError INVALID_ARGUMENT, for the admin
+ */
+export async function checkPrivateKey(privateKey: string, passphrase: string | undefined): Promise<void> {
+  const { utils } = await loadLibrary();
+  const parsed = utils.parseKey(privateKey, passphrase);
+  if (parsed instanceof Error) throw new AppError('INVALID_ARGUMENT', `private_key cannot be used: ${parsed.message}`, { cause: parsed });
+  const [first] = [parsed].flat();
+  if (!first?.isPrivateKey()) throw new AppError('INVALID_ARGUMENT', 'private_key is a public key');
+}
+
+/** Only when the first storage of this kind is opened: it costs 60 ms and 8 MB. */
+async function loadLibrary(): Promise<typeof import('ssh2')> {
+  const loaded = await import('ssh2');
+  return loaded.default;
+}
+
+function connectConfig({ settings, hostKeyType }: ConnectOptions): ConnectConfig {
+  const { username, privateKey, password, passphrase } = settings;
+  const wanted = hostKeyType === 'ssh-rsa' ? 'rsa-sha2-512' : hostKeyType;
+  return {
+    username,
+    ...(privateKey !== undefined && { privateKey }),
+    ...(passphrase !== undefined && { passphrase }),
+    ...(password !== undefined && { password, tryKeyboard: true }),
+    // An agent is named nowhere, so there is none to ask or to forward.
+    authHandler: [
+      'none',
+      ...(privateKey === undefined ? [] : (['publickey'] as const)),
+      ...(password === undefined ? [] : (['password', 'keyboard-interactive'] as const)),
+    ],
+    algorithms: { serverHostKey: HOST_KEY_ALGORITHMS.toSorted((a, b) => Number(b === wanted) - Number(a === wanted)) },
+    readyTimeout: CONNECT_TIMEOUT_MS,
+    keepaliveInterval: KEEPALIVE_MS,
+    keepaliveCountMax: KEEPALIVE_TRIES,
+  };
+}
+
+/** Resolves when the login is done. Where the server asks questions instead of for a password, hidden ones get it as their answer. */
+function ready(client: Client, config: ConnectConfig, password = ''): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.on('ready', resolve).on('keyboard-interactive', (_name, _text, _language, prompts, answer) => {
+      answer(prompts.map((prompt) => (prompt.echo === true ? '' : password)));
+    });
+    try {
+      client.connect(config);
+    } catch (error) {
+      reject(error);
+    }
+  });
+}
+
+function openChannel(client: Client): Promise<SFTPWrapper> {
+  return new Promise((resolve, reject) => {
+    client.sftp((error, sftp) =>
+      error ? reject(new AppError('STORAGE_UNAVAILABLE', 'the server offers no SFTP', { cause: error })) : resolve(sftp),
+    );
+  });
+}
+
+/** The library keeps them to itself. */
+function extensionsOf(sftp: SFTPWrapper): Extensions {
+  const known: unknown = Reflect.get(sftp, '_extensions');
+  const has = (name: string) => typeof known === 'object' && known !== null && Object.hasOwn(known, name);
+  return {
+    posixRename: has('posix-rename@openssh.com'),
+    hardlink: has('hardlink@openssh.com'),
+    fsync: has('fsync@openssh.com'),
+    statvfs: has('statvfs@openssh.com'),
+    copyData: has('copy-data'),
+  };
+}
+
+/** What is missing, or is no number, counts as 0: servers need not say any of it. */
+function toAttrs(answer: unknown): RemoteAttrs {
+  const count = (key: string): number => {
+    const value: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, key) : undefined;
+    return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;
+  };
+  const mode = count('mode');
+  return {
+    kind: KINDS.get(mode & TYPE_BITS) ?? 'other',
+    sizeBytes: count('size'),
+    mode: mode & 0o7777,
+    uid: count('uid'),
+    accessedAt: count('atime'),
+    modifiedAt: count('mtime'),
+  };
+}

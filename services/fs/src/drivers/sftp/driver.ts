@@ -1,0 +1,534 @@
+import { AppError } from '@wharf/errors';
+import {
+  baseName,
+  childPath,
+  type EntryName,
+  isEntryName,
+  isWithin,
+  MOUNT_ROOT,
+  type MountPath,
+  parentPath,
+  ROOT_NAME,
+} from '@wharf/paths';
+import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { isDraftId } from '../../driver-contract/draft.ts';
+import type { OpenContext } from '../../driver-contract/open-context.ts';
+import type {
+  ByteRange,
+  CallOptions,
+  Draft,
+  DraftOptions,
+  DriverTraits,
+  Entry,
+  FileContent,
+  PlaceOptions,
+  PublishOptions,
+  RemoveOptions,
+  Space,
+  StorageDriver,
+  WriteOptions,
+} from '../../driver-contract/storage-driver.ts';
+import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { draftNames, isReservedName, isReservedPath } from '../../driver-contract/temp-names.ts';
+import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { type Call, Calls } from './calls.ts';
+import { type ChangedAttrs, checkPrivateKey, type Extensions, OPEN, type RemoteAttrs, type RemoteName, SftpSession } from './client.ts';
+import type { SftpSettings } from './config.ts';
+import { isRefusal, STATUS } from './errors.ts';
+import { readStretch } from './file-content.ts';
+import { changedHostKey, formatHostKey, parseHostKey } from './host-key.ts';
+import { checkReplaceable, placeExclusively, placeFolderExclusively, publishFile, replace } from './publish-file.ts';
+import { pumpContent } from './pump-content.ts';
+import { RemoteFile, RemoteNames } from './remote-file.ts';
+import { orAbsent, RemoteRoot, type Seen } from './remote-root.ts';
+import { removeEmptyFolder, removeTree } from './remove-tree.ts';
+import { type Lane, SessionPool } from './session-pool.ts';
+import { SftpDraft } from './sftp-draft.ts';
+import { TempFiles } from './temp-files.ts';
+
+/** More names than any folder in use has: a server that never ends its listing is not followed. */
+const MAX_NAMES = 500_000;
+/** How much a server copies at one request. It does nothing else on that connection meanwhile. */
+const COPY_BYTES = 64 * 1024 * 1024;
+/** Below that much free space a write that fails without a reason has met a full disk. */
+const FULL_BYTES = 1024 * 1024;
+/** What takes the place of characters in a name that is no UTF-8. */
+const REPLACEMENT = '\ufffd';
+const MAX_SECONDS = 0xffff_ffff;
+
+/** Everything of one storage that is shared by its calls. */
+interface Connections {
+  readonly calls: Calls;
+  readonly pool: SessionPool;
+}
+
+/** A folder of an SSH server. README tells the whole. */
+export class SftpDriver implements StorageDriver {
+  readonly traits: DriverTraits;
+  readonly copy?: NonNullable<StorageDriver['copy']>;
+  readonly space?: NonNullable<StorageDriver['space']>;
+  readonly #root: RemoteRoot;
+  readonly #calls: Calls;
+  readonly #pool: SessionPool;
+  readonly #temps: TempFiles;
+  readonly #hidesBrokenLinks: boolean;
+
+  private constructor({ calls, pool }: Connections, root: RemoteRoot, temps: TempFiles, extensions: Extensions, hidesBrokenLinks: boolean) {
+    this.#calls = calls;
+    this.#pool = pool;
+    this.#root = root;
+    this.#temps = temps;
+    this.#hidesBrokenLinks = hidesBrokenLinks;
+    this.traits = {
+      caseSensitive: true,
+      keepsEmptyDirectories: true,
+      modTimeStepMs: 1000,
+      maxNameBytes: 255,
+      hashes: [],
+      exclusiveCreate: extensions.hardlink || extensions.posixRename,
+      copiesFolders: false,
+    };
+    if (extensions.copyData) this.copy = (from, to, options) => this.#copy(from, to, options);
+    if (extensions.statvfs) this.space = (options) => this.#space(options);
+  }
+
+  /** @throws AppError STORAGE_LOGIN_FAILED (also for another host key) | INVALID_ARGUMENT | FAILED_PRECONDITION: no such folder; as the contract */
+  static async open(settings: SftpSettings, context: OpenContext): Promise<SftpDriver> {
+    const { privateKey, passphrase, rootPath } = settings;
+    if (privateKey !== undefined) await checkPrivateKey(privateKey, passphrase);
+    const calls = new Calls();
+    let temps: TempFiles | undefined;
+    const pool = new SessionPool(async () => {
+      const session = await connect(settings, context, calls.closing);
+      temps?.removeLeft(session);
+      return session;
+    });
+    try {
+      return await calls.run(context.signal, async () => {
+        const { session, release } = await pool.take('names');
+        try {
+          const root = new RemoteRoot(await findRoot(session, rootPath));
+          temps = new TempFiles(root, calls, pool);
+          const driver = new SftpDriver({ calls, pool }, root, temps, session.extensions, settings.hidesBrokenLinks);
+          calls.track(driver.#sweepRoot());
+          return driver;
+        } finally {
+          release();
+        }
+      });
+    } catch (error) {
+      await pool.close();
+      throw error;
+    }
+  }
+
+  async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+    checkReachable(path);
+    return this.#onNames(signal, async (session) => this.#entry(path, await this.#root.look(session, path)));
+  }
+
+  async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
+    checkReachable(directory);
+    const names = await this.#calls.run(
+      signal,
+      () => this.#openNames(directory),
+      async (late) => late.letGo(),
+    );
+    const listed = new Set<string>();
+    let count = 0;
+    try {
+      for (;;) {
+        const page = await this.#calls.run(signal, () => names.next());
+        if (page === undefined) return;
+        count += Math.max(1, page.length);
+        if (count > MAX_NAMES) throw new AppError('UNSUPPORTED_OPERATION', `the folder has more than ${MAX_NAMES} entries`);
+        this.#sweep(names.session, directory, page);
+        const shown = page.filter((item) => isNew(item, listed));
+        const entries = await this.#calls.run(signal, () => this.#entriesOf(names.session, directory, shown));
+        for (const entry of entries) {
+          throwIfAborted(signal);
+          yield entry;
+        }
+      }
+    } finally {
+      names.letGo();
+    }
+  }
+
+  async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
+    checkReachable(path);
+    const opened = await this.#calls.run(
+      signal,
+      async () => {
+        const file = await this.#open('bytes', async (session) => {
+          const seen = await this.#root.look(session, path);
+          if (seen === undefined || seen.isBroken) throw storageError('ENTRY_NOT_FOUND');
+          // To open a pipe could wait for ever.
+          if (seen.attrs.kind !== 'file') throw storageError(seen.attrs.kind === 'folder' ? 'IS_A_DIRECTORY' : 'UNSUPPORTED_OPERATION');
+          return session.open(this.#root.place(path), OPEN.READ);
+        });
+        try {
+          const attrs = await file.fstat();
+          return { file, attrs, stretch: resolveRange(range, attrs.sizeBytes) };
+        } catch (error) {
+          file.letGo();
+          throw error;
+        }
+      },
+      async (late) => late.file.letGo(),
+    );
+    const entry = toEntry(nameOf(path), { attrs: opened.attrs, isLink: false, isBroken: false });
+    const content = readStretch(opened.file, opened.stretch, this.#calls, signal);
+    return { entry, [Symbol.asyncIterator]: () => content };
+  }
+
+  async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
+    checkUnreserved(path);
+    return this.#calls.run(options.signal, (call) =>
+      this.#putTogether(path, options, call, async (file, replaced) => {
+        await pumpContent(file, verifiedContent(content, { ...options, signal: call.signal }));
+        return { ...(replaced && { mode: replaced.mode }), ...timesOf(options.modifiedAt) };
+      }),
+    );
+  }
+
+  async openDraft(path: MountPath, id: string, { signal, create }: DraftOptions): Promise<Draft> {
+    checkUnreserved(path);
+    if (!isDraftId(id)) throw storageError('ENTRY_NOT_FOUND');
+    const folder = parentPath(path);
+    const place = this.#temps.placeOf(folder, draftNames(id).beside);
+    const open = (flags: number) =>
+      this.#open('bytes', async (session) => {
+        if (create) await this.#ensureFolder(session, folder);
+        else if ((await this.#root.look(session, folder)) === undefined) throw storageError('ENTRY_NOT_FOUND');
+        return session.open(place, OPEN.READ | OPEN.WRITE | flags);
+      });
+    const opened = await this.#calls.run(
+      signal,
+      () =>
+        open(create ? OPEN.CREATE | OPEN.EXCLUSIVE : 0).catch((error: unknown) => {
+          throw create && isRefusal(error, STATUS.FAILURE) ? storageError('ENTRY_EXISTS', error) : error;
+        }),
+      async (late) => late.letGo(),
+    );
+    const draftPlace = {
+      calls: this.#calls,
+      open: () => open(0),
+      publish: (file: RemoteFile, options: PublishOptions, call: Call) =>
+        this.#publish(file, place, path, timesOf(options.modifiedAt), options, call),
+      discard: () => this.#onNames(undefined, async (session) => void (await orAbsent(session.removeFile(place)))),
+    };
+    return new SftpDraft(draftPlace, opened);
+  }
+
+  async makeDirectory(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+    checkUnreserved(path);
+    return this.#onNames(signal, async (session) => {
+      const there = await this.#root.look(session, path);
+      if (there !== undefined && there.attrs.kind !== 'folder') throw storageError('ENTRY_EXISTS');
+      return this.#entry(path, await this.#ensureFolder(session, path));
+    });
+  }
+
+  async remove(path: MountPath, { signal, recursive }: RemoveOptions): Promise<void> {
+    checkReachable(path);
+    if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    await this.#onNames(signal, async (session, call) => {
+      const attrs = await this.#root.lookAtEntry(session, path);
+      throwIfAborted(call.signal);
+      if (attrs === undefined) throw storageError('ENTRY_NOT_FOUND');
+      const place = this.#root.place(path);
+      if (attrs.kind !== 'folder') await session.removeFile(place);
+      else if (recursive) await removeTree(session, place, call.signal);
+      else await removeEmptyFolder(session, place);
+    });
+  }
+
+  async rename(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
+    checkReachable(from);
+    checkUnreserved(to);
+    if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
+    return this.#onNames(signal, async (session, call) => {
+      const [source] = await Promise.all([this.#root.lookAtEntry(session, from), this.#checkFolder(session, parentPath(to))]);
+      if (source === undefined) throw storageError('ENTRY_NOT_FOUND');
+      if (from !== to) {
+        throwIfAborted(call.signal);
+        call.commit();
+        const move = overwrite ? replace : source.kind === 'folder' ? placeFolderExclusively : placeExclusively;
+        await move(session, this.#root.place(from), this.#root.place(to));
+      }
+      return this.#entry(to, await this.#root.look(session, to));
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#calls.close();
+    await this.#pool.close();
+  }
+
+  async #copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
+    checkReachable(from);
+    checkUnreserved(to);
+    if (from === to) throw storageError('ENTRY_EXISTS');
+    if (isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
+    return this.#calls.run(options.signal, async (call) => {
+      const source = await this.#with('names', async (session) => {
+        const [seen] = await Promise.all([this.#root.look(session, from), this.#checkFolder(session, parentPath(to))]);
+        if (seen === undefined || seen.isBroken) throw storageError('ENTRY_NOT_FOUND');
+        if (seen.attrs.kind !== 'file') throw storageError('UNSUPPORTED_OPERATION');
+        return seen.attrs;
+      });
+      return this.#putTogether(to, options, call, async (file) => {
+        const { session } = file;
+        const opened = await session.open(this.#root.place(from), OPEN.READ);
+        try {
+          for (let at = 0; at < source.sizeBytes; at += COPY_BYTES) {
+            throwIfAborted(call.signal);
+            await session.copyData(opened, file.handle, at, Math.min(COPY_BYTES, source.sizeBytes - at));
+          }
+        } finally {
+          await session.close(opened);
+        }
+        if ((await file.fstat()).sizeBytes !== source.sizeBytes) throw storageError('CONTENT_CORRUPT', new Error('the file has changed'));
+        return { mode: source.mode, atime: source.accessedAt, mtime: source.modifiedAt };
+      });
+    });
+  }
+
+  async #space({ signal }: CallOptions = {}): Promise<Space> {
+    return this.#onNames(signal, (session) => session.statvfs(this.#root.realPath));
+  }
+
+  /** Makes a file under a name of ours, lets it be filled, and publishes it. Whatever fails, nothing is left. */
+  async #putTogether(
+    path: MountPath,
+    options: Pick<WriteOptions, 'overwrite' | 'beforePublish'>,
+    call: Call,
+    fill: (file: RemoteFile, replaced: RemoteAttrs | undefined) => Promise<ChangedAttrs>,
+  ): Promise<Entry> {
+    if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
+    const place = this.#temps.newPlace(parentPath(path));
+    let replaced: RemoteAttrs | undefined;
+    const file = await this.#open('bytes', async (session) => {
+      [replaced] = await Promise.all([
+        checkReplaceable(session, this.#root, path, options.overwrite),
+        this.#ensureFolder(session, parentPath(path)),
+      ]);
+      throwIfAborted(call.signal);
+      return session.open(place, OPEN.WRITE | OPEN.CREATE | OPEN.EXCLUSIVE);
+    });
+    try {
+      const attrs = await fill(file, replaced);
+      return await this.#publish(file, place, path, attrs, options, call);
+    } catch (error) {
+      await this.#temps.discard(place);
+      throw await this.#explain(error);
+    } finally {
+      file.letGo();
+    }
+  }
+
+  /** Makes an open file durable and gives it its name. It takes no more then. */
+  async #publish(
+    file: RemoteFile,
+    place: string,
+    path: MountPath,
+    changed: ChangedAttrs,
+    options: Pick<WriteOptions, 'overwrite' | 'beforePublish'>,
+    call: Call,
+  ): Promise<Entry> {
+    const { session, handle } = file;
+    if (Object.keys(changed).length > 0) await session.fsetstat(handle, changed);
+    const [attrs] = await Promise.all([file.fstat(), session.extensions.fsync ? session.fsync(handle) : undefined]);
+    await file.closeHandle();
+    await publishFile({ place, root: this.#root, session }, path, options, call);
+    return toEntry(nameOf(path), { attrs, isLink: false, isBroken: false });
+  }
+
+  /** FAILURE is all that a full disk says. */
+  async #explain(error: unknown): Promise<unknown> {
+    if (!isRefusal(error, STATUS.FAILURE) || !this.space) return error;
+    const free = await this.#with('names', (session) => session.statvfs(this.#root.realPath)).catch(() => undefined);
+    return free !== undefined && free.freeBytes < FULL_BYTES ? storageError('QUOTA_EXCEEDED', error) : error;
+  }
+
+  /** @throws AppError NOT_A_DIRECTORY | ENTRY_NOT_FOUND */
+  async #checkFolder(session: SftpSession, path: MountPath): Promise<void> {
+    const seen = await this.#root.look(session, path);
+    if (seen === undefined) throw storageError('ENTRY_NOT_FOUND');
+    if (seen.attrs.kind !== 'folder') throw storageError('NOT_A_DIRECTORY');
+  }
+
+  /** Makes a folder with those above it, as far as they are missing. @throws AppError NOT_A_DIRECTORY */
+  async #ensureFolder(session: SftpSession, path: MountPath): Promise<Seen> {
+    const there = await this.#root.look(session, path);
+    if (there?.attrs.kind === 'folder') return there;
+    if (there !== undefined) throw storageError('NOT_A_DIRECTORY');
+    if (path === MOUNT_ROOT) throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
+    await this.#ensureFolder(session, parentPath(path));
+    try {
+      await session.makeFolder(this.#root.place(path));
+    } catch (error) {
+      // Somebody else was faster, or it cannot be.
+      if (!isRefusal(error, STATUS.FAILURE) || (await this.#root.look(session, path)) === undefined) throw error;
+    }
+    const made = await this.#root.look(session, path);
+    if (made?.attrs.kind !== 'folder') throw storageError(made === undefined ? 'ENTRY_NOT_FOUND' : 'NOT_A_DIRECTORY');
+    return made;
+  }
+
+  async #openNames(directory: MountPath): Promise<RemoteNames> {
+    const file = await this.#open('names', async (session) => {
+      const [seen, handle] = await Promise.all([this.#root.look(session, directory), this.#openFolder(session, directory)]);
+      if (seen?.attrs.kind === 'folder' && handle !== undefined) return handle;
+      if (handle !== undefined) await session.close(handle);
+      throw storageError(seen === undefined || seen.attrs.kind === 'folder' ? 'ENTRY_NOT_FOUND' : 'NOT_A_DIRECTORY');
+    });
+    return new RemoteNames(file);
+  }
+
+  /** Undefined for what is no folder, or is not there. */
+  async #openFolder(session: SftpSession, directory: MountPath): Promise<Buffer | undefined> {
+    try {
+      return await session.openFolder(this.#root.place(directory));
+    } catch (error) {
+      if (isRefusal(error, STATUS.NO_SUCH_FILE) || isRefusal(error, STATUS.FAILURE)) return undefined;
+      throw error;
+    }
+  }
+
+  /** What of a page of names is shown. */
+  async #entriesOf(session: SftpSession, directory: MountPath, page: readonly RemoteName[]): Promise<Entry[]> {
+    const entries = await Promise.all(page.map((item) => this.#entryOf(session, directory, item)));
+    return entries.filter((entry) => entry !== undefined);
+  }
+
+  async #entryOf(session: SftpSession, directory: MountPath, { name, attrs }: RemoteName): Promise<Entry | undefined> {
+    if (!isEntryName(name)) return undefined;
+    if (attrs.kind !== 'link') return toEntry(name, { attrs, isLink: false, isBroken: false });
+    try {
+      const seen = await this.#root.look(session, childPath(directory, name));
+      return seen === undefined || (seen.isBroken && this.#hidesBrokenLinks) ? undefined : toEntry(name, seen);
+    } catch (error) {
+      // It leads out of the root, or its path is too long to be reached.
+      if (AppError.is(error, 'PERMISSION_DENIED') || AppError.is(error, 'INVALID_ARGUMENT') || isRefusal(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #entry(path: MountPath, seen: Seen | undefined): Entry {
+    if (seen === undefined || (seen.isBroken && this.#hidesBrokenLinks)) throw storageError('ENTRY_NOT_FOUND');
+    return toEntry(nameOf(path), seen);
+  }
+
+  /** Removes what ended processes left in the root. */
+  async #sweepRoot(): Promise<void> {
+    const names = await this.#openNames(MOUNT_ROOT);
+    try {
+      for (let page = await names.next(); page !== undefined && !this.#calls.closing.aborted; page = await names.next()) {
+        this.#sweep(names.session, MOUNT_ROOT, page);
+      }
+    } finally {
+      names.letGo();
+    }
+  }
+
+  #sweep(session: SftpSession, directory: MountPath, page: readonly RemoteName[]): void {
+    for (const item of page) if (isReservedName(item.name)) this.#temps.sweep(session, directory, item);
+  }
+
+  /** Opens something on a connection that is kept for it. */
+  async #open(lane: Lane, open: (session: SftpSession) => Promise<Buffer>): Promise<RemoteFile> {
+    const lease = await this.#pool.take(lane);
+    try {
+      return new RemoteFile(lease, await open(lease.session), (work) => this.#calls.track(work));
+    } catch (error) {
+      lease.release();
+      throw error;
+    }
+  }
+
+  async #with<Result>(lane: Lane, work: (session: SftpSession) => Promise<Result>): Promise<Result> {
+    const { session, release } = await this.#pool.take(lane);
+    try {
+      return await work(session);
+    } finally {
+      release();
+    }
+  }
+
+  #onNames<Result>(signal: AbortSignal | undefined, work: (session: SftpSession, call: Call) => Promise<Result>): Promise<Result> {
+    return this.#calls.run(signal, (call) => this.#with('names', (session) => work(session, call)));
+  }
+}
+
+/** Connects, and holds the server to the key that is kept. The first one it shows is kept when it has let us in. */
+async function connect(settings: SftpSettings, context: OpenContext, signal: AbortSignal): Promise<SftpSession> {
+  const kept = context.keptItem('host_key');
+  const known = parseHostKey(kept.value);
+  const address = `${settings.host}:${settings.port}`;
+  const session = await SftpSession.connect({
+    settings,
+    egress: context.egress,
+    signal,
+    hostKeyType: known?.type,
+    checkHostKey(seen) {
+      if (known !== undefined && known.fingerprint !== seen.fingerprint) throw changedHostKey(address, known, seen);
+    },
+  });
+  if (known !== undefined) return session;
+  try {
+    const stored = parseHostKey(await kept.replace('', formatHostKey(session.hostKey)));
+    if (stored?.fingerprint === session.hostKey.fingerprint) return session;
+    throw stored === undefined ? storageError('STORAGE_UNAVAILABLE') : changedHostKey(address, stored, session.hostKey);
+  } catch (error) {
+    session.end();
+    throw error;
+  }
+}
+
+/** Where the root is, past links. @throws AppError FAILED_PRECONDITION, for the admin */
+async function findRoot(session: SftpSession, rootPath: string): Promise<string> {
+  const real = await orAbsent(session.realpath(rootPath));
+  const attrs = real === undefined ? undefined : await orAbsent(session.stat(real));
+  if (real === undefined || attrs?.kind !== 'folder') throw new AppError('FAILED_PRECONDITION', `root folder ${rootPath} not exists`);
+  return real;
+}
+
+/** Our own files are not there for callers. */
+function checkReachable(path: MountPath): void {
+  if (isReservedPath(path)) throw storageError('ENTRY_NOT_FOUND');
+}
+
+function checkUnreserved(path: MountPath): void {
+  if (isReservedPath(path)) throw storageError('PERMISSION_DENIED');
+}
+
+/** Whether a name can be reached by a path of ours and leads to one entry. Notes it. */
+function isNew({ name }: RemoteName, listed: Set<string>): boolean {
+  if (!isEntryName(name) || name.includes(REPLACEMENT) || isReservedName(name) || listed.has(name)) return false;
+  listed.add(name);
+  return true;
+}
+
+function nameOf(path: MountPath): EntryName {
+  return baseName(path) ?? ROOT_NAME;
+}
+
+function toEntry(name: EntryName, { attrs, isLink }: Seen): Entry {
+  const isDirectory = attrs.kind === 'folder';
+  return {
+    name,
+    isDirectory,
+    sizeBytes: attrs.kind === 'file' ? attrs.sizeBytes : 0,
+    modifiedAt: new Date(attrs.modifiedAt * 1000),
+    ...(isLink && isDirectory && { isLink: true }),
+  };
+}
+
+/** The protocol has unsigned seconds. */
+function timesOf(modifiedAt: Date | undefined): ChangedAttrs {
+  if (modifiedAt === undefined) return {};
+  const seconds = (ms: number) => Math.min(MAX_SECONDS, Math.max(0, Math.floor(ms / 1000)));
+  return { atime: seconds(Date.now()), mtime: seconds(modifiedAt.getTime()) };
+}

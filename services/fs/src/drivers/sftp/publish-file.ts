@@ -1,0 +1,182 @@
+import { randomInt } from 'node:crypto';
+import { AppError } from '@wharf/errors';
+import type { MountPath } from '@wharf/paths';
+import type { WriteOptions } from '../../driver-contract/storage-driver.ts';
+import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import type { Call } from './calls.ts';
+import { OPEN, type RemoteAttrs, type SftpSession } from './client.ts';
+import { isRefusal, STATUS } from './errors.ts';
+import { orAbsent, type RemoteRoot } from './remote-root.ts';
+
+/** So often the name may be given to something else between a question and its answer. */
+const MAX_QUESTIONS = 100;
+/** A mark is a time of last access at most so many seconds away from the true one. */
+const MAX_MARK = 1_000_000;
+
+/** A finished file under a name of ours, closed. */
+export interface FinishedFile {
+  readonly place: string;
+  readonly root: RemoteRoot;
+  readonly session: SftpSession;
+}
+
+/** Gives a finished file its name. @throws AppError ENTRY_EXISTS | IS_A_DIRECTORY | STALE_VERSION; what `beforePublish` throws */
+export async function publishFile(
+  { place, root, session }: FinishedFile,
+  file: MountPath,
+  { overwrite, beforePublish }: Pick<WriteOptions, 'overwrite' | 'beforePublish'>,
+  call: Call,
+): Promise<void> {
+  for (let question = 1; question <= MAX_QUESTIONS; question++) {
+    if (beforePublish) {
+      const holder = await holderOf(session, root.place(file));
+      try {
+        await checkReplaceable(session, root, file, overwrite);
+        await beforePublish();
+        throwIfAborted(call.signal);
+        if (!(await holder.hasName())) continue;
+      } finally {
+        holder.letGo();
+      }
+    }
+    throwIfAborted(call.signal);
+    call.commit();
+    return overwrite ? replace(session, place, root.place(file)) : placeExclusively(session, place, root.place(file));
+  }
+  throw storageError('STALE_VERSION');
+}
+
+/** @throws AppError ENTRY_EXISTS | IS_A_DIRECTORY */
+export async function checkReplaceable(
+  session: SftpSession,
+  root: RemoteRoot,
+  file: MountPath,
+  overwrite: boolean,
+): Promise<RemoteAttrs | undefined> {
+  const there = await root.look(session, file);
+  if (there === undefined) return undefined;
+  if (!overwrite) throw storageError('ENTRY_EXISTS');
+  if (there.attrs.kind === 'folder') throw storageError('IS_A_DIRECTORY');
+  return there.attrs;
+}
+
+/** Puts a file or a folder in the place of what is there, or of nothing. @throws AppError by what is there */
+export async function replace(session: SftpSession, from: string, to: string): Promise<void> {
+  try {
+    if (session.extensions.posixRename) return await session.posixRename(from, to);
+    return await session.rename(from, to);
+  } catch (error) {
+    // OpenSSH says NO_SUCH_FILE of a folder that would replace a file.
+    if (!isRefusal(error, STATUS.FAILURE) && !isRefusal(error, STATUS.NO_SUCH_FILE)) throw error;
+    const [source, target] = await Promise.all([orAbsent(session.lstat(from)), orAbsent(session.lstat(to))]);
+    if (source === undefined) throw storageError('ENTRY_NOT_FOUND', error);
+    if (target === undefined) throw isRefusal(error, STATUS.FAILURE) ? storageError('UNSUPPORTED_OPERATION', error) : error;
+    if (target.kind === 'folder') throw storageError(source.kind === 'folder' ? 'DIRECTORY_NOT_EMPTY' : 'IS_A_DIRECTORY', error);
+    if (source.kind === 'folder') throw storageError('NOT_A_DIRECTORY', error);
+    if (session.extensions.posixRename) throw storageError('UNSUPPORTED_OPERATION', error);
+  }
+  // A server that only renames to free names: for a moment there is none.
+  await session.removeFile(to);
+  await session.rename(from, to);
+}
+
+/**
+ * Moves a file to a name that must be free, decided by the server in one step: a second name is made, which fails when it is taken, then the first
+ * is removed. Where there are no hard links, the name is taken by an empty file first.
+ *
+ * @throws AppError ENTRY_EXISTS
+ */
+export async function placeExclusively(session: SftpSession, from: string, to: string): Promise<void> {
+  const { hardlink, posixRename } = session.extensions;
+  try {
+    if (hardlink) return await linkAndRemove(session, from, to);
+    if (!posixRename) return await session.rename(from, to);
+  } catch (error) {
+    await explainTaken(session, from, to, error);
+    if (!posixRename) throw storageError('UNSUPPORTED_OPERATION', error);
+  }
+  await takeName(session, to, async () => session.close(await session.open(to, OPEN.WRITE | OPEN.CREATE | OPEN.EXCLUSIVE)));
+  await session.posixRename(from, to).catch(async (error: unknown) => {
+    await session.removeFile(to);
+    throw error;
+  });
+}
+
+/** The same for a folder: the name is taken by an empty folder, which a rename may replace. @throws AppError ENTRY_EXISTS | UNSUPPORTED_OPERATION */
+export async function placeFolderExclusively(session: SftpSession, from: string, to: string): Promise<void> {
+  try {
+    if (!session.extensions.posixRename) return await session.rename(from, to);
+    await takeName(session, to, () => session.makeFolder(to));
+    await session.posixRename(from, to).catch(async (error: unknown) => {
+      await session.removeFolder(to).catch(() => undefined);
+      throw error;
+    });
+  } catch (error) {
+    await explainTaken(session, from, to, error);
+    throw storageError('UNSUPPORTED_OPERATION', error);
+  }
+}
+
+async function linkAndRemove(session: SftpSession, from: string, to: string): Promise<void> {
+  await session.hardlink(from, to);
+  await session.removeFile(from).catch(async (error: unknown) => {
+    await session.removeFile(to);
+    throw error;
+  });
+}
+
+async function takeName(session: SftpSession, to: string, make: () => Promise<void>): Promise<void> {
+  try {
+    await make();
+  } catch (error) {
+    if (isRefusal(error, STATUS.FAILURE) && (await orAbsent(session.lstat(to))) !== undefined) throw storageError('ENTRY_EXISTS', error);
+    throw error;
+  }
+}
+
+/** Ends well where the server's refusal may only mean that it cannot do it this way. */
+async function explainTaken(session: SftpSession, from: string, to: string, error: unknown): Promise<void> {
+  if (!isRefusal(error, STATUS.FAILURE) && !isRefusal(error, STATUS.PERMISSION_DENIED)) throw error;
+  const [source, target] = await Promise.all([orAbsent(session.lstat(from)), orAbsent(session.lstat(to))]);
+  if (source === undefined) throw storageError('ENTRY_NOT_FOUND', error);
+  if (target !== undefined) throw storageError('ENTRY_EXISTS', error);
+}
+
+/** What has a name now, if anything. */
+interface Holder {
+  /** Whether it still has it. */
+  hasName(): Promise<boolean>;
+  letGo(): void;
+}
+
+/**
+ * The protocol has no number by which to know a file again. So the file is kept open, and to see whether the name still leads to it, a time of
+ * last access is set on the open file and looked for under the name. Where it may not be set, size, mode and dates tell.
+ */
+async function holderOf(session: SftpSession, place: string): Promise<Holder> {
+  const before = await orAbsent(session.lstat(place));
+  if (before === undefined) return { hasName: async () => (await orAbsent(session.lstat(place))) === undefined, letGo: () => undefined };
+  const handle = before.kind === 'file' ? await session.open(place, OPEN.READ).catch(notAllowed) : undefined;
+  return {
+    async hasName() {
+      const mark = Math.max(0, before.accessedAt - randomInt(1, MAX_MARK));
+      const isMarked =
+        handle !== undefined &&
+        (await session.fsetstat(handle, { atime: mark, mtime: before.modifiedAt }).then(
+          () => true,
+          (error: unknown) => notAllowed(error) ?? false,
+        ));
+      const now = await orAbsent(session.lstat(place));
+      if (now === undefined) return false;
+      if (isMarked) return now.accessedAt === mark;
+      return (['kind', 'sizeBytes', 'mode', 'uid', 'modifiedAt'] as const).every((key) => now[key] === before[key]);
+    },
+    letGo() {
+      if (handle) session.close(handle).catch(() => undefined);
+    },
+  };
+}
+
+function notAllowed(error: unknown): undefined {
+  if (AppError.is(error)) throw error;
+}
