@@ -24,7 +24,7 @@ export const addDownloadsHandler =
     requireMayDownload(user);
     const target = await kit.peers.fsWrites.checkTarget({ path: request.path }, outgoingCall(kit.tokens, call));
     const { tool } = request;
-    // Whoever changed a tool a moment ago means the tool as it is now.
+    // The newest settings are read: a user who has just changed a tool expects the changed tool.
     await settings.get(call.revisions.admin);
     if (tool !== BUILT_IN_TOOL) await tools.requireReady(tool, call.signal);
     const urls = requestedUrls(request.urls);

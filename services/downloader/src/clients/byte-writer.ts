@@ -59,8 +59,8 @@ export function createHttpByteWriter(kit: Pick<ServiceKit, 'name' | 'tokens'>, d
 }
 
 /**
- * Sends a body as fast as it is taken, and stops at once when the other side answers before it has all. A piece has gone to the system before the
- * next one is asked for, for it is only lent.
+ * Sends a body as fast as it is taken, and stops at once when the other side answers before the end. A piece is only lent: it has gone to
+ * the system before the next one is asked for.
  */
 async function send(request: http.ClientRequest, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
   const answer = Promise.withResolvers<http.IncomingMessage>();

@@ -21,7 +21,7 @@ export interface TreeDestinationOptions {
   readonly keepsScratch: boolean;
 }
 
-/** Room for what is in the scratch folder is asked for after so many bytes more, and again after so long. */
+/** Room in the tree for the scratch file is claimed in steps of this size, and renewed this often. */
 const HOLD_STEP_BYTES = 4 * 1024 * 1024;
 const HOLD_EVERY_MS = 120_000;
 /** Drafts have the ids of scratch files, whether they need one or not; the digits before the dash are the session's. */
@@ -63,7 +63,7 @@ export function createTreeDestination(options: TreeDestinationOptions): Destinat
       if (session?.takes_ranges) return rangedDraft(options, draftId, session);
       if (session && file) return scratchDraft(options, session, file);
       await file?.remove();
-      // Also of one whose draft is gone, or was never made.
+      // This also ends a session whose draft is gone or was never made.
       await fsWrites.abortWrite({ id: sessionIdOf(draftId) }, kit.ownCall());
       return undefined;
     },
@@ -96,7 +96,7 @@ function scratchDraft(options: TreeDestinationOptions, session: WriteSession, fi
   const { fsWrites } = kit.peers;
   let heldBytes = session.size;
   let heldAt = performance.now();
-  /** Has room held in the tree for what comes into the scratch folder, some of it at a time, and keeps it held. */
+  /** Claims room in the tree for what comes into the scratch folder, step by step, and keeps it claimed. */
   const withRoom = async function* (content: AsyncIterable<Uint8Array>, offsetBytes: number) {
     let end = offsetBytes;
     for await (const chunk of content) {

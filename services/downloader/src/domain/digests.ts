@@ -12,7 +12,10 @@ const ALGORITHMS: Readonly<Record<string, { readonly name: string; readonly byte
   'sha-512': { name: 'sha512', bytes: 64 },
 };
 
-/** What somebody gives as digests, by algorithm (`md5`, `sha1`, `sha256`, `sha512`), in hexadecimal; empty ones are passed over. @throws AppError INVALID_ARGUMENT */
+/**
+ * Digests as a caller gives them, by algorithm (`md5`, `sha1`, `sha256`, `sha512`), in hexadecimal; empty ones are passed over. @throws
+ * AppError INVALID_ARGUMENT
+ */
 export function parseDigests(given: Readonly<Record<string, string>>): Digests {
   const digests: Record<string, string> = {};
   for (const [name, text] of Object.entries(given)) {
@@ -27,8 +30,8 @@ export function parseDigests(given: Readonly<Record<string, string>>): Digests {
 }
 
 /**
- * What an answer says the whole file hashes to: Repr-Digest (RFC 9530), Digest (RFC 3230) and, where the body is the whole file, Content-Digest
- * and Content-MD5. What cannot be read is passed over.
+ * The digests of the whole file that an answer names: Repr-Digest (RFC 9530), Digest (RFC 3230) and, where the body is the whole file,
+ * Content-Digest and Content-MD5. A header that cannot be read is ignored.
  */
 export function readDigests(headers: IncomingHttpHeaders, isWhole: boolean): Digests {
   const digests: Record<string, string> = {};

@@ -19,7 +19,7 @@ export const downloadInput = z.object({
   mountPath: z.string(),
   innerPath: z.string(),
   deletePolicy: z.enum(DELETE_POLICIES),
-  /** What whoever asked for it says that the file hashes to. */
+  /** The digests that the file must have, as given by the user who asked for it. */
   digests: z.record(z.string(), z.string()).default({}),
 });
 export type DownloadInput = z.output<typeof downloadInput>;

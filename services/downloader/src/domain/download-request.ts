@@ -55,7 +55,7 @@ function shownUrl(parseUrl: (text: string) => URL, tool: string, text: string): 
   }
 }
 
-/** What can be done of a call: its addresses up to the first that is refused, and why that one is. */
+/** The part of a call that can be done: its addresses up to the first refused one, and the reason of that refusal. */
 export async function acceptedUrls(
   parseUrl: (text: string) => URL,
   tool: string,

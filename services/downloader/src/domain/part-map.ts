@@ -1,6 +1,6 @@
 import type { Validator } from './validator.ts';
 
-/** How far a download in parts has come, as it is kept: what is not marked is fetched again. */
+/** How far a download in parts has come, in the form that is stored. Parts that are not marked are fetched again. */
 export interface SavedParts {
   readonly sizeBytes: number;
   readonly partBytes: number;
@@ -55,7 +55,7 @@ export class PartMap {
     return ((this.#done[part >> 3] ?? 0) & (1 << (part & 7))) !== 0;
   }
 
-  /** So many bytes more of a part are there. */
+  /** Notes that more bytes of a part are there. */
   advance(part: number, bytes: number): void {
     this.#begun.set(part, (this.#begun.get(part) ?? 0) + bytes);
     const { start, end } = this.range(part);

@@ -30,8 +30,8 @@ export interface Draft {
 /** Where fetched files go. */
 export interface Destination {
   /**
-   * @param file.sizeBytes undefined when the source does not say. @param note keeps the draft's id, before there is anything to be found by it: so
-   * nothing is forgotten by a process that dies in between.
+   * @param file.sizeBytes undefined when the source does not say. @param note stores the draft's id before the draft is made. So the draft
+   * is found although the process dies in between.
    */
   begin(file: { readonly name: EntryName; readonly sizeBytes: number | undefined }, note: (id: string) => Promise<void>): Promise<Draft>;
   /** A draft of an earlier run; undefined when it is gone. */
@@ -150,7 +150,7 @@ async function fetchSource(
     await draft.commit({ sizeBytes, digests: { ...source.digests, ...options.digests } });
     return { name, sizeBytes };
   } catch (error) {
-    // What cannot be continued is gone at once; the rest waits for the next run.
+    // A draft that cannot be continued is removed at once. Any other waits for the next run.
     if (!options.signal.aborted && !(source.hasRanges && isPassing(error))) {
       await draft.abort();
       await options.onSave(undefined);
@@ -159,7 +159,7 @@ async function fetchSource(
   }
 }
 
-/** The draft of the earlier run, where the source is still what it was; else another one. */
+/** The draft of the earlier run, when the source has not changed; else a new draft. */
 async function takeDraft(options: FetchOptions, source: Source, saved: SavedFetch | undefined) {
   const { destination } = options;
   const { validator, sizeBytes } = source;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Slows whoever asks down to a rate shared by all who ask the same limit. */
+/** Slows its callers down to one rate, which they share. */
 export interface RateLimit {
   /** Resolves when `bytes` more may pass. @throws the signal's reason */
   take(bytes: number, signal: AbortSignal): Promise<void>;

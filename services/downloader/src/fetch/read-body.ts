@@ -15,7 +15,8 @@ export interface BodyOptions {
 }
 
 /**
- * The bytes of an answer (lent, as its pieces are), until `expectedBytes` have come or its end. Ending early, failing or aborting destroys the answer.
+ * The bytes of an answer, until `expectedBytes` have come or the answer ends. Pieces are lent. Ending early, failing or aborting destroys
+ * the answer.
  *
  * @param expectedBytes undefined: until the server ends the body in the way it announced.
  * @throws AppError STORAGE_UNAVAILABLE (broken off, or too short) | DEADLINE_EXCEEDED (stalled) | the signal's reason
@@ -30,7 +31,7 @@ export async function* readBody(
   let countdownBytes = LEAST_BYTES;
   const abort = () => response.destroy(new Error('aborted'));
   const timer = setTimeout(() => {
-    // The time in which the receiver is busy is not the server's.
+    // Time in which the receiver is busy does not count against the server.
     if (!isWaiting) return void timer.refresh();
     stalled = true;
     abort();

@@ -8,11 +8,11 @@ import type { FileSink } from './transfer.ts';
 
 /** Bytes that are read at once. */
 const READ_BYTES = 1024 * 1024;
-/** A file that outgrows what was promised asks for so many bytes more at a time. */
+/** How many bytes a file that outgrows its promise claims at a time. */
 const GROW_BYTES = 4 * 1024 * 1024;
 /** Ids are made here and come back from the store. */
 const ID = /^[0-9a-f]{32}-(\d{1,16})$/;
-/** A file that nobody touched for so long is nobody's any more, in milliseconds: write sessions end a day sooner. */
+/** A file that was not touched for so long, in milliseconds, belongs to no download. Write sessions end a day sooner. */
 const ABANDONED_MS = 2 * 86_400_000;
 
 /** A file that waits in the scratch folder. */
@@ -33,7 +33,7 @@ export interface ScratchFile {
 /** A folder for files whose storage takes only whole ones. Several processes may share it. */
 export interface Scratch {
   /**
-   * For a file that waits. The bytes may have been a guess: more than could ever be free is not waited for.
+   * Checks the room for a file that waits. Its size may have been a guess, so a file that could never fit does not wait.
    * @throws AppError QUOTA_EXCEEDED that is worth waiting ({@link missingRoom}), telling what is needed and what is free
    */
   requireRoom(sizeBytes: number): Promise<void>;
@@ -64,7 +64,8 @@ export function missingRoom(error: unknown): number | undefined {
 }
 
 /**
- * What is promised to files stands in their names: so it holds for all processes that share the folder, and when they were killed.
+ * The name of a file says how many bytes are promised to it. So the promise holds for all processes that share the folder, and also after
+ * they were killed.
  *
  * @param options.dir made when it is missing. @param options.maxBytes for all files together; 0: what the disk has.
  * @param options.onFreed there is more room than a moment ago.
@@ -152,7 +153,7 @@ export function createScratch(options: { readonly dir: string; readonly maxBytes
 const STAT_BLOCK_BYTES = 512;
 
 interface Room {
-  /** What is free when all files have gone that were promised room: others were kept, or are not ours. */
+  /** The room that is free once all files with a promise have gone. Other files stay: they were kept, or are not ours. */
   readonly everBytes: number;
   readonly freeBytes: number;
 }
@@ -186,7 +187,9 @@ function scratchFile(file: {
     isOpen = false;
     await handle.close();
   };
-  /** The file goes, and begins anew when there is more room: for twice as much as it came to, where nobody said how big it is. */
+  /**
+   * The file is removed, and begins anew when there is more room. When its size is not known, it then needs twice the bytes that had come.
+   */
   const refuse = ({ everBytes, freeBytes }: Room, ownBytes: number, endBytes: number) => {
     const guess = Math.max(endBytes, Math.min(everBytes, 2 * endBytes + GROW_BYTES));
     return noRoom({ everBytes, freeBytes: freeBytes + ownBytes }, endBytes <= promisedBytes ? promisedBytes : guess);

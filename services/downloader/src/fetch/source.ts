@@ -31,13 +31,13 @@ export interface FetchNetwork {
 
 const MAX_REDIRECTS = 10;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Answers to a Range that some servers cannot read; without it they may serve the file. */
+/** Some servers give these answers to a Range that they cannot read. Without the Range they may serve the file. */
 const RANGE_REFUSED = new Set([400, 406, 416, 501]);
 const DECODED = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd']);
 /** A body of these types is meant to stay compressed, whatever its Content-Encoding says. */
 const COMPRESSED_TYPES = /^application\/(?:gzip|x-gzip|x-tar|x-compressed-tar|x-tgz|zstd|x-brotli)\b/i;
 
-/** The error of a source whose state is another one than when the download began: it starts again. */
+/** The error of a source that has changed since the download began. The download starts again. */
 const SOURCE_CHANGED = 'the source changed while it was fetched';
 
 /**
@@ -118,7 +118,7 @@ export async function openRange(
 }
 
 /**
- * Follows up to ten redirects, each checked like the first address. What proves who we are stays with the host it was given for.
+ * Follows up to ten redirects, each checked like the first address. Headers with credentials go only to the host that they were given for.
  *
  * @param passing statuses over 400 that are answered instead of thrown.
  * @throws AppError PERMISSION_DENIED (egress) | FAILED_PRECONDITION (the server refuses) | STORAGE_UNAVAILABLE | DEADLINE_EXCEEDED | CANCELLED
@@ -169,7 +169,7 @@ function decodedLocation(location: string): string {
   return Buffer.from(location, 'latin1').toString('utf8');
 }
 
-/** A status that is no file. What may pass by itself is worth another try. */
+/** The error for a status that brings no file. One that may pass by itself is retried. */
 function refusedStatus(status: number, url: URL): AppError {
   const mayPass = status >= 500 || status === 408 || status === 425 || status === 429;
   return new AppError(mayPass ? 'STORAGE_UNAVAILABLE' : 'FAILED_PRECONDITION', `${url.host} answers ${status}`, { details: { status } });

@@ -16,7 +16,7 @@ export interface FileSink {
 
 export interface TransferOptions {
   readonly network: FetchNetwork;
-  /** What the user gave: where a redirect has expired, it is followed again. */
+  /** The address that the user gave. When a redirect has expired, this address is asked again. */
   readonly origin: URL;
   readonly source: Source;
   readonly sink: FileSink;
@@ -109,7 +109,7 @@ async function transferParts(options: TransferOptions, map: PartMap, sizeBytes: 
       await range.return();
     }
   };
-  /** What comes of a part until it is time to remember that it is there: a slow part must not begin anew each time. */
+  /** Fetches a part until its progress is due to be saved. So a slow part does not begin anew after each failure. */
   const fetchStretch = async (part: number, range: AsyncGenerator<Uint8Array, void>): Promise<void> => {
     const { start, end } = map.range(part);
     const until = performance.now() + options.saveEveryMs;
@@ -165,7 +165,7 @@ async function transferParts(options: TransferOptions, map: PartMap, sizeBytes: 
 }
 
 interface RangeRequest {
-  /** Shared by all ranges of a source: where it was found last. */
+  /** The last address at which the source was found. All ranges of the source share it. */
   readonly where: { url: URL };
   readonly sizeBytes: number;
   readonly start: number;
@@ -204,7 +204,7 @@ async function* rangeContent(options: TransferOptions, range: RangeRequest): Asy
   }
 }
 
-/** Saves the part map behind the transfer's back, one save at a time. */
+/** Saves the part map while the transfer goes on, one save at a time. */
 function createSaver(options: TransferOptions, map: PartMap) {
   let savedAt = Date.now();
   let saving: Promise<void> | undefined;

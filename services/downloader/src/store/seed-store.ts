@@ -6,11 +6,11 @@ export interface SeedStore {
   init(): Promise<void>;
   /** @param removeAt undefined: it stays for ever. */
   add(seed: { taskId: string; tool: string; toolId: string; removeAt: Date | undefined }): Promise<void>;
-  /** Leaves a file to whoever ends the seeding; false when nobody will. */
+  /** Notes a file that is to be removed when the seeding ends; false when the seed is gone. */
   leaveFile(taskId: string, name: string): Promise<boolean>;
-  /** Takes one whose time is over: nobody else gets it before `again`. */
+  /** Takes a seed whose time is over. No other replica gets it before `again`. */
   takeDue(now: Date, again: Date): Promise<SeedRecord | undefined>;
-  /** Forgets one, unless something was left to it since it was taken. */
+  /** Forgets a seed, unless a file was left to it since it was taken. */
   end(seed: SeedRecord): Promise<void>;
 }
 

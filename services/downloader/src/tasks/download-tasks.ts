@@ -87,7 +87,7 @@ export function createDownloadTasks(
       onEnd: (_outcome, run) =>
         run.input.tool === BUILT_IN_TOOL ? fetches.drop(run, fetchOf(run.checkpoint)) : toolDownloads.drop(run, toolOf(run.checkpoint)),
     });
-  // Whoever waits for a torrent without peers must not stand in the way of those who fetch.
+  // A torrent without peers must not keep other downloads waiting.
   const fetchKind = downloadsOf('offline_download');
   const toolKind = downloadsOf('offline_download_tool');
   const transferKind = defineTaskKind({
@@ -128,7 +128,7 @@ export function createDownloadTasks(
       const names = new Set(queued.map(({ name }) => name));
       const all = wanted.map(
         (input): NewTask<TransferInput> => ({
-          // Who is held up between the look and this queues none of them twice.
+          // A worker that pauses between the lookup and this queues nothing twice.
           id: derivedTaskId(id, input.name),
           name: transferName(input),
           creator,

@@ -28,7 +28,7 @@ const savedFetch = z.object({
     })
     .optional(),
 });
-/** What a run of SimpleHttp leaves for the next one: how far it came, or the room that it waits for. */
+/** The checkpoint of a SimpleHttp run: how far it came, or the room that it waits for. */
 export const fetchState = z.union([z.object({ fetch: savedFetch }), z.object({ needsBytes: z.number() })]);
 export type FetchState = z.output<typeof fetchState>;
 
@@ -61,7 +61,9 @@ export interface FetchTaskOptions {
 const STALL_MS = 30_000;
 /** Parts are noted this often, in milliseconds: a worker that dies loses no more. */
 const SAVE_EVERY_MS = 1_000;
-/** Who waits for room in the scratch folder looks again after so long, when nothing ended before; in milliseconds. */
+/**
+ * A download that waits for room in the scratch folder checks again after so long, in milliseconds, or sooner when another download ends.
+ */
 const LOOK_AGAIN_MS = 30_000;
 
 export function createFetchTasks(options: FetchTaskOptions): FetchTasks {

@@ -46,7 +46,7 @@ export async function followTool(
       const status = await tool.find(toolId, run.signal);
       failures = 0;
       if (!status) {
-        // The tool lost it: what it has written stays, and it goes on from there.
+        // The tool has forgotten the download. What it has written stays, and the download goes on from there.
         toolId = '';
         continue;
       }
@@ -80,7 +80,7 @@ export async function followTool(
   }
 }
 
-/** Has the tool begin. @param note is told its id for the download, before the tool knows of it where that can be */
+/** Begins the download in the tool. @param note receives the tool's id of the download, before the tool begins where that is possible */
 async function begin(
   context: FollowContext,
   run: FollowedRun,

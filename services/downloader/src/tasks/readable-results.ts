@@ -4,7 +4,10 @@ import type { ToolFolder, ToolResult } from '../tools/tool-folder.ts';
 import { AVOIDED_MS, HAND_OVER_MS } from '../tools/working-tools.ts';
 import { BEGINNING, type TransferRun } from './transfer-run.ts';
 
-/** A result that no downloader could read for so long is given up, in milliseconds: the only one that can may be away for a while. */
+/**
+ * A result that no downloader could read for so long, in milliseconds, is given up. The only replica that can read it may be away for a
+ * while.
+ */
 const MISSING_LIMIT_MS = 3_600_000;
 
 /** Results of tools as this replica can read them; another one may read what this one does not. */
@@ -36,7 +39,7 @@ export function createReadableResults(folderOf: (input: TransferRun['input']) =>
       }
       unreadable.set(input.parent, now);
       if (missingSince !== undefined && now - missingSince >= MISSING_LIMIT_MS) {
-        // Who retries it waits anew.
+        // A retry of the task waits anew.
         await run.saveCheckpoint(done);
         throw new AppError('FAILED_PRECONDITION', `no downloader could read what ${input.tool} made`);
       }

@@ -11,13 +11,13 @@ import type { WorkingTools } from '../tools/working-tools.ts';
 import { type FollowContext, followTool } from './follow-tool.ts';
 import type { TransferInput } from './transfer-run.ts';
 
-/** What a run of a tool's download leaves for the next one. */
+/** The checkpoint of a tool's download. */
 export const savedTool = z.object({
   /** Empty: the tool does not have it yet. */
   toolId: z.string(),
   /** The tool has all of it. */
   isFinished: z.boolean(),
-  /** The files were there, and their transfers are being queued: what is not there any more has been transferred. */
+  /** The transfers of the files are being queued. From now on a file that is missing has been transferred. */
   isHandedOver: z.boolean(),
 });
 export type SavedTool = z.output<typeof savedTool>;
@@ -36,7 +36,7 @@ export interface ToolTaskOptions extends FollowContext {
   readonly tools: Tools;
   readonly working: WorkingTools;
   readonly seeds: SeedStore;
-  /** Tools and we see it under the same path. */
+  /** The tools and this process see it under the same path. */
   readonly toolsDir: string;
   /** Queues transfers; those that are queued already are left out. */
   readonly queueTransfers: (run: ToolRun, transfers: readonly TransferInput[]) => Promise<void>;

@@ -8,7 +8,7 @@ export interface ToolStatus {
   readonly detail: string;
   /** Why it failed. */
   readonly error: string;
-  /** The download goes on as another one: what a torrent file or a magnet link led to. */
+  /** The id of the download that goes on in the place of this one, such as the content of a torrent file or a magnet link. */
   readonly followedBy?: string;
 }
 
@@ -24,9 +24,12 @@ export interface ExternalTool {
   /** As clients know it. */
   readonly name: string;
   readonly kinds: ReadonlySet<ToolSource['kind']>;
-  /** Its downloads go by way of the replica that had them begin, and end with it; begun again in the same folder, they go on. */
+  /** Its downloads pass through the replica that began them and end with that replica. Begun again in the same folder, they go on. */
   readonly needsReplica: boolean;
-  /** An id for a download to come, where it can be chosen: noted first, it is found again after a death before it was heard of. */
+  /**
+   * Chooses the id of a download that is about to begin, where the tool lets us. The id is stored first, so the download is found although
+   * the process dies before the tool answers.
+   */
   newId?(source: ToolSource): string | undefined;
   /**
    * Begins a download into a folder of its own, or finds the one that was begun there. @param id of {@link newId}

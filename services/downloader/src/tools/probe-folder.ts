@@ -4,7 +4,9 @@ import { isMissing } from '@wharf/held-folders';
 import { makeProbeTorrent, type ProbeTorrent } from './probe-torrent.ts';
 import { type ToolFolder, toolFolder } from './tool-folder.ts';
 
-/** What a tool was found to make of a folder of ours. `unknown`: it could not be asked, or did not answer in time. */
+/**
+ * How a tool sees a folder of ours: `shared` as we do, `apart` otherwise, `unknown` when it could not be asked or did not answer in time.
+ */
 export type FolderView = 'shared' | 'apart' | 'unknown';
 
 export interface FolderProbe {
@@ -18,7 +20,7 @@ export interface FolderProbe {
 /** Finds out whether a tool sees a folder as we do, and may write there. It takes back what it adds to the tool. */
 export type ViewFolder = (probe: FolderProbe) => Promise<FolderView>;
 
-/** A tool that is busy with other things may take longer; then nothing is said against it. */
+/** A tool that is busy may take longer. That is no error. */
 const PROBE_MS = 10_000;
 const FILE_BYTES = 64;
 

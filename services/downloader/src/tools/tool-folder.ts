@@ -24,10 +24,10 @@ export interface ToolResult {
 }
 
 /**
- * The folder of one task: the tool writes there and nowhere else, and we read what is there instead of believing what it reports. The tool may
- * write to the folders above it as well, and while we look: each step goes from a folder that is held open into what is no link.
+ * The folder of one task: the tool writes there and nowhere else, and we read what is there instead of believing what it reports. The tool
+ * may also write to the folders above it, and while we read. So each step goes from a folder that is held open, and never through a link.
  *
- * All methods throw FAILED_PRECONDITION when a folder of ours is a link by now, and what the disk says.
+ * All methods throw FAILED_PRECONDITION when a folder of ours was replaced by a link, and the errors of the disk.
  */
 export interface ToolFolder {
   /** As the tool gets it. */
@@ -37,7 +37,7 @@ export interface ToolFolder {
   /** The names directly in it, without control files, in byte order. @throws ENOENT */
   list(): Promise<string[]>;
   /**
-   * What one result is made of. Links and what is no file are left out.
+   * The files of one result. Links, and anything else that is neither a file nor a folder, are left out.
    * @throws AppError: nobody may have it | what the disk says: some of it is not there, or may not be read
    */
   walk(name: string): Promise<ToolResult>;
@@ -148,7 +148,7 @@ async function addEntry(
   const name = place.at(-1) ?? '';
   const stats = await folder.stat(name);
   if (stats.isFile()) {
-    // Who may not read it must not begin with the others.
+    // A file that cannot be read must fail here, before any other file is transferred.
     await (await folder.openFile(name)).close();
     files.push({ place, names, sizeBytes: stats.size });
   }

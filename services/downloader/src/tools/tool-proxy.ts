@@ -7,15 +7,15 @@ export interface ToolProxy {
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  /** Makes up a host that a tool is to ask the proxy for. It gets no further than that. */
+  /** Makes up a host for which a tool is to ask the proxy. The proxy connects to nothing for it. */
   expectVisit(): ExpectedVisit;
 }
 
 export interface ExpectedVisit {
   readonly host: string;
-  /** True once somebody who has the password asked for it. */
+  /** True once a client with the password has asked for the host. */
   hasCome(): boolean;
-  /** It is not waited for any more. */
+  /** Stops waiting for the host. */
   forget(): void;
 }
 

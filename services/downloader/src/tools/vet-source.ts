@@ -16,8 +16,8 @@ const MAGNET_ADDRESSES = ['tr', 'ws', 'xs', 'as'];
 const TRACKER_SCHEMES = new Set(['udp:', 'http:', 'https:']);
 
 /**
- * What a tool gets to see of an address: the tool will open connections of its own, so everything that names one is looked at first. Torrent
- * files and metalinks are fetched here, over guarded connections, and handed over as they are.
+ * Turns an address into what a tool may be given. The tool opens connections of its own, so every address that it will read is checked
+ * first. Torrent files and metalinks are fetched here, over guarded connections, and handed over unchanged.
  *
  * @throws AppError PERMISSION_DENIED (it names an address that is not allowed) | UNSUPPORTED_OPERATION (not for this tool) | CONTENT_CORRUPT
  */

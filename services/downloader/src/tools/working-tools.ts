@@ -5,10 +5,10 @@ import { postponed } from '@wharf/task-engine';
 import { isWrongSetup } from './probe-folder.ts';
 import type { ToolSettings } from './probe-tool.ts';
 
-/** The tools that work with this replica: it reads what they write, and is reached by those that have to reach it. */
+/** The tools that work with this replica: the replica can read what they write, and tools that need its proxy can reach it. */
 export interface WorkingTools {
   /**
-   * Asks the tool, when it was not asked lately with these settings. One that cannot be asked is taken at its word.
+   * Probes the tool, unless it was probed lately with these settings. A tool that cannot be asked counts as working.
    * @throws what {@link postponed} makes: another replica may see what this one does not
    */
   require(tool: string, signal: AbortSignal): Promise<void>;
@@ -16,11 +16,11 @@ export interface WorkingTools {
   notWorking(): string[];
 }
 
-/** What was found holds for so long, in milliseconds. */
+/** The result of a probe holds for so long, in milliseconds. */
 const WORKING_MS = 600_000;
-/** A tool that did not work here, and a result that could not be read, is left to other replicas for so long, in milliseconds. */
+/** How long a tool that does not work here, and a result that cannot be read here, are left to other replicas, in milliseconds. */
 export const AVOIDED_MS = 30_000;
-/** A look takes no longer than this, in milliseconds. */
+/** A probe takes no longer than this, in milliseconds. */
 const LOOK_LIMIT_MS = 20_000;
 /** Long enough for this replica to leave the task to others. */
 export const HAND_OVER_MS = 1_000;
@@ -47,7 +47,7 @@ export function createWorkingTools(options: {
   const look = async (settings: ToolSettings): Promise<AppError | undefined> => {
     const { tool } = settings;
     try {
-      // Whoever asked may go away: others wait for the same answer.
+      // The caller's signal is not passed on: other callers wait for the same answer.
       await probe(settings, AbortSignal.timeout(LOOK_LIMIT_MS));
       failedAt.delete(tool);
       return undefined;

@@ -38,7 +38,8 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
   const options = (dir: string) => ({
     dir,
     ...throughProxy(proxy),
-    // What a torrent or a metalink names is vetted before; one that comes unasked is a file like any other.
+    // The addresses in a torrent or a metalink are vetted before it is handed over. A torrent or metalink that was downloaded is treated as
+    // a plain file.
     'follow-torrent': 'false',
     'follow-metalink': 'false',
     'allow-overwrite': 'true',

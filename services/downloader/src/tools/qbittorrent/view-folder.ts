@@ -9,7 +9,7 @@ const infoShape = z.array(
 );
 const preferencesShape = z.object({ temp_path_enabled: z.boolean() });
 
-/** It would fetch: it has looked at the folder and has not found the file. */
+/** The torrent would be fetched: qBittorrent has checked the folder and not found the file. */
 const WOULD_FETCH = new Set(['downloading', 'stalledDL', 'forcedDL']);
 const FAILED = new Set(['error', 'missingFiles']);
 const LOOK_MS = 250;
