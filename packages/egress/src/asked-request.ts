@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a request carries. Pieces are asked for only as fast as the server takes them, and are done with when the next one is asked for. */
+/** The body of a request. A piece is asked for only when the server can take it, and is no longer used when the next one is asked for. */
 export type RequestBody = string | Uint8Array | AsyncIterable<Uint8Array>;
 
 /** A request that is on its way. */
@@ -9,17 +9,17 @@ export interface AskedRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody | undefined;
-  /** Ends it until its head has come. */
+  /** Aborts the request, until the head of the answer has come. */
   readonly signal: AbortSignal;
   /** The connection stands. */
   readonly onConnected: () => void;
-  /** The connection stands and the body has left: from now on it is the server's time. */
+  /** The connection stands and the body has left. From now on the server is waited for. */
   readonly onSent: () => void;
 }
 
 /**
- * An answer whose body waits to be read; who stops reading before its end destroys it. A piece of a bulk answer is lent until the next one is asked
- * for. Node's messages are answers.
+ * An answer whose body waits to be read. A reader that stops before the end destroys the answer. A piece of a bulk answer is lent until the
+ * next one is asked for. Node's messages are answers, too.
  */
 export interface Answer extends AsyncIterable<Uint8Array> {
   readonly statusCode?: number | undefined;

@@ -15,11 +15,11 @@ const MAX_HEAD_BYTES = 16 * 1024;
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 /**
- * Connections for big bodies. Node's own client makes a buffer for each 64 KiB, and most of its time goes into collecting them again; these read
- * into a few buffers, which are used again and again. Bodies whose length the server does not say are left to that client.
+ * Connections for big bodies. Node's own client makes a buffer for each 64 KiB, and spends most of its time on collecting those buffers.
+ * These connections read into a few buffers, which they use again and again. Bodies of unknown length are left to Node's client.
  */
 export interface BulkConnections {
-  /** @returns undefined when the answer has no plain length: it has to be asked for in another way. @throws what sockets throw */
+  /** @returns undefined when the answer has no plain length: then Node's client has to ask. @throws what sockets throw */
   ask(request: AskedRequest): Promise<Answer | undefined>;
   /** Ends every connection. */
   close(): void;
@@ -48,7 +48,7 @@ export function createBulkConnections(lookupOf: (url: URL) => LookupFunction, id
       const text = requestText(request);
       const kept = idle.get(origin)?.findLast(({ isUsable }) => isUsable);
       if (kept) idle.set(origin, idle.get(origin)?.filter((each) => each !== kept) ?? []);
-      // A server may hang up an idle connection at the very moment it is asked again.
+      // A server may close an idle connection at the moment of the next request.
       const again = (error: unknown) => {
         if (!kept || kept.hasHeard || request.signal.aborted) throw error;
         return connect(request.url).ask(request, text);
@@ -182,7 +182,7 @@ class BulkConnection {
     return promise.finally(() => signal.removeEventListener('abort', stop));
   }
 
-  /** Takes back what the receiver had, and gives it the next piece when it is there; undefined: the body has ended. */
+  /** Takes back the receiver's piece, and hands out the next one when it is there; undefined: the body has ended. */
   async next(answer: BulkAnswer): Promise<Buffer | undefined> {
     for (;;) {
       this.takeBack(answer);
@@ -201,7 +201,7 @@ class BulkConnection {
     }
   }
 
-  /** Whoever leaves an answer before its end leaves its connection. */
+  /** A reader that leaves an answer before its end ends the connection, too. */
   leave(answer: BulkAnswer, error?: Error): void {
     if (this.#answer !== answer) return;
     this.#answer = undefined;
@@ -280,7 +280,7 @@ class BulkConnection {
     this.#missing = Math.max(0, -excess);
     if (this.#answer && this.#missing === 0) this.#answer.complete = true;
     if (excess > 0) {
-      // More than was announced or asked for: what comes after it cannot be relied on.
+      // The server sent more than was announced or asked for. The connection cannot be used for another answer.
       this.#end -= excess;
       this.#socket.destroy();
     }

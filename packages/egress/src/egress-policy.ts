@@ -3,7 +3,7 @@ import type { LookupFunction } from 'node:net';
 import { AppError } from '@wharf/errors';
 import { type AddressKind, carriedIpv4, contains, kindOfAddress, parseAddress, parseBlock } from './ip-address.ts';
 
-/** Whose word an address is. What an admin enters (a storage, a tool) may be private; what a user enters may not. */
+/** Who entered an address. An address from the admin (a storage, a tool) may be private, an address from a user may not. */
 export type Audience = 'user' | 'admin';
 
 /** A place that nobody may be sent to: the store, the bus, our own ports. */
@@ -35,7 +35,10 @@ export interface EgressPolicy {
    * @throws AppError PERMISSION_DENIED | STORAGE_UNAVAILABLE (the name does not resolve)
    */
   resolve(host: string, port: number): Promise<string[]>;
-  /** For `net.connect` and everything built on it: what it answers is what is connected to, so a second answer of the name server is never asked for. */
+  /**
+   * For `net.connect` and everything built on it. The addresses that it answers are those that are connected to: the name server is asked
+   * only once.
+   */
   lookupFor(port: number): LookupFunction;
 }
 
@@ -44,7 +47,7 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:':
 /** Addresses by which clouds hand out credentials; 169.254.169.254 is link-local anyway. */
 const METADATA = ['100.100.100.200', 'fd00:ec2::254', '192.0.0.192'].flatMap((text) => parseBlock(text) ?? []);
 
-/** What an admin may name: servers beside us, never the machine's own configuration services. */
+/** Ranges that the admin may name: servers beside us, but never the configuration services of a cloud. */
 const ADMIN_KINDS: ReadonlySet<AddressKind> = new Set(['public', 'private', 'loopback']);
 
 export function createEgressPolicy(options: EgressOptions): EgressPolicy {

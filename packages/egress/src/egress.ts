@@ -13,7 +13,7 @@ export interface ConnectOptions {
   readonly timeoutMs?: number;
 }
 
-/** The ways out of this process for whoever was given it. All of them pass one policy. */
+/** The connections that this process may open to the network. All of them pass one policy. */
 export interface Egress extends Pick<EgressPolicy, 'parseUrl'> {
   /** A client with connections of its own, to be closed by who asked for it. */
   openClient(options: GuardedClientOptions): GuardedClient;
@@ -43,7 +43,7 @@ export function createEgress(policy: EgressPolicy): Egress {
   };
 }
 
-/** What was checked is what is connected to, one address after the other. */
+/** Only checked addresses are connected to, one after the other. */
 async function connectToFirst(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket> {
   let failure: unknown;
   for (const host of addresses) {

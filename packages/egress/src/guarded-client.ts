@@ -11,7 +11,7 @@ export interface GuardedRequest {
   readonly url: URL;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** One in pieces needs a Content-Length among the headers, or is sent chunked. */
+  /** A body in pieces is sent chunked, unless the headers have a Content-Length. */
   readonly body?: RequestBody | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds until the connection, with its TLS, stands. Default 15,000. */
@@ -142,7 +142,7 @@ function send(
     const isAnswered = new AbortController();
     request.once('response', (answer) => {
       isAnswered.abort();
-      // Nobody waits for a body that was answered before its end, nor can its connection be used again.
+      // An answer that came before the end of the request's body ends that body. The connection cannot be used again.
       answer.once('close', () => {
         if (!request.writableFinished) request.destroy();
       });
@@ -196,7 +196,7 @@ function cancelled(signal: AbortSignal | undefined): AppError {
   return AppError.is(reason) ? reason : new AppError('CANCELLED', 'cancelled');
 }
 
-/** What a person needs to know; addresses and the system's texts stay in the cause. */
+/** The message says what a person needs to know. Addresses and the system's texts stay in the cause. */
 function describe(error: unknown, url: URL): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ECONNREFUSED') return `${url.host} refuses connections`;

@@ -2,12 +2,12 @@
 export type Retry = 'never' | 'after-backoff';
 
 /**
- * What else a failure tells whoever meets it:
+ * What else a failure means to its caller:
  * - `glitch`: it may be over a moment later, so what only reads is asked again within the call.
- * - `absent`: the storage itself did not answer. Enough of them in a row keep calls from it; every other failure is an answer.
+ * - `absent`: the storage itself did not answer. After several in a row its calls are refused. Every other failure is an answer.
  * - `general`: the next entry of the same work would meet it too.
  * - `trouble`: an operator should see it without asking for every request.
- * - `verdict`: said of what a thing contains, it holds for as long as the thing is the same, and may be kept.
+ * - `verdict`: it is about the content of something. It stays true until the content changes, and may be cached.
  */
 export type Meaning = 'glitch' | 'absent' | 'general' | 'trouble' | 'verdict';
 

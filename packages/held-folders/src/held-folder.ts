@@ -5,15 +5,16 @@ import { HAS_HANDLE_PATHS, handlePath, O_PATH } from './handle-path.ts';
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
 /** Deeper trees are not removed: each level holds a handle of the process. */
 const MAX_DEPTH = 256;
-/** What appears while a folder is emptied, or takes the place of an entry, is looked at again so many times. */
+/** How often a folder is read again because entries appeared or were exchanged while it was emptied. */
 const MAX_ROUNDS = 10;
 
 /** A name on the disk; bytes, where it need not be UTF-8. */
 type DiskName = string | Buffer;
 
 /**
- * A folder that stays the same one whatever happens to its name. Everything is done by name in exactly this folder, and no link is ever
- * followed: somebody who exchanges entries for links meanwhile gets an error, at worst what lies beside it.
+ * An open folder, which stays the same one when its name is given to something else. Every method takes a name in exactly this folder and
+ * follows no link. When another process exchanges an entry for a link meanwhile, the method fails, or at worst acts on another entry of
+ * this folder.
  *
  * Errors are those of the system; {@link isMissing} and {@link isNoFolder} tell the two that callers meet.
  */
@@ -190,7 +191,7 @@ class OpenFolder implements HeldFolder {
   }
 }
 
-/** Something came into a folder, or an entry has become a folder, or a link, since it was looked at. */
+/** Whether an error says that the folder has changed since it was read: a new entry came, or an entry became a folder or a link. */
 function mayHaveChanged(error: unknown): boolean {
   return isNoFolder(error) || ['ENOTEMPTY', 'EEXIST', 'EISDIR', 'EPERM'].includes(codeOf(error) ?? '');
 }

@@ -11,8 +11,8 @@ export interface SettingDefinition {
   /** 0 public, 1 private, 2 read-only. */
   readonly flag: 0 | 1 | 2;
   /**
-   * The value is always the factory's: what the setting would switch on is not offered, or another service keeps it. A value that a client
-   * saves is passed over, so that backups of other installations can be restored.
+   * The value is always the factory's, because Wharf does not offer what the setting switches on, or because another service keeps the
+   * value. A value that a client saves is passed over, so that backups of other installations can be restored.
    */
   readonly isFixed?: boolean;
   /** The value is what a service reported last; one that a client saves is passed over. */

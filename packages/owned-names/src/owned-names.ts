@@ -12,7 +12,7 @@ export interface ProcessOwner {
   readonly start: string;
 }
 
-/** What the owner of a file is: the asking process itself, another one that lives or has ended, or one that cannot be asked from here. */
+/** The state of a file's owner: this process, another one that lives or has ended, or one whose state cannot be read from here. */
 export type OwnerState = 'self' | 'lives' | 'gone' | 'elsewhere';
 
 export function currentOwner(): ProcessOwner {
@@ -35,8 +35,8 @@ export function ownerOf(name: string, self: ProcessOwner): OwnerState | undefine
 }
 
 /**
- * Tells one space of process numbers from every other: two containers can share a host name and a disk, and one must not take the other's
- * files for those of a dead process.
+ * Names the space of process numbers that this process lives in. Two containers can share a host name and a disk. Neither may take the
+ * other's files for files of a dead process.
  */
 function hostId(): string {
   return digest(os.hostname(), read('/etc/machine-id') ?? '', readLink('/proc/self/ns/pid') ?? '');

@@ -8,7 +8,7 @@ export interface Gate {
   isIdle(): boolean;
 }
 
-/** @param queue how much may wait, and what the rest is told; without it any number waits */
+/** @param queue how much may wait, and the error for the rest; without it any number waits */
 export function createGate(running: number, queue?: { readonly max: number; readonly refusal: string }): Gate {
   const waiting: Array<() => void> = [];
   let held = 0;
@@ -17,7 +17,7 @@ export function createGate(running: number, queue?: { readonly max: number; read
       if (held < running) held += 1;
       else {
         if (queue && waiting.length >= queue.max) throw new AppError('RATE_LIMITED', queue.refusal);
-        // Whoever leaves hands the place on, so `held` stays as it is.
+        // Work that ends passes its place on to the next, so `held` does not change.
         await new Promise<void>((resolve) => waiting.push(resolve));
       }
       try {

@@ -1,9 +1,12 @@
 import { AppError } from '@wharf/errors';
 import { createTurns } from './turns.ts';
 
-/** Longest stretch on the event loop between two turns of others, in milliseconds. */
+/** The longest time, in milliseconds, that work stays on the event loop before other work gets its turn. */
 const SLICE_MS = 5;
-/** Of all long pieces of work on this thread one goes on in each turn of the event loop: ten at once keep nobody waiting for ten slices. */
+/**
+ * In each turn of the event loop only one of the long pieces of work on this thread goes on. So ten of them do not delay a short call by
+ * ten slices.
+ */
 const takeTurn = createTurns();
 
 /** Makes room for other calls within a long one on the same thread, and ends it when its caller has gone. */

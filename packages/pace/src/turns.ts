@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Makes a function whose calls resolve one by one, each in another turn of the event loop: pieces of work that cannot be divided leave room
- * for others between any two, however many are sent at once.
+ * Makes a function whose calls resolve one by one, each in another turn of the event loop. It separates pieces of work that cannot be
+ * divided: between any two of them other work gets its turn.
  */
 export function createTurns(): () => Promise<void> {
   let last: Promise<void> = Promise.resolve();

@@ -40,7 +40,7 @@ export function parseVirtualPath(raw: string): VirtualPath {
     .replaceAll('\\', '/')
     .split('/')
     .filter((segment) => segment !== '' && segment !== '.');
-  // What would climb is told so first, however long its names are.
+  // A `..` segment is reported first, also when a name is too long.
   if (segments.includes('..')) throw unsafe();
   if (segments.some((segment) => isLongerThan(segment, MAX_NAME_BYTES)))
     throw new AppError('INVALID_ARGUMENT', 'a name in the path is too long');

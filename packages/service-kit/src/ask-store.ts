@@ -2,20 +2,20 @@ import { AppError } from '@wharf/errors';
 import { foreseen, STORE_AWAY } from './store-outage.ts';
 import { within } from './within.ts';
 
-/** How long to wait for the store where there is nothing else to answer from, in milliseconds. */
+/** How long to wait for the store when no kept value could be answered, in milliseconds. */
 const LIMIT_MS = 30_000;
-/** How long to wait for it where what is known will do, in milliseconds. */
+/** How long to wait for the store when a kept value could be answered, in milliseconds. */
 const PATIENCE_MS = 2_000;
-/** What was read so long ago, in milliseconds, answers reads while the store is away; nothing older does. */
+/** The greatest age, in milliseconds, of a kept value that is answered while the store is away. */
 export const MAX_KEPT_MS = 60_000;
 
-/** Reads that can be answered from what is known while the store is away. */
+/** Reads that can be answered from kept values while the store is away. */
 export interface StoreAsker {
   /** @throws AppError STORAGE_UNAVAILABLE: the store does not answer; and what `read` throws */
   ask<Value>(reading: Promise<Value>): Promise<Value>;
   /**
-   * Waits a little for a reading, and for none at all once the store is known to be away.
-   * @param kept what may be answered instead, when it is asked for; undefined: nothing. @throws as ask()
+   * Waits a short time for a reading. Does not wait at all once the store is known to be away.
+   * @param kept the value that may be answered instead, asked for only then; undefined: there is none. @throws as ask()
    */
   askOrKeep<Value>(reading: Promise<Value>, kept: () => Value | undefined): Promise<Value>;
 }
@@ -37,7 +37,7 @@ export function createStoreAsker(): StoreAsker {
     ask,
     async askOrKeep(reading, kept) {
       const asking = ask(reading);
-      // Whoever is answered from what is kept does not hear how it went on.
+      // A caller that got a kept value does not hear of a later failure.
       asking.catch(() => undefined);
       try {
         return await (isAway ? Promise.reject(new AppError('STORAGE_UNAVAILABLE', STORE_AWAY)) : within(PATIENCE_MS, asking, STORE_AWAY));

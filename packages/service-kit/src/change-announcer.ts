@@ -4,7 +4,7 @@ import type { Call } from './rpc/call.ts';
 /** How often a change that could not be counted is tried again, in milliseconds. */
 const RETRY_MS = 1_000;
 
-/** Nothing was tried when a handler answers one of these. Any other failure may have come after the write, or after that of an earlier call. */
+/** A handler that fails with one of these has written nothing. Any other failure may have come after a write. */
 const NOTHING_TRIED: ReadonlySet<ErrorCode> = new Set([
   'INVALID_ARGUMENT',
   'UNSAFE_PATH',
@@ -16,17 +16,17 @@ const NOTHING_TRIED: ReadonlySet<ErrorCode> = new Set([
 
 type Handle<Request, Answer> = (request: Request, call: Call) => Promise<Answer>;
 
-/** Counts the changes of an owner's data and tells of them, however long that takes. */
+/** Counts the changes of an owner's data and announces them. It tries until that succeeds. */
 export interface ChangeAnnouncer<About> {
   /**
    * Counts a change that was written, and tells everybody.
-   * @param about what the event says beside the revision.
+   * @param about what the event says in addition to the revision.
    * @returns the revision that has the change. @throws what counting throws; then it is counted as soon as that can be done
    */
   announce(about?: About): Promise<number>;
-  /** A handler that writes. When it fails, what it may have written is counted all the same. */
+  /** Wraps a handler that writes. A failed call is counted too, because it may have written something. */
   counted<Request, Answer>(handle: Handle<Request, Answer>): Handle<Request, Answer>;
-  /** Tries no more: owners count once at their start. */
+  /** Stops trying. Nothing is lost: owners count once at their start. */
   stop(): void;
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import type { StoreConnection } from './store.ts';
 
-/** What data is that does not say which version wrote it. */
+/** The version of data that does not name one. */
 export const UNVERSIONED = 1;
 
 /**
@@ -69,7 +69,7 @@ export async function prepareStore(store: StoreConnection, note?: StoreNote, mig
   return found.store_id;
 }
 
-/** A store that is lost or another one would be taken for a new one, in which everything is open. */
+/** Without this check a lost or exchanged store would look like a new one, in which everything is open. */
 function requireOwn({ path, id, isFirstStart }: StoreNote, found: string | undefined, isEmpty: boolean): void {
   if (id === undefined ? isFirstStart || !isEmpty : found === id) return;
   const what = isEmpty ? 'is empty: what was in it is lost or damaged' : 'is not the one that belongs to this data folder';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createStoreAsker, MAX_KEPT_MS } from './ask-store.ts';
 
-/** The longest that a cache goes without looking whether its data changed, in milliseconds (design: <= 5 s when events are lost). */
+/** How long a cache may go without checking whether its data changed, in milliseconds. It matters when events are lost. */
 export const MAX_CACHE_AGE_MS = 5_000;
-/** So often data is read anew whatever its revision says, in milliseconds: a change that could not be counted is seen then. */
+/** How often data is read anew although its revision is the same, in milliseconds. A change that could not be counted is seen then. */
 const RELOAD_MS = 60_000;
 
 /** A copy of another service's data. It holds data, never decisions. */
@@ -13,11 +13,11 @@ export interface RevisionedCache<Value> {
    * @throws AppError STORAGE_UNAVAILABLE: the store does not answer; whatever loading throws
    */
   get(minRevision?: number): Promise<Value>;
-  /** The same for reads: while the store does not answer, what was true at most MAX_KEPT_MS ago, unless something newer was told of. */
+  /** The same for reads. While the store does not answer, it answers data up to MAX_KEPT_MS old, unless a newer revision was announced. */
   getKept(minRevision?: number): Promise<Value>;
-  /** The same as get() where nothing has to be waited for, else undefined. */
+  /** The same as get() when the data is at hand, else undefined. */
   peek(minRevision?: number): Value | undefined;
-  /** Something newer was told of: the next get() looks again. */
+  /** Notes that a newer revision was announced: the next get() checks again. */
   invalidate(): void;
 }
 
@@ -49,7 +49,7 @@ export function createRevisionedCache<Data, Value>(options: {
 
   const read = async (revision: number, startedAt: number): Promise<Held<Data, Value>> => {
     if (held?.revision === revision && startedAt - held.loadedAt < RELOAD_MS) return held;
-    // What is known to have changed does not answer in the place of what it became.
+    // Data that is known to have changed is not answered.
     if (held && held.revision !== revision) held.checkedAt = Number.NEGATIVE_INFINITY;
     const data = await options.load();
     const value = held && isDeepStrictEqual(data, held.data) ? held.value : options.make(data);

@@ -2,10 +2,13 @@ import { AppError } from '@wharf/errors';
 
 export const STORE_AWAY = 'the store does not answer, try again in a moment';
 
-/** What the driver throws when it cannot reach the store, lost it, or was closed. What the store refuses has other names (MongoServerError). */
+/**
+ * Names of the errors that the driver throws when it cannot reach the store, lost it, or was closed. A refusal by the store has another
+ * name (MongoServerError).
+ */
 const OUTAGE =
   /^(Mongo(Network|ServerSelection|TopologyClosed|NotConnected|ClientClosed|ConnectionPool|WaitQueue|Expired|OperationTimeout)|MongooseServerSelection|PoolCleared)/;
-/** Some errors of its socket it passes on as they are: only where they were thrown tells whose they are. */
+/** The driver passes some errors of its socket on unchanged. Only the stack tells that they are the driver's. */
 const SOCKET_CODES: ReadonlySet<unknown> = new Set(['EPIPE', 'ECONNRESET', 'ECONNREFUSED']);
 
 /** An outage of the store as the AppError that it is (STORAGE_UNAVAILABLE); everything else as it was thrown. */

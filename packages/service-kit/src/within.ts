@@ -1,6 +1,8 @@
 import { AppError } from '@wharf/errors';
 
-/** What a promise answers, if it does so in time; what it does later is nobody's concern. @throws AppError DEADLINE_EXCEEDED with the message */
+/**
+ * The answer of a promise, when it comes in time. A later answer or failure is ignored. @throws AppError DEADLINE_EXCEEDED with the message
+ */
 export async function within<Answer>(ms: number, answer: Promise<Answer>, message: string): Promise<Answer> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -12,7 +12,7 @@ export async function writeOnce(file: string, text: string): Promise<void> {
   });
 }
 
-/** The same, and takes the place of a file that is there. */
+/** The same, but replaces a file that is there. */
 export async function replaceFile(file: string, text: string): Promise<void> {
   await withWritten(file, text, (made) => rename(made, file));
 }

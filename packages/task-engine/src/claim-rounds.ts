@@ -6,13 +6,13 @@ import type { StoreContact } from './store-contact.ts';
 import type { TaskQueue } from './task-queue.ts';
 import type { WorkerRuns } from './worker-runs.ts';
 
-/** Takes what waits and what this replica has room for, one round at a time. */
+/** Takes waiting tasks that this replica has room for, one round at a time. */
 export interface ClaimRounds {
-  /** Claims what there is; a call during a round makes another one. */
+  /** Claims waiting tasks. A call during a round causes another round. */
   pump(): void;
-  /** Returns to the queue what lost workers had, then claims. */
+  /** Returns the tasks of lost workers to the queue, then claims. */
   poll(): Promise<void>;
-  /** Claims no more. @returns when the round is over that has begun: what it still takes, it hands back */
+  /** Stops claiming. Resolves when the present round is over. Tasks that this round still takes are handed back. */
   stop(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export function createClaimRounds(options: {
   const claimCleanups = async (): Promise<void> => {
     while (runs.mayCleanUp() && !isStopped) {
       const record = await queue.claimCleanup(kinds, worker, contact.isSteady());
-      // Claimed in the last moment: its lease runs out, and another worker puts it away.
+      // The task was claimed at the last moment. Its lease runs out, and another worker does the cleanup.
       if (!record || isStopped) return;
       runs.begin(record, true);
     }

@@ -3,7 +3,10 @@ import type { StoreClock } from './store-clock.ts';
 import { inMs, LEASE_MS, NOBODY, stamp } from './task-lease.ts';
 import { CLEANUP_STATES, TASK_STATE } from './task-state.ts';
 
-/** A cleanup that fails is tried so many times, after pauses that grow by this factor from the first: whatever it needs may be starting again. */
+/**
+ * How often a cleanup that fails is tried, the first pause, and the factor by which pauses grow. A service that the cleanup needs may be
+ * starting again.
+ */
 const MAX_CLEANUPS = 5;
 const CLEANUP_PAUSE_MS = 2_000;
 const CLEANUP_PAUSE_GROWTH = 3;
@@ -13,11 +16,14 @@ type Filter = Readonly<Record<string, unknown>>;
 
 /** What a worker does with a task that it holds. Each is one compare-and-set that carries the worker's fence. */
 export interface HeldTasks {
-  /** A worker's write, which also renews its lease. Undefined: it holds the task no more, or not in one of these states; nothing changed. */
+  /**
+   * A worker's write, which also renews its lease. Undefined: the worker no longer holds the task, or the task is in none of these states;
+   * nothing changed.
+   */
   write(id: string, fence: number, states: readonly number[], patch: Patch): Promise<TaskRecord | undefined>;
   /** Ends a held task in its final state. */
   finish(id: string, fence: number, states: readonly number[], patch: Patch & { state: number }): Promise<TaskRecord | undefined>;
-  /** Gives a running task back so that another worker goes on, not before a while when `delayMs` is given. */
+  /** Gives a running task back to the queue. Another worker goes on, after `delayMs` when that is given. */
   handBack(id: string, fence: number, delayMs?: number, patch?: Patch): Promise<TaskRecord | undefined>;
   /** Lets a failed attempt wait for the next one. */
   waitForRetry(id: string, fence: number, delayMs: number, patch: Patch): Promise<TaskRecord | undefined>;

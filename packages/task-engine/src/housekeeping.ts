@@ -11,11 +11,14 @@ const TOMBSTONE_MS = 60_000;
 const BATCH = 500;
 /** Tasks of a kind that no worker has are given up when nothing has happened to any of the kind for so long, in milliseconds. */
 const ABANDONED_MS = 86_400_000;
-/** So long must a worker have been watching: where all were away, those that have the kind may come back after it. */
+/**
+ * How long this worker must have been watching before it gives tasks up. After an outage of all replicas, the one that has the kind may
+ * start last.
+ */
 const WATCHING_MS = 3_600_000;
 const ABANDONED = 'the only worker that could do this has been away for a day';
 
-/** Removes what nobody needs any more, and gives up what nobody can do any more. Any replica may do it, also several at once. */
+/** Removes old tasks, and fails tasks of kinds that no worker has any more. Any replica may do it, also several at once. */
 export interface Housekeeping {
   run(): Promise<void>;
 }
@@ -39,7 +42,7 @@ export function createHousekeeping(
     const longAgo = before(ABANDONED_MS);
     const foreign = { kind: { $nin: [...kinds] }, done: false, paused: false, updated_at: { $lte: longAgo } };
     for (const kind of await tasks.distinct('kind', foreign)) {
-      // Whoever has it renews the lease of one of them, however many wait.
+      // A live worker of the kind touches one of its tasks regularly, also when many wait.
       if (await tasks.exists({ kind, updated_at: { $gt: longAgo } })) continue;
       const ended = { done: true, waiting: false, worker: '', phase: '', speed: 0, eta: null, end_time: now };
       const failed = { ...ended, state: TASK_STATE.failed, error: ABANDONED };

@@ -4,7 +4,7 @@ import type { TaskCreator, TaskKind } from './task-kind.ts';
 import { TASK_STATE } from './task-state.ts';
 
 export interface NewTask<Input> {
-  /** Where a task is made again by whoever goes on with the work that makes it: what {@link derivedTaskId} says. Undefined: a new one. */
+  /** For a task that another task makes, and may make again after a takeover: the id from {@link derivedTaskId}. Undefined: a new id. */
   readonly id?: string;
   /** Clients parse it: docs/api-family.md#task-names. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface NewTask<Input> {
   readonly input: Input;
   /** 0 or undefined: not known yet. */
   readonly totalBytes?: number;
-  /** What it shares a limit with others by, for example `tool:SimpleHttp`. */
+  /** Keys of limits that it shares with other tasks, for example `tool:SimpleHttp`. */
   readonly keys?: readonly string[];
   readonly status?: string;
 }

@@ -1,11 +1,13 @@
 import { AppError } from '@wharf/errors';
 import { LRUCache } from 'lru-cache';
 
-/** Tasks of one user that have not ended; a store has room for so many and not for any number. */
+/** The most tasks of one user that have not ended. The store has no room for any number. */
 const MAX_OPEN_OF_A_USER = 10_000;
-/** After so many of its own a replica counts again what there is: others add and end some too. */
+/** A replica counts a user's tasks again after it added this many. Other replicas add and end tasks, too. */
 const COUNT_AFTER = 500;
-/** One who is at the limit is counted again no sooner than that, in milliseconds: to count costs as much as there is. */
+/**
+ * How long, in milliseconds, the tasks of a user at the limit are not counted again. The cost of a count grows with the number of tasks.
+ */
 const COUNT_AGAIN_MS = 2_000;
 /** Users whose count is known. */
 const MAX_KNOWN = 10_000;
@@ -37,7 +39,7 @@ export function createOpenLimit(countOpen: (userId: number, limit: number) => Pr
   };
 
   return {
-    /** Takes room for so many more of a user. @throws AppError RATE_LIMITED: there is not so much */
+    /** Takes room for this many more tasks of a user. @throws AppError RATE_LIMITED: there is not so much */
     async take(userId: number, count: number): Promise<void> {
       const user = await lookUp(userId, count);
       if (!fits(user, count))

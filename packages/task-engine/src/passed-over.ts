@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 
-/** Writes become visible in another order than that of their times; what is younger than this is looked at again, in milliseconds. */
+/** Writes may become visible in another order than that of their times. Tasks younger than this, in milliseconds, are looked at again. */
 const UNSETTLED_MS = 1_000;
-/** So often everything is looked at all the same, in milliseconds: a task that a lost worker held comes back with its old time. */
+/** How often all tasks are looked at anyway, in milliseconds. A task of a lost worker comes back with its old time. */
 const KNOWN_FOR_MS = 10_000;
 /** Combinations of keys that are known. */
 const MAX_KNOWN = 64;
@@ -20,7 +20,7 @@ interface Known {
 export type Start = Pick<Known, 'atMs'> & { readonly from: Date | undefined };
 
 /**
- * Remembers how far the tasks that wait at the front all have closed keys, so that a claim does not pass over thousands of them each time.
+ * Remembers up to which due time all waiting tasks have closed keys. So a claim does not pass over thousands of them each time.
  *
  * @param nowMs monotonic
  */

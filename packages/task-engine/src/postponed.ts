@@ -1,8 +1,8 @@
 import { AppError } from '@wharf/errors';
 
 /**
- * What a run throws that cannot go on for now, through no fault of its task: the task goes back to the queue, takes no worker, counts no
- * failure, and is run again after a while, or at the next {@link TaskEngine.hurry}.
+ * Makes the error that a run throws when its task has to wait. The task goes back to the queue, occupies no worker and counts no failure.
+ * It is run again after a while, or at the next {@link TaskEngine.hurry}.
  *
  * @param status tells people what it waits for.
  */

@@ -8,14 +8,17 @@ import type { RawRun, TaskKind, TaskOutcome } from './task-kind.ts';
 import type { TaskQueue } from './task-queue.ts';
 import { TASK_STATE } from './task-state.ts';
 
-/** How long a task waits that the store was lost under, in milliseconds; where it still is away, the lease runs out instead. */
+/**
+ * How long a task waits after its run lost the store, in milliseconds. While the store is still away the task cannot be handed back, and
+ * its lease runs out instead.
+ */
 const OUTAGE_PAUSE_MS = 1_000;
 const FIRST_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 60_000;
 
 export interface ActiveRun {
   readonly record: TaskRecord;
-  /** Reads at once what was asked of the task, and renews its lease. */
+  /** Reads at once whether a cancel or a pause was asked for, and renews the lease. */
   look(): void;
   stop(reason: StopReason): void;
   /** Resolves when the task is no longer held here; never rejects. */
@@ -125,7 +128,7 @@ async function putAway({ queue, kind, hold, raw, logger, onChange }: Run, outcom
   try {
     await kind.end(outcome, raw(hold.cleanup));
   } catch (error) {
-    // Somebody else holds it, or will: its lease runs out.
+    // Another worker holds the task, or will when the lease has run out.
     if (hold.cleanup.aborted) return;
     logger.error({ err: error }, 'a task could not be put away');
     if (await queue.postponeCleanup(hold.record)) return;

@@ -3,11 +3,11 @@ import type { StoreClock } from './store-clock.ts';
 import { inMs, LEASE_MS, NOBODY, stamp } from './task-lease.ts';
 import { CLEANUP_STATES, HELD_STATES, TASK_STATE } from './task-state.ts';
 
-/** So many workers in a row may be lost with a task that leaves nothing durable behind; then it is the task that ends them. */
+/** How many workers in a row may die with a task that saves no checkpoint in between. Then the task is taken for the cause, and fails. */
 const MAX_LOSSES = 20;
 const LOST_TOO_OFTEN = 'every worker that took this task ended without a trace';
 
-/** What is done with tasks that the caller does not hold: they come, are taken and are returned. */
+/** Writes to tasks that the caller does not hold: adding, taking and returning them. */
 export interface TaskClaims {
   /** @returns those that were not there yet */
   insert(records: readonly TaskRecord[]): Promise<readonly TaskRecord[]>;
@@ -24,7 +24,9 @@ export interface TaskClaims {
    * @param mayTakeOver whether leases are believed: also from a worker that gave no sign of life
    */
   claimCleanup(kinds: readonly string[], worker: string, mayTakeOver: boolean): Promise<TaskRecord | undefined>;
-  /** Looks for tasks whose worker gave no sign of life, and returns them to the queue if it may. True when there were some that it did so with. */
+  /**
+   * Looks for tasks whose worker gave no sign of life, and returns them to the queue if `mayTakeOver` says so. True when it returned some.
+   */
   reap(mayTakeOver: boolean): Promise<boolean>;
   /** Makes due the first of those that were given back with a delay. */
   hurry(kind: string, count: number): Promise<void>;
@@ -76,7 +78,7 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
     async claimCleanup(kinds, worker, mayTakeOver) {
       const free = mayTakeOver ? {} : { worker: '' };
       const filter = { kind: { $in: [...kinds] }, state: { $in: CLEANUP_STATES }, lease_until: { $lte: clock.now() }, ...free };
-      // Hardly ever there is one, and looking costs less than trying to change.
+      // There is hardly ever one, and a read costs less than an update that finds nothing.
       if ((await tasks.findOne(filter, { _id: 1 }).lean()) === null) return undefined;
       const update = {
         $set: { worker, lease_until: inMs(clock, LEASE_MS) },

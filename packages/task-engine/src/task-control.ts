@@ -20,7 +20,7 @@ export interface TaskControl {
   /** The newest first; `limit` 0 is all. */
   list(query: { list: string; done: boolean; skip: number; limit: number }, scope: TaskScope): AsyncIterable<TaskRecord>;
   /**
-   * Does it where the task's state has a meaning for it and else nothing: a task that has ended is not cancelled.
+   * Does the action when the task's state allows it, else nothing: a task that has ended is not cancelled.
    * @returns the task after the change; undefined when nothing changed. @throws AppError TASK_NOT_FOUND
    */
   apply(action: TaskAction, id: string, list: string, scope: TaskScope): Promise<TaskRecord | undefined>;
@@ -38,7 +38,7 @@ type Change = Partial<Omit<TaskRecord, '_id' | 'updated_at' | 'revision' | 'fenc
 /** From a state described by a filter to another one. */
 type Step = readonly [filter: Readonly<Record<string, unknown>>, change: Change];
 
-/** A task may change its state between two looks at it; it does not do so for ever. */
+/** A task may change its state between the read and the write. This bounds the tries. */
 const MAX_ROUNDS = 5;
 const BATCH = 500;
 

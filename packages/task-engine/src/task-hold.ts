@@ -33,7 +33,7 @@ export interface TaskHold {
   /** Undefined: nobody told the run to end. */
   reason(): StopReason | undefined;
   stop(reason: StopReason): void;
-  /** Reads at once what was asked of the task, and renews its lease. */
+  /** Reads at once whether a cancel or a pause was asked for, and renews the lease. */
   look(): void;
   /** One write after the other, each with what the meter has to tell. @throws AppError CANCELLED: the task is not held any more */
   write(patch: Partial<TaskRecord>): Promise<void>;
@@ -41,7 +41,7 @@ export interface TaskHold {
   settled(): Promise<unknown>;
   /** The store has refused a write: another worker has the task. @throws AppError CANCELLED, always */
   lose(): never;
-  /** From here on a cancel or a pause is no news. */
+  /** From here on a cancel or a pause changes nothing. */
   beginCleanup(): void;
   /** Renews the lease no more. */
   release(): void;
@@ -100,7 +100,7 @@ export function holdTask(queue: TaskQueue, record: TaskRecord, logger: Logger, o
   const timer = setInterval(() => {
     const silentMs = performance.now() - renewedAtMs;
     if (silentMs > GIVE_UP_MS) stop('lost');
-    // While the store is away one write waits for it, not one more each second.
+    // While the store is away only one write waits for it. The timer adds no further ones.
     else if (unwritten === 0 && (meter.hasNews() || silentMs >= HEARTBEAT_MS)) look();
   }, TICK_MS);
 

@@ -25,8 +25,9 @@ type PageReader = (filter: Readonly<Record<string, unknown>>, before: Date | und
 
 export interface TaskSnapshots {
   /**
-   * The tasks of a scope as the JSON text of an array, the newest first, in pieces. What comes next is read when it is asked for, so that who
-   * takes nothing holds a few pages. A task is as it is when it is read: whoever watches from before the first piece on is told of the rest.
+   * The tasks of a scope as the JSON text of an array, the newest first, in pieces. A page is read when it is asked for, so a slow client
+   * makes us hold only a few pages. A task is shown as it was when it was read. A client that watched the feed from before the first piece
+   * also gets later changes.
    */
   of(scope: TaskScope): AsyncGenerator<string, void>;
 }

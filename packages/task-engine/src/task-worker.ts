@@ -25,7 +25,7 @@ export interface TaskWorker {
   stop(): Promise<void>;
   /** Tells everybody who watches that something about a task changed. */
   announce(record: TaskRecord): void;
-  /** Has the workers of other replicas look at these tasks, and for work. */
+  /** Makes the workers of other replicas read these tasks and look for work. */
   wakeOthers(ids: readonly string[]): void;
   /** Has all workers do so. */
   changed(ids: readonly string[]): void;
@@ -129,7 +129,7 @@ async function handBackAll(queue: TaskQueue, runs: WorkerRuns, claimed: Promise<
     if (result.status === 'rejected') logger.warn({ err: result.reason }, 'a task could not be handed back; its lease runs out');
 }
 
-/** Work that is done again and again until `stop()`, none of it twice at a time. */
+/** Work that is repeated until `stop()`. Two rounds never run at once. */
 function createRepeats(logger: Logger) {
   const timers: NodeJS.Timeout[] = [];
   return {

@@ -24,7 +24,7 @@ export interface WorkerRuns {
   freeSlots(kind: string): Promise<number>;
   /** Of tasks that are not to be taken. */
   closedKeys(): string[];
-  /** Has the runs of these tasks read at once what was asked of them: they need not wait for the bus. */
+  /** Makes the runs of these tasks read at once whether a cancel or a pause was asked for, without waiting for the bus. */
   look(ids: readonly string[]): void;
   /** Tells all runs that this worker stops. */
   stop(): void;

@@ -74,7 +74,7 @@ function readAssignments(spec: Doc, prefix: Path): Assignment[] {
   return assignments;
 }
 
-/** Sets the field in each document of the arrays on the way; whatever else is on the way becomes a document. */
+/** Sets the field in each document of the arrays on the way. Any other value on the way is replaced by a document. */
 function setThroughArrays(holder: Doc, path: Path, from: number, value: Value | undefined): void {
   const name = path[from] ?? '';
   if (from === path.length - 1) {

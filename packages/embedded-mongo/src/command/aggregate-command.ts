@@ -18,7 +18,7 @@ function aggregate(request: Request, { catalog, cursors, now }: CommandContext):
   const options = fields.doc('cursor');
   if (!options) throw new CommandError('FailedToParse', "The 'cursor' option is required, except for aggregate with the explain argument");
   const batchSize = new Fields('aggregate.cursor', options, ['batchSize']).count('batchSize');
-  // The whole pipeline is compiled for its errors; what the planner takes over is left out of what runs.
+  // The whole pipeline is compiled to find its errors. The stages that the planner takes over are not run.
   compilePipeline(pipeline, request.timeLimit);
   const { filter, sort, rest } = leadingStages(pipeline);
   const run = compilePipeline(rest, request.timeLimit);
@@ -36,7 +36,7 @@ interface LeadingStages {
   readonly rest: readonly Value[];
 }
 
-/** What a pipeline begins with as a find would say it, so that indexes can serve it. */
+/** The first stages of a pipeline in the form of a find, so that indexes can serve them. */
 function leadingStages(pipeline: readonly Value[]): LeadingStages {
   const filters: Doc[] = [];
   let taken = 0;

@@ -66,7 +66,7 @@ function rangeIntervals(op: 'gt' | 'gte' | 'lt' | 'lte', operand: Value): Interv
 /** Characters that stand for themselves in every pattern. */
 const LITERAL_PREFIX = /^\^([A-Za-z0-9_ \-/:@#%&=~,;<>!"']|\\[/.])+/;
 
-/** Strings that begin as the pattern demands, for patterns that begin with `^` and literal text. */
+/** Strings that begin with the literal text of the pattern, for patterns that begin with `^` and literal text. */
 function prefixInterval(pattern: RegExp): Interval[] | undefined {
   // Without flags but the `u` that every pattern has; an alternative could begin with anything.
   if (pattern.flags !== 'u' || pattern.source.includes('|')) return undefined;

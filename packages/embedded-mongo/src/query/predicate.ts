@@ -3,7 +3,7 @@ import { toNumber } from '../bson/arithmetic.ts';
 import { compareValues, equalValues } from '../bson/compare.ts';
 import { isNumber, typeName, typeRank, type Value } from '../bson/value.ts';
 
-/** A test of one value; what it must be applied to (leaves, or leaves and array elements) is the filter's business. */
+/** A test of one value. The filter decides which values it tests: leaves, or leaves and array elements. */
 export type Predicate =
   | { readonly op: 'eq' | 'gt' | 'gte' | 'lt' | 'lte'; readonly operand: Value }
   | { readonly op: 'in'; readonly operands: readonly Value[]; readonly patterns: readonly RegExp[] }

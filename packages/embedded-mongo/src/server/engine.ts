@@ -47,7 +47,7 @@ export class Engine {
     this.#queue.push(command);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    // After this turn's input: whatever other connections have sent by then joins the batch.
+    // Runs after this turn's input, so that commands of other connections join the batch.
     setImmediate(() => {
       this.#isScheduled = false;
       this.runBatch();

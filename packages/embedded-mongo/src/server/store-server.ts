@@ -79,7 +79,7 @@ function openEngine(file: StoreFile, options: StoreServerOptions, openConnection
     return new Engine(file, {
       maxDocuments: options.maxDocuments,
       openConnections,
-      // The store has no logger of its own; what nobody foresaw goes to the standard error of the process.
+      // The store has no logger of its own. Unforeseen errors go to the standard error of the process.
       onUnforeseen: (error) => console.error('embedded store:', error),
     });
   } catch (error) {

@@ -160,7 +160,7 @@ export class Collection {
   /** Writes the keys of all `_id`s anew. */
   rebuildIdKeys(): void {
     const table = documentsTable(this.id);
-    // What is one document's new key may be another one's old one: first each has a key that is no value's.
+    // The new key of one document may be the old key of another. So each document first gets a key that no value has.
     this.#file.exec(`UPDATE ${table} SET id_key = CAST('~' || record AS BLOB)`);
     const write = this.#file.prepare(`UPDATE ${table} SET id_key = ? WHERE record = ?`);
     for (const record of this.records()) {

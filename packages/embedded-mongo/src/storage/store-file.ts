@@ -6,7 +6,7 @@ import { AppError } from '@wharf/errors';
 /** Marks the file as ours (SQLite's `application_id`): "WHMS". */
 const APPLICATION_ID = 0x57484d53;
 const FILE_NAME = 'store.sqlite';
-/** There from the first change until everything is in the main file: without the WAL something would be lost then. */
+/** This file exists from the first change until all changes are in the main file. While it exists, losing the WAL loses changes. */
 const OPEN_MARK = 'store.open';
 
 const SQLITE_BUSY = 5;
@@ -21,7 +21,7 @@ const SCHEMA = `
   ) STRICT;
 `;
 
-/** Makes a layout of the one before, in a transaction. */
+/** Turns the layout before into the next one, in a transaction. */
 export type Migration = (file: StoreFile) => void;
 
 /**

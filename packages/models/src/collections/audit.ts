@@ -22,7 +22,7 @@ export const audit = defineCollection(
     count: optional.number,
     /** Of the last time; absent: `at`. */
     last_at: optional.date,
-    /** Of failed logins: what is the same of those that are counted together. */
+    /** For failed logins: the key of those that are counted together. */
     repeat_key: optional.text,
   },
   [{ user_id: 1, action: 1, _id: 1 }],

@@ -14,7 +14,7 @@ const fields = {
   creator: text,
   /** -1: nobody. */
   creator_role: number,
-  /** What it shares a limit with others by, for example `tool:SimpleHttp`. */
+  /** Keys of limits that it shares with other tasks, for example `tool:SimpleHttp`. */
   keys: texts,
   /** Not before this time. */
   run_at: required.date,
@@ -42,7 +42,7 @@ const fields = {
   error: text,
   /** Attempts that failed since it was queued or retried by hand. */
   failures: number,
-  /** Workers in a row that were lost with it and left nothing durable behind. */
+  /** How many workers in a row died with it without a new checkpoint. */
   losses: number,
   /** Rises with each worker that takes it; every write of a worker carries the one it was given. */
   fence: number,

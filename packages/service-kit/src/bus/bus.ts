@@ -7,8 +7,8 @@ export interface Subject<Event> {
 }
 
 /**
- * Carries facts and hints between processes, never the only copy of anything: an event may be lost or come twice, and nothing that is
- * not on its way when a subscriber starts will reach it.
+ * Carries facts and hints between processes, never the only copy of anything: an event may be lost or come twice, and a subscriber gets no
+ * events from before it started.
  */
 export interface Bus {
   /** Sends without waiting; a publisher gets its own events too. */

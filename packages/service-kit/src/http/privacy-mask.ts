@@ -31,7 +31,7 @@ function compile(text: string): RE2JS[] {
       try {
         return [RE2JS.compile(line)];
       } catch {
-        // Saving refuses such a line; one that is stored all the same must not turn errors into other errors.
+        // Saving refuses such a line. If one is stored anyway, it must not turn an error into another one.
         return [];
       }
     });

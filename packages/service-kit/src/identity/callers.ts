@@ -43,7 +43,8 @@ export interface Caller {
 export interface Callers {
   /**
    * @param authorization the raw token, with or without `Bearer `; empty or undefined is the guest.
-   * @param options.isReading whether, while the store does not answer, what was true up to a minute ago will do; unless something changed since.
+   * @param options.isReading whether values up to a minute old may be used while the store does not answer, unless a change was announced
+   * since.
    * @throws AppError UNAUTHENTICATED with the family's texts | STORAGE_UNAVAILABLE: the store does not answer
    */
   establish(authorization: string | undefined, options?: { isReading: boolean }): Promise<Caller>;
@@ -117,7 +118,7 @@ export function createCallers(options: { tokens: LoginTokens; reads: AccountRead
       }
       const claims = tokens.verify(token);
       const session = await look(`session ${claims.sid}`, () => reads.findSessionUser(claims.sid));
-      // The session may be gone because of what happened to the user, which clients want to be told.
+      // The session may be gone because the user was deleted or disabled, or has a new password. Clients expect to be told which.
       const user = session ? session.user : await look(`name ${claims.username}`, () => reads.findUserByName(claims.username));
       if (!user || user.username !== claims.username) throw new AppError('UNAUTHENTICATED', 'failed find user: record not found');
       if (user.pwd_ts !== claims.pwd_ts) throw new AppError('UNAUTHENTICATED', 'Password has been changed, login please');

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { AppError } from '@wharf/errors';
 import { failureEnvelope } from '../http/envelope.ts';
 
-/** How long a client that still sends is listened to after it was refused, in milliseconds: it could not read the answer otherwise. */
+/** How long a refused client that still sends is read from, in milliseconds. Otherwise it could not read the answer. */
 const LINGER_MS = 1_000;
 
 const REFUSALS: Readonly<Record<string, { status: string; message: string }>> = {

@@ -30,7 +30,7 @@ const CLIENT_ADDRESS = 'wharf-client-address';
 /** A call before somebody serves it: without a signal it ends with its deadline only. */
 type OutgoingCall = Omit<Call, 'signal'> & { readonly signal?: AbortSignal };
 
-/** Under which call options hold the call itself, for a service of this process. */
+/** The key in call options that holds the call itself, for a service of this process. */
 const CALL = Symbol('call');
 
 /** What outgoingCall() answers. */
@@ -63,8 +63,8 @@ function metadataOf(tokens: InternalTokens, call: OutgoingCall): Metadata {
 }
 
 /**
- * The call behind the options of a client in this process. Who made them with the very tokens of ours is one of us: nothing is proved to
- * oneself. All others prove it as over the wire.
+ * The call behind the options of a client in this process. Options that were made with this process's own tokens object need no proof. All
+ * others are checked as over the wire.
  *
  * @throws AppError UNAUTHENTICATED as incomingCall()
  */

@@ -16,8 +16,8 @@ type Listener = Parameters<ServerInterceptingCall['start']>[0];
 const HEALTH_PATH = `/${HealthDefinition.fullName}/`;
 
 /**
- * Lets in who proves to be one of our own processes, by the headers of a call: of anybody else's no message is read, let alone decoded. Health is
- * told to whoever asks, and what the question says is not read either.
+ * Lets a call in when its headers prove that it comes from one of our own processes. No message of any other call is read or decoded. The
+ * health service answers everybody, and does not read the message either.
  */
 export function proveCallers(tokens: InternalTokens): ServerInterceptor {
   return ({ path }, call) => (path.startsWith(HEALTH_PATH) ? new UnreadCall(call) : provenCall(tokens, call));
