@@ -1,0 +1,485 @@
+import { createHash } from 'node:crypto';
+import type { Answer, Egress, GuardedClient, GuardedRequest } from '@wharf/egress';
+import { AppError } from '@wharf/errors';
+import { AwsV4Signer } from 'aws4fetch';
+import type { CallOptions } from '../../driver-contract/storage-driver.ts';
+import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import type { S3Settings } from './config.ts';
+import { badAnswer, type StoreAnswer, toAppError } from './errors.ts';
+import { encodeText, linkUrl, objectUrl } from './object-url.ts';
+import { childrenOf, escapeXml, parseXml, textOf, type XmlElement } from './xml.ts';
+
+/** What a store says of an object. */
+export interface ObjectHead {
+  readonly sizeBytes: number;
+  /** On whole seconds, as answers to HEAD say it. */
+  readonly modifiedAt: Date;
+  /** Its ETag without quotes. */
+  readonly version: string;
+}
+
+export interface ListedObject extends ObjectHead {
+  readonly key: string;
+}
+
+export interface ListedPage {
+  readonly objects: readonly ListedObject[];
+  /** Common prefixes, each with the delimiter at its end. */
+  readonly prefixes: readonly string[];
+}
+
+export interface ListOptions extends CallOptions {
+  readonly prefix: string;
+  readonly delimiter?: '/';
+  /** Of one page; default 1,000, which is the most. */
+  readonly maxKeys?: number;
+}
+
+/** Bytes that are uploaded, with what was computed of them. */
+export interface Payload {
+  readonly bytes: Uint8Array;
+  /** In hexadecimal digits; undefined where TLS guards the bytes. */
+  readonly sha256: string | undefined;
+  /** In base64; undefined: not sent. */
+  readonly md5: string | undefined;
+}
+
+/** A body that waits to be read, of the object as it was when it was asked for. */
+export interface ObjectBody extends ObjectHead {
+  readonly answer: Answer;
+  /** Bytes [start, end) of the object. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface UploadedPart {
+  readonly number: number;
+  readonly etag: string;
+}
+
+type Ask = {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
+  readonly key: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly payload?: Payload;
+} & Pick<GuardedRequest, 'signal' | 'isBulk' | 'headersTimeoutMs'>;
+
+const PAGE_KEYS = 1000;
+/** A page of the longest keys, each byte of them as three. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+const MAX_SMALL_BYTES = 256 * 1024;
+/** Pieces in which a part goes out. */
+const PIECE_BYTES = 256 * 1024;
+/** Copies inside the store, and putting parts together, take their time. */
+const SLOW_MS = 600_000;
+const MAX_CONNECTIONS = 32;
+const EMPTY_SHA256 = createHash('sha256').digest('hex');
+/** What cannot stand in XML 1.0 in any form. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const NOT_IN_XML = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
+
+/** The calls of the protocol that a storage takes. Redirects are errors, so that keys and signatures go to the endpoint only. */
+export class S3Client {
+  readonly #settings: S3Settings;
+  readonly #client: GuardedClient;
+  /** Of signing keys, one for each day. */
+  readonly #signingKeys = new Map<string, ArrayBuffer>();
+  #isClosed = false;
+
+  constructor(settings: S3Settings, egress: Egress) {
+    this.#settings = settings;
+    egress.parseUrl(objectUrl(settings, '').href);
+    this.#client = egress.openClient({ maxConnections: MAX_CONNECTIONS, verifiesTls: settings.verifiesTls });
+  }
+
+  /** @throws AppError ENTRY_NOT_FOUND */
+  async head(key: string, { signal }: CallOptions): Promise<ObjectHead> {
+    const answer = await this.#ask({ method: 'HEAD', key, signal });
+    await drain(answer, signal);
+    return headOf(answer, lengthOf(answer));
+  }
+
+  async findHead(key: string, options: CallOptions): Promise<ObjectHead | undefined> {
+    try {
+      return await this.head(key, options);
+    } catch (error) {
+      if (AppError.is(error, 'ENTRY_NOT_FOUND')) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * @param start bytes are asked for from here on, @param end up to here; undefined: to the end
+   * @throws AppError ENTRY_NOT_FOUND | RANGE_NOT_SATISFIABLE
+   */
+  async get(key: string, start: number, end: number | undefined, { signal }: CallOptions): Promise<ObjectBody> {
+    const isWhole = start === 0 && end === undefined;
+    const Range = isWhole ? undefined : `bytes=${start}-${end === undefined ? '' : end - 1}`;
+    const answer = await this.#ask({ method: 'GET', key, headers: { Range }, signal, isBulk: true });
+    try {
+      return bodyOf(answer, start, end);
+    } catch (error) {
+      answer.destroy();
+      throw error;
+    }
+  }
+
+  /** Pages in the order of the store, none of them empty but the first. */
+  async *pages(options: ListOptions): AsyncGenerator<ListedPage, void> {
+    const { prefix, delimiter, maxKeys = PAGE_KEYS, signal } = options;
+    const isV2 = this.#settings.listVersion === 'v2';
+    let next: string | undefined;
+    do {
+      const query = {
+        ...(isV2 && { 'list-type': '2' }),
+        ...(delimiter && { delimiter }),
+        ...(next !== undefined && { [isV2 ? 'continuation-token' : 'marker']: next }),
+        'encoding-type': 'url',
+        'max-keys': String(maxKeys),
+        prefix,
+      };
+      const answer = await this.#askXml({ method: 'GET', key: '', query, signal }, MAX_PAGE_BYTES);
+      if (answer.name !== 'ListBucketResult') throw badAnswer(`no listing`);
+      const page = pageOf(answer, prefix);
+      yield page;
+      const isMore = textOf(answer, 'IsTruncated')?.trim() === 'true';
+      const reached = isV2 ? textOf(answer, 'NextContinuationToken') : lastOf(page);
+      if (isMore && (reached === undefined || reached === '' || reached === next)) throw badAnswer('a listing that does not go on');
+      next = isMore ? reached : undefined;
+    } while (next !== undefined);
+  }
+
+  /** The first keys with this prefix, at most so many. */
+  async firstPage(options: ListOptions & { readonly maxKeys: number }): Promise<ListedPage> {
+    for await (const page of this.pages(options)) return page;
+    throw badAnswer('no listing');
+  }
+
+  /** @param isNew only where there is none. @throws AppError STALE_VERSION: there is one */
+  async put(key: string, payload: Payload, contentType: string, isNew: boolean, { signal }: CallOptions): Promise<void> {
+    const headers = { ...this.#newObject(contentType), 'If-None-Match': isNew ? '*' : undefined };
+    await drain(await this.#ask({ method: 'PUT', key, headers, payload, signal }), signal);
+  }
+
+  /** Nothing there is success. */
+  async delete(key: string, { signal }: CallOptions): Promise<void> {
+    await drain(await this.#ask({ method: 'DELETE', key, signal }), signal);
+  }
+
+  /** @param keys 1,000 at most */
+  async deleteMany(keys: readonly string[], options: CallOptions): Promise<void> {
+    const plain = keys.filter((key) => !NOT_IN_XML.test(key));
+    for (const key of keys) if (NOT_IN_XML.test(key)) await this.delete(key, options);
+    if (plain.length === 0) return;
+    const objects = plain.map((key) => `<Object><Key>${escapeXml(key)}</Key></Object>`).join('');
+    const answer = await this.#askXml(
+      {
+        method: 'POST',
+        key: '',
+        query: { delete: '' },
+        payload: payloadOf(`<Delete><Quiet>true</Quiet>${objects}</Delete>`, true),
+        headersTimeoutMs: SLOW_MS,
+        ...options,
+      },
+      MAX_PAGE_BYTES,
+    );
+    const failed = childrenOf(answer, 'Error').find((error) => textOf(error, 'Code') !== 'NoSuchKey');
+    if (failed) throw toAppError({ status: 200, code: textOf(failed, 'Code') });
+  }
+
+  /** Of an object of 5 GiB at most. @throws AppError STALE_VERSION (it is not `version` any more) | ENTRY_NOT_FOUND */
+  async copy(from: string, version: string, to: string, { signal }: CallOptions): Promise<void> {
+    const headers = { ...this.#copySource(from, version), 'x-amz-storage-class': this.#settings.storageClass };
+    await this.#askXml({ method: 'PUT', key: to, headers, signal, headersTimeoutMs: SLOW_MS });
+  }
+
+  /** @returns the id of the upload */
+  async createUpload(key: string, contentType: string, { signal }: CallOptions): Promise<string> {
+    const answer = await this.#askXml({ method: 'POST', key, query: { uploads: '' }, headers: this.#newObject(contentType), signal });
+    const id = textOf(answer, 'UploadId');
+    if (id === undefined || id === '' || id.length > 4096) throw badAnswer('no upload');
+    return id;
+  }
+
+  async uploadPart(key: string, uploadId: string, number: number, payload: Payload, { signal }: CallOptions): Promise<UploadedPart> {
+    const query = { partNumber: String(number), uploadId };
+    const answer = await this.#ask({ method: 'PUT', key, query, payload, signal });
+    await drain(answer, signal);
+    return { number, etag: etagOf(answer) };
+  }
+
+  /** Bytes [start, end) of another object as a part. */
+  async copyPart(
+    key: string,
+    uploadId: string,
+    number: number,
+    source: { readonly key: string; readonly version: string; readonly start: number; readonly end: number },
+    { signal }: CallOptions,
+  ): Promise<UploadedPart> {
+    const query = { partNumber: String(number), uploadId };
+    const range = `bytes=${source.start}-${source.end - 1}`;
+    const headers = { ...this.#copySource(source.key, source.version), 'x-amz-copy-source-range': range };
+    const answer = await this.#askXml({ method: 'PUT', key, query, headers, signal, headersTimeoutMs: SLOW_MS });
+    const etag = textOf(answer, 'ETag');
+    if (!etag) throw badAnswer('a copied part without an ETag');
+    return { number, etag };
+  }
+
+  /** @param isNew as of put(), where the store looks at it here. @throws AppError STALE_VERSION */
+  async completeUpload(
+    key: string,
+    uploadId: string,
+    parts: readonly UploadedPart[],
+    isNew: boolean,
+    { signal }: CallOptions,
+  ): Promise<void> {
+    const list = parts.map(({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`).join('');
+    const payload = payloadOf(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`, false);
+    const headers = { 'If-None-Match': isNew ? '*' : undefined };
+    await this.#askXml({ method: 'POST', key, query: { uploadId }, headers, payload, signal, headersTimeoutMs: SLOW_MS });
+  }
+
+  /** One that is gone is success. */
+  async abortUpload(key: string, uploadId: string, { signal }: CallOptions): Promise<void> {
+    try {
+      await drain(await this.#ask({ method: 'DELETE', key, query: { uploadId }, signal }), signal);
+    } catch (error) {
+      if (!isGoneUpload(error)) throw error;
+    }
+  }
+
+  /** The text of a small object. */
+  async readText(key: string, options: CallOptions): Promise<string> {
+    const { answer } = await this.get(key, 0, undefined, options);
+    const pieces = await Array.fromAsync(bounded(answer, options.signal, MAX_SMALL_BYTES), (piece) => Buffer.from(piece));
+    return Buffer.concat(pieces).toString('utf8');
+  }
+
+  /** An address that serves a file without us. @param fileName what the store is asked to call it */
+  async presign(key: string, fileName: string | undefined): Promise<{ url: string; isSigned: boolean }> {
+    const { links } = this.#settings;
+    const url = linkUrl(this.#settings, key);
+    if (links.customHost && !links.signsCustomHost) return { url: url.href, isSigned: false };
+    url.searchParams.set('X-Amz-Expires', String(links.expirySeconds));
+    if (fileName !== undefined) {
+      const disposition = `attachment; filename*=UTF-8''${encodeText(fileName)}`;
+      url.searchParams.set('response-content-disposition', disposition);
+    }
+    const signed = await this.#signer('GET', url, {}, true).sign();
+    // A blank as `+` is not understood by all.
+    signed.url.search = signed.url.search.replaceAll('+', '%20');
+    return { url: signed.url.href, isSigned: true };
+  }
+
+  /** Ends what runs. Safe to call twice. */
+  close(): void {
+    this.#isClosed = true;
+    this.#client.close();
+  }
+
+  #newObject(contentType: string) {
+    return { 'Content-Type': contentType, 'x-amz-storage-class': this.#settings.storageClass };
+  }
+
+  #copySource(key: string, version: string) {
+    const source = `${this.#settings.bucket}/${key}`.split('/').map(encodeText).join('/');
+    return { 'x-amz-copy-source': `/${source}`, 'x-amz-copy-source-if-match': `"${version}"` };
+  }
+
+  /** @throws AppError as errors.ts says, for every answer that is no success */
+  async #ask({ method, key, query = {}, headers = {}, payload, ...rest }: Ask): Promise<Answer> {
+    throwIfAborted(rest.signal);
+    if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
+    const url = objectUrl(this.#settings, key);
+    url.search = Object.entries(query)
+      .map(([name, value]) => `${encodeText(name)}=${encodeText(value)}`)
+      .join('&');
+    const isTls = url.protocol === 'https:';
+    const signed = await this.#signer(
+      method,
+      url,
+      {
+        ...Object.fromEntries(Object.entries(headers).filter((header): header is [string, string] => header[1] !== undefined)),
+        ...(payload?.md5 !== undefined && { 'Content-MD5': payload.md5 }),
+        'X-Amz-Content-Sha256': payload ? (payload.sha256 ?? 'UNSIGNED-PAYLOAD') : isTls ? 'UNSIGNED-PAYLOAD' : EMPTY_SHA256,
+      },
+      false,
+    ).sign();
+    const answer = await this.#client.request({
+      ...rest,
+      url,
+      method,
+      headers: {
+        ...Object.fromEntries(signed.headers),
+        ...(this.#settings.userAgent !== undefined && { 'User-Agent': this.#settings.userAgent }),
+        ...(method === 'PUT' || method === 'POST' ? { 'Content-Length': String(payload?.bytes.byteLength ?? 0) } : {}),
+      },
+      body: payload && (payload.bytes.byteLength > PIECE_BYTES ? piecesOf(payload.bytes) : payload.bytes),
+    });
+    if (this.#isClosed) {
+      answer.destroy();
+      throw storageError('STORAGE_UNAVAILABLE');
+    }
+    const { statusCode = 0 } = answer;
+    if (statusCode >= 200 && statusCode < 300) return answer;
+    throw toAppError(await failureOf(answer, statusCode, rest.signal));
+  }
+
+  /** Some calls fail with an answer that begins as a success. */
+  async #askXml(ask: Ask, maxBytes = MAX_SMALL_BYTES): Promise<XmlElement> {
+    const root = await parseXml(bounded(await this.#ask(ask), ask.signal), maxBytes);
+    if (root.name === 'Error') throw toAppError({ status: 200, code: textOf(root, 'Code') });
+    return root;
+  }
+
+  #signer(method: string, url: URL, headers: Record<string, string>, signQuery: boolean): AwsV4Signer {
+    const { accessKeyId, secretAccessKey, sessionToken, region } = this.#settings;
+    if (this.#signingKeys.size > 2) this.#signingKeys.clear();
+    return new AwsV4Signer({
+      method,
+      url: url.href,
+      headers,
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken !== undefined && { sessionToken }),
+      service: 's3',
+      region,
+      signQuery,
+      cache: this.#signingKeys,
+    });
+  }
+}
+
+/** @param hasMd5 some calls are not taken without it */
+export function payloadOf(text: string, hasMd5: boolean): Payload {
+  const bytes = Buffer.from(text);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return { bytes, sha256, md5: hasMd5 ? createHash('md5').update(bytes).digest('base64') : undefined };
+}
+
+async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+}
+
+/** The body of an answer until the signal aborts; its connection is free again, or closed, when it ends. */
+async function* bounded(
+  answer: Answer,
+  signal: AbortSignal | undefined,
+  maxBytes = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Uint8Array, void> {
+  const stop = () => void answer.destroy(new Error('stopped'));
+  signal?.addEventListener('abort', stop, { once: true });
+  let bytes = 0;
+  try {
+    throwIfAborted(signal);
+    for await (const piece of answer) {
+      bytes += piece.byteLength;
+      if (bytes > maxBytes) return;
+      yield piece;
+    }
+  } catch (error) {
+    if (signal?.aborted) throw abortError(signal);
+    throw AppError.is(error) ? error : badAnswer('an answer that breaks off', error);
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    if (!answer.complete || bytes > maxBytes) answer.destroy();
+  }
+}
+
+async function drain(answer: Answer, signal: AbortSignal | undefined): Promise<void> {
+  for await (const _ of bounded(answer, signal, MAX_SMALL_BYTES));
+}
+
+async function failureOf(answer: Answer, status: number, signal: AbortSignal | undefined): Promise<StoreAnswer> {
+  try {
+    const root = await parseXml(bounded(answer, signal, MAX_SMALL_BYTES), MAX_SMALL_BYTES);
+    return { status, code: textOf(root, 'Code'), region: textOf(root, 'Region') ?? String(answer.headers['x-amz-bucket-region'] ?? '') };
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    // Not every answer has a body that says more: that to HEAD has none, and whoever stands in between has its own.
+    return { status };
+  }
+}
+
+function isGoneUpload(error: unknown): boolean {
+  if (AppError.is(error, 'ENTRY_NOT_FOUND')) return true;
+  return AppError.is(error) && error.cause instanceof Error && error.cause.message.endsWith(' NoSuchUpload');
+}
+
+function lengthOf({ headers }: Answer): number {
+  const text = headers['content-length'];
+  if (text === undefined || !/^\d{1,15}$/.test(text)) throw badAnswer('an object without a size');
+  return Number(text);
+}
+
+function etagOf({ headers }: Answer): string {
+  const { etag } = headers;
+  if (!etag || etag.length > 256) throw badAnswer('an object without an ETag');
+  return etag;
+}
+
+function headOf(answer: Answer, sizeBytes: number): ObjectHead {
+  return { sizeBytes, modifiedAt: dateOf(answer.headers['last-modified']), version: plainEtag(etagOf(answer)) };
+}
+
+function plainEtag(etag: string): string {
+  return etag.replace(/^W\//, '').replace(/^"(.*)"$/s, '$1');
+}
+
+function dateOf(text: string | undefined): Date {
+  const ms = Date.parse(text ?? '');
+  if (Number.isNaN(ms)) throw badAnswer('an object without a date');
+  return new Date(Math.floor(ms / 1000) * 1000);
+}
+
+/** Holds an answer to the range that was asked for. */
+function bodyOf(answer: Answer, start: number, end: number | undefined): ObjectBody {
+  const lengthBytes = lengthOf(answer);
+  if (answer.statusCode === 200) {
+    if (start > 0 || (end !== undefined && end < lengthBytes)) throw badAnswer('all of an object in the place of a range');
+    return { ...headOf(answer, lengthBytes), answer, start: 0, end: lengthBytes };
+  }
+  const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(answer.headers['content-range'] ?? '');
+  const [first, last, sizeBytes] = (match ?? []).slice(1).map(Number);
+  if (answer.statusCode !== 206 || first === undefined || last === undefined || sizeBytes === undefined) throw badAnswer('no range');
+  const isAsked = first === start && last + 1 === Math.min(end ?? sizeBytes, sizeBytes) && lengthBytes === last + 1 - first;
+  if (!isAsked) throw badAnswer('another range');
+  return { ...headOf(answer, sizeBytes), answer, start, end: last + 1 };
+}
+
+function pageOf(answer: XmlElement, prefix: string): ListedPage {
+  const isEncoded = textOf(answer, 'EncodingType')?.trim() === 'url';
+  const read = (text: string | undefined): string => {
+    const key = isEncoded ? decodeKey(text ?? '') : (text ?? '');
+    if (!key.startsWith(prefix)) throw badAnswer('keys of other folders');
+    return key;
+  };
+  const objects = childrenOf(answer, 'Contents').map((object) => {
+    const size = textOf(object, 'Size') ?? '';
+    if (!/^\d{1,15}$/.test(size)) throw badAnswer('an object without a size');
+    return {
+      key: read(textOf(object, 'Key')),
+      sizeBytes: Number(size),
+      modifiedAt: dateOf(textOf(object, 'LastModified')),
+      version: plainEtag(textOf(object, 'ETag') ?? ''),
+    };
+  });
+  return { objects, prefixes: childrenOf(answer, 'CommonPrefixes').map((common) => read(textOf(common, 'Prefix'))) };
+}
+
+/** As forms are encoded: blanks may be `+`. */
+function decodeKey(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch (cause) {
+    throw badAnswer('keys that are no UTF-8', cause);
+  }
+}
+
+/** The last of a page in byte order. */
+function lastOf({ objects, prefixes }: ListedPage): string | undefined {
+  const [object, prefix] = [objects.at(-1)?.key, prefixes.at(-1)];
+  if (object === undefined || prefix === undefined) return object ?? prefix;
+  return Buffer.compare(Buffer.from(object), Buffer.from(prefix)) > 0 ? object : prefix;
+}

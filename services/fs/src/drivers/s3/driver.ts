@@ -1,0 +1,410 @@
+import { AppError } from '@wharf/errors';
+import { baseName, type EntryName, isWithin, MOUNT_ROOT, type MountPath, parentPath, ROOT_NAME } from '@wharf/paths';
+import mime from 'mime-types';
+import { resolveRange } from '../../driver-contract/byte-range.ts';
+import type { OpenContext } from '../../driver-contract/open-context.ts';
+import type {
+  ByteRange,
+  CallOptions,
+  DirectLink,
+  DriverTraits,
+  Entry,
+  FileContent,
+  PlaceOptions,
+  RemoveOptions,
+  StorageDriver,
+  WriteOptions,
+} from '../../driver-contract/storage-driver.ts';
+import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { type ListedPage, type ObjectHead, payloadOf, S3Client } from './client.ts';
+import type { S3Settings } from './config.ts';
+import { createKeys, type Keys } from './keys.ts';
+import { createNotedUploads, type NotedUploads } from './noted-uploads.ts';
+import { emptyContent, objectContent } from './object-content.ts';
+import { cutIntoParts, type Part, type PartSource } from './part-source.ts';
+import { copyParts, uploadParts } from './upload-parts.ts';
+
+/** Folders have no date of their own in a bucket. */
+const NO_DATE = new Date(0);
+/** The most that stores copy in one call: https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html */
+const MAX_COPY_BYTES = 5 * 1024 ** 3;
+const FOLDER_TYPE = 'application/x-directory';
+
+/** A bucket, or what is below one prefix of its keys. Folders are what keys have in common, or are kept by an empty object. */
+export class S3Driver implements StorageDriver {
+  readonly traits: DriverTraits;
+  readonly #settings: S3Settings;
+  readonly #client: S3Client;
+  readonly #keys: Keys;
+  readonly #uploads: NotedUploads;
+  readonly #closing = new AbortController();
+  /** Uploads that end and take back what they did. */
+  readonly #ending = new Set<Promise<unknown>>();
+
+  private constructor(settings: S3Settings, client: S3Client, exclusiveCreate: boolean) {
+    this.#settings = settings;
+    this.#client = client;
+    this.#keys = createKeys(settings);
+    this.#uploads = createNotedUploads(client, settings.keyPrefix);
+    this.traits = {
+      caseSensitive: true,
+      keepsEmptyDirectories: true,
+      modTimeStepMs: undefined,
+      maxNameBytes: 255,
+      hashes: [],
+      exclusiveCreate,
+      copiesFolders: false,
+    };
+  }
+
+  /** @throws AppError in words for the admin */
+  static async open(settings: S3Settings, { egress, signal, warn }: OpenContext): Promise<S3Driver> {
+    const client = new S3Client(settings, egress);
+    try {
+      await client.firstPage({ prefix: settings.keyPrefix, maxKeys: 1, signal }).catch((error: unknown) => {
+        // The bucket is all that was asked for.
+        throw AppError.is(error, 'ENTRY_NOT_FOUND')
+          ? new AppError('FAILED_PRECONDITION', 'no store answers at this endpoint', { cause: error })
+          : error;
+      });
+      const driver = new S3Driver(settings, client, await createsExclusively(settings, client, { signal }));
+      driver.#uploads.sweep({ signal: driver.#closing.signal }).catch((error: unknown) => {
+        if (!driver.#closing.signal.aborted) warn(error);
+      });
+      return driver;
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+  }
+
+  async stat(path: MountPath, options: CallOptions = {}): Promise<Entry> {
+    this.#begin(options);
+    const file = await this.#findFile(path, options);
+    if (file) return fileEntry(nameOf(path), file);
+    if (await this.#isFolder(path, options)) return folderEntry(nameOf(path));
+    throw storageError('ENTRY_NOT_FOUND');
+  }
+
+  async *list(directory: MountPath, options: CallOptions = {}): AsyncGenerator<Entry, void> {
+    this.#begin(options);
+    const prefix = this.#keys.folderPrefix(directory);
+    if (prefix === undefined) throw storageError('ENTRY_NOT_FOUND');
+    const seen = new Set<EntryName>();
+    let isThere = directory === MOUNT_ROOT;
+    for await (const page of this.#client.pages({ prefix, delimiter: '/', ...options })) {
+      isThere ||= !isEmpty(page);
+      for (const entry of this.#entriesOf(page, prefix)) {
+        if (seen.has(entry.name)) continue;
+        seen.add(entry.name);
+        yield entry;
+        this.#begin(options);
+      }
+    }
+    if (!isThere) throw storageError((await this.#findFile(directory, options)) ? 'NOT_A_DIRECTORY' : 'ENTRY_NOT_FOUND');
+  }
+
+  async read(path: MountPath, range?: ByteRange, options: CallOptions = {}): Promise<FileContent> {
+    this.#begin(options);
+    const key = this.#keys.fileKey(path);
+    if (key === undefined) throw storageError((await this.#isFolder(path, options)) ? 'IS_A_DIRECTORY' : 'ENTRY_NOT_FOUND');
+    const { offsetBytes = 0, lengthBytes } = range ?? {};
+    try {
+      // What is no range of at least one byte is judged by the size.
+      if (!Number.isSafeInteger(offsetBytes) || offsetBytes < 0 || (lengthBytes !== undefined && !(lengthBytes >= 1))) {
+        throw storageError('RANGE_NOT_SATISFIABLE');
+      }
+      const end = lengthBytes === undefined ? undefined : Math.min(Number.MAX_SAFE_INTEGER, offsetBytes + lengthBytes);
+      const body = await this.#client.get(key, offsetBytes, end, options);
+      return objectContent(fileEntry(nameOf(path), body), body, options);
+    } catch (error) {
+      if (AppError.is(error, 'ENTRY_NOT_FOUND') && (await this.#isFolder(path, options))) throw storageError('IS_A_DIRECTORY');
+      if (!AppError.is(error, 'RANGE_NOT_SATISFIABLE')) throw error;
+    }
+    const entry = await this.stat(path, options);
+    if (entry.isDirectory) throw storageError('IS_A_DIRECTORY');
+    const { start, end } = resolveRange(range, entry.sizeBytes);
+    if (start < end) throw storageError('STORAGE_UNAVAILABLE');
+    return emptyContent(entry, options);
+  }
+
+  async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
+    this.#begin(options);
+    const key = this.#newKey(path, this.#keys.fileKey(path), options);
+    const replaced = await this.#checkPlace(path, key, options);
+    const stop = new AbortController();
+    const forward = () => stop.abort(options.signal?.reason);
+    options.signal?.addEventListener('abort', forward, { once: true });
+    this.#closing.signal.addEventListener('abort', () => stop.abort(storageError('STORAGE_UNAVAILABLE')), { signal: stop.signal });
+    const source = cutIntoParts(verifiedContent(content, { ...options, signal: stop.signal }), {
+      sizeBytes: options.sizeBytes,
+      hashes: { sha256: this.#settings.endpoint.protocol === 'http:', md5: this.#settings.sendsMd5 },
+    });
+    try {
+      throwIfAborted(options.signal);
+      const first = await source.next(stop.signal);
+      const publish = () => this.#mayPublish(key, replaced, options);
+      if (first.isLast) await this.#putWhole(key, first, publish, options, stop.signal);
+      else await this.#putInParts(key, first, source, publish, options, stop);
+    } finally {
+      options.signal?.removeEventListener('abort', forward);
+      stop.abort();
+      await source.end();
+    }
+    return fileEntry(nameOf(path), await this.#client.head(key, options));
+  }
+
+  async makeDirectory(path: MountPath, options: CallOptions = {}): Promise<Entry> {
+    this.#begin(options);
+    if (path === MOUNT_ROOT) return folderEntry(ROOT_NAME);
+    const prefix = this.#keys.folderPrefix(path);
+    const key = this.#keys.fileKey(path);
+    if (prefix === undefined || key === undefined) throw storageError('INVALID_ARGUMENT');
+    const [file, isFolder] = await Promise.all([
+      this.#client.findHead(key, options),
+      this.#isFolder(path, options),
+      this.#checkAbove(path, options),
+    ]);
+    if (file) throw storageError('ENTRY_EXISTS');
+    if (!isFolder) await this.#keepFolder(prefix, options);
+    return folderEntry(nameOf(path));
+  }
+
+  async remove(path: MountPath, options: RemoveOptions): Promise<void> {
+    this.#begin(options);
+    if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    const prefix = this.#keys.folderPrefix(path);
+    const key = this.#keys.fileKey(path);
+    if (key === undefined) throw storageError('ENTRY_NOT_FOUND');
+    if (await this.#client.findHead(key, options)) {
+      await this.#keepParent(path, options);
+      return this.#client.delete(key, options);
+    }
+    if (prefix === undefined || !(await this.#isFolder(path, options))) throw storageError('ENTRY_NOT_FOUND');
+    const own = new Set([prefix, this.#keys.placeholderKey(prefix)]);
+    if (!options.recursive) {
+      const { objects } = await this.#client.firstPage({ prefix, maxKeys: own.size + 1, signal: options.signal });
+      if (objects.some((object) => !own.has(object.key))) throw storageError('DIRECTORY_NOT_EMPTY');
+    }
+    await this.#keepParent(path, options);
+    if (!options.recursive) return this.#client.deleteMany([...own], options);
+    for await (const { objects } of this.#client.pages({ prefix, signal: options.signal })) {
+      await this.#client.deleteMany(
+        objects.map((object) => object.key),
+        options,
+      );
+    }
+  }
+
+  async copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
+    this.#begin(options);
+    const source = await this.#findFile(from, options);
+    if (!source && !(await this.#isFolder(from, options))) throw storageError('ENTRY_NOT_FOUND');
+    if (from === to) throw storageError('ENTRY_EXISTS');
+    if (isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
+    if (!source) throw storageError('UNSUPPORTED_OPERATION');
+    const [fromKey, key] = [this.#keys.fileKey(from), this.#newKey(to, this.#keys.fileKey(to), options)];
+    if (fromKey === undefined) throw storageError('ENTRY_NOT_FOUND');
+    const above = parentPath(to);
+    const [isBelowFolder] = await Promise.all([this.#isFolder(above, options), this.#checkPlace(to, key, options)]);
+    if (!isBelowFolder) throw storageError('ENTRY_NOT_FOUND');
+    if (source.sizeBytes <= MAX_COPY_BYTES) await this.#client.copy(fromKey, source.version, key, options);
+    else {
+      const upload = await this.#uploads.begin(key, contentType(key), options);
+      try {
+        const parts = await copyParts({ client: this.#client, key, uploadId: upload.id }, fromKey, source, options);
+        await upload.complete(parts, !options.overwrite && this.traits.exclusiveCreate, options);
+      } catch (error) {
+        await this.#takeBack(upload.abort());
+        throw error;
+      }
+    }
+    return fileEntry(nameOf(to), await this.#client.head(key, options));
+  }
+
+  async link(path: MountPath, options: CallOptions = {}): Promise<DirectLink> {
+    this.#begin(options);
+    const key = this.#keys.fileKey(path);
+    if (key === undefined) throw storageError('ENTRY_NOT_FOUND');
+    const { namesFile, expirySeconds } = this.#settings.links;
+    const { url, isSigned } = await this.#client.presign(key, namesFile ? nameOf(path) : undefined);
+    return { url, ...(isSigned && { expiresAt: new Date(Date.now() + expirySeconds * 1000) }) };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled(this.#ending);
+    this.#client.close();
+  }
+
+  #begin({ signal }: CallOptions): void {
+    throwIfAborted(signal);
+    if (this.#closing.signal.aborted) throw storageError('STORAGE_UNAVAILABLE');
+  }
+
+  async #findFile(path: MountPath, options: CallOptions): Promise<ObjectHead | undefined> {
+    const key = this.#keys.fileKey(path);
+    return key === undefined ? undefined : this.#client.findHead(key, options);
+  }
+
+  async #isFolder(path: MountPath, { signal }: CallOptions): Promise<boolean> {
+    if (path === MOUNT_ROOT) return true;
+    const prefix = this.#keys.folderPrefix(path);
+    return prefix !== undefined && !isEmpty(await this.#client.firstPage({ prefix, maxKeys: 1, signal }));
+  }
+
+  *#entriesOf({ objects, prefixes }: ListedPage, prefix: string): Generator<Entry, void> {
+    for (const object of objects) {
+      const name = this.#keys.nameBelow(prefix, object.key);
+      if (name !== undefined) yield fileEntry(name, object);
+    }
+    for (const common of prefixes) {
+      const name = common.endsWith('/') ? this.#keys.nameBelow(prefix, common.slice(0, -1)) : undefined;
+      if (name !== undefined) yield folderEntry(name);
+    }
+  }
+
+  /** @throws AppError IS_A_DIRECTORY | ENTRY_EXISTS (the root) | INVALID_ARGUMENT (no key is like that) */
+  #newKey(path: MountPath, key: string | undefined, { overwrite }: PlaceOptions): string {
+    if (path === MOUNT_ROOT) throw storageError(overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
+    if (key === undefined) throw storageError('INVALID_ARGUMENT');
+    return key;
+  }
+
+  /** What a new file replaces. @throws AppError ENTRY_EXISTS | IS_A_DIRECTORY | NOT_A_DIRECTORY */
+  async #checkPlace(path: MountPath, key: string, options: PlaceOptions): Promise<ObjectHead | undefined> {
+    const [file, isFolder] = await Promise.all([
+      this.#client.findHead(key, options),
+      this.#isFolder(path, options),
+      this.#checkAbove(path, options),
+    ]);
+    if ((file || isFolder) && !options.overwrite) throw storageError('ENTRY_EXISTS');
+    if (isFolder && !file) throw storageError('IS_A_DIRECTORY');
+    return file;
+  }
+
+  async #checkAbove(path: MountPath, options: CallOptions): Promise<void> {
+    const files = await Promise.all(this.#keys.keysAbove(path).map((key) => this.#client.findHead(key, options)));
+    if (files.some((file) => file !== undefined)) throw storageError('NOT_A_DIRECTORY');
+  }
+
+  /** Asks, until nothing else has the name afterwards than before. */
+  async #mayPublish(key: string, replaced: ObjectHead | undefined, options: WriteOptions): Promise<void> {
+    if (!options.beforePublish) return;
+    for (let before = replaced, isAnswered = false; !isAnswered; ) {
+      await options.beforePublish();
+      const there = await this.#client.findHead(key, options);
+      if (there && !options.overwrite) throw storageError('ENTRY_EXISTS');
+      isAnswered = isSame(before, there);
+      before = there;
+    }
+  }
+
+  async #putWhole(key: string, part: Part, publish: () => Promise<void>, { overwrite }: WriteOptions, signal: AbortSignal): Promise<void> {
+    try {
+      await publish();
+      await exclusively(this.#client.put(key, part, contentType(key), !overwrite && this.traits.exclusiveCreate, { signal }));
+    } finally {
+      part.release();
+    }
+  }
+
+  async #putInParts(
+    key: string,
+    first: Part,
+    source: PartSource,
+    publish: () => Promise<void>,
+    options: WriteOptions,
+    stop: AbortController,
+  ): Promise<void> {
+    const { signal } = stop;
+    const upload = await this.#uploads.begin(key, contentType(key), { signal }).catch((error: unknown) => {
+      first.release();
+      throw error;
+    });
+    try {
+      const parts = await uploadParts({ client: this.#client, key, uploadId: upload.id }, first, source, stop);
+      await publish();
+      if (!options.overwrite && (await this.#client.findHead(key, { signal }))) throw storageError('ENTRY_EXISTS');
+      await exclusively(upload.complete(parts, !options.overwrite && this.traits.exclusiveCreate, { signal }));
+    } catch (error) {
+      await this.#takeBack(upload.abort());
+      throw error;
+    }
+  }
+
+  /** What cannot be taken back is swept when this process has ended. */
+  async #takeBack(ending: Promise<void>): Promise<void> {
+    const quiet = ending.catch(() => undefined);
+    this.#ending.add(quiet);
+    await quiet;
+    this.#ending.delete(quiet);
+  }
+
+  async #keepFolder(prefix: string, options: CallOptions): Promise<void> {
+    await this.#client.put(this.#keys.placeholderKey(prefix), payloadOf('', false), FOLDER_TYPE, false, options);
+  }
+
+  /** A folder stays when its last entry goes. */
+  async #keepParent(path: MountPath, { signal }: CallOptions): Promise<void> {
+    const above = parentPath(path);
+    const prefix = above === MOUNT_ROOT ? undefined : this.#keys.folderPrefix(above);
+    if (prefix === undefined) return;
+    const { objects, prefixes } = await this.#client.firstPage({ prefix, delimiter: '/', maxKeys: 2, signal });
+    if (objects.length + prefixes.length < 2) await this.#keepFolder(prefix, { signal });
+  }
+}
+
+/**
+ * Whether the store refuses to make an object that is there. Tried with the one that keeps the root: it is empty and hidden, so it may be made, and
+ * made again.
+ */
+async function createsExclusively(settings: S3Settings, client: S3Client, options: CallOptions): Promise<boolean> {
+  const key = createKeys(settings).placeholderKey(settings.keyPrefix);
+  try {
+    const there = await client.findHead(key, options);
+    if (there && there.sizeBytes > 0) return false;
+    if (!there) await client.put(key, payloadOf('', false), FOLDER_TYPE, false, options);
+    await client.put(key, payloadOf('', false), FOLDER_TYPE, true, options);
+    return false;
+  } catch (error) {
+    throwIfAborted(options.signal);
+    // Whoever may not write finds out with the first write.
+    return AppError.is(error, 'STALE_VERSION');
+  }
+}
+
+async function exclusively(publishing: Promise<void>): Promise<void> {
+  try {
+    await publishing;
+  } catch (error) {
+    throw AppError.is(error, 'STALE_VERSION') ? storageError('ENTRY_EXISTS', error) : error;
+  }
+}
+
+function isEmpty({ objects, prefixes }: ListedPage): boolean {
+  return objects.length + prefixes.length === 0;
+}
+
+function isSame(one: ObjectHead | undefined, other: ObjectHead | undefined): boolean {
+  return (
+    one?.version === other?.version && one?.sizeBytes === other?.sizeBytes && one?.modifiedAt.getTime() === other?.modifiedAt.getTime()
+  );
+}
+
+function contentType(key: string): string {
+  return mime.lookup(key) || 'application/octet-stream';
+}
+
+function nameOf(path: MountPath): EntryName {
+  return baseName(path) ?? ROOT_NAME;
+}
+
+function fileEntry(name: EntryName, { sizeBytes, modifiedAt, version }: ObjectHead): Entry {
+  return { name, isDirectory: false, sizeBytes, modifiedAt, version };
+}
+
+function folderEntry(name: EntryName): Entry {
+  return { name, isDirectory: true, sizeBytes: 0, modifiedAt: NO_DATE };
+}

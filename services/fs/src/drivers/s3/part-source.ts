@@ -1,0 +1,96 @@
+import { createHash, type Hash } from 'node:crypto';
+import { AppError } from '@wharf/errors';
+import { type PartBuffer, takePartBuffer } from '../../driver-contract/part-buffers.ts';
+import type { Payload } from './client.ts';
+
+const MIB = 1024 * 1024;
+/** What a part has at least, but the last one: 5 MiB is the least that stores take, and fewer calls are quicker. */
+const LEAST_PART_BYTES = 8 * MIB;
+/** Half of what all uploads have together. */
+const MOST_PART_BYTES = 32 * MIB;
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html */
+export const MAX_PARTS = 10_000;
+
+/** Content cut into parts, each of them in memory that is given back when it is stored. */
+export interface Part extends Payload, Pick<PartBuffer, 'release'> {
+  /** Nothing comes after it. */
+  readonly isLast: boolean;
+}
+
+export interface PartSource {
+  /** @throws AppError QUOTA_EXCEEDED (more parts than a file may have); what the content throws */
+  next(signal: AbortSignal): Promise<Part>;
+  /** Ends the content. */
+  end(): Promise<void>;
+}
+
+export interface PartOptions {
+  /** Of the whole content; undefined where nobody knows: then parts grow as they get more. */
+  readonly sizeBytes: number | undefined;
+  readonly hashes: { readonly sha256: boolean; readonly md5: boolean };
+}
+
+/** @param content ends well only when it is what was promised; its pieces are only lent */
+export function cutIntoParts(content: AsyncGenerator<Uint8Array, void>, { sizeBytes, hashes }: PartOptions): PartSource {
+  let count = 0;
+  let takenBytes = 0;
+  /** Of the piece that is lent, what is in no part yet. */
+  let rest: Uint8Array | undefined;
+  let isEnded = false;
+  const pull = async () => {
+    const step = await content.next();
+    isEnded = step.done === true;
+    rest = step.done === true ? undefined : step.value;
+  };
+  return {
+    async next(signal) {
+      if (count === MAX_PARTS) throw tooLarge();
+      const wantedBytes = partBytes(sizeBytes, count);
+      count += 1;
+      const buffer = await takePartBuffer(Math.min(wantedBytes, Math.max(1, (sizeBytes ?? wantedBytes + takenBytes) - takenBytes)), signal);
+      const { memory } = buffer;
+      try {
+        const digests = { sha256: startHash(hashes.sha256, 'sha256'), md5: startHash(hashes.md5, 'md5') };
+        let filled = 0;
+        for (;;) {
+          if (rest === undefined && !isEnded) await pull();
+          if (rest === undefined || filled === memory.byteLength) break;
+          const bytes = rest.subarray(0, memory.byteLength - filled);
+          memory.set(bytes, filled);
+          digests.sha256?.update(bytes);
+          digests.md5?.update(bytes);
+          filled += bytes.byteLength;
+          rest = bytes.byteLength === rest.byteLength ? undefined : rest.subarray(bytes.byteLength);
+        }
+        takenBytes += filled;
+        return {
+          bytes: memory.subarray(0, filled),
+          sha256: digests.sha256?.digest('hex'),
+          md5: digests.md5?.digest('base64'),
+          isLast: rest === undefined,
+          release: buffer.release,
+        };
+      } catch (error) {
+        buffer.release();
+        throw error;
+      }
+    },
+    end: async () => void (await content.return()),
+  };
+}
+
+/** @param count of the parts before it */
+function partBytes(sizeBytes: number | undefined, count: number): number {
+  if (sizeBytes === undefined) return LEAST_PART_BYTES * 2 ** Math.min(2, Math.floor(count / 2_500));
+  const needed = Math.ceil(sizeBytes / MAX_PARTS / MIB) * MIB;
+  if (needed > MOST_PART_BYTES) throw tooLarge();
+  return Math.max(LEAST_PART_BYTES, needed);
+}
+
+function startHash(isWanted: boolean, name: string): Hash | undefined {
+  return isWanted ? createHash(name) : undefined;
+}
+
+function tooLarge(): AppError {
+  return new AppError('QUOTA_EXCEEDED', `files of more than ${(MAX_PARTS * MOST_PART_BYTES) / MIB / 1024} GiB are not uploaded`);
+}

@@ -1,0 +1,74 @@
+import { Agent } from 'node:http';
+import {
+  CreateBucketCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  type S3ClientConfig,
+} from '@aws-sdk/client-s3';
+import { createEgress, createEgressPolicy, type Egress } from '@wharf/egress';
+import type { CephRgw } from '@wharf/harness';
+
+/** Where tests go: loopback, by whatever name. */
+export function testEgress(): Egress {
+  const policy = createEgressPolicy({
+    allow: ['127.0.0.0/8'],
+    forbidden: [],
+    audience: 'admin',
+    resolve: async () => ['127.0.0.1'],
+  });
+  return createEgress(policy);
+}
+
+/** A bucket of a real server, seen past the driver. Its connections do not stay. */
+export interface Bucket {
+  readonly sdk: S3Client;
+  readonly name: string;
+  /** What a storage of it is configured by. */
+  addition(items?: Record<string, unknown>): string;
+  /** Keys with a prefix, without it. */
+  keys(prefix: string): Promise<string[]>;
+  put(key: string, body?: string | Uint8Array): Promise<void>;
+  /** Keys of uploads in parts that have not ended. */
+  uploads(prefix: string): Promise<string[]>;
+}
+
+export async function makeBucket(server: CephRgw, name: string, config: S3ClientConfig = {}): Promise<Bucket> {
+  const sdk = new S3Client({
+    endpoint: server.url,
+    region: server.region,
+    credentials: { accessKeyId: server.accessKeyId, secretAccessKey: server.secretAccessKey },
+    forcePathStyle: true,
+    requestHandler: { httpAgent: new Agent({ keepAlive: false, maxSockets: 32 }) },
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    ...config,
+  });
+  await sdk.send(new CreateBucketCommand({ Bucket: name }));
+  return {
+    sdk,
+    name,
+    addition: (items = {}) =>
+      JSON.stringify({
+        root_folder_path: '/',
+        bucket: name,
+        endpoint: server.url,
+        region: server.region,
+        access_key_id: server.accessKeyId,
+        secret_access_key: server.secretAccessKey,
+        force_path_style: true,
+        ...items,
+      }),
+    async keys(prefix) {
+      const { Contents = [] } = await sdk.send(new ListObjectsV2Command({ Bucket: name, Prefix: prefix }));
+      return Contents.map(({ Key = '' }) => Key.slice(prefix.length));
+    },
+    async put(key, body = '') {
+      await sdk.send(new PutObjectCommand({ Bucket: name, Key: key, Body: body, ContentLength: Buffer.byteLength(body) }));
+    },
+    async uploads(prefix) {
+      const { Uploads = [] } = await sdk.send(new ListMultipartUploadsCommand({ Bucket: name, Prefix: prefix }));
+      return Uploads.map(({ Key = '' }) => Key);
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import type { CallOptions } from '../../driver-contract/storage-driver.ts';
+import type { ObjectHead, S3Client, UploadedPart } from './client.ts';
+import { MAX_PARTS, type Part, type PartSource } from './part-source.ts';
+
+/** Parts of one upload that are on their way at once. */
+const PARALLEL_PARTS = 4;
+/** Parts that a store copies itself may be large: 5 GiB at most, and fewer calls are better. */
+const LEAST_COPIED_BYTES = 512 * 1024 * 1024;
+
+/** The upload that parts go to. */
+export interface PartTarget {
+  readonly client: S3Client;
+  readonly key: string;
+  readonly uploadId: string;
+}
+
+/**
+ * Stores all parts of a content, several at a time. When it ends, whichever way, none is on its way any more.
+ *
+ * @param first the part that was cut already
+ */
+export async function uploadParts(target: PartTarget, first: Part, source: PartSource, stop: AbortController): Promise<UploadedPart[]> {
+  let part: Part | undefined = first;
+  return storeParts(stop, async (number, send) => {
+    part ??= await source.next(stop.signal);
+    const { isLast, release } = part;
+    const payload = part;
+    part = undefined;
+    send(target.client.uploadPart(target.key, target.uploadId, number, payload, stop).finally(release));
+    return !isLast;
+  });
+}
+
+/** Lets the store put an object together from another one. */
+export async function copyParts(
+  target: PartTarget,
+  from: string,
+  { sizeBytes, version }: ObjectHead,
+  { signal }: CallOptions,
+): Promise<UploadedPart[]> {
+  const stop = new AbortController();
+  const both = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+  const partBytes = Math.max(LEAST_COPIED_BYTES, Math.ceil(sizeBytes / MAX_PARTS));
+  return storeParts(stop, async (number, send) => {
+    const start = (number - 1) * partBytes;
+    const end = Math.min(sizeBytes, start + partBytes);
+    send(target.client.copyPart(target.key, target.uploadId, number, { key: from, version, start, end }, { signal: both }));
+    return end < sizeBytes;
+  });
+}
+
+/** @param next begins one part; false: it was the last */
+async function storeParts(
+  stop: AbortController,
+  next: (number: number, send: (stored: Promise<UploadedPart>) => void) => Promise<boolean>,
+): Promise<UploadedPart[]> {
+  const running = new Set<Promise<unknown>>();
+  const parts: UploadedPart[] = [];
+  let failure: { readonly error: unknown } | undefined;
+  const send = (stored: Promise<UploadedPart>) => {
+    const watched = stored
+      .then(
+        (part) => void parts.push(part),
+        (error: unknown) => {
+          failure ??= { error };
+          stop.abort(error);
+        },
+      )
+      .finally(() => running.delete(watched));
+    running.add(watched);
+  };
+  try {
+    for (let number = 1; await next(number, send); number++) {
+      if (running.size >= PARALLEL_PARTS) await Promise.race(running);
+      if (failure) throw failure.error;
+    }
+  } catch (error) {
+    stop.abort(error);
+    await Promise.all(running);
+    throw failure ? failure.error : error;
+  }
+  await Promise.all(running);
+  if (failure) throw failure.error;
+  return parts.sort((one, other) => one.number - other.number);
+}
