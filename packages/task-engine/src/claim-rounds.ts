@@ -47,7 +47,7 @@ export function createClaimRounds(options: {
 
   const claimCleanups = async (): Promise<void> => {
     while (runs.mayCleanUp() && !isStopped) {
-      const record = await queue.claimCleanup(kinds, worker, contact.isSteady());
+      const record = await queue.claimCleanup(kinds, worker);
       // The task was claimed at the last moment. Its lease runs out, and another worker does the cleanup.
       if (!record || isStopped) return;
       runs.begin(record, true);

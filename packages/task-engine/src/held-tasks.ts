@@ -7,7 +7,7 @@ import { CLEANUP_STATES, TASK_STATE } from './task-state.ts';
  * How often a cleanup that fails is tried, the first pause, and the factor by which pauses grow. A service that the cleanup needs may be
  * starting again.
  */
-const MAX_CLEANUPS = 5;
+export const MAX_CLEANUPS = 5;
 const CLEANUP_PAUSE_MS = 2_000;
 const CLEANUP_PAUSE_GROWTH = 3;
 

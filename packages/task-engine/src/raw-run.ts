@@ -24,8 +24,8 @@ export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger):
     logger,
     input: record.input,
     checkpoint,
-    async saveCheckpoint(text) {
-      await hold.write({ checkpoint: text, losses: 0 });
+    async saveCheckpoint(text, isProgress) {
+      await hold.write({ checkpoint: text, ...(isProgress ? { losses: 0 } : {}) });
       checkpoint = text;
     },
     progress: (progress) => hold.meter.note(progress),

@@ -1,6 +1,7 @@
 import { AppError, ERROR_CODES } from '@wharf/errors';
 import type { TaskRecord } from '@wharf/models';
 import { foreseen, type Logger } from '@wharf/service-kit';
+import { MAX_CLEANUPS } from './held-tasks.ts';
 import { postponedMs } from './postponed.ts';
 import { createRawRuns } from './raw-run.ts';
 import { holdTask, type StopReason, type TaskHold } from './task-hold.ts';
@@ -126,7 +127,8 @@ async function putAway({ queue, kind, hold, raw, logger, onChange }: Run, outcom
   const { _id: id, fence } = hold.record;
   hold.beginCleanup();
   try {
-    await kind.end(outcome, raw(hold.cleanup));
+    // Workers were lost over it again and again: what it left stays.
+    if (hold.record.losses < MAX_CLEANUPS) await kind.end(outcome, raw(hold.cleanup));
   } catch (error) {
     // Another worker holds the task, or will when the lease has run out.
     if (hold.cleanup.aborted) return;

@@ -3,9 +3,9 @@ import type { StoreClock } from './store-clock.ts';
 import { inMs, LEASE_MS, NOBODY, stamp } from './task-lease.ts';
 import { CLEANUP_STATES, HELD_STATES, TASK_STATE } from './task-state.ts';
 
-/** How many workers in a row may die with a task that saves no checkpoint in between. Then the task is taken for the cause, and fails. */
-const MAX_LOSSES = 20;
-const LOST_TOO_OFTEN = 'every worker that took this task ended without a trace';
+/** How many workers in a row may die with a task that makes no progress in between. Then the task is taken for the cause, and fails. */
+const MAX_LOSSES = 5;
+const LOST_TOO_OFTEN = 'every worker that took this task ended over it';
 
 /** Writes to tasks that the caller does not hold: adding, taking and returning them. */
 export interface TaskClaims {
@@ -20,12 +20,12 @@ export interface TaskClaims {
    */
   claim(kind: string, closedKeys: readonly string[], worker: string, from?: Date): Promise<TaskRecord | undefined>;
   /**
-   * Takes a task of one of the kinds that was cancelled or failed and is not yet put away.
-   * @param mayTakeOver whether leases are believed: also from a worker that gave no sign of life
+   * Takes a task of one of the kinds that was cancelled or failed, is not yet put away and that nobody holds.
    */
-  claimCleanup(kinds: readonly string[], worker: string, mayTakeOver: boolean): Promise<TaskRecord | undefined>;
+  claimCleanup(kinds: readonly string[], worker: string): Promise<TaskRecord | undefined>;
   /**
-   * Looks for tasks whose worker gave no sign of life, and returns them to the queue if `mayTakeOver` says so. True when it returned some.
+   * Looks for tasks whose worker gave no sign of life, and returns them to the queue if `mayTakeOver` says so, or leaves them to whoever does
+   * their cleanup. True when it returned some.
    */
   reap(mayTakeOver: boolean): Promise<boolean>;
   /** Makes due the first of those that were given back with a delay. */
@@ -75,9 +75,8 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
       return (await tasks.findOneAndUpdate(filter, [{ $set: claimed }], options).lean<TaskRecord>()) ?? undefined;
     },
 
-    async claimCleanup(kinds, worker, mayTakeOver) {
-      const free = mayTakeOver ? {} : { worker: '' };
-      const filter = { kind: { $in: [...kinds] }, state: { $in: CLEANUP_STATES }, lease_until: { $lte: clock.now() }, ...free };
+    async claimCleanup(kinds, worker) {
+      const filter = { kind: { $in: [...kinds] }, state: { $in: CLEANUP_STATES }, lease_until: { $lte: clock.now() }, worker: '' };
       // There is hardly ever one, and a read costs less than an update that finds nothing.
       if ((await tasks.findOne(filter, { _id: 1 }).lean()) === null) return undefined;
       const update = {
@@ -94,9 +93,11 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
       if (found === null || !mayTakeOver) return false;
       const lost = { ...expired, state: TASK_STATE.running };
       await tasks.updateMany(
-        { ...lost, losses: { $gte: MAX_LOSSES } },
-        { $set: { state: TASK_STATE.failing, error: LOST_TOO_OFTEN, losses: 0 }, ...stamp },
+        { ...lost, losses: { $gte: MAX_LOSSES - 1 } },
+        { $set: { state: TASK_STATE.failing, error: LOST_TOO_OFTEN, losses: 0, worker: '' }, ...stamp },
       );
+      const cleanup = { ...expired, state: { $in: CLEANUP_STATES }, worker: { $ne: '' } };
+      await tasks.updateMany(cleanup, { $set: { worker: '' }, $currentDate: stamp.$currentDate, $inc: { revision: 1, losses: 1 } });
       for (const paused of [false, true])
         await tasks.updateMany(
           { ...lost, paused },

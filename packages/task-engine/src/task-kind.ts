@@ -35,8 +35,12 @@ export interface TaskRun<Input, Checkpoint, Chunk> {
   /** Aborted by cancel, pause, stop and by a lost lease. The run then throws; in between it may still save a checkpoint. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
-  /** Stores small state for whoever continues. @throws AppError CANCELLED: the lease is lost, nothing was written */
-  saveCheckpoint(checkpoint: Checkpoint): Promise<void>;
+  /**
+   * Stores small state for whoever continues.
+   * @param isProgress false: nothing was done yet, so a worker that is lost from here on is one more in a row. Default true.
+   * @throws AppError CANCELLED: the lease is lost, nothing was written
+   */
+  saveCheckpoint(checkpoint: Checkpoint, isProgress?: boolean): Promise<void>;
   readonly chunks: TaskChunks<Chunk>;
   /** Costs nothing: written at most once a second. */
   progress(progress: TaskProgress): void;
@@ -88,7 +92,7 @@ export interface RawRun extends Omit<TaskRun<never, never, never>, 'input' | 'ch
   readonly input: string;
   /** JSON text, empty: none. */
   readonly checkpoint: string;
-  saveCheckpoint(text: string): Promise<void>;
+  saveCheckpoint(text: string, isProgress: boolean): Promise<void>;
   readChunk(index: number): Promise<string | undefined>;
   writeChunk(index: number, text: string): Promise<void>;
   clearChunks(): Promise<void>;
@@ -148,8 +152,8 @@ function typedRun<Input, Checkpoint, Chunk>(
     get checkpoint() {
       return checkpoint;
     },
-    async saveCheckpoint(value) {
-      await raw.saveCheckpoint(JSON.stringify(parsed<Checkpoint>(checkpointShape, value, `a checkpoint of task ${raw.id}`)));
+    async saveCheckpoint(value, isProgress = true) {
+      await raw.saveCheckpoint(JSON.stringify(parsed<Checkpoint>(checkpointShape, value, `a checkpoint of task ${raw.id}`)), isProgress);
       checkpoint = value;
     },
     chunks: {

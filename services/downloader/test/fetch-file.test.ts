@@ -4,10 +4,11 @@ import { gzipSync } from 'node:zlib';
 import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
 import { makeTempDir, type TempDir, waitFor } from '@wharf/harness';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PartMap } from '../src/domain/part-map.ts';
+import { MAX_FILE_BYTES, PartMap } from '../src/domain/part-map.ts';
 import { type Destination, type FetchOptions, fetchFile, type SavedFetch } from '../src/fetch/fetch-file.ts';
 import { createRateLimit } from '../src/fetch/rate-limit.ts';
 import { createScratch, newScratchId, type ScratchFile } from '../src/fetch/scratch.ts';
+import { fetchState } from '../src/tasks/fetch-task.ts';
 import { type AwkwardServer, type Behaviour, content, sha256, startAwkwardServer } from './awkward-server.ts';
 
 const MIB = 1024 * 1024;
@@ -89,6 +90,38 @@ async function expectArrived(options: FetchOptions, expected: Buffer): Promise<v
   expect(sha256(await fs.readFile(join(dir.path, 'done', name)))).toBe(sha256(expected));
   expect(await fs.readdir(join(dir.path, 'scratch'))).toEqual([]);
 }
+
+describe('a size that no file has', () => {
+  const giant = '9007199254740991';
+  it.each([
+    ['in a range', 206, { 'Content-Range': `bytes 0-9007199254740990/${giant}`, 'Content-Length': giant }],
+    ['just over the bound', 206, { 'Content-Range': `bytes 0-${MAX_FILE_BYTES}/${MAX_FILE_BYTES + 1}` }],
+    ['past what numbers can tell apart', 206, { 'Content-Range': 'bytes 0-9007199254740992/9007199254740993' }],
+    ['as its length', 200, { 'Content-Length': giant }],
+  ] as const)('%s is refused before anything is begun', async (_where, status, headers) => {
+    const server = await serve({
+      content: Buffer.alloc(0),
+      handle: (_request, response) => {
+        response.writeHead(status, { ETag: '"one"', ...headers }).write('x');
+        return true;
+      },
+    });
+    const saved: unknown[] = [];
+    const options = optionsFor(`${server.url}/file.bin`, { onSave: async (state) => void saved.push(state) });
+    await expect(fetchFile(options)).rejects.toThrow('a size that is not believed');
+    expect(saved).toEqual([]);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('in a checkpoint of an earlier version is not gone on with', () => {
+    const parts = { sizeBytes: 2 ** 53 - 1, partBytes: 16 * MIB, validator: { etag: '"one"', lastModified: '' }, done: '', begun: [] };
+    const stateOf = (changes: Partial<typeof parts>) =>
+      fetchState.parse({ fetch: { name: 'file.bin', draftId: 'a', parts: { ...parts, ...changes } } });
+    for (const changes of [{}, { sizeBytes: 2 ** 43 }, { sizeBytes: MIB, partBytes: 0 }, { sizeBytes: 2 ** 40, partBytes: 0.5 }])
+      expect(stateOf(changes)).toEqual({ fetch: { name: 'file.bin', draftId: 'a', parts: undefined } });
+    expect(stateOf({ sizeBytes: 2 ** 40 })).toMatchObject({ fetch: { parts: { sizeBytes: 2 ** 40 } } });
+  });
+});
 
 describe('a file arrives byte by byte as it is', () => {
   it.each([0, 1, 65_536, MIB - 1, MIB, MIB + 1, 21 * MIB + 7, 64 * MIB])('of %i bytes, in parts', async (sizeBytes) => {
@@ -253,7 +286,7 @@ describe('a fetch that was ended goes on', () => {
     if (!saved?.parts) throw new Error('nothing was saved');
     // 20 MiB had come over two connections: of forty parts at most two were on their way.
     const map = new PartMap(saved.parts);
-    const missing = map.missing();
+    const missing = [...map.missing()];
     expect(missing.length).toBeLessThanOrEqual(22);
     const before = server.requests.length;
     const second = optionsFor(`${server.url}/file.bin`, { destination: files, saved, onSave: async () => {} });

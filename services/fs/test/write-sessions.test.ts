@@ -80,6 +80,12 @@ describe('a write session', () => {
     });
   });
 
+  it('is refused where the storage says that it has not so much room, and leaves nothing', async () => {
+    const full = { code: 'QUOTA_EXCEEDED', message: 'the storage has no room for the 4503599627370496 bytes of this file' };
+    await expect(open('/l/giant', 7, 2 ** 52)).rejects.toMatchObject(full);
+    expect(await readdir(folder, { recursive: true })).not.toContainEqual(expect.stringContaining('giant'));
+  });
+
   it('is taken away whatever its user may do by now, and brings no folder back', async () => {
     await installation.login({ id: 30, permission: OFFLINE });
     const id = await open('/l/removed/file', 30);

@@ -12,6 +12,10 @@ export interface SavedParts {
 }
 
 const MIB = 1024 * 1024;
+/** The biggest file that a source is believed to have: a volume of ext4 holds no bigger one. */
+export const MAX_FILE_BYTES = 16 * 1024 ** 4;
+/** Parts are noted one by one with each checkpoint; a file with more of them has bigger ones. */
+export const MAX_PARTS = 100_000;
 /** The size of a part by the least size of the file: small enough to lose little, big enough to be worth a request. */
 const PART_SIZES: readonly (readonly [fileBytes: number, partBytes: number])[] = [
   [1024 * MIB, 16 * MIB],
@@ -37,7 +41,8 @@ export class PartMap {
   }
 
   static begin(sizeBytes: number, validator: Validator): PartMap {
-    const [, partBytes = MIB] = PART_SIZES.find(([fileBytes]) => sizeBytes >= fileBytes) ?? [];
+    const [, usualBytes = MIB] = PART_SIZES.find(([fileBytes]) => sizeBytes >= fileBytes) ?? [];
+    const partBytes = Math.max(usualBytes, Math.ceil(sizeBytes / MAX_PARTS / MIB) * MIB);
     return new PartMap({ sizeBytes, partBytes, validator, done: '', begun: [] });
   }
 
@@ -64,16 +69,18 @@ export class PartMap {
     this.#done[part >> 3] = (this.#done[part >> 3] ?? 0) | (1 << (part & 7));
   }
 
-  /** The parts that are missing, from the front. */
-  missing(): number[] {
-    return Array.from({ length: this.count }, (_, part) => part).filter((part) => !this.isDone(part));
+  /** The parts that are missing, from the front, looked for as they are asked for. */
+  *missing(): Generator<number, undefined> {
+    for (let part = 0; part < this.count; part += 1) if (!this.isDone(part)) yield part;
   }
 
   doneBytes(): number {
-    return this.missing().reduce((bytes, part) => {
+    let bytes = this.sizeBytes;
+    for (const part of this.missing()) {
       const { start, end } = this.range(part);
-      return bytes - (end - start + 1);
-    }, this.sizeBytes);
+      bytes -= end - start + 1;
+    }
+    return bytes;
   }
 
   save(): SavedParts {

@@ -1,13 +1,14 @@
 import type { Answer, EgressPolicy, GuardedClient } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { type Digests, readDigests } from '../domain/digests.ts';
+import { MAX_FILE_BYTES } from '../domain/part-map.ts';
 import { isSameState, type Validator } from '../domain/validator.ts';
 
 /** A remote file whose first answer is open. */
 export interface Source {
   /** After redirects. */
   readonly url: URL;
-  /** Undefined when the server does not say, and for a body that is decoded on the way. */
+  /** At most MAX_FILE_BYTES. Undefined when the server does not say, and for a body that is decoded on the way. */
   readonly sizeBytes: number | undefined;
   /** Whether any part of it can be asked for. */
   readonly hasRanges: boolean;
@@ -44,7 +45,7 @@ const SOURCE_CHANGED = 'the source changed while it was fetched';
  * Asks for a file from its first byte, ready to be continued in parts where the server can.
  *
  * @param wantsRanges false after the server turned out to answer ranges wrongly.
- * @throws AppError as {@link request}
+ * @throws AppError as {@link request} | FAILED_PRECONDITION (a size that no file has)
  */
 export async function openSource(network: FetchNetwork, url: URL, wantsRanges: boolean, signal: AbortSignal): Promise<Source> {
   const asked = wantsRanges ? { Range: 'bytes=0-' } : {};
@@ -60,17 +61,22 @@ export async function openSource(network: FetchNetwork, url: URL, wantsRanges: b
     throw refusedStatus(status, answer.url);
   }
   const range = status === 206 ? readContentRange(response) : undefined;
+  const { headers } = response;
+  const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
+  const announced = range?.total ?? length;
+  if (announced !== undefined && !(Number.isSafeInteger(announced) && announced <= MAX_FILE_BYTES)) {
+    response.destroy();
+    throw new AppError('FAILED_PRECONDITION', `${answer.url.host} announces a size that is not believed: more than 16 TiB`);
+  }
   if (status === 206 && (range?.start !== 0 || range.total === undefined || range.end !== range.total - 1)) {
     response.destroy();
     if (!wantsRanges) throw new AppError('STORAGE_UNAVAILABLE', `${answer.url.host} answers with another range than was asked for`);
     return openSource(network, url, false, signal);
   }
-  const { headers } = response;
   const encoding = encodingOf(response);
-  const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
   return {
     url: answer.url,
-    sizeBytes: encoding === '' ? (range?.total ?? length) : undefined,
+    sizeBytes: encoding === '' ? announced : undefined,
     hasRanges: encoding === '' && range !== undefined,
     validator: validatorOf(response),
     disposition: headers['content-disposition'],

@@ -86,10 +86,13 @@ async function transferParts(options: TransferOptions, map: PartMap, sizeBytes: 
   const { source, sink } = options;
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
-  const queue = map.missing();
+  const missing = map.missing();
+  /** Parts that a worker could not fetch for the crowd. */
+  const returned: number[] = [];
+  const take = () => returned.pop() ?? missing.next().value;
   const where = { url: source.url };
   let opened: Answer | undefined = source.response;
-  if (queue[0] !== 0 || map.range(0).start !== 0) {
+  if (map.isDone(0) || map.range(0).start !== 0) {
     opened.destroy();
     opened = undefined;
   }
@@ -135,13 +138,13 @@ async function transferParts(options: TransferOptions, map: PartMap, sizeBytes: 
   const work = async (): Promise<void> => {
     workers += 1;
     try {
-      for (let part = queue.shift(); part !== undefined; part = queue.shift()) {
+      for (let part = take(); part !== undefined; part = take()) {
         try {
           await fetchPart(part);
         } catch (error) {
           if (workers === 1 || !isTooMany(error)) throw error;
           // The others go on, and take this part when one of them is free.
-          queue.unshift(part);
+          returned.push(part);
           return;
         }
       }
@@ -153,7 +156,7 @@ async function transferParts(options: TransferOptions, map: PartMap, sizeBytes: 
     }
   };
 
-  const count = Math.max(1, Math.min(options.connections, queue.length));
+  const count = Math.min(options.connections, map.count);
   const results = await Promise.allSettled(Array.from({ length: count }, work));
   if (!opened?.complete) opened?.destroy();
   const reason = options.signal.aborted ? options.signal.reason : failed.signal.reason;

@@ -14,7 +14,7 @@ import {
 import { Counter } from 'prom-client';
 import { z } from 'zod';
 import { BUILT_IN_TOOL, type DownloadInput, downloadInput } from '../domain/download-input.ts';
-import { type FetchState, type FetchTasks, fetchState } from './fetch-task.ts';
+import { type FetchState, type FetchTasks, fetchState, hasProgress } from './fetch-task.ts';
 import { type SavedTool, savedTool, type ToolTasks } from './tool-task.ts';
 import { savedTransfer, type TransferInput, transferInput } from './transfer-run.ts';
 import type { TransferTasks } from './transfer-task.ts';
@@ -76,7 +76,7 @@ export function createDownloadTasks(
       async run(run) {
         try {
           if (run.input.tool === BUILT_IN_TOOL)
-            await fetches.run(run, fetchOf(run.checkpoint), (state) => run.saveCheckpoint(state ?? null));
+            await fetches.run(run, fetchOf(run.checkpoint), (state) => run.saveCheckpoint(state ?? null, hasProgress(state)));
           else await toolDownloads.run(run, toolOf(run.checkpoint), (tool) => run.saveCheckpoint({ tool }));
         } catch (error) {
           if (!run.signal.aborted && postponedMs(error) === undefined)

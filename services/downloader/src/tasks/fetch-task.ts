@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { ByteWriter } from '../clients/byte-writer.ts';
 import { createTreeDestination } from '../clients/tree-destination.ts';
 import { type DownloadInput, isDeletedAfter } from '../domain/download-input.ts';
+import { MAX_FILE_BYTES, MAX_PARTS } from '../domain/part-map.ts';
 import { dropFetch, fetchFile, type SavedFetch } from '../fetch/fetch-file.ts';
 import type { RateLimit } from '../fetch/rate-limit.ts';
 import { createRateLimit } from '../fetch/rate-limit.ts';
@@ -17,8 +18,8 @@ const savedFetch = z.object({
   draftId: z.string(),
   parts: z
     .object({
-      sizeBytes: z.number(),
-      partBytes: z.number(),
+      sizeBytes: z.number().int().min(0).max(MAX_FILE_BYTES),
+      partBytes: z.number().int().min(1),
       validator: z.object({ etag: z.string(), lastModified: z.string() }),
       done: z.string(),
       begun: z
@@ -26,11 +27,18 @@ const savedFetch = z.object({
         .readonly()
         .default([]),
     })
-    .optional(),
+    .refine(({ sizeBytes, partBytes }) => sizeBytes / partBytes <= MAX_PARTS)
+    .optional()
+    // What could not be gone on with begins anew.
+    .catch(undefined),
 });
 /** The checkpoint of a SimpleHttp run: how far it came, or the room that it waits for. */
 export const fetchState = z.union([z.object({ fetch: savedFetch }), z.object({ needsBytes: z.number() })]);
 export type FetchState = z.output<typeof fetchState>;
+
+/** Whether a state is more than the intention to fetch: otherwise workers that are lost over a source would never be counted. */
+export const hasProgress = (state: FetchState | undefined): boolean =>
+  state !== undefined && ('needsBytes' in state || state.fetch.parts !== undefined);
 
 type FetchRun = Pick<TaskRun<DownloadInput, never, never>, 'input' | 'creator' | 'signal' | 'progress' | 'assertLease'>;
 

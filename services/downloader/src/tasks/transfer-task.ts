@@ -50,7 +50,7 @@ export function createTransferTasks(options: TransferOptions): TransferTasks {
         } else {
           if (sessionId !== '') await fsWrites.abortWrite({ id: sessionId }, kit.ownCall());
           const id = randomBytes(16).toString('hex');
-          await run.saveCheckpoint({ index, sessionId: id });
+          await run.saveCheckpoint({ index, sessionId: id }, false);
           const target = { id, user_id: creator.id, path: pathOf(file.names), size: file.sizeBytes };
           const { session } = await fsWrites.openWrite(target, kit.ownCall());
           if (!session) throw new AppError('INTERNAL', 'internal error');

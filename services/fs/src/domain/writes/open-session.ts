@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { parseVirtualPath } from '@wharf/paths';
 import { isDraftId } from '../../driver-contract/draft.ts';
-import { supports } from '../../driver-contract/storage-driver.ts';
+import { type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { holdRoom } from '../changing/operations/claim-room.ts';
 import { abortSession, removeDraft } from './end-session.ts';
 import { RELEASE_MS } from './open-drafts.ts';
@@ -36,6 +36,7 @@ export async function openSession(
     dataUrl: options.dataUrl,
     expiresAt: expiryFrom(options.clock),
   };
+  await requireSpace(driver, sizeBytes, signal);
   signal.throwIfAborted();
   // The row first: a draft without one would be found by nobody.
   await store.insert(session);
@@ -62,4 +63,12 @@ export async function openSession(
   }
   claim.letGo();
   return session;
+}
+
+/** Asks a storage that can tell for the room of a file of known size. @throws AppError QUOTA_EXCEEDED */
+async function requireSpace(driver: StorageDriver, sizeBytes: number, signal: AbortSignal): Promise<void> {
+  if (sizeBytes === 0 || !supports(driver, 'space')) return;
+  const space = await driver.space({ signal }).catch(() => undefined);
+  if (space && sizeBytes > space.freeBytes)
+    throw new AppError('QUOTA_EXCEEDED', `the storage has no room for the ${sizeBytes} bytes of this file`);
 }
