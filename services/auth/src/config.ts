@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { MAX_PASSWORD_BYTES } from './domain/passwords.ts';
 
 const DEFAULT_TOKEN_HOURS = 48;
-/** Ten years: what a careless zero more would make of it still fits a date. */
+/** Ten years. With one more zero by mistake the result is still a valid date. */
 const MAX_TOKEN_HOURS = 87_600;
 
 export const authConfig = {

@@ -37,7 +37,7 @@ export function createParts(
     onError: (error) => kit.logger.error({ err: error }, 'an entry of the audit trail was not written'),
   });
   const inTrail = createAudited(audit);
-  /** What is in the trail has written. */
+  /** An audited handler writes, so its change is counted, too. */
   const audited: typeof inTrail = (action, handle, ...about) => inTrail(action, announcer.counted(handle), ...about);
   const twoStep = createTwoStep({
     findUser: users.find,

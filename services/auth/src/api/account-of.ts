@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
 import { type Call, type UserIdentity, userOf } from '@wharf/service-kit';
 
-/** What the guest is told who wants app passwords. */
+/** The error text when the guest asks for app passwords. */
 export const NO_APP_PASSWORDS = 'Guest user can not have app passwords';
 
 /** The caller, who has an account. @throws AppError PERMISSION_DENIED: the caller is the guest | UNAUTHENTICATED: nobody, or a service */
@@ -12,7 +12,7 @@ export function accountOf(call: Call, refusal: string): UserIdentity {
   return user;
 }
 
-/** The caller as somebody who may have SSH keys; clients know the guest's refusal as 401. @throws AppError UNAUTHENTICATED */
+/** The caller, who may have SSH keys. For the guest, clients expect a 401. @throws AppError UNAUTHENTICATED */
 export function keyOwner(call: Call): UserIdentity {
   const user = userOf(call);
   if (user.role === ROLE.guest) throw new AppError('UNAUTHENTICATED', 'user invalid');

@@ -2,13 +2,13 @@ import { ROLE } from '@wharf/rights';
 import type { Call } from '@wharf/service-kit';
 import type { Audit, AuditAction } from '../domain/audit.ts';
 
-/** What an entry says beside who, from where and when. */
+/** The parts of an entry that depend on the call. Who, from where and when are added here. */
 interface About {
   readonly target?: string;
   readonly detail?: string;
 }
 
-/** Wraps handlers so that what they did is in the audit trail. What was refused is not, and the guest has nothing to do or to tell. */
+/** Wraps handlers so that what they did is in the audit trail. Refused calls and calls of the guest are not entered. */
 export const createAudited =
   (audit: Audit) =>
   <Request, Answer>(

@@ -1,6 +1,6 @@
 import type * as wire from '@wharf/proto/auth';
 
-/** What an administrator made of a user, for the audit trail: no password, only whether there is one. */
+/** A user as the admin saved it, for the audit trail. It says whether there is a password, not which. */
 export function describeUser({ user }: { user: wire.User | null }): { target: string; detail: string } {
   if (!user) return { target: '', detail: '' };
   const { username, role, permission, disabled, base_path } = user;

@@ -22,7 +22,7 @@ export interface HashDone {
  */
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Linux counts priorities per thread: this one then gets a tenth of a core that others want, and all of one that nobody wants. */
+/** On Linux a priority belongs to a thread. This thread gets a tenth of a core while others need it, and a whole core otherwise. */
 if (process.platform === 'linux') setPriority(10);
 
 parentPort?.on('message', ({ id, text, stored }: HashWork) => {

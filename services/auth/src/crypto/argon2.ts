@@ -14,8 +14,8 @@ const IDLE_AFTER_MS = 60_000;
 type Waiting = PromiseWithResolvers<string | boolean>;
 
 /**
- * argon2id on one thread of low priority, so that a crowd that logs in slows nobody who is in: listings, downloads and the store go first.
- * The thread starts with the first hash and ends when nothing is asked of it.
+ * argon2id on one thread of low priority. So many logins at once do not slow down listings, downloads and the store. The thread starts with
+ * the first hash and ends when nothing is asked of it.
  */
 export function createArgon2(): Argon2 {
   const waiting = new Map<number, Waiting>();

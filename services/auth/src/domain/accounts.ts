@@ -48,7 +48,7 @@ export interface Accounts {
   remove(id: number): Promise<number>;
 }
 
-/** Tries of one update against others of the same user's password; more in a row do not happen by accident. */
+/** How often an update is tried again when another call changed the same user's password meanwhile. */
 const MAX_TRIES = 5;
 
 export function createAccounts(parts: AccountParts): Accounts {
@@ -113,7 +113,7 @@ export function createAccounts(parts: AccountParts): Accounts {
   };
 }
 
-/** The fields that a draft decides, without the password's text. */
+/** The fields that a draft sets, without the text of the password. */
 function decided({ password: _, ...fields }: UserDraft): Omit<UserDraft, 'password'> {
   return fields;
 }

@@ -55,7 +55,7 @@ interface AppPasswordInput {
   readonly expires_time: string;
 }
 
-/** A user who was proven, and what that proof allows. */
+/** A user who has logged in, and what the credential allows. */
 interface Proven {
   readonly user: User;
   /** Undefined: it was the account's own password. */
@@ -119,7 +119,7 @@ export function createAppPasswords(parts: AppPasswordParts): AppPasswords {
       if (!appPassword) {
         const isMatch = await passwords.matches(user?.passwordHash, staticHash(password));
         await attempt.refuseLocked();
-        // A password that is right but not enough is refused like a wrong one: this is no place to try passwords out.
+        // A password that is right but does not suffice is refused like a wrong one. Otherwise passwords could be tried out here.
         if (!user || !isMatch || user.otpSecret !== '') {
           await attempt.fail('wrong name or password');
           throw new AppError('UNAUTHENTICATED', 'Invalid username or password');
@@ -127,7 +127,7 @@ export function createAppPasswords(parts: AppPasswordParts): AppPasswords {
       }
       if (!user) throw new AppError('UNAUTHENTICATED', 'Invalid username or password');
       if (user.disabled) throw new AppError('UNAUTHENTICATED', 'Current user is disabled, replace please');
-      // Whoever has no more than the password of an app gets no further guesses at the account's own by using it.
+      // A right app password does not clear the count of failures. Otherwise its owner could go on guessing the account's own password.
       if (!appPassword) await attempt.forgetFailures();
       await attempt.rememberAddress();
       const usedMs = appPassword?.lastUsedAt?.getTime() ?? 0;

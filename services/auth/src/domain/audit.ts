@@ -33,11 +33,11 @@ export interface AuditEntry {
 }
 
 export interface Audit {
-  /** Writes an entry. What it tells of has happened, so a store that refuses it is a line in the log and no error. */
+  /** Writes an entry. The action has already happened, so a failure of the store is logged and not thrown. */
   record(entry: Pick<AuditEntry, 'action'> & Partial<Omit<AuditEntry, 'at'>>): Promise<void>;
 }
 
-/** Names, addresses and texts longer than this come from nobody who means well. */
+/** No honest name, address or text is longer than this. */
 const MAX_TEXT_LENGTH = 256;
 
 export function createAudit(parts: {
@@ -53,7 +53,7 @@ export function createAudit(parts: {
       try {
         const at = new Date(parts.clock());
         const texts = { username: short(username), address: short(address), target: short(target), detail: short(detail) };
-        // Strangers decide how often a login fails.
+        // Failed logins are counted together, because strangers decide how many there are.
         const write = action === 'login_failed' ? parts.insertRepeated : parts.insert;
         await write({ at, action, userId, ...texts });
       } catch (error) {

@@ -13,9 +13,12 @@ interface FirstStartParts {
   passwords: Passwords;
   /** Undefined: a random one is made. */
   adminPassword: string | undefined;
-  /** Is given a random password before the admin is made with it: one that a killed process has not shown would be lost. */
+  /**
+   * Receives the random password before the admin is made with it. If the process died after making the admin, nobody would know the
+   * password.
+   */
   announcePassword(password: string): void;
-  /** Another process made the admin right after that, with a password of its own. */
+  /** Called when another process made the admin in between, with its own password: the one that was shown is not valid. */
   withdrawPassword(): void;
   clock: () => number;
 }

@@ -12,11 +12,11 @@ const MINUTE_MS = 60_000;
 
 /** Failures of one address to log in to one account. */
 export const PAIR_LIMIT: Limit = { failures: 5, windowMs: 5 * MINUTE_MS, lockMs: 5 * MINUTE_MS };
-/** Failures of one address to log in to whichever accounts. */
+/** Failures of one address to log in to any account. */
 export const ADDRESS_LIMIT: Limit = { failures: 20, windowMs: 15 * MINUTE_MS, lockMs: 15 * MINUTE_MS };
-/** Failures to log in to one account, from whichever address; it is then locked for addresses that it does not know. */
+/** Failures to log in to one account, from any address; it is then locked for addresses that it does not know. */
 export const ACCOUNT_LIMIT: Limit = { failures: 50, windowMs: 15 * MINUTE_MS, lockMs: 15 * MINUTE_MS };
-/** Wrong codes for one account, from whichever address, by whoever has its password or is logged in to it. */
+/** Wrong codes for one account, from any address. Only a caller with the password or a login can send them. */
 export const CODE_LIMIT: Limit = { failures: 5, windowMs: 15 * MINUTE_MS, lockMs: 15 * MINUTE_MS };
 
 /** What failed, and how often. */
@@ -38,7 +38,7 @@ export interface AttemptStore {
 /** Counts failures and refuses what failed too often. */
 export interface Lockout {
   isLocked(key: string): Promise<boolean>;
-  /** False: locked already, which this prolongs by nothing. */
+  /** False: it was locked already, and the lock stays as long as it was. */
   countFailure(key: string): Promise<boolean>;
   /** Forgets the failures, but no lock; answers how many there were. */
   forget(key: string): Promise<number>;
@@ -50,7 +50,7 @@ export function createLockout(attempts: AttemptStore, limit: Limit, clock: () =>
   return {
     isLocked: async (key) => isLocked(await attempts.find(key), limit, clock()),
     async countFailure(key) {
-      // Each round that does not write means that another one did, and no more than the limit of those can.
+      // A round that does not write means that another call wrote. At most `limit` calls can write before the lock.
       for (;;) {
         const before = await attempts.find(key);
         const after = afterFailure(before, limit, clock());
@@ -92,7 +92,7 @@ export function afterFailure(attempts: Attempts | undefined, limit: Limit, nowMs
   return { failures, expiresAt: isNew ? new Date(nowMs + limit.windowMs) : attempts.expiresAt };
 }
 
-/** Groups of an IPv6 address that name the network; the rest a host chooses for itself. */
+/** Groups of an IPv6 address that name the network. A host chooses the other groups itself. */
 const NETWORK_GROUPS = 4;
 
 /**

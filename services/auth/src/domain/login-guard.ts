@@ -7,7 +7,7 @@ interface LoginGuardParts {
   findUser(usernameKey: string): Promise<User | undefined>;
   /** Failures of an address with an account. */
   pairs: Lockout;
-  /** Failures of addresses with whichever accounts. */
+  /** Failures of addresses with any account. */
   addresses: Lockout;
   /** Failures of accounts, whether they exist or not: a lock must not tell. */
   accounts: Lockout;
@@ -20,7 +20,7 @@ interface LoginGuardParts {
   clock: () => number;
 }
 
-/** One try to prove who somebody is. */
+/** One attempt to log in. */
 export interface LoginTry {
   /** Undefined: nobody has this name. */
   readonly user: User | undefined;
@@ -35,7 +35,9 @@ export interface LoginTry {
   rememberAddress(): Promise<void>;
 }
 
-/** Why a try failed, in the words of the audit trail; where no code was sent nothing was guessed at, so the account is not in danger. */
+/**
+ * Why an attempt failed, in the words of the audit trail. A login without a code guesses nothing, so it does not count against the account.
+ */
 type Failure = 'wrong name or password' | 'wrong two-step code' | 'no two-step code';
 
 /**
@@ -46,7 +48,7 @@ type Failure = 'wrong name or password' | 'wrong two-step code' | 'no two-step c
  */
 export type LoginGuard = (username: string, address: string, way: string) => Promise<LoginTry>;
 
-/** What everything that takes a name and a password shares: finding the account, and the locks. */
+/** Finds accounts and counts failures, for every way to log in with a name and a password. */
 export function createLoginGuard({ findUser, pairs, addresses, accounts, known, audit, clock }: LoginGuardParts): LoginGuard {
   return async (username, rawAddress, way) => {
     const address = plainAddress(rawAddress);

@@ -53,14 +53,14 @@ export function createLogin(parts: LoginParts): Login {
     const attempt = await parts.guard(username, address, 'api');
     const { user } = attempt;
     const isMatch = await parts.passwords.matches(user?.passwordHash, staticHash.toLowerCase());
-    // Guesses sent side by side all passed the guard; this keeps those behind the fifth failure from learning anything.
+    // Guesses that were sent at once have all passed the first check. Those after the fifth failure must learn nothing.
     await attempt.refuseLocked();
     if (!user || !isMatch) {
       await attempt.fail('wrong name or password');
       throw new AppError('UNAUTHENTICATED', 'Invalid username or password');
     }
     if (user.otpSecret !== '' && !(await parts.useCode(user, otpCode))) {
-      // Clients ask for the code only after they were refused without one.
+      // Clients ask the user for the code only after a login without a code was refused.
       await attempt.fail(otpCode === '' ? 'no two-step code' : 'wrong two-step code');
       throw new AppError('OTP_REQUIRED', 'Invalid 2FA code');
     }

@@ -14,18 +14,18 @@ export interface Passwords {
   /** What is stored of a password; the empty password is stored as the empty text, which nothing matches. @throws AppError INVALID_ARGUMENT */
   hash(password: string): Promise<string>;
   /**
-   * Whether the static hash belongs to the stored one. It costs one verification in every case: an empty or missing stored hash is
-   * verified against a hash of nobody's password, so that time does not tell which names exist.
+   * Whether the static hash belongs to the stored one. It always costs one verification. An empty or missing stored hash is verified
+   * against a dummy hash, so that the time does not tell which names exist.
    * @throws AppError RATE_LIMITED when too many wait
    */
   matches(storedHash: string | undefined, staticHash: string): Promise<boolean>;
-  /** Makes the hash of nobody's password, so that the first unknown name costs no more than others. */
+  /** Makes the dummy hash, so that the first unknown name costs no more than others. */
   prepare(): Promise<void>;
 }
 
-/** Longer ones only serve to keep us busy. */
+/** Longer passwords would only cost processor time. */
 export const MAX_PASSWORD_BYTES = 1_024;
-/** At about 25 ms each, one after the other, this is a wait of 6 s on an idle machine, far under the deadline of a call. */
+/** One password takes about 25 ms. The last in a full queue waits 6 s on an idle machine, far less than the deadline of a call. */
 const MAX_WAITING = 250;
 
 /** Passwords under a slow hash, for which a bounded number waits. */

@@ -102,14 +102,14 @@ export function createTwoStep(parts: TwoStepParts): TwoStep {
 
   const useCode = async (user: User, code: string): Promise<boolean> => {
     if (code === '' || code.length > MAX_CODE_LENGTH) return false;
-    // Nobody guesses a recovery code, so these are the owner's way in while somebody who knows the password tries codes.
+    // A recovery code cannot be guessed. So the owner can log in by it while somebody with the password tries codes.
     if (!isSixDigits(code)) return store.useRecovery(user.id, user.otpSecret, digestOf(user.id, code));
-    // Counted before it is looked at, so that guesses side by side are no more than guesses in a row.
+    // The failure is counted before the code is checked. So guesses at once are bounded like guesses in a row.
     const key = `code ${user.id}`;
     if (!(await parts.codes.countFailure(key))) throw lockedOut();
     const step = stepOf(parts.unseal(user.otpSecret), code);
     if (step === undefined || !(await store.useStep(user.id, user.otpSecret, step))) return false;
-    // The failures of others stay counted.
+    // Only this attempt is taken back. Earlier failures stay counted.
     await parts.codes.takeBack(key, 1);
     return true;
   };

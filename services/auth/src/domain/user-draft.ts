@@ -5,7 +5,7 @@ import { checkedPassword } from './passwords.ts';
 import type { User } from './user.ts';
 import { parseUsername } from './username.ts';
 
-/** What an administrator sends of an account; also what existing clients call its fields. */
+/** An account as the admin sends it. The names of its fields are those that existing clients use. */
 export interface UserInput {
   readonly username: string;
   readonly password: string;
