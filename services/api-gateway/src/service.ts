@@ -83,7 +83,7 @@ export function createGatewayService(
     siteUrl: config.siteUrl,
     settings,
     async mask(message) {
-      // An error must be answered while the store is away too; the factory's patterns hold then.
+      // An error must be answered also while the store is away. Then the factory's patterns are used.
       const current = await settings().catch(() => settingsFrom(undefined));
       return privacyMask(current.text('privacy_regs'), message);
     },

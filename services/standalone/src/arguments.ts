@@ -11,7 +11,7 @@ export interface FolderMount {
   readonly folder: string;
 }
 
-/** What stands behind `npm start --`. */
+/** The arguments behind `npm start --`. */
 export interface Arguments {
   readonly mounts: readonly FolderMount[];
   readonly resetAdminPassword: boolean;

@@ -56,7 +56,7 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
   });
   const store = await connectStore(config.mongoUrl ?? embedded?.url ?? '');
   const storeId = await prepareStore(store, embedded && dataDir.note).catch(async (error) => {
-    // In order, so that nothing of a refused store lies beside the one that is restored.
+    // Closed in order, so that no file of a refused store is left beside the restored one.
     await store.close();
     await embedded?.stop();
     throw error;

@@ -22,7 +22,7 @@ export const createStorage =
     const { storages, counters, fs, starter, announceChange, clock } = parts;
     const given = required(request.storage, 'storage');
     const fields = parseStorageFields(given);
-    // While fs is away nobody knows the drivers; a wrong name shows in the status then.
+    // While fs is away the drivers are not known. A wrong name then shows in the status.
     const drivers = await fs.drivers();
     if (drivers && !drivers.has(fields.driver))
       throw new AppError('RECORD_NOT_FOUND', `failed get driver new: no driver named: ${fields.driver}`, { details: { id: 0 } });

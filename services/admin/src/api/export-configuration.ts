@@ -29,7 +29,7 @@ export const exportConfiguration = (parts: ConfigurationParts) =>
     for (let at = 0; at < document.length; at += PIECE_BYTES) yield { document: document.subarray(at, at + PIECE_BYTES) };
   };
 
-/** The configuration as it is. While fs is away nobody knows what of a storage is secret, so all of it counts as that. */
+/** The present configuration. While fs is away it is not known which items of a storage are secret, so all items count as secret. */
 export async function readState(
   parts: ConfigurationParts,
   call: Call,

@@ -20,8 +20,8 @@ interface ImportParts extends ConfigurationParts {
 }
 
 /**
- * Everything is checked first, and with one record that cannot be nothing is written. What fails while it is written, because somebody
- * else changed something in between, is in the report; the rest stays.
+ * Checks every record first: when one is not valid, nothing is written. A record may still fail while it is written, because another call
+ * changed something in between. The report names it, and the other records stay.
  */
 export const importConfiguration =
   (parts: ImportParts) =>
@@ -76,13 +76,13 @@ async function write(parts: ImportParts, plan: ImportPlan, call: Call): Promise<
     });
 
   const isWritten = records.some(({ outcome }) => outcome === 'created' || outcome === 'updated');
-  // A record that failed may have been written all the same.
+  // A write that failed may still have reached the store.
   const revision = await announceChange();
   starter.startInBackground(toStart, revision);
   return { records, is_written: isWritten, revision };
 }
 
-/** @throws AppError RECORD_NOT_FOUND: somebody could not be made */
+/** @throws AppError RECORD_NOT_FOUND: a user could not be made */
 function idsOf(names: readonly string[], ids: ReadonlyMap<string, number>): number[] {
   return names.map((name) => {
     const id = ids.get(name);

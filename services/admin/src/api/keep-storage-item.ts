@@ -8,7 +8,7 @@ import type { StorageStore } from '../store/storage-store.ts';
 /** Somebody else may write the storage between a look and the write. */
 const MAX_TRIES = 10;
 
-/** Replaces an item that a driver keeps: of several replicas that renew one token at once, one stores its own and the others take that. */
+/** Replaces an item that a driver keeps. When several replicas renew one token at once, one stores its token and the others take that. */
 export const keepStorageItem =
   (storages: StorageStore, announceChange: AnnounceChange) =>
   async ({ id, name, before, after }: KeepStorageItemRequest): Promise<KeepStorageItemResponse> => {

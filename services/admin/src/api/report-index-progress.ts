@@ -2,7 +2,7 @@ import type { ReportIndexProgressRequest, ReportIndexProgressResponse } from '@w
 import { withIndexProgress } from '../domain/setting-items.ts';
 import type { SettingStore } from '../store/setting-store.ts';
 
-/** News, not configuration: nobody is told of it. */
+/** Progress is no configuration, so no change is announced. */
 export const reportIndexProgress =
   (settings: SettingStore) =>
   async ({ obj_count, is_done, last_done_time, error }: ReportIndexProgressRequest): Promise<ReportIndexProgressResponse> => {

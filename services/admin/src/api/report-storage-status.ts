@@ -3,8 +3,8 @@ import type { AnnounceChange } from '../events/announce-change.ts';
 import type { StorageStore } from '../store/storage-store.ts';
 
 /**
- * A status is news, not configuration: nobody is told of it, or replicas of fs with different outcomes would restart each other's storage
- * for ever. An addition that a driver changed (a renewed token) is configuration.
+ * A status is no configuration, so no change is announced. Otherwise replicas of fs with different outcomes would restart each other's
+ * storage for ever. An addition that a driver changed (a renewed token) is configuration.
  */
 export const reportStorageStatus =
   (storages: StorageStore, announceChange: AnnounceChange) =>

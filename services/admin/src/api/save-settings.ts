@@ -18,7 +18,7 @@ export const saveSettings =
     const wantedToken = findToken(items);
     if (wantedToken !== undefined && wantedToken !== (await token.read(call))) await replaceToken(token, call, wantedToken);
     await settings.change((saved) => planSave(saved, items));
-    // Also where nothing changed: it may have been written by an earlier call that could not count it.
+    // The change is announced also when nothing changed: an earlier call may have written it and failed before it was counted.
     return { revision: await announceChange() };
   };
 

@@ -27,7 +27,7 @@ export const setRpcDownloadTool =
   (parts: Parts) =>
   async ({ uri, secret }: SetRpcDownloadToolRequest, call: Call): Promise<SetRpcDownloadToolResponse> =>
     setTool(parts, { rpcdl_uri: uri, rpcdl_secret: secret }, () =>
-      // The family tells an address that cannot be one from a tool that does not answer.
+      // The family has one error for an address that is not valid, and another for a tool that does not answer.
       explain('failed get aria2 version', () => parts.probe(call, 'aria2', uri, secret), 'failed to init aria2 client'),
     );
 
@@ -58,7 +58,7 @@ async function setTool(
   return { version, revision: await announceChange() };
 }
 
-/** Whatever went wrong with the tool is told to the administrator, in front of what failed. */
+/** The admin gets the tool's error, with the name of the failed step in front. */
 async function explain(prefix: string, probe: () => Promise<string>, addressPrefix = prefix): Promise<string> {
   try {
     return await probe();

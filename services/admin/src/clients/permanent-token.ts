@@ -7,7 +7,7 @@ export interface PermanentToken {
   replace(call: Call, token: string): Promise<void>;
 }
 
-/** Calls auth on behalf of whoever called us. */
+/** Calls auth on behalf of our caller. */
 export function createPermanentToken({ peers, tokens }: Pick<ServiceKit, 'peers' | 'tokens'>): PermanentToken {
   return {
     read: async (call) => (await peers.auth.getPermanentToken({}, outgoingCall(tokens, call))).token,

@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { parseJson } from '@wharf/pace';
 import { z } from 'zod';
 
-/** What a file of ours says of itself. */
+/** The name by which a file says that it is ours. */
 export const FORMAT = 'wharf-configuration';
 export const FORMAT_VERSION = 1;
 

@@ -22,15 +22,15 @@ export interface ConfigurationState {
   readonly users: readonly ExportedUser[];
   readonly storages: readonly Storage[];
   readonly rules: readonly Rule[];
-  /** The names of those items of a driver's addition that are secrets; undefined for a driver that nobody knows: all of them are. */
+  /** The names of the secret items of a driver's addition; undefined for an unknown driver: then all items are secret. */
   readonly secretItemsOf: (driver: string) => ReadonlySet<string> | undefined;
 }
 
-/** Says in the file itself what is not in it. */
+/** Lists in the file what was left out of it. */
 const NOTE =
   'Passwords of users, second factors and the permanent token are not in this file. Secrets of settings, storages and rules are in it only where "secrets" holds them encrypted.';
 
-/** The configuration in two parts: what anybody may read who has the file, and the secrets. */
+/** The configuration in two parts: the part that is readable in the file, and the secrets. */
 export function splitConfiguration(state: ConfigurationState): { open: Record<string, unknown>; secrets: DocumentSecrets } {
   const secrets = { settings: {} as Record<string, string>, storages: {} as Record<string, string>, metas: {} as Record<string, string> };
   const saved = new Map(state.settings.map((item) => [item.key, item]));

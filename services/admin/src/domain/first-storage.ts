@@ -26,7 +26,7 @@ export interface FolderDriver {
 /** Where a first start mounts the folder it is given. */
 export const FIRST_MOUNT_PATH = '/local';
 
-/** What a storage is of which nobody said anything. @internal for tests of the domain */
+/** The fields of a storage before anything is filled in. @internal for tests of the domain */
 export const EMPTY_STORAGE: Omit<StorageFields, 'mount_path' | 'driver' | 'addition'> = {
   order: 0,
   cache_expiration: 0,

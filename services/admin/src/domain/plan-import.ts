@@ -38,9 +38,9 @@ export interface ImportPlan {
 }
 
 interface State extends ConfigurationState {
-  /** Undefined: nobody knows them at the moment. */
+  /** Undefined: they are not known at the moment. */
   readonly driverNames: ReadonlySet<string> | undefined;
-  /** A secret that nobody knows. */
+  /** Stands for a secret that is not known. */
   readonly unknowablePassword: () => string;
 }
 
@@ -82,7 +82,7 @@ export function planImport(document: ConfigurationDocument, secrets: DocumentSec
     try {
       if (planSave(state.settings, [item]) === undefined) return settle('setting', key, 'unchanged');
     } catch (error) {
-      // Values of other installations may be of what is not offered here; the rest is worth having.
+      // Another installation may have settings that are not offered here. The other settings are still imported.
       return settle('setting', key, 'skipped', AppError.from(error).message);
     }
     return plan.settings.push({ record: { kind: 'setting', name: key, outcome: 'updated', note: '' }, item });
@@ -171,7 +171,7 @@ function decideRule(
   const present = state.rules.find((each) => each.path === path);
   const isOmitted = omitted.includes('password');
   const known = isOmitted ? (secrets?.metas[rule.path] ?? (present?.password || undefined)) : rule.password;
-  // What was protected must not be open because a file has no secrets in it.
+  // A protected path must not become open because the file contains no secrets.
   const fields = parseRuleFields({ ...rule, path, password: known ?? state.unknowablePassword() });
   const readers = namesOf('read_users', rule.read_users);
   const writers = namesOf('write_users', rule.write_users);

@@ -7,7 +7,7 @@ import { findDefinition, storedKeyOf, TOKEN_KEY, valueInForce, withForm } from '
 const MAX_VALUE_BYTES = 64 * 1024;
 const MAX_NOTE_BYTES = 4 * 1024;
 const MAX_ITEMS = 1_000;
-/** Backups of other installations bring some eighty that are nothing here. */
+/** Backups of other installations bring some eighty settings that Wharf does not know. */
 const MAX_UNKNOWN_KEYS = 128;
 const KEY = /^[\w.-]{1,128}$/;
 /** Public, private and deprecated; nobody makes a read-only setting. */

@@ -1,6 +1,6 @@
 import { STATUS, type Storage } from './storage.ts';
 
-/** Starts storages and keeps what came of it. */
+/** Starts storages and stores the outcome. */
 export interface StorageStarter {
   /**
    * Starts a stored storage as it is at `revision`, or drops it when it is disabled, and writes the outcome.

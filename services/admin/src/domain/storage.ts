@@ -9,7 +9,7 @@ export interface Storage extends StorageFields {
   readonly id: number;
   readonly status: string;
   readonly modified: Date;
-  /** Another one after each change of the fields; to write an outcome only over what it is the outcome of. */
+  /** Changes with each change of the fields. So an outcome is written only when the storage is still the one that was started. */
   readonly version: string;
 }
 

@@ -72,7 +72,7 @@ async function configureFirstStorage(
     await mkdir(folder, { recursive: true });
     await storages.insert(FIRST_ID, fields, new Date(clock())).catch(ignoreTaken);
   }
-  // Last, because it says that there was a storage once.
+  // This is written last: it says that there was a storage once.
   await counters.reserveIds('storages', FIRST_ID);
 }
 

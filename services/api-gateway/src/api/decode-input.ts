@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { parsePairs } from './parse-pairs.ts';
 
-/** What a request brings: nothing has been believed yet. */
+/** The input of a request before it is checked. */
 export interface RawInput {
   readonly query: string;
   readonly body:
@@ -11,17 +11,17 @@ export interface RawInput {
     | { readonly kind: 'form'; readonly fields: Iterable<readonly [string, string]> };
 }
 
-/** Where a field sits in the input, and what a text that stands for it must be turned into. */
+/** The place of a field in the input, and the type that a text for it is turned into. */
 type Plan =
   | { readonly kind: 'text' | 'number' | 'flag' | 'other' }
   | { readonly kind: 'list'; readonly element: Plan; readonly schema: z.core.$ZodType }
   | { readonly kind: 'record'; readonly fields: ReadonlyMap<string, { readonly name: string; readonly plan: Plan }> };
 
-/** No list of an input has more elements: more in one request would keep others waiting. */
+/** The most elements of a list in an input. More in one request would keep other requests waiting. */
 export const MAX_ELEMENTS = 10_000;
 
 /**
- * Makes the function that turns what a request brings into a route's input.
+ * Makes the function that turns the fields of a request into a route's input.
  *
  * Keys are compared without regard to case, unknown ones are passed over, and null counts as absent. JSON values must have their declared
  * type; texts of a form or a query are read as the number or truth value that is declared, and an empty one is absent. Fields of the query
@@ -56,8 +56,8 @@ function collect(raw: RawInput, plan: Plan, isBodyOnly: boolean): unknown {
 }
 
 /**
- * The declared part of a value under its declared names. Its depth is that of the plan. A list ends behind its first element that is wrong,
- * and behind the first that is too many: the schema has one issue with it instead of one with each.
+ * The declared part of a value under its declared names. Its depth is that of the plan. A list is cut behind its first wrong element, and
+ * behind the first element over the limit. So the schema reports one issue instead of one for each element.
  */
 function arrange(value: unknown, plan: Plan): unknown {
   if (plan.kind === 'list' && Array.isArray(value)) {

@@ -22,7 +22,7 @@ export interface PublicContext {
   /** What absolute addresses in the answer begin with. */
   readonly siteUrl: string;
   readonly settings: () => Promise<Settings>;
-  /** Told how long the answer is by now, in characters, where it may become long. @throws AppError OVERLOADED */
+  /** Called with the length of the answer so far, in characters, for answers that may become long. @throws AppError OVERLOADED */
   readonly hold: (length: number) => void;
   /** Options for a call on the gateway's own account: for RPCs that believe nobody else, such as a login from the client's address. */
   readonly ownCall: () => CallOptions;
@@ -32,7 +32,7 @@ export interface CallerContext extends PublicContext {
   readonly caller: Caller;
 }
 
-/** A context before it is known whether the route needs a caller. */
+/** The context of a call before its caller is established. */
 export type AnyContext = PublicContext & { readonly caller: Caller | undefined };
 
 /** An answer whose message is a sentence of its own instead of `success`. */
@@ -46,7 +46,7 @@ export class AnswerWithMessage<Data> {
   }
 }
 
-/** An answer that is JSON text already, in pieces: a large one is not parsed only to be written again. */
+/** An answer that is JSON text already, in pieces. So a large answer is not parsed and written again. */
 export class AnswerAsJson {
   readonly pieces: readonly string[];
 
@@ -64,7 +64,7 @@ interface RouteDeclaration<Input extends z.ZodType, Answer extends z.ZodType> {
   readonly summary: string;
   /** The bit that a user needs who is no administrator. */
   readonly permission?: PermissionName;
-  /** It only reads: while the store does not answer, what is known of the caller will do. */
+  /** The route only reads. While the store does not answer, a kept copy of the caller's account is enough. */
   readonly isReading?: true;
   /** Where the input is declared to come from, for methods other than GET. Ids and the like of `query` are taken from a body too. */
   readonly takes: 'body' | 'query';
@@ -73,7 +73,7 @@ interface RouteDeclaration<Input extends z.ZodType, Answer extends z.ZodType> {
   readonly answer: Answer;
   /** Envelope codes of this route where they differ from those of the error table. */
   readonly codes?: EnvelopeCodes;
-  /** What `data` is when the call fails, or its input is refused, and its shape; null otherwise, and for who may not call it. */
+  /** The `data` of a failed call or a refused input, and its shape. Absent: null. A caller who may not call the route always gets null. */
   readonly failureData?: { readonly shape: z.ZodType; readonly of: (error: AppError) => unknown };
   /** The sentence about any input that cannot be used, in the place of a sentence about the field. */
   readonly refusal?: string;

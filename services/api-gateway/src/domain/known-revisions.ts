@@ -1,6 +1,6 @@
 import type { Peers, Revisions } from '@wharf/service-kit';
 
-/** The newest states of the accounts and of the configuration that answers have told of. */
+/** The newest revisions of the accounts and of the configuration that were in answers. */
 export interface KnownRevisions {
   /** What later calls carry, so that callers see their own writes. */
   current(): Revisions;
@@ -8,7 +8,7 @@ export interface KnownRevisions {
   watch(peers: Peers): Peers;
 }
 
-/** @param onRaise is told at once when an answer names a newer state, before the answer reaches its caller. */
+/** @param onRaise is called at once when an answer has a newer revision, before the answer reaches its caller. */
 export function createKnownRevisions(onRaise: (owner: keyof Revisions) => void): KnownRevisions {
   let known: Revisions = { auth: 0, admin: 0 };
   const note = (owner: keyof Revisions, answer: unknown) => {

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { hasPermission, type PermissionName, type Rights } from '@wharf/rights';
 
-/** Bits that a path rule can stand in for: whether they are needed depends on the path, so the service alone can tell. */
+/** Bits that a path rule can replace. Whether such a bit is needed depends on the path, so fs checks it. */
 const GRANTED_BY_RULES: ReadonlySet<PermissionName> = new Set<PermissionName>(['write']);
 
 /** @throws AppError PERMISSION_DENIED: the caller lacks a bit that nothing else stands in for */

@@ -71,7 +71,7 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       scope.userId = caller?.identity.id;
       requireAccess(route.access, caller);
       isAllowed = true;
-      // Who may is asked before what is asked: nothing is read for somebody who may not.
+      // The right to call is checked first: the body of a caller without the right is not read.
       if (caller) requirePermission(caller.identity, route.permission);
       const hasBody = method !== 'GET' && method !== 'HEAD';
       const { refusal } = route;
@@ -102,7 +102,7 @@ export function requireAccess(access: Access, caller: Caller | undefined): void 
   if (access === 'user' && caller?.identity.role === ROLE.guest) throw new AppError('PERMISSION_DENIED', 'You are a guest');
 }
 
-/** The envelope for whatever was thrown; what nobody foresaw is logged here, once. */
+/** The envelope for a thrown error. An unforeseen error is logged here, once. */
 export async function failure(
   parts: GatewayParts,
   requestId: string,

@@ -90,7 +90,8 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
       ejectPlugins: true,
       plugins: [
         (server) => {
-          // Whether the client keeps its connection is between the two of us. A body of unknown length always ends the one behind us.
+          // `Connection` concerns only the client and the gateway. After a body of unknown length the connection to the data plane is
+          // closed.
           server.on('proxyReq', (outgoing) => {
             if (!outgoing.hasHeader('transfer-encoding')) outgoing.setHeader('Connection', 'keep-alive');
           });
@@ -114,7 +115,7 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
       }
       const siteUrl = siteUrlOf(request, parts.siteUrl, parts.proxies);
       dropCallHeaders(request.headers);
-      // The headers below say who calls; the token has done its work.
+      // The headers below say who calls, so the token is not passed on.
       delete request.headers.authorization;
       Object.assign(request.headers, callHeaders(parts.kit.tokens, { ...call, siteUrl }));
       void proxy.then((pass) => pass(request, response));

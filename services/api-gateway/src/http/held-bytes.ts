@@ -1,17 +1,20 @@
 import type { ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
 
-/** What all requests of the process may hold together in bodies that still come and answers that are still taken. */
+/** The bytes that all requests of the process may hold together: bodies that still come and answers that are still sent. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** What requests of one caller may hold of that, in parts; those without a login are one caller. */
+/** The share of one caller, as a fraction of that. All requests without a login are one caller. */
 const SHARES = 2;
-/** What a request holds up to here is not counted: most hold less, and go on while others have all there is. */
+/** Bytes of a request up to this number are not counted. Most requests hold less, and go on when all counted room is taken. */
 const UNCOUNTED_BYTES = 64 * 1024;
 
-/** Told how many bytes a request holds by now. @throws AppError OVERLOADED: there is no room for so many | CANCELLED: the client is gone */
+/**
+ * Called with the number of bytes that a request holds now. @throws AppError OVERLOADED: there is no room for so many | CANCELLED: the
+ * client is gone
+ */
 export type Hold = (bytes: number) => void;
 
-/** Bounds the memory that clients have us hold by sending or taking slowly, or not at all. */
+/** Bounds the memory that is held for clients that send or take slowly, or not at all. */
 export interface HeldBytes {
   /** Counts what one request holds, until its answer is over. @param caller the id of its user; undefined without a login */
   of(response: ServerResponse, caller: number | undefined): Hold;

@@ -5,7 +5,7 @@ import { MAX_PAIRS, tooManyPairs } from '../api/parse-pairs.ts';
 
 /** What the parser gets at a time, so that others have their turn in between. */
 const SLICE_BYTES = 64 * 1024;
-/** Field names need a few; what more there is, nobody reads. */
+/** The most headers of one part. A form field needs only a few. */
 const MAX_HEADER_PAIRS = 50;
 
 /**

@@ -25,10 +25,11 @@ const takeTurn = createTurns();
 const NO_BODY: RawInput['body'] = { kind: 'none' };
 
 /**
- * Reads the body of a JSON route. JSON is what says so, and what begins like it without saying anything; else it is a form.
+ * Reads the body of a JSON route. It is JSON when its content type says so, or when it has no content type and begins like JSON. Else it is
+ * a form.
  *
  * @param options.isNeeded an empty body that says it is JSON is refused then. @param options.refusal what is said about a body that is no JSON
- * @param options.hold is told what comes of it
+ * @param options.hold is called with the bytes that have come
  * @throws AppError INVALID_ARGUMENT: too large, too slow, too many values, or not what it says it is; and what `hold` throws
  */
 export async function readBody(
@@ -50,7 +51,7 @@ export async function readBody(
   return { kind: 'form', fields: parsePairs(withBlanks(bytes).toString('utf8')) };
 }
 
-/** A form has `+` for a blank, and means the same with the blank: `URLSearchParams` takes a third of a second for 4 MiB of the former. */
+/** In a form `+` means a blank. It is replaced first, because `URLSearchParams` takes a third of a second for 4 MiB of `+`. */
 function withBlanks(form: Buffer): Buffer {
   for (let at = form.indexOf(PLUS); at !== -1 && at < form.length; at += 1) if (form[at] === PLUS) form[at] = BLANK;
   return form;
@@ -121,7 +122,7 @@ function consume(
       reject(new AppError('CANCELLED', 'the client went away'));
     };
     const timer = setTimeout(() => settle('too late'), BODY_TIMEOUT_MS);
-    // Whoever read before may have left the request paused.
+    // An earlier reader may have left the request paused.
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone).resume();
   });
 }

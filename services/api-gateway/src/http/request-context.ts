@@ -6,7 +6,7 @@ import type { GatewayParts } from './gateway-parts.ts';
 import type { Hold } from './held-bytes.ts';
 import { siteUrlOf } from './site-url.ts';
 
-/** A route's view of one request. What costs something is made when it is first asked for. */
+/** A request as its route sees it. Costly parts are made when they are first asked for. */
 export class RequestContext implements AnyContext {
   readonly caller: Caller | undefined;
   readonly hold: Hold;

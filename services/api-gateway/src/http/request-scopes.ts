@@ -5,7 +5,7 @@ import { identify, type ServiceKit } from '@wharf/service-kit';
 import { Counter, Histogram } from 'prom-client';
 import type { TrustedProxies } from './client-address.ts';
 
-/** What is told about one request in the log and in the metrics. Never bodies, tokens or query strings. */
+/** The facts about one request for the log and the metrics. Never bodies, tokens or query strings. */
 export interface RequestScope {
   readonly id: string;
   /** The declared path, never the client's. */

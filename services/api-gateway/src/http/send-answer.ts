@@ -6,7 +6,7 @@ import { drainBody } from './read-body.ts';
 /** A client that takes nothing of an answer for so long is cut off, in milliseconds. */
 export const STALL_MS = 60_000;
 
-/** Sends a text as JSON; what it says of its code is its envelope's, the HTTP status is 200. */
+/** Sends a text as JSON, with HTTP status 200. The envelope in the text has the code. */
 export function sendJson(response: ServerResponse, json: string): void {
   begin(response, Buffer.byteLength(json));
   finish(response, json);
@@ -56,8 +56,8 @@ export function sendText(response: ServerResponse, status: number, text: string)
 const LINGER_MS = 10_000;
 
 /**
- * Makes sure that a refusal will be read: a client that still sends reads nothing. What is left of the body is read away up to a bound;
- * beyond it the answer is sent all the same.
+ * Makes sure that a client can read a refusal. A client that still sends reads nothing, so the rest of the body is read and dropped, up to
+ * a bound. Beyond the bound the answer is sent anyway.
  *
  * @returns false when the client went away: there is nobody to answer.
  */

@@ -6,7 +6,7 @@ import type { TrustedProxies } from './client-address.ts';
 const HOST = /^(?:[a-z0-9](?:[a-z0-9._-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
 
 /**
- * What the absolute addresses in an answer begin with; no slash at its end.
+ * The beginning of absolute addresses in an answer, without a slash at the end.
  *
  * Without a configured address it is the one that the client used: a trusted proxy may tell scheme and host by X-Forwarded-Proto and
  * X-Forwarded-Host, of which the value nearest to us counts. A Host header that cannot be a host is not repeated; the address of the

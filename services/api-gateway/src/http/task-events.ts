@@ -12,9 +12,9 @@ export const TASK_EVENTS_PATH = '/api/task/events';
 /** Resolves when the answer is over. */
 export type TaskEvents = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** How often it is looked whether the caller may still watch, in milliseconds. */
+/** How often the stream checks whether the caller may still watch, in milliseconds. */
 const CHECK_MS = 1_000;
-/** A stream that has nothing to tell says so this often, so that proxies keep it open; in milliseconds. */
+/** How often a stream without news sends a comment, so that proxies keep it open, in milliseconds. */
 const HEARTBEAT_MS = 15_000;
 /** Tasks whose change waits for a slow client; beyond it that client gets a new snapshot instead. */
 const MAX_PENDING = 2_000;
@@ -84,7 +84,7 @@ export function createTaskEvents(parts: GatewayParts, feed: TaskFeed, isStopping
         ({ identity }) => {
           if (identity.id !== id || identity.role !== role) end();
         },
-        // Without the store nobody can tell; what is sent comes from the same store.
+        // Without the store this cannot be checked. Nothing is at risk: the tasks come from the same store.
         (error) => AppError.is(error, 'UNAUTHENTICATED') && end(),
       );
     }, CHECK_MS);

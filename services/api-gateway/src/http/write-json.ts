@@ -1,12 +1,12 @@
 import type { Pace } from '@wharf/pace';
 import { AnswerAsJson } from '../api/route.ts';
 
-/** Elements that are written between two turns of others: about a millisecond. */
+/** Elements that are written before other work gets its turn. They take about a millisecond. */
 const ELEMENTS_PER_PIECE = 500;
 /** How far below a value lists are looked for: an envelope, its data, a field of that. */
 const LEVELS = 2;
 
-/** What JSON.stringify() says of a value, in pieces: others get their turn while a long list in it is written. */
+/** The text of JSON.stringify(), in pieces. Other work gets its turn while a long list is written. */
 export async function writeJson(value: unknown, pace: Pace): Promise<readonly string[]> {
   const pieces: string[] = [];
   for (const piece of piecesOf(value, LEVELS)) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { absentRoute, nothing, type Route, route } from '../route.ts';
 
-/** Administration of what is left out: scans, and questions of drivers. */
+/** Admin routes for features that Wharf does not have: scans, and questions of drivers. */
 export const adminAbsentRoutes: readonly Route[] = [
   absentRoute({ methods: 'any', path: '/api/admin/message/get', access: 'admin', envelopeCode: 404, message: 'no message' }),
   absentRoute({ methods: 'any', path: '/api/admin/message/send', access: 'admin', envelopeCode: 500, message: 'nowhere needed' }),
