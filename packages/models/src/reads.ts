@@ -62,8 +62,8 @@ export async function readSession(
 export const readPermanentToken = async (models: Models): Promise<string | undefined> =>
   (await models.permanentTokens.findById('permanent').lean<PermanentTokenRecord>())?.sealed;
 
-/** What the files of each user who has a quota may have, in bytes, by its id. */
-export async function readQuotas(models: Models): Promise<ReadonlyMap<number, number>> {
-  const users = await models.users.find({ quota_bytes: { $gt: 0 } }, { quota_bytes: 1 }).lean<UserRecord[]>();
-  return new Map(users.map(({ _id, quota_bytes = 0 }) => [_id, quota_bytes]));
+/** What the files of each user who has a quota may have, in bytes, and below which path they are, by its id. */
+export async function readQuotas(models: Models): Promise<ReadonlyMap<number, { readonly bytes: number; readonly basePath: string }>> {
+  const users = await models.users.find({ quota_bytes: { $gt: 0 } }, { quota_bytes: 1, base_path: 1 }).lean<UserRecord[]>();
+  return new Map(users.map(({ _id, quota_bytes = 0, base_path }) => [_id, { bytes: quota_bytes, basePath: base_path }]));
 }

@@ -10,6 +10,7 @@ import {
   readStorages,
   settingsFrom,
 } from '@wharf/models';
+import { parseVirtualPath } from '@wharf/paths';
 import { createRevisionedCache, type Revisions, type ServiceKit, unseal } from '@wharf/service-kit';
 import { createLinkSigner } from './domain/access/link-signer.ts';
 import { createRuleBook } from './domain/access/rule-book.ts';
@@ -50,8 +51,9 @@ export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mou
     clock: kit.clock,
     readRevision: () => readAuthRevision(models),
     load: () => Promise.all([readPermanentToken(models), readQuotas(models)]),
-    make: ([sealed, limits]) => {
+    make: ([sealed, found]) => {
       if (sealed === undefined) throw new Error('there is no permanent token yet: has the auth service started?');
+      const limits = new Map([...found].map(([id, { bytes, basePath }]) => [id, { bytes, basePath: parseVirtualPath(basePath) }]));
       return { signer: createLinkSigner(unseal(kit.keys.atRest, sealed), kit.clock), quotas: quotasOver(limits) };
     },
   });

@@ -4,9 +4,14 @@ import { makeTempDir, type TempDir } from '@wharf/harness';
 import { type Models, modelsOf } from '@wharf/models';
 import { connectStore, type StoreConnection } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { batchRename } from '../src/domain/changing/operations/batch-rename.ts';
 import { holdRoom } from '../src/domain/changing/operations/claim-room.ts';
+import type { Operation } from '../src/domain/changing/operations/operation.ts';
 import { placeEntries } from '../src/domain/changing/operations/place-entries.ts';
+import { recursiveMove } from '../src/domain/changing/operations/recursive-move.ts';
+import { regexRename } from '../src/domain/changing/operations/regex-rename.ts';
 import { removeEntries } from '../src/domain/changing/operations/remove-entries.ts';
+import { renameEntry } from '../src/domain/changing/operations/rename-entry.ts';
 import { beginUpload } from '../src/domain/changing/upload.ts';
 import { CLAIM_LEASE_MS, createQuotas } from '../src/domain/quota/quota.ts';
 import { actor, bytesOf, type MemoryTree, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
@@ -38,7 +43,7 @@ async function openHome(limitBytes: number, options: Parameters<typeof openTree>
   const home = `/home-${homes}`;
   let now = Date.now();
   const clock = () => now;
-  const quotas = createQuotas(createQuotaLedger(models, clock), clock)(new Map([[7, limitBytes]]));
+  const quotas = createQuotas(createQuotaLedger(models, clock), clock)(new Map([[7, { bytes: limitBytes, basePath: vpath(home) }]]));
   const memory = await openTree({ ...options, quotas });
   const owner = actor({ id: 7, basePath: vpath(home) });
   const upload = async (name: string, text: string, sizeBytes: number | undefined = text.length) => {
@@ -49,6 +54,15 @@ async function openHome(limitBytes: number, options: Parameters<typeof openTree>
   };
   return { home, memory, owner, upload, pass: (ms: number) => (now += ms) };
 }
+
+type Home = Awaited<ReturnType<typeof openHome>>;
+
+const NONE = async () => {};
+const RENAMED = { src_name: 'a', new_name: 'zz' };
+const PATTERN = { src_name_regex: '^a$', new_name_regex: 'zz' };
+const FLATTENED = { conflict_policy: 'cancel' };
+const moveEntries = (operation: Operation, src_dir: string, dst_dir: string, name: string) =>
+  placeEntries(operation, { src_dir, dst_dir, names: [name], overwrite: false, skip_existing: false }, 'move', NONE);
 
 async function bytesIn(memory: MemoryTree, home: string): Promise<number> {
   let bytes = 0;
@@ -208,6 +222,79 @@ describe('C17: a quota', () => {
     await memory.put(`${home}/written`, 'x'.repeat(30));
     await upload('b', 'x'.repeat(50));
     expect(await refusalOf(upload('c', 'x'))).toEqual(FULL(100));
+  });
+
+  const moves: [string, (home: Home) => Promise<unknown>][] = [
+    ['a move', ({ memory, owner }) => moveEntries(memory.operation(owner), '/a', '/z', 'big')],
+    ['a rename', ({ memory, owner }) => renameEntry(memory.operation(owner), { path: '/a', name: 'zz', overwrite: false })],
+    ['a rename of many', ({ memory, owner }) => batchRename(memory.operation(owner), { src_dir: '/', rename_objects: [RENAMED] })],
+    ['a rename by pattern', ({ memory, owner }) => regexRename(memory.operation(owner), { src_dir: '/', ...PATTERN })],
+    [
+      'a recursive move',
+      ({ memory, owner }) => recursiveMove(memory.operation(owner), { ...FLATTENED, src_dir: '/a', dst_dir: '/z' }, NONE),
+    ],
+    ['a move by somebody above', ({ memory, home }) => moveEntries(memory.operation(), `${home}/a`, `${home}/z`, 'big')],
+  ];
+  it.each(moves)('is not passed by %s while files are counted', async (_what, move) => {
+    const driver = createTestDriver('Held');
+    const at = await openHome(100, { drivers: [driver.definition], storages: [{ driver: 'Held' }] });
+    const { home, memory, owner, upload, pass } = at;
+    for (const folder of ['a', 'z']) await memory.makeFolder(`${home}/${folder}`);
+    await upload('a/big/f', 'x'.repeat(90));
+    await upload('tiny', 'x');
+    await removeEntries(memory.operation(owner), { dir: '/', names: ['tiny'] });
+    pass(61_000);
+    // Once `z` has been seen, and `a` not yet, what `a` has goes to `z`: the walk sees it nowhere.
+    let isMoved = false;
+    driver.afterListing(async (path) => {
+      if (path !== `${home}/z` || isMoved) return;
+      isMoved = true;
+      await move(at);
+    });
+    expect((await refusalOf(upload('more', 'x'.repeat(50))))[0]).toBe('QUOTA_EXCEEDED');
+    expect(isMoved).toBe(true);
+    expect(await bytesIn(memory, home)).toBe(90);
+  });
+
+  it('believes no count that begins or ends within a long move', async () => {
+    const { home, memory, owner, upload, pass } = await openHome(100);
+    const { quotas } = memory.snapshot;
+    await upload('f', 'x'.repeat(90));
+    await removeEntries(memory.operation(owner), { dir: '/', names: ['f'] });
+    pass(61_000);
+    const refused = await quotas.relocating([vpath(`${home}/any`)], () => refusalOf(upload('g', 'x'.repeat(50))));
+    expect(refused).toEqual(['STALE_VERSION', 'your files change too fast to be counted, try again']);
+    await quotas.relocating([vpath('/elsewhere')], () => upload('g', 'x'.repeat(50)));
+  });
+
+  it('counts what a copy of a folder found, however that changed while it was added up', async () => {
+    const driver = createTestDriver('Grown');
+    const { home, memory, owner, upload } = await openHome(100, { drivers: [driver.definition], storages: [{ driver: 'Grown' }] });
+    await memory.makeFolder(`${home}/from`);
+    await memory.makeFolder(`${home}/to`);
+    await upload('big', 'x'.repeat(40));
+    let isMoved = false;
+    driver.afterListing(async (path) => {
+      if (path !== `${home}/from` || isMoved) return;
+      isMoved = true;
+      await moveEntries(memory.operation(owner), '/', '/from', 'big');
+    });
+    const copy = { src_dir: '/', dst_dir: '/to', names: ['from'], overwrite: false, skip_existing: false };
+    await placeEntries(memory.operation(owner), copy, 'copy', NONE);
+    expect(await bytesIn(memory, home)).toBe(80);
+    expect(await refusalOf(upload('more', 'x'.repeat(21)))).toEqual(FULL(100));
+    await upload('more', 'x'.repeat(20));
+  });
+
+  it('counts what a move by copying left in both places', async () => {
+    const driver = createTestDriver('Copying', ['rename', 'copy']);
+    const { home, memory, owner, upload } = await openHome(100, { drivers: [driver.definition], storages: [{ driver: 'Copying' }] });
+    await upload('d/f', 'x'.repeat(40));
+    await upload('d/full', 'x'.repeat(10));
+    driver.failWrites((path) => path.endsWith('/e/full'));
+    expect((await refusalOf(renameEntry(memory.operation(owner), { path: '/d', name: 'e', overwrite: false })))[0]).toBe('QUOTA_EXCEEDED');
+    expect(await bytesIn(memory, home)).toBe(90);
+    expect(await refusalOf(upload('more', 'x'.repeat(11)))).toEqual(FULL(100));
   });
 
   it('is nobody’s who has none', async () => {

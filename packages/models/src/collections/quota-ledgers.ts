@@ -1,5 +1,5 @@
 import { defineCollection } from '../collection.ts';
-import { byKey, number, type RecordOf, required } from '../fields.ts';
+import { addedLater, byKey, number, type RecordOf, required } from '../fields.ts';
 
 /** What is known of the bytes below one base path, for the quotas of those who have it. Written by fs. */
 export const quotaLedgers = defineCollection('quota_ledgers', {
@@ -13,8 +13,10 @@ export const quotaLedgers = defineCollection('quota_ledgers', {
   held_bytes: number,
   /** When the last count began; 1970 when the next claim must wait for a count. */
   counted_at: required.date,
-  /** What writes that have begun may add, by the id of the claim. */
+  /** What writes that have begun may add, by the id of the claim. Of 0 bytes and named `moving-…`: entries are moved meanwhile. */
   claims: byKey<{ bytes: number; expires_at: Date }>(),
+  /** How often entries began to be moved, here or into or out of here; it only rises. */
+  relocations: addedLater(number),
 });
 
 export type QuotaLedgerRecord = RecordOf<(typeof quotaLedgers)['fields']>;

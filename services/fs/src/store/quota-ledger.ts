@@ -6,13 +6,16 @@ const NEVER = new Date(0);
 /** The time of one whose count is too old to be relied on where there seems to be no room. */
 const LONG_AGO = new Date(1);
 
+const leaseFrom = (clock: () => number) => new Date(clock() + CLAIM_LEASE_MS);
+const readerOf = (quotaLedgers: Models['quotaLedgers']) => async (owner: string) => quotaLedgers.findById(owner).lean<QuotaLedgerRecord>();
+
 /**
  * The ledgers of quotas, one document for each base path. A claim compares one number, `held_bytes`, and raises it in the same step, so
  * that claims in parallel never add up to more than the limit, whichever replica makes them.
  */
 export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number): QuotaLedger {
-  const until = () => new Date(clock() + CLAIM_LEASE_MS);
-  const read = async (owner: string) => quotaLedgers.findById(owner).lean<QuotaLedgerRecord>();
+  const until = () => leaseFrom(clock);
+  const read = readerOf(quotaLedgers);
   const forget = async (owner: string) => {
     await quotaLedgers.updateOne({ _id: owner }, { $set: { counted_at: NEVER } });
   };
@@ -102,6 +105,21 @@ export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number)
       }
       return hasDropped;
     },
+    ...createCounting(quotaLedgers, clock),
+  };
+}
+
+type Counting = Pick<QuotaLedger, 'countedAt' | 'count' | 'relocate' | 'relocated' | 'relocations'>;
+
+/** Counts of what is there, and what makes them worthless: a walk may meet nowhere what is moved meanwhile. */
+function createCounting(quotaLedgers: Models['quotaLedgers'], clock: () => number): Counting {
+  const read = readerOf(quotaLedgers);
+  /** @returns undefined while entries are moved */
+  const relocationsOf = (ledger: QuotaLedgerRecord | null) =>
+    Object.entries(ledger?.claims ?? {}).some(([claim, { expires_at }]) => claim.startsWith('moving-') && expires_at.getTime() > clock())
+      ? undefined
+      : (ledger?.relocations ?? 0);
+  return {
     countedAt: async (owner) => (await read(owner))?.counted_at.getTime() ?? 0,
     async count(owner, count) {
       const empty = { base_bytes: 0, written_bytes: 0, held_bytes: 0, counted_at: NEVER, claims: {} };
@@ -109,12 +127,28 @@ export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number)
       const before = await read(owner);
       if (!before) return;
       const startedAt = new Date(clock());
+      const relocations = relocationsOf(before);
       const base = (await count()) - before.written_bytes;
+      if (relocations === undefined) return;
       // What is held is base, written and claims: only the base changes, so that nothing written or claimed meanwhile is lost.
       await quotaLedgers.updateOne(
-        { _id: owner, base_bytes: before.base_bytes, counted_at: before.counted_at },
+        { _id: owner, base_bytes: before.base_bytes, counted_at: before.counted_at, relocations: before.relocations ?? { $exists: false } },
         { $set: { base_bytes: base, counted_at: startedAt }, $inc: { held_bytes: base - before.base_bytes } },
       );
     },
+    async relocate(owners, name) {
+      // A ledger that is not there yet is made: its first count may have begun.
+      const empty = { base_bytes: 0, written_bytes: 0, held_bytes: 0, counted_at: NEVER };
+      const begun = {
+        $inc: { relocations: 1 },
+        $set: { [`claims.${name}`]: { bytes: 0, expires_at: leaseFrom(clock) } },
+        $setOnInsert: empty,
+      };
+      await quotaLedgers.bulkWrite(owners.map((_id) => ({ updateOne: { filter: { _id }, update: begun, upsert: true } })));
+    },
+    async relocated(owners, name) {
+      await quotaLedgers.updateMany({ _id: { $in: [...owners] } }, { $unset: { [`claims.${name}`]: '' } });
+    },
+    relocations: async (owner) => relocationsOf(await read(owner)),
   };
 }

@@ -1,4 +1,4 @@
-import { parseVirtualPath } from '@wharf/paths';
+import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { defineTaskKind, type TaskKind } from '@wharf/task-engine';
 import { withRoom } from '../domain/changing/operations/claim-room.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
@@ -30,7 +30,7 @@ export function placementKind(verb: Verb, operationOf: (run: PlacementTaskRun) =
       try {
         await place(placement);
       } finally {
-        const [source, target] = [parseVirtualPath(run.input.source), parseVirtualPath(run.input.target)];
+        const [source, target] = placesOfRun(placement);
         if (verb === 'move') placement.tell(source, target);
         else placement.tell(target);
       }
@@ -50,8 +50,8 @@ async function place(placement: PlacementRun): Promise<void> {
   if (state.phase === 'copying') {
     run.progress({ status: 'uploading', phase: 'copying', totalBytes: state.totalBytes });
     const { operation } = await placement.ends();
-    // A move leaves as much as there was.
-    if (placement.verb === 'move') await copyEntries(placement);
+    // A move leaves as much as there was, unless it fails.
+    if (placement.verb === 'move') await countedIfFailed(placement, () => copyEntries(placement));
     else
       await withRoom(
         operation,
@@ -64,7 +64,25 @@ async function place(placement: PlacementRun): Promise<void> {
     if (placement.verb === 'copy') return;
     await enter(placement, 'removing');
   }
-  await removeSources(placement);
+  const { operation } = await placement.ends();
+  // Up to here everything is where it was, at least.
+  const remove = () => operation.snapshot.quotas.relocating(placesOfRun(placement), () => removeSources(placement));
+  await countedIfFailed(placement, remove);
+}
+
+/** What was copied and not removed is in two places. */
+async function countedIfFailed(placement: PlacementRun, work: () => Promise<void>): Promise<void> {
+  const { operation } = await placement.ends();
+  try {
+    await work();
+  } catch (error) {
+    await operation.snapshot.quotas.uncounted(placesOfRun(placement));
+    throw error;
+  }
+}
+
+function placesOfRun({ run: { input } }: PlacementRun): [source: VirtualPath, target: VirtualPath] {
+  return [parseVirtualPath(input.source), parseVirtualPath(input.target)];
 }
 
 /** Begins a phase, durably. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import type { VirtualPath } from '@wharf/paths';
+import { isWithin, type VirtualPath } from '@wharf/paths';
 import type { Actor } from '../access/permissions.ts';
 import { createSharedWork } from './shared-work.ts';
 
@@ -33,8 +33,16 @@ export interface QuotaLedger {
   dropExpired(owner: VirtualPath): Promise<boolean>;
   /** When the last count began, in milliseconds since 1970. */
   countedAt(owner: VirtualPath): Promise<number>;
-  /** Replaces what was known by what `count` finds. What is written while it runs is added. */
+  /**
+   * Replaces what was known by what `count` finds. What is written while it runs is added. Nothing is replaced when entries were moved
+   * meanwhile: the walk may have missed them.
+   */
   count(owner: VirtualPath, count: () => Promise<number>): Promise<void>;
+  /** Entries are moved from now on, until {@link relocated} of this name or the end of a lease that is not renewed. */
+  relocate(owners: readonly VirtualPath[], name: string): Promise<void>;
+  relocated(owners: readonly VirtualPath[], name: string): Promise<void>;
+  /** How often entries began to be moved; undefined while some are. */
+  relocations(owner: VirtualPath): Promise<number | undefined>;
 }
 
 /** A claim on bytes for one piece of work. It must be ended by one of settle(), release() and abandon(). */
@@ -62,6 +70,12 @@ export interface HeldClaim extends Claim {
  */
 type Count = (signal: AbortSignal) => Promise<number>;
 
+/** What one user may store, and where it is counted. */
+export interface Limit {
+  readonly bytes: number;
+  readonly basePath: VirtualPath;
+}
+
 /** Keeps what users store below their base paths within their quotas. */
 export interface Quotas {
   /** Whether somebody has a quota at all. */
@@ -84,6 +98,15 @@ export interface Quotas {
   end(actor: Actor, name: string, writtenBytes: number): Promise<void>;
   /** Something was removed: there may be more room than is known. */
   freed(actor: Actor): Promise<void>;
+  /**
+   * Does work that gives entries at, below or into these paths other places. What is counted meanwhile is not believed, for anybody whose
+   * files it may concern.
+   */
+  relocating<Result>(paths: readonly VirtualPath[], work: () => Promise<Result>): Promise<Result>;
+  /** A move by copying failed at, below or into these paths: both copies may be there, and are counted before the next claim. */
+  uncounted(paths: readonly VirtualPath[]): Promise<void>;
+  /** Adds something up. @returns undefined where entries were moved meanwhile: then the sum may lack some */
+  undisturbed(actor: Actor, sum: () => Promise<number>): Promise<number | undefined>;
 }
 
 /** How long a claim holds whose work is not heard of, and how often it is renewed, in milliseconds. */
@@ -110,21 +133,24 @@ export const NO_QUOTAS: Quotas = {
   hold: async () => UNLIMITED,
   end: async () => {},
   freed: async () => {},
+  relocating: (_paths, work) => work(),
+  uncounted: async () => {},
+  undisturbed: (_actor, sum) => sum(),
 };
 
 /**
  * Quotas over one ledger.
  *
- * @returns what makes them of the limits in bytes by user; who is not listed has none
+ * @returns what makes them of the limits by user; who is not listed has none
  */
-export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits: ReadonlyMap<number, number>) => Quotas {
+export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits: ReadonlyMap<number, Limit>) => Quotas {
   const share = createSharedWork<VirtualPath>();
   const countOnce = (owner: VirtualPath, count: Count, signal: AbortSignal): Promise<void> =>
     share(owner, signal, (until) => ledger.count(owner, () => count(until)));
   return (limits) => ({
     limits: (actor) => limits.has(actor.id),
     async claim(actor, bytes, count, signal) {
-      const limit = limits.get(actor.id);
+      const limit = limits.get(actor.id)?.bytes;
       if (limit === undefined) return UNLIMITED;
       const owner = actor.basePath;
       const wanted = { owner, id: randomBytes(12).toString('hex'), bytes, limit };
@@ -144,7 +170,7 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
       });
     },
     async hold(actor, name, bytes, count, signal) {
-      const limit = limits.get(actor.id);
+      const limit = limits.get(actor.id)?.bytes;
       if (limit === undefined) return UNLIMITED;
       const wanted = { owner: actor.basePath, id: name, bytes, limit };
       const reach = (reached: number) =>
@@ -171,7 +197,36 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
     async freed(actor) {
       if (limits.has(actor.id)) await ledger.age(actor.basePath);
     },
+    relocating: (paths, work) => relocating(ledger, concerned(limits, paths), work),
+    async uncounted(paths) {
+      for (const owner of concerned(limits, paths)) await ledger.forget(owner);
+    },
+    async undisturbed(actor, sum) {
+      const before = await ledger.relocations(actor.basePath);
+      const bytes = await sum();
+      return before !== undefined && before === (await ledger.relocations(actor.basePath)) ? bytes : undefined;
+    },
   });
+}
+
+/** Base paths above or below any of these paths. */
+function concerned(limits: ReadonlyMap<number, Limit>, paths: readonly VirtualPath[]): VirtualPath[] {
+  const bases = new Set([...limits.values()].map(({ basePath }) => basePath));
+  return [...bases].filter((base) => paths.some((path) => isWithin(base, path) || isWithin(path, base)));
+}
+
+async function relocating<Result>(ledger: QuotaLedger, owners: readonly VirtualPath[], work: () => Promise<Result>): Promise<Result> {
+  if (owners.length === 0) return work();
+  const name = `moving-${randomBytes(12).toString('hex')}`;
+  await ledger.relocate(owners, name);
+  const renewals = owners.map((owner) => keepRenewing(ledger, owner, name));
+  try {
+    return await work();
+  } finally {
+    for (const letGo of renewals) letGo();
+    // What cannot be said ends with its lease.
+    await ledger.relocated(owners, name).catch(() => undefined);
+  }
 }
 
 interface Wanted {

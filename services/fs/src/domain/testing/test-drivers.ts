@@ -17,6 +17,8 @@ export interface TestDriver {
   namings(): number;
   /** Waited for before each listing goes on. */
   holdListings(gate: Promise<void>): void;
+  /** Runs when a folder was listed, before its entries are answered. */
+  afterListing(run: (path: string) => Promise<void>): void;
   /** How opening goes; resolves by default. */
   onOpen(run: (addition: string) => Promise<void>): void;
   /** Runs before each call of an opened storage: it may fail, or hang until the call's signal aborts. @param store as in its `addition` */
@@ -47,6 +49,7 @@ export function createTestDriver(
   let namings = 0;
   let opened = 0;
   let closed = 0;
+  let listed = async (_path: string) => {};
   let gate: Promise<void> = Promise.resolve();
   const counted: Record<string, number> = {};
   let isRefused = (_from: MountPath, _isDirectory: boolean) => false;
@@ -72,6 +75,7 @@ export function createTestDriver(
         await begin(call);
         const entries = await Array.fromAsync(store.list(path, call));
         await gate;
+        await listed(path);
         yield* entries;
       },
       async read(path, range, call) {
@@ -133,6 +137,9 @@ export function createTestDriver(
     namings: () => namings,
     holdListings(next) {
       gate = next;
+    },
+    afterListing(run) {
+      listed = run;
     },
     linkBy(link) {
       linkOf = link;

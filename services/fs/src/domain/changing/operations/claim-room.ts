@@ -1,5 +1,9 @@
 import { AppError } from '@wharf/errors';
+import type { VirtualPath } from '@wharf/paths';
+import type { Located } from '../../mounts/mount-table.ts';
+import type { Mount } from '../../mounts/mounts.ts';
 import type { Claim, HeldClaim } from '../../quota/quota.ts';
+import { findEntry } from '../../reading/get-entry.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import type { Operation } from './operation.ts';
 
@@ -32,21 +36,34 @@ function counterOf(operation: Operation): (signal: AbortSignal) => Promise<numbe
  * Does work that writes so many bytes within the caller's quota; what is left of work that fails is counted later.
  *
  * @param work says whether it wrote them; nothing otherwise.
+ * @param written what it wrote in the end, where that may be more: others change what is copied while it is added up.
  * @returns what `work` says. @throws AppError QUOTA_EXCEEDED before it begins
  */
-export async function withRoom(operation: Operation, bytes: () => Promise<number>, work: () => Promise<boolean>): Promise<boolean> {
-  if (!operation.snapshot.quotas.limits(operation.actor)) return work();
+export async function withRoom(
+  operation: Operation,
+  bytes: () => Promise<number>,
+  work: () => Promise<boolean>,
+  written?: () => Promise<number>,
+): Promise<boolean> {
+  const { quotas } = operation.snapshot;
+  if (!quotas.limits(operation.actor)) return work();
   const wanted = await bytes();
   const claim = await claimRoom(operation, wanted);
-  let isDone: boolean;
   try {
-    isDone = await work();
+    const isDone = await work();
+    const found = isDone && written ? await quotas.undisturbed(operation.actor, written) : wanted;
+    await (found === undefined ? claim.abandon() : claim.settle(isDone ? Math.max(wanted, found) : 0));
+    return isDone;
   } catch (error) {
     await claim.abandon();
     throw error;
   }
-  await claim.settle(isDone ? wanted : 0);
-  return isDone;
+}
+
+/** Bytes of an entry with all it holds; 0 where none is. */
+export async function bytesAt(operation: Operation, path: VirtualPath, located: Located<Mount>): Promise<number> {
+  const entry = await findEntry(operation.snapshot, path, located, operation.signal);
+  return entry?.isDirectory ? bytesBelow(operation, { path, located }) : (entry?.sizeBytes ?? 0);
 }
 
 /** Bytes of all files at or below a folder. Links are not followed, and take no room. */

@@ -1,5 +1,6 @@
 import { createPace } from '@wharf/pace';
 import { requirePermission } from '../../access/permissions.ts';
+import { resolvePath } from '../../snapshot/snapshot.ts';
 import type { Operation } from './operation.ts';
 import { placeInOneStep } from './place-item.ts';
 import { type Item, type Placement, planPlacement } from './plan-placement.ts';
@@ -13,11 +14,19 @@ export type QueueItems = (items: readonly Item[]) => Promise<void>;
  */
 export async function placeEntries(operation: Operation, request: Placement, verb: 'move' | 'copy', queue: QueueItems): Promise<void> {
   requirePermission(operation.actor, verb);
-  await placeItems(operation, await planPlacement(operation, request, verb), verb, queue);
+  const items = await planPlacement(operation, request, verb);
+  if (verb === 'copy') await placeItems(operation, items, verb, queue);
+  else await moveItems(operation, [request.src_dir, request.dst_dir], items, queue);
 }
 
-/** The same for entries that are planned. */
-export async function placeItems(operation: Operation, items: readonly Item[], verb: 'move' | 'copy', queue: QueueItems): Promise<void> {
+/** Moves entries that are planned. @param folders what they come from and go to, as the caller names it */
+export function moveItems(operation: Operation, folders: readonly string[], items: readonly Item[], queue: QueueItems): Promise<void> {
+  const { snapshot, actor } = operation;
+  const paths = folders.map((folder) => resolvePath(actor, folder));
+  return snapshot.quotas.relocating(paths, () => placeItems(operation, items, 'move', queue));
+}
+
+async function placeItems(operation: Operation, items: readonly Item[], verb: 'move' | 'copy', queue: QueueItems): Promise<void> {
   const left: Item[] = [];
   try {
     const pace = createPace(operation.signal);

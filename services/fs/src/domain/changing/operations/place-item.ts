@@ -3,7 +3,7 @@ import { baseName, type EntryName, parentPath } from '@wharf/paths';
 import { supports } from '../../../driver-contract/storage-driver.ts';
 import { storageError } from '../../../driver-contract/storage-error.ts';
 import { moveTree } from '../transfer.ts';
-import { bytesBelow, withRoom } from './claim-room.ts';
+import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
 import { nameTaken, type Operation, open, type Place } from './operation.ts';
 import type { Conflict, Item } from './plan-placement.ts';
 
@@ -11,17 +11,22 @@ import type { Conflict, Item } from './plan-placement.ts';
 type Verb = 'rename' | 'move' | 'copy';
 
 /**
- * Moves or copies one entry in one step, and tells of it.
+ * Moves or copies one entry in one step, and tells of it. Whoever moves has it counted by `Quotas.relocating`.
  *
  * @returns false when no storage can do it in one step: it is to be copied, and removed, piece by piece
  * @throws AppError ENTRY_EXISTS | QUOTA_EXCEEDED | what the storage throws
  */
 export async function placeInOneStep(operation: Operation, item: Item, verb: Verb): Promise<boolean> {
-  const { source, entry, from, to } = item;
+  const { source, target, entry, from, to } = item;
   if (from.mount.storage._id !== to.mount.storage._id) return false;
   if (verb !== 'copy') return step(operation, item, verb);
   const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : entry.sizeBytes);
-  return withRoom(operation, bytes, () => step(operation, item, verb));
+  return withRoom(
+    operation,
+    bytes,
+    () => step(operation, item, verb),
+    () => bytesAt(operation, target, to),
+  );
 }
 
 /**
@@ -38,6 +43,7 @@ export async function renameItem(operation: Operation, item: Item): Promise<void
     if (entry.isDirectory && (await isFull(there, operation.signal))) throw storageError('DIRECTORY_NOT_EMPTY');
     await moveTree(await open(from), entry, there, conflict, operation.signal);
   } catch (error) {
+    await operation.snapshot.quotas.uncounted([source, target]);
     throw named(error, baseName(target));
   } finally {
     operation.changes.entryChanged(source, target);

@@ -9,7 +9,7 @@ import { sortInTurns } from '../../reading/sort-entries.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { nameTaken, type Operation, requireCreationOf, requireWrite } from './operation.ts';
-import { placeItems, type QueueItems } from './place-entries.ts';
+import { moveItems, type QueueItems } from './place-entries.ts';
 import { conflictAt, type Item } from './plan-placement.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 
@@ -42,7 +42,7 @@ interface WalkedFile {
  */
 export async function recursiveMove(operation: Operation, request: RecursiveMove, queue: QueueItems): Promise<number> {
   const items = await planRecursiveMove(operation, request);
-  await placeItems(operation, items, 'move', queue);
+  await moveItems(operation, [request.src_dir, request.dst_dir], items, queue);
   return items.length;
 }
 

@@ -12,11 +12,11 @@ import { requireNothingHidden } from './require-nothing-hidden.ts';
 
 /** Removes entries of a folder, with all they hold. One that is not there is success. */
 export async function removeEntries(operation: Operation, request: { dir: string; names: readonly string[] }): Promise<void> {
-  const { snapshot, actor, changes, signal } = operation;
+  const { snapshot, actor, signal } = operation;
   requirePermission(actor, 'delete');
   const directory = resolvePath(actor, request.dir);
   requireWrite(snapshot, actor, directory);
-  const doomed: { path: VirtualPath; located: Located<Mount> }[] = [];
+  const doomed: Doomed[] = [];
   const pace = createPace(signal);
   for (const path of await innerPaths(directory, request.names, pace)) {
     requireUnprotected(snapshot, actor, path, 'delete');
@@ -30,6 +30,16 @@ export async function removeEntries(operation: Operation, request: { dir: string
     const entry = await findEntry(snapshot, path, located, signal);
     if (entry) await requireNothingHidden(operation, { entry, path, located });
   }
+  // What is removed may go to a bin that is counted too.
+  await snapshot.quotas.relocating([directory], () => removeAll(operation, doomed));
+}
+
+interface Doomed {
+  readonly path: VirtualPath;
+  readonly located: Located<Mount>;
+}
+
+async function removeAll({ snapshot, actor, changes, signal }: Operation, doomed: readonly Doomed[]): Promise<void> {
   for (const { path, located } of doomed) {
     const { driver, path: place } = await open(located);
     if (!supports(driver, 'remove')) throw unsupported();

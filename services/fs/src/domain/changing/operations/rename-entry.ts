@@ -29,5 +29,6 @@ export async function renameEntry(operation: Operation, request: { path: string;
   if (taken) snapshot.rules.requireEntry(actor, target, 'write');
   await requireNothingHidden(operation, { entry: found.entry, path, located: from, target });
   const conflict = request.overwrite ? conflictAt(operation, target) : 'refuse';
-  await renameItem(operation, { source: path, target, entry: found.entry, from, to, conflict });
+  const item = { source: path, target, entry: found.entry, from, to, conflict };
+  await snapshot.quotas.relocating([path, target], () => renameItem(operation, item));
 }

@@ -47,6 +47,10 @@ const TEMP_MARK_BYTES = 18;
  */
 export async function renameAll(operation: Operation, folder: RenamedFolder, renamings: readonly Renaming[]): Promise<void> {
   const steps = inOrder(await checkedRenamings(operation, folder, renamings));
+  await operation.snapshot.quotas.relocating([folder.path], () => takeSteps(operation, folder, steps));
+}
+
+async function takeSteps(operation: Operation, folder: RenamedFolder, steps: readonly Step[]): Promise<void> {
   const done: Item[] = [];
   try {
     for (const step of steps) {
