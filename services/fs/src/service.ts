@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createEgress, createEgressPolicy, type OwnAddresses, ownEndpoints } from '@wharf/egress';
-import { accountReads, accountsChanged, configurationChanged, entryChanged, type Models, modelsOf } from '@wharf/models';
+import { accountReads, accountsChanged, configurationChanged, entryChanged, type Models, modelsOf, readStorages } from '@wharf/models';
 import { parseVirtualPath } from '@wharf/paths';
 import {
   type ByteServer,
@@ -14,6 +14,7 @@ import {
 } from '@wharf/service-kit';
 import { createTaskRpc } from '@wharf/task-engine';
 import { createFsRpc } from './api/fs-rpc.ts';
+import type { StorageTests } from './api/test-storage.ts';
 import { createWriteRpc } from './api/write-sessions.ts';
 import { createStatusReporter } from './clients/status-reporter.ts';
 import { createConfiguration } from './configuration.ts';
@@ -23,6 +24,7 @@ import type { RangeReceiver } from './data-plane/receive-range.ts';
 import { createChanges } from './domain/changing/changes.ts';
 import { guardDataFolder } from './domain/mounts/data-folder-guard.ts';
 import { createMounts } from './domain/mounts/mounts.ts';
+import type { KeepItem } from './domain/mounts/open-storage.ts';
 import { createFolderCache, type FolderCache } from './domain/reading/folder-cache.ts';
 import { createWriteSessions } from './domain/writes/write-sessions.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
@@ -84,7 +86,7 @@ export function createFsService(
   const models = modelsOf(kit.store);
   const filesFolders = [...(dataDir === undefined ? [] : [join(dataDir, 'files')]), ...(filesDir === undefined ? [] : [filesDir])];
   const registry = createDriverRegistry(drivers.map((driver) => guardDataFolder(driver, dataDir, filesFolders)));
-  const { mounts, statuses } = createStorages(kit, registry, own);
+  const { mounts, statuses, tests } = createStorages(kit, models, registry, own);
   const configuration = createConfiguration(kit, models, mounts);
   const replica = randomUUID();
   const keeper = createSearchKeeper(kit, { configuration, folderCache: () => folderCache, replica, searchDir });
@@ -124,7 +126,7 @@ export function createFsService(
   const dataPlane = createDataPlane({ context, writes, tokens: kit.tokens, callers, transfers: createTransferLimit(maxTransfers), logger });
 
   return {
-    rpc: createFsRpc({ context, keeper, mounts, registry, replica }),
+    rpc: createFsRpc({ context, keeper, mounts, registry, tests, replica }),
     furtherRpcs: [createTaskRpc(tasks.engine), createWriteRpc(context, writes)],
     writes,
     bytes: dataPlane.serve,
@@ -169,25 +171,49 @@ export function createFsService(
   };
 }
 
-/** The storages, and what tells admin how they get on. */
-function createStorages(kit: ServiceKit, registry: DriverRegistry, own: OwnAddresses) {
+/** The storages, what tells admin how they get on, and what tries those that are not mounted. */
+function createStorages(kit: ServiceKit, models: Models, registry: DriverRegistry, own: OwnAddresses) {
+  const { clock, logger, peers } = kit;
   const statuses = createStatusReporter({
-    send: (id, status) => kit.peers.admin.reportStorageStatus({ id, status }, kit.ownCall()),
+    send: (id, status) => peers.admin.reportStorageStatus({ id, status }, kit.ownCall()),
     after,
-    onError: (error, id) => kit.logger.warn({ err: error, storage: id }, 'the status of a storage could not be reported'),
+    onError: (error, id) => logger.warn({ err: error, storage: id }, 'the status of a storage could not be reported'),
   });
+  const openSealed = (sealed: string) => unseal(kit.keys.atRest, sealed);
+  const egress = createEgress(createEgressPolicy({ audience: 'admin', allow: [], forbidden: ownEndpoints(own) }));
+  const keepItem: KeepItem = async (id, name, before, after) =>
+    (await peers.admin.keepStorageItem({ id, name, before, after }, kit.ownCall())).value;
   const mounts = createMounts({
     registry,
-    clock: kit.clock,
+    clock,
     after,
     metrics: createStorageMetrics(kit.metrics),
-    unseal: (sealed) => unseal(kit.keys.atRest, sealed),
-    egress: createEgress(createEgressPolicy({ audience: 'admin', allow: [], forbidden: ownEndpoints(own) })),
-    keepItem: async (id, name, before, after) => (await kit.peers.admin.keepStorageItem({ id, name, before, after }, kit.ownCall())).value,
+    unseal: openSealed,
+    egress,
+    keepItem,
     onStatus: (storage, status) => statuses.report(storage._id, status),
-    onError: (error, storage) => kit.logger.warn({ err: error, storage: storage.mount_path }, 'storage'),
+    onError: (error, storage) => logger.warn({ err: error, storage: storage.mount_path }, 'storage'),
   });
-  return { mounts, statuses };
+  const tests: StorageTests = {
+    findSaved: async (id) => {
+      const record = (await readStorages(models)).find(({ _id }) => _id === id);
+      return record && { id, driver: record.driver, disabled: record.disabled, addition: readable(() => openSealed(record.addition)) };
+    },
+    egress,
+    keepItem,
+    clock,
+    onError: (error, driver) => logger.warn({ err: error, driver }, 'a storage that was tested'),
+  };
+  return { mounts, statuses, tests };
+}
+
+/** Undefined for what cannot be read. */
+function readable<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }
 
 /** What other replicas change is forgotten here. */

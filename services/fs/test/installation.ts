@@ -11,7 +11,7 @@ import {
   raiseCounter,
   type StorageRecord,
 } from '@wharf/models';
-import { type AdminServiceClient, AdminServiceDefinition } from '@wharf/proto/admin';
+import { type AdminServiceClient, AdminServiceDefinition, type KeepStorageItemRequest } from '@wharf/proto/admin';
 import { AuthServiceDefinition } from '@wharf/proto/auth';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
@@ -61,6 +61,8 @@ export interface Replica {
   readonly kit: ServiceKit;
   /** Storages whose status it reported to admin. */
   readonly reports: Array<{ id: number; status: string }>;
+  /** What drivers had admin keep. */
+  readonly kept: KeepStorageItemRequest[];
   log(): string;
 }
 
@@ -192,12 +194,17 @@ async function openReplica(storeUrl: string, bus: Bus, options: Parameters<typeo
   const onError = (error: unknown) => logger.error({ err: error });
   const store: StoreConnection = await connectStore(storeUrl);
   const reports: Replica['reports'] = [];
+  const kept: Replica['kept'] = [];
   const admin: RpcService = {
     definition: AdminServiceDefinition,
     methods: {
       reportStorageStatus: forServices(async ({ id, status }: { id: number; status: string }) => {
         reports.push({ id, status });
         return {};
+      }),
+      keepStorageItem: forServices(async (request: KeepStorageItemRequest) => {
+        kept.push(request);
+        return { value: request.after };
       }),
       reportIndexProgress: forServices(async () => ({})),
     },
@@ -241,6 +248,7 @@ async function openReplica(storeUrl: string, bus: Bus, options: Parameters<typeo
     url: listener.url,
     kit,
     reports,
+    kept,
     log: () => log,
     async close() {
       peer.close();

@@ -338,6 +338,7 @@ const adminCases: EnvelopeCase[] = [
     message: 'success',
     data: { content: expect.any(Array), total: expect.any(Number), replica: expect.any(String) },
   },
+  { as: 'admin', call: 'POST /api/admin/storage/test', body: { driver: 'Nothing' }, code: 500, message: /no driver named: Nothing$/ },
   { as: 'admin', call: 'POST /api/admin/storage/enable?id=1', code: 500, message: 'this storage have enabled' },
   { as: 'user', call: 'POST /api/admin/storage/load_all', code: 403, message: 'You are not an admin' },
   { as: 'admin', call: 'GET /api/admin/driver/list', code: 200, message: 'success', data: ANY_OBJECT },

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { at, httpRequest, waitFor } from '@wharf/harness';
 import { describe, expect, test } from 'vitest';
@@ -63,6 +63,31 @@ export function storages(world: World): void {
       expect([picture.status, picture.headers['content-type'], picture.body.readUInt32BE(16)]).toEqual([200, 'image/png', 144]);
       const refused = await ask('bomb.png');
       expect([refused.status, refused.text()]).toEqual([400, 'a picture of 60000 x 60000 pixels is too large\n']);
+      await admin.post(`/api/admin/storage/delete?id=${id}`);
+    });
+
+    test('a storage can be tried before it is saved, as it is saved, and as it would be changed', async () => {
+      const root = join(world.outside, world.unique('tried'));
+      await mkdir(root);
+      const mount = `/${world.unique('mount')}`;
+      const form = localStorage(mount, root);
+      const attempt = (body: Record<string, unknown>) => admin.call('/api/admin/storage/test', body);
+      const works = { works: true, error: '', traits: { max_name_bytes: 255 }, clock_skew_ms: null, left_behind: [] };
+      expect(await attempt(form)).toMatchObject({ ...works, steps: [{ name: 'open', ok: true }, { name: 'list' }] });
+      expect(await attempt({ ...form, write: true })).toMatchObject(works);
+      expect(await readdir(root)).toEqual([]);
+      expect(await namesIn(admin, '/')).not.toContain(mount.slice(1));
+
+      const missing = localStorage(mount, join(root, 'missing'));
+      const failure = { works: false, error: `root folder ${join(root, 'missing')} not exists`, traits: {}, operations: [] };
+      expect(await attempt(missing)).toMatchObject(failure);
+      const id = at(await admin.call('/api/admin/storage/create', form), 'id');
+      expect(await attempt({ id })).toMatchObject(works);
+      expect(await attempt({ ...missing, id })).toMatchObject(failure);
+      expect(await dataOf(admin, `/api/admin/storage/get?id=${id}`)).toMatchObject({
+        status: 'work',
+        addition: expect.stringContaining(root),
+      });
       await admin.post(`/api/admin/storage/delete?id=${id}`);
     });
 

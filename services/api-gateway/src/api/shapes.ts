@@ -120,6 +120,22 @@ export const storageHealthShape = z.object({
   failures: z.int(),
 });
 
+/** What came of trying a storage. */
+export const storageTestShape = z.object({
+  /** Every step did. */
+  works: z.boolean(),
+  /** Of the first step that failed; empty otherwise. */
+  error: z.string(),
+  steps: z.array(z.object({ name: z.string(), ok: z.boolean(), error: z.string(), elapsed_ms: z.number() })),
+  /** By name; empty when it could not be opened. */
+  traits: z.record(z.string(), z.unknown()),
+  operations: z.array(z.string()),
+  /** How far the storage's clock is ahead; null: not known, or it keeps the times that it is given. */
+  clock_skew_ms: z.int().nullable(),
+  /** Temporary files that could not be removed. */
+  left_behind: z.array(z.string()),
+});
+
 export const settingShape = z.object({
   key: z.string(),
   value: z.string(),

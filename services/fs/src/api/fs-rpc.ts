@@ -24,18 +24,20 @@ import { buildIndexHandler, clearIndexHandler, getIndexProgressHandler, stopInde
 import { reloadStorageHandler } from './reload-storage.ts';
 import { batchRenameHandler, regexRenameHandler, renameEntryHandler } from './rename-entries.ts';
 import { searchEntriesHandler } from './search-entries.ts';
+import { type StorageTests, testStorageHandler } from './test-storage.ts';
 
 export interface FsRpcOptions {
   readonly context: FsContext;
   readonly keeper: IndexKeeper;
   readonly mounts: Mounts;
   readonly registry: DriverRegistry;
+  readonly tests: StorageTests;
   /** The name of this process. No other process has it. */
   readonly replica: string;
 }
 
 /** Every method of FsService, and who may call it. */
-export function createFsRpc({ context, keeper, mounts, registry, replica }: FsRpcOptions) {
+export function createFsRpc({ context, keeper, mounts, registry, tests, replica }: FsRpcOptions) {
   return defineRpcService(FsServiceDefinition, {
     listEntries: forUsers(listEntriesHandler(context)),
     getEntry: forUsers(getEntryHandler(context)),
@@ -60,6 +62,7 @@ export function createFsRpc({ context, keeper, mounts, registry, replica }: FsRp
     getIndexProgress: forAdmins(getIndexProgressHandler(context, keeper)),
     reloadStorage: forServices(reloadStorageHandler(context, mounts)),
     listStorageHealth: forAdmins(listStorageHealthHandler(context, mounts, replica)),
+    testStorage: forAdmins(testStorageHandler(registry, tests)),
     listStorageSpace: forAdmins(listStorageSpaceHandler(context, mounts)),
   });
 }

@@ -314,6 +314,49 @@ export interface ReloadStorageResponse {
   addition: string;
 }
 
+export interface TestStorageRequest {
+  /** Of a saved storage; 0: of none. */
+  id: number;
+  /** The driver's name; empty: the saved one. */
+  driver: string;
+  /** As text; absent: the saved one. */
+  addition?:
+    | string
+    | null
+    | undefined;
+  /** Also with a temporary file at its root, which is removed again. */
+  write: boolean;
+}
+
+export interface TestStorageResponse {
+  /** Every step did. */
+  works: boolean;
+  /** Of the first step that failed; empty otherwise. */
+  error: string;
+  /** In order. What the storage cannot do, and what its failures leave no way to, is not among them. */
+  steps: StorageTestStep[];
+  /** What is said of storages of its kind, JSON text: an object; empty when it could not be opened. */
+  traits: string;
+  /** What it can do. */
+  operations: string[];
+  /** How far the clock of the storage is ahead; absent: not known, or it keeps the times that it is given. */
+  clock_skew_ms?:
+    | number
+    | null
+    | undefined;
+  /** Names at its root of temporary files that could not be removed. */
+  left_behind: string[];
+}
+
+export interface StorageTestStep {
+  /** open, list, write, stat, read, link, copy, rename or remove. */
+  name: string;
+  ok: boolean;
+  /** Empty when it worked. */
+  error: string;
+  elapsed_ms: number;
+}
+
 export interface ListStorageHealthRequest {
 }
 
@@ -3869,6 +3912,315 @@ export const ReloadStorageResponse: MessageFns<ReloadStorageResponse> = {
   },
 };
 
+function createBaseTestStorageRequest(): TestStorageRequest {
+  return { id: 0, driver: "", addition: null, write: false };
+}
+
+export const TestStorageRequest: MessageFns<TestStorageRequest> = {
+  encode(message: TestStorageRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0) {
+      writer.uint32(8).int64(message.id);
+    }
+    if (message.driver !== "") {
+      writer.uint32(18).string(message.driver);
+    }
+    if (message.addition !== undefined && message.addition !== null) {
+      writer.uint32(26).string(message.addition);
+    }
+    if (message.write !== false) {
+      writer.uint32(32).bool(message.write);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TestStorageRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTestStorageRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.driver = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.addition = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.write = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TestStorageRequest>): TestStorageRequest {
+    return TestStorageRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TestStorageRequest>): TestStorageRequest {
+    const message = createBaseTestStorageRequest();
+    message.id = object.id ?? 0;
+    message.driver = object.driver ?? "";
+    message.addition = object.addition ?? undefined;
+    message.write = object.write ?? false;
+    return message;
+  },
+};
+
+function createBaseTestStorageResponse(): TestStorageResponse {
+  return { works: false, error: "", steps: [], traits: "", operations: [], clock_skew_ms: null, left_behind: [] };
+}
+
+export const TestStorageResponse: MessageFns<TestStorageResponse> = {
+  encode(message: TestStorageResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.works !== false) {
+      writer.uint32(8).bool(message.works);
+    }
+    if (message.error !== "") {
+      writer.uint32(18).string(message.error);
+    }
+    for (const v of message.steps) {
+      StorageTestStep.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.traits !== "") {
+      writer.uint32(34).string(message.traits);
+    }
+    for (const v of message.operations) {
+      writer.uint32(42).string(v!);
+    }
+    if (message.clock_skew_ms !== undefined && message.clock_skew_ms !== null) {
+      writer.uint32(48).int64(message.clock_skew_ms);
+    }
+    for (const v of message.left_behind) {
+      writer.uint32(58).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TestStorageResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTestStorageResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.works = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.error = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.steps.push(StorageTestStep.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.traits = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.operations.push(reader.string());
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.clock_skew_ms = longToNumber(reader.int64());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.left_behind.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TestStorageResponse>): TestStorageResponse {
+    return TestStorageResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TestStorageResponse>): TestStorageResponse {
+    const message = createBaseTestStorageResponse();
+    message.works = object.works ?? false;
+    message.error = object.error ?? "";
+    message.steps = object.steps?.map((e) => StorageTestStep.fromPartial(e)) || [];
+    message.traits = object.traits ?? "";
+    message.operations = object.operations?.map((e) => e) || [];
+    message.clock_skew_ms = object.clock_skew_ms ?? undefined;
+    message.left_behind = object.left_behind?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseStorageTestStep(): StorageTestStep {
+  return { name: "", ok: false, error: "", elapsed_ms: 0 };
+}
+
+export const StorageTestStep: MessageFns<StorageTestStep> = {
+  encode(message: StorageTestStep, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.ok !== false) {
+      writer.uint32(16).bool(message.ok);
+    }
+    if (message.error !== "") {
+      writer.uint32(26).string(message.error);
+    }
+    if (message.elapsed_ms !== 0) {
+      writer.uint32(33).double(message.elapsed_ms);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StorageTestStep {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStorageTestStep();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.ok = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.error = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 33) {
+              break;
+            }
+
+            message.elapsed_ms = reader.double();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StorageTestStep>): StorageTestStep {
+    return StorageTestStep.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StorageTestStep>): StorageTestStep {
+    const message = createBaseStorageTestStep();
+    message.name = object.name ?? "";
+    message.ok = object.ok ?? false;
+    message.error = object.error ?? "";
+    message.elapsed_ms = object.elapsed_ms ?? 0;
+    return message;
+  },
+};
+
 function createBaseListStorageHealthRequest(): ListStorageHealthRequest {
   return {};
 }
@@ -5063,6 +5415,18 @@ export const FsServiceDefinition = {
       responseStream: false,
       options: {},
     },
+    /**
+     * Opens a storage beside the mounts, as it is saved or as it would be, tries what it can do, and closes it (admin). Nothing is saved.
+     * RECORD_NOT_FOUND: no such storage, or driver. FAILED_PRECONDITION: another driver than the saved one. What does not work is in the answer.
+     */
+    testStorage: {
+      name: "TestStorage",
+      requestType: TestStorageRequest as typeof TestStorageRequest,
+      requestStream: false,
+      responseType: TestStorageResponse as typeof TestStorageResponse,
+      responseStream: false,
+      options: {},
+    },
     /** How the storages that are mounted get on, as the replica that answers sees it (admin). */
     listStorageHealth: {
       name: "ListStorageHealth",
@@ -5185,6 +5549,14 @@ export interface FsServiceImplementation<CallContextExt = {}> {
     request: ReloadStorageRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ReloadStorageResponse>>;
+  /**
+   * Opens a storage beside the mounts, as it is saved or as it would be, tries what it can do, and closes it (admin). Nothing is saved.
+   * RECORD_NOT_FOUND: no such storage, or driver. FAILED_PRECONDITION: another driver than the saved one. What does not work is in the answer.
+   */
+  testStorage(
+    request: TestStorageRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<TestStorageResponse>>;
   /** How the storages that are mounted get on, as the replica that answers sees it (admin). */
   listStorageHealth(
     request: ListStorageHealthRequest,
@@ -5298,6 +5670,14 @@ export interface FsServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ReloadStorageRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ReloadStorageResponse>;
+  /**
+   * Opens a storage beside the mounts, as it is saved or as it would be, tries what it can do, and closes it (admin). Nothing is saved.
+   * RECORD_NOT_FOUND: no such storage, or driver. FAILED_PRECONDITION: another driver than the saved one. What does not work is in the answer.
+   */
+  testStorage(
+    request: DeepPartial<TestStorageRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<TestStorageResponse>;
   /** How the storages that are mounted get on, as the replica that answers sees it (admin). */
   listStorageHealth(
     request: DeepPartial<ListStorageHealthRequest>,

@@ -2,7 +2,7 @@ import type { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { flag, id, idInput, int32, jsonText, pageOf, paging, requiredText, text } from '../fields.ts';
 import { type CallerContext, nothing, type Route, route } from '../route.ts';
-import { nothingBack, pageShape, storageHealthShape, storageShape } from '../shapes.ts';
+import { nothingBack, pageShape, storageHealthShape, storageShape, storageTestShape } from '../shapes.ts';
 
 const storageInput = z.object({
   id: id().default(0),
@@ -111,6 +111,21 @@ export const adminStorageRoutes: readonly Route[] = [
     call: async ({ peers, options }, input) => {
       await peers.admin.updateStorage({ storage: input }, options);
       return null;
+    },
+  }),
+  route({
+    methods: ['POST'],
+    path: '/api/admin/storage/test',
+    access: 'admin',
+    summary:
+      'Opens a storage that is saved (id), would be (driver, addition), or would be changed (both), and tells what works, for half a minute at most; with write also by a temporary file at its root. Nothing is saved.',
+    takes: 'body',
+    input: z.object({ id: id().default(0), driver: text(), addition: jsonText().optional(), write: flag() }),
+    answer: storageTestShape,
+    call: async ({ peers, options }, input) => {
+      const { traits, clock_skew_ms, ...tested } = await peers.fs.testStorage(input, options);
+      const named = z.record(z.string(), z.unknown()).parse(JSON.parse(traits || '{}'));
+      return { ...tested, traits: named, clock_skew_ms: clock_skew_ms ?? null };
     },
   }),
   route({

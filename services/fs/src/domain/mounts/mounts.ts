@@ -5,7 +5,7 @@ import type { DriverDefinition, ThumbnailSettings } from '../../driver-contract/
 import type { DriverRegistry } from '../../driver-contract/driver-registry.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import type { BreakerState } from './circuit-breaker.ts';
-import { type KeepItem, keptItemOf, openStorage } from './open-storage.ts';
+import { type KeepItem, keptItemOf, openStorage, statusOf } from './open-storage.ts';
 import { createStorageMonitor, type StorageMonitor } from './storage-monitor.ts';
 
 /** The status of a storage that works. */
@@ -319,11 +319,6 @@ function closedError(): AppError {
 
 function isSameStorage({ definition, addition: known }: Connection, addition: string | undefined): boolean {
   return known === undefined || addition === undefined ? known === addition : definition.opensAlike(known, addition);
-}
-
-/** What the admin reads as the status of a storage that could not be opened. */
-function statusOf(error: unknown): string {
-  return AppError.is(error) ? error.message : 'internal error';
 }
 
 /** What a caller is told. Why, and where on the disk, is for the admin: it stands in the storage's status. */

@@ -3,34 +3,37 @@ import { decorate } from '../../driver-contract/decorate.ts';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 import type { KeptItem, OpenContext } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { Watchdog } from '../../driver-contract/watchdog.ts';
 
 /** The longest that opening a storage may take, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000;
+
+/** What a storage is opened with. Without `keptItem` the items that its driver keeps stay in memory. A signal ends the opening sooner. */
+export type Surroundings = Omit<OpenContext, 'keptItem'> & Partial<Pick<OpenContext, 'keptItem'>>;
 
 /** Opens a storage with its limits around it. @param addition undefined: what is stored cannot be read. @throws what the driver says */
 export async function openStorage(
   definition: DriverDefinition,
   addition: string | undefined,
-  context: Omit<OpenContext, 'signal'>,
+  context: Surroundings,
 ): Promise<StorageDriver> {
   if (addition === undefined) throw new AppError('CONTENT_CORRUPT', 'the stored settings of the storage cannot be read');
-  const late = new AppError('DEADLINE_EXCEEDED', 'the storage did not answer in time');
-  const abort = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      abort.abort(late);
-      reject(late);
-    }, OPEN_TIMEOUT_MS);
-  });
-  const opening = definition.open(addition, { ...context, signal: abort.signal });
+  const watchdog = new Watchdog(context.signal);
+  watchdog.arm(OPEN_TIMEOUT_MS);
+  const { signal } = watchdog;
+  const opening = definition.open(addition, { ...context, signal });
   // A driver that opens after all has nobody left who would close it, nor who would hear that closing failed.
-  opening.then((driver) => (abort.signal.aborted ? driver.close() : undefined)).catch(() => undefined);
+  opening.then((driver) => (signal.aborted ? driver.close() : undefined)).catch(() => undefined);
   try {
-    return decorate(await Promise.race([opening, limit]), definition.limits);
+    return decorate(await watchdog.guard(opening), definition.limits);
   } finally {
-    clearTimeout(timer);
+    watchdog.dispose();
   }
+}
+
+/** What the admin reads of a storage that could not be opened. */
+export function statusOf(error: unknown): string {
+  return AppError.is(error) ? error.message : 'internal error';
 }
 
 /** Stores an item that a driver keeps, as KeptItem.replace() tells. */
