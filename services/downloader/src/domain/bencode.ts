@@ -1,60 +1,76 @@
-/** A value of bencoding (BEP 3). Texts are bytes: names need not be UTF-8. */
-export type Bencoded = number | Buffer | Bencoded[] | ReadonlyMap<string, Bencoded>;
+/** One step through a bencoded value (BEP 3): a text, a number, the key of a dictionary, or the beginning or end of a list or dictionary. */
+export interface BencodeToken {
+  readonly kind: 'text' | 'number' | 'key' | 'list' | 'dictionary' | 'end';
+  /** How many lists and dictionaries are around it. */
+  readonly depth: number;
+  /** Bytes [start, end) of the input: of a text or key its content, of a list or dictionary its first byte. */
+  readonly start: number;
+  readonly end: number;
+}
 
 const MAX_DEPTH = 32;
+/** Digits of a number: no file needs more. */
+const MAX_DIGITS = 19;
 const DIGIT_0 = 0x30;
 const DIGIT_9 = 0x39;
+const COLON = 0x3a;
+const MINUS = 0x2d;
+const DICTIONARY = 0x64;
+const END = 0x65;
+const NUMBER = 0x69;
+const LIST = 0x6c;
 
-/** Reads one value that fills the whole input, and where the value of `info` in the outermost dictionary stands. @throws Error */
-export function decodeBencode(input: Buffer): { value: Bencoded; info: Buffer | undefined } {
+/** Walks through one value that fills the whole input. Nothing is made of it: whoever reads decides what is kept. @throws Error: it is not bencoded */
+export function* bencodeTokens(input: Buffer): Generator<BencodeToken, void> {
+  /** What comes next in each open list or dictionary. */
+  const open: Array<'item' | 'key' | 'value'> = [];
   let at = 0;
-  let info: Buffer | undefined;
   const fail = (): never => {
     throw new Error(`not bencoded at byte ${at}`);
   };
-  const integerUntil = (end: number): number => {
-    const stop = input.indexOf(end, at);
-    const text = stop === -1 || stop - at > 20 ? '' : input.toString('latin1', at, stop);
-    if (!/^(?:0|-?[1-9]\d*)$/.test(text)) fail();
-    at = stop + 1;
-    return Number(text);
+  /** Reads digits and the byte that ends them. */
+  const digits = (end: number): number => {
+    const start = at;
+    let value = 0;
+    for (let byte = input[at]; isDigit(byte) && at - start < MAX_DIGITS; byte = input[at]) {
+      value = value * 10 + byte - DIGIT_0;
+      at += 1;
+    }
+    if (at === start || input[at] !== end || (input[start] === DIGIT_0 && at - start > 1)) fail();
+    at += 1;
+    return value;
   };
-  const bytes = (): Buffer => {
-    const length = integerUntil(0x3a);
-    if (length < 0 || at + length > input.length) fail();
-    const found = input.subarray(at, at + length);
-    at += length;
-    return found;
-  };
-  const read = (depth: number): Bencoded => {
-    if (depth > MAX_DEPTH) fail();
+  do {
+    const start = at;
     const byte = input[at];
-    if (byte === 0x69) {
+    const next = open.at(-1);
+    if (byte === END && (next === 'item' || next === 'key')) {
       at += 1;
-      return integerUntil(0x65);
+      open.pop();
+      yield { kind: 'end', depth: open.length, start, end: at };
+      continue;
     }
-    if (byte === 0x6c) {
+    if (next === 'key' && !isDigit(byte)) fail();
+    if (next === 'key' || next === 'value') open[open.length - 1] = next === 'key' ? 'value' : 'key';
+    const depth = open.length;
+    if (isDigit(byte)) {
+      const length = digits(COLON);
+      if (at + length > input.length) fail();
+      at += length;
+      yield { kind: next === 'key' ? 'key' : 'text', depth, start: at - length, end: at };
+    } else if (byte === NUMBER) {
       at += 1;
-      const list: Bencoded[] = [];
-      while (input[at] !== 0x65) list.push(read(depth + 1));
+      const isNegative = input[at] === MINUS;
+      if (isNegative) at += 1;
+      if (digits(END) === 0 && isNegative) fail();
+      yield { kind: 'number', depth, start, end: at };
+    } else if ((byte === LIST || byte === DICTIONARY) && depth <= MAX_DEPTH) {
       at += 1;
-      return list;
-    }
-    if (byte === 0x64) {
-      at += 1;
-      const map = new Map<string, Bencoded>();
-      while (input[at] !== 0x65) {
-        const key = bytes().toString('latin1');
-        const start = at;
-        map.set(key, read(depth + 1));
-        if (depth === 0 && key === 'info') info = input.subarray(start, at);
-      }
-      at += 1;
-      return map;
-    }
-    return byte !== undefined && byte >= DIGIT_0 && byte <= DIGIT_9 ? bytes() : fail();
-  };
-  const value = read(0);
+      open.push(byte === LIST ? 'item' : 'key');
+      yield { kind: byte === LIST ? 'list' : 'dictionary', depth, start, end: at };
+    } else fail();
+  } while (open.length > 0);
   if (at !== input.length) fail();
-  return { value, info };
 }
+
+const isDigit = (byte: number | undefined): byte is number => byte !== undefined && byte >= DIGIT_0 && byte <= DIGIT_9;

@@ -1,14 +1,22 @@
 import { AppError } from '@wharf/errors';
+import type { Pace } from '@wharf/pace';
+
+/** Longer than any address that is used. */
+const MAX_URL_LENGTH = 8_192;
+/** So many tags or comments are read between two steps of the pace. */
+const TAGS_PER_STEP = 1_000;
 
 const URL_TAG = /<(?:[\w.-]+:)?url\b/iy;
 
 /** The addresses in a metalink, in time linear in its length. @throws AppError CONTENT_CORRUPT for what a tool may read otherwise than we do */
-export function metalinkUrls(text: string): string[] {
-  const plain = withoutComments(text);
+export async function metalinkUrls(text: string, maxUrls: number, pace: Pace): Promise<string[]> {
+  const plain = await withoutComments(text, pace);
   // Entities and other documents could name addresses that are not seen here.
   if (!/<metalink\b/i.test(plain) || /<!|<\?xml-stylesheet|<metaurl\b/i.test(plain)) throw unusableMetalink();
   const urls: string[] = [];
-  for (let open = plain.indexOf('<'); open !== -1; ) {
+  let open = plain.indexOf('<');
+  for (let count = 1; open !== -1; count += 1) {
+    if (count % TAGS_PER_STEP === 0) await pace.step();
     const end = plain.indexOf('>', open);
     const next = plain.indexOf('<', open + 1);
     // Tags begin and end in turn.
@@ -17,6 +25,7 @@ export function metalinkUrls(text: string): string[] {
     if (URL_TAG.test(plain) && plain[end - 1] !== '/') {
       // An address in several pieces would be put together by its reader.
       if (next === -1 || plain[next + 1] !== '/') throw unusableMetalink();
+      if (next - end > MAX_URL_LENGTH || urls.length === maxUrls) throw unusableMetalink();
       urls.push(decodeXml(plain.slice(end + 1, next).trim()));
     }
     open = next;
@@ -24,13 +33,13 @@ export function metalinkUrls(text: string): string[] {
   return urls;
 }
 
-function withoutComments(text: string): string {
+async function withoutComments(text: string, pace: Pace): Promise<string> {
   const kept: string[] = [];
   let at = 0;
   for (let open = text.indexOf('<!--'); open !== -1; open = text.indexOf('<!--', at)) {
     const end = text.indexOf('-->', open + 4);
     if (end === -1) throw unusableMetalink();
-    kept.push(text.slice(at, open));
+    if (kept.push(text.slice(at, open)) % TAGS_PER_STEP === 0) await pace.step();
     at = end + 3;
   }
   return kept.join('') + text.slice(at);

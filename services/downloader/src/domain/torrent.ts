@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { type Bencoded, decodeBencode } from './bencode.ts';
+import type { Pace } from '@wharf/pace';
+import { type BencodeToken, bencodeTokens } from './bencode.ts';
 
 /** What a torrent file names. */
 export interface Torrent {
@@ -12,38 +13,81 @@ export interface Torrent {
   readonly hasNodes: boolean;
 }
 
-/** @throws AppError CONTENT_CORRUPT */
-export function readTorrent(content: Buffer): Torrent {
-  const { value, info } = decodeTorrent(content);
-  const nodes = value.get('nodes');
-  const addresses = ADDRESS_KEYS.flatMap(({ key, isTracker }) => textsIn(value.get(key)).map((address) => ({ address, isTracker })));
-  return { hash: info, addresses, hasNodes: Array.isArray(nodes) && nodes.length > 0 };
-}
+/** A torrent of 40,000 files has about 700,000. */
+const MAX_TOKENS = 1_000_000;
+/** So many are read between two steps of the pace. */
+const TOKENS_PER_STEP = 1_000;
 
-const ADDRESS_KEYS = [
-  { key: 'announce', isTracker: true },
-  { key: 'announce-list', isTracker: true },
-  { key: 'url-list', isTracker: false },
-  { key: 'httpseeds', isTracker: false },
-] as const;
+/** By key of the outermost dictionary: whether the addresses there are trackers. */
+const ADDRESS_KEYS: ReadonlyMap<string, boolean> = new Map([
+  ['announce', true],
+  ['announce-list', true],
+  ['url-list', false],
+  ['httpseeds', false],
+]);
 
-function decodeTorrent(content: Buffer): { value: ReadonlyMap<string, Bencoded>; info: string } {
-  try {
-    const { value, info } = decodeBencode(content);
-    if (!(value instanceof Map) || !info) throw new Error('no torrent');
-    const infoMap = value.get('info');
-    const isV1 = infoMap instanceof Map && infoMap.has('pieces');
-    const hash = createHash(isV1 ? 'sha1' : 'sha256')
-      .update(info)
-      .digest('hex')
-      .slice(0, 40);
-    return { value, info: hash };
-  } catch (cause) {
-    throw new AppError('CONTENT_CORRUPT', 'this is not a torrent file', { cause });
+/** Walks through a torrent file, and keeps nothing but its addresses. @throws AppError CONTENT_CORRUPT; CANCELLED as the pace */
+export async function readTorrent(content: Buffer, maxAddresses: number, pace: Pace): Promise<Torrent> {
+  const reader = createReader(content, maxAddresses);
+  const tokens = bencodeTokens(content);
+  for (let count = 1; ; count += 1) {
+    if (count % TOKENS_PER_STEP === 0) await pace.step();
+    if (count > MAX_TOKENS) throw unusable('has too many values');
+    const token = nextOf(tokens);
+    if (!token) return reader.torrent();
+    reader.take(token);
   }
 }
 
-function textsIn(value: Bencoded | undefined): string[] {
-  if (Buffer.isBuffer(value)) return [value.toString('utf8')];
-  return Array.isArray(value) ? value.flatMap(textsIn) : [];
+function nextOf(tokens: Generator<BencodeToken, void>): BencodeToken | undefined {
+  try {
+    return tokens.next().value ?? undefined;
+  } catch (cause) {
+    throw noTorrent(cause);
+  }
 }
+
+function createReader(content: Buffer, maxAddresses: number) {
+  const addresses: Array<{ address: string; isTracker: boolean }> = [];
+  let isDictionary = false;
+  /** The key of the outermost dictionary whose value is read. */
+  let section = '';
+  let hasNodes = false;
+  let hasPieces = false;
+  let infoStart = -1;
+  let infoEnd = -1;
+  const textOf = ({ start, end }: BencodeToken) => content.toString('utf8', start, end);
+  return {
+    /** @throws AppError CONTENT_CORRUPT */
+    take(token: BencodeToken): void {
+      const { kind, depth } = token;
+      if (depth === 0) isDictionary ||= kind === 'dictionary';
+      else if (depth === 1 && kind === 'key') section = textOf(token);
+      else if (section === 'info') {
+        // One of two would be read here, and maybe the other by the tool.
+        if (depth === 1 && kind !== 'end' && (kind !== 'dictionary' || infoStart !== -1)) throw noTorrent();
+        if (depth === 1 && kind !== 'end') infoStart = token.start;
+        if (depth === 1) infoEnd = token.end;
+        if (depth === 2 && kind === 'key') hasPieces ||= textOf(token) === 'pieces';
+      } else if (section === 'nodes') hasNodes ||= depth > 1 && kind !== 'end';
+      else {
+        const isTracker = ADDRESS_KEYS.get(section);
+        if (kind !== 'text' || isTracker === undefined) return;
+        if (addresses.length === maxAddresses) throw unusable('names too many addresses');
+        addresses.push({ address: textOf(token), isTracker });
+      }
+    },
+    /** What was read to its end. @throws AppError CONTENT_CORRUPT */
+    torrent(): Torrent {
+      if (!isDictionary || infoStart === -1) throw noTorrent();
+      const hash = createHash(hasPieces ? 'sha1' : 'sha256')
+        .update(content.subarray(infoStart, infoEnd))
+        .digest('hex')
+        .slice(0, 40);
+      return { hash, addresses, hasNodes };
+    },
+  };
+}
+
+const unusable = (why: string) => new AppError('CONTENT_CORRUPT', `the torrent file ${why}`);
+const noTorrent = (cause?: unknown) => new AppError('CONTENT_CORRUPT', 'this is not a torrent file', { cause });

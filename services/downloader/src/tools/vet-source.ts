@@ -1,6 +1,7 @@
 import type { EgressPolicy } from '@wharf/egress';
 import { portOf } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import { isMagnet, magnetHash } from '../domain/magnet.ts';
 import { metalinkUrls, unusableMetalink } from '../domain/metalink.ts';
 import { readTorrent } from '../domain/torrent.ts';
@@ -38,12 +39,12 @@ export async function vetSource(
   if (isTorrent) {
     if (!tool.kinds.has('torrent')) throw unsupported(tool, 'torrent files');
     const content = await fetchDescription(network, url, signal);
-    return { kind: 'torrent', content, hash: await vetTorrent(policy, content) };
+    return { kind: 'torrent', content, hash: await vetTorrent(policy, content, signal) };
   }
   if (/\.(?:metalink|meta4)$/i.test(url.pathname)) {
     if (!tool.kinds.has('metalink')) throw unsupported(tool, 'metalinks');
     const content = await fetchDescription(network, url, signal);
-    await vetMetalink(policy, content.toString('utf8'));
+    await vetMetalink(policy, content.toString('utf8'), signal);
     return { kind: 'metalink', content };
   }
   return { kind: 'url', url: url.href };
@@ -63,17 +64,16 @@ async function vetMagnet(policy: EgressPolicy, text: string): Promise<ToolSource
 }
 
 /** Looks at every address in a torrent file. @returns its hash */
-async function vetTorrent(policy: EgressPolicy, content: Buffer): Promise<string> {
-  const { hash, addresses, hasNodes } = readTorrent(content);
+async function vetTorrent(policy: EgressPolicy, content: Buffer, signal: AbortSignal): Promise<string> {
+  const { hash, addresses, hasNodes } = await readTorrent(content, MAX_ADDRESSES, createPace(signal));
   if (hasNodes) throw refused();
-  if (addresses.length > MAX_ADDRESSES) throw new AppError('CONTENT_CORRUPT', 'the torrent file names too many addresses');
   for (const { address, isTracker } of addresses) if (address.trim() !== '') await vetAddress(policy, address, isTracker);
   return hash;
 }
 
-async function vetMetalink(policy: EgressPolicy, text: string): Promise<void> {
-  const urls = metalinkUrls(text);
-  if (urls.length === 0 || urls.length > MAX_ADDRESSES) throw unusableMetalink();
+async function vetMetalink(policy: EgressPolicy, text: string, signal: AbortSignal): Promise<void> {
+  const urls = await metalinkUrls(text, MAX_ADDRESSES, createPace(signal));
+  if (urls.length === 0) throw unusableMetalink();
   for (const url of urls) await vetAddress(policy, url, false);
 }
 
