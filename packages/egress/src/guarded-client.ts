@@ -1,4 +1,4 @@
-import http, { type IncomingMessage } from 'node:http';
+import http, { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
 import { AppError } from '@wharf/errors';
@@ -13,6 +13,7 @@ export interface GuardedRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** A body in pieces is sent chunked, unless the headers have a Content-Length. */
   readonly body?: RequestBody | undefined;
+  /** Ends the request, and an answer that has begun: what reads its body fails. A bulk answer is its reader's to end. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds until the connection, with its TLS, stands. Default 15,000. */
   readonly connectTimeoutMs?: number;
@@ -85,7 +86,7 @@ async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked:
   try {
     // A literal address is connected to without a lookup, so it is looked at here.
     if (isIP(hostOf(url)) !== 0) await policy.resolve(url.hostname, portOf(url));
-    return await ask({
+    const answer = await ask({
       url,
       method: options.method ?? 'GET',
       headers: { ...authorizationOf(url), ...options.headers, Host: url.host },
@@ -97,6 +98,8 @@ async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked:
         timer = setTimeout(late('did not answer'), options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS);
       },
     });
+    if (signal && answer instanceof IncomingMessage) endWith(signal, answer);
+    return answer;
   } catch (error) {
     if (stop.signal.aborted) throw stop.signal.reason;
     if (error instanceof BodyFailure) throw error.cause;
@@ -105,6 +108,14 @@ async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked:
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
   }
+}
+
+/** A server that falls silent after the head holds nobody who has gone. */
+function endWith(signal: AbortSignal, answer: IncomingMessage): void {
+  const end = () => answer.destroy(cancelled(signal));
+  if (signal.aborted) return void end();
+  signal.addEventListener('abort', end, { once: true });
+  answer.once('close', () => signal.removeEventListener('abort', end));
 }
 
 function send(

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { AppError } from '@wharf/errors';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEgressPolicy, createGuardedClient, type GuardedClient } from '../src/index.ts';
 
@@ -36,6 +37,17 @@ describe('the guarded client (C6)', () => {
     // The URL parser was passed by: the connection itself is refused.
     for (const host of ['127.0.0.1', '[::ffff:127.0.0.1]', 'localhost'])
       await expect(strict.request({ url: new URL(`http://${host}:${port}/`) })).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+  });
+
+  it('ends an answer whose body does not come when its caller has gone', async () => {
+    const port = await serve((_request, response) => void response.writeHead(200, { 'Content-Length': '100' }).write('x'));
+    const { client } = clientOf({ allow: ['127.0.0.1'] });
+    const caller = new AbortController();
+    const answer = await client.request({ url: new URL(`http://127.0.0.1:${port}/`), signal: caller.signal });
+    const reading = (async () => {
+      for await (const _ of answer) caller.abort(new AppError('CANCELLED', 'the task was cancelled'));
+    })();
+    await expect(reading).rejects.toMatchObject({ message: 'the task was cancelled' });
   });
 
   it('a name that answers a public address first and a private one then never leads inside', async () => {

@@ -1,7 +1,8 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
+import { AppError } from '@wharf/errors';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExternalTool } from '../src/tools/external-tool.ts';
 import { vetSource } from '../src/tools/vet-source.ts';
@@ -26,9 +27,19 @@ const network = { policy, client: createGuardedClient(policy, { maxConnections: 
 const files = new Map<string, string>();
 let base = '';
 let server: http.Server;
+/** Silent answers whose client has gone, and an event for each that has begun. */
+const left: string[] = [];
+const heads = new EventEmitter();
 
 beforeAll(async () => {
-  server = http.createServer((request, response) => response.end(files.get(request.url ?? '') ?? '')).listen(0, '127.0.0.1');
+  server = http.createServer((request, response) => {
+    const content = files.get(request.url ?? '') ?? '';
+    if (content !== 'falls silent') return void response.end(content);
+    response.writeHead(200, { 'Content-Length': '100000' }).write('d');
+    response.once('close', () => left.push(request.url ?? ''));
+    heads.emit(request.url ?? '');
+  });
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   base = `http://files.example:${(server.address() as AddressInfo).port}`;
 });
@@ -44,6 +55,10 @@ const toolOf = (...kinds: Array<'url' | 'magnet' | 'torrent' | 'metalink'>): Ext
   needsReplica: false,
   ...{ add: nothing, find: nothing, pause: nothing, resume: nothing, remove: nothing, version: nothing },
 });
+const silent = (path: string) => {
+  files.set(path, 'falls silent');
+  return `${base}${path}`;
+};
 const all = toolOf('url', 'magnet', 'torrent', 'metalink');
 const vet = (text: string, tool = all) => vetSource({ policy, network }, tool, text, AbortSignal.timeout(10_000));
 const served = (path: string, content: string) => {
@@ -169,6 +184,43 @@ describe('a metalink', () => {
     const content = `<metalink>${piece.repeat((8 * 1024 * 1024) / piece.length)}`;
     await expect(vet(served('/long.metalink', content))).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
   });
+});
+
+describe('a source that sends its head and falls silent', () => {
+  it.each(['/silent.torrent', '/silent.metalink'])('%s: a cancel is heard at once', async (path) => {
+    const cancel = new AbortController();
+    const vetting = vetSource({ policy, network }, all, silent(path), cancel.signal);
+    await once(heads, path);
+    cancel.abort(new AppError('CANCELLED', 'the task was cancelled'));
+    await expect(vetting).rejects.toMatchObject({ code: 'CANCELLED', message: 'the task was cancelled' });
+    await expect.poll(() => left).toContain(path);
+  });
+
+  it('is given up after a while', async () => {
+    const vetting = vetSource({ policy, network, limitMs: 200 }, all, silent('/late.torrent'), new AbortController().signal);
+    await expect(vetting).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    await expect.poll(() => left).toContain('/late.torrent');
+  });
+});
+
+it('names that are looked up for ever are given up, and no further one is looked up', async () => {
+  const asked: string[] = [];
+  const slow = createEgressPolicy({
+    ...{ allow: [], forbidden: [], audience: 'user' },
+    resolve: (host) => {
+      asked.push(host);
+      return new Promise(() => undefined);
+    },
+  });
+  const links = ['a', 'b', 'c'].map((name) => `&tr=http%3A%2F%2F${name}.example`).join('');
+  const vetting = vetSource(
+    { policy: slow, network, limitMs: 200 },
+    all,
+    `magnet:?xt=urn:btih:${hash}${links}`,
+    new AbortController().signal,
+  );
+  await expect(vetting).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+  expect(asked).toEqual(['a.example']);
 });
 
 it('an address of a file is looked at too', async () => {

@@ -5,33 +5,63 @@ import { createPace } from '@wharf/pace';
 import { isMagnet, magnetHash } from '../domain/magnet.ts';
 import { metalinkUrls, unusableMetalink } from '../domain/metalink.ts';
 import { readTorrent } from '../domain/torrent.ts';
+import { readBody } from '../fetch/read-body.ts';
 import { type FetchNetwork, openSource } from '../fetch/source.ts';
 import type { ExternalTool, ToolSource } from './external-tool.ts';
 
 /** Torrent files and metalinks are small. */
 const MAX_DESCRIPTION_BYTES = 10 * 1024 * 1024;
 const MAX_ADDRESSES = 500;
+/** In milliseconds: for fetching one and for all look-ups of names together. */
+const LIMIT_MS = 60_000;
+/** A source that sends nothing to speak of for so long has stalled, in milliseconds. */
+const STALL_MS = 15_000;
 /** Parameters of a magnet link that make a tool open a connection. */
 const MAGNET_ADDRESSES = ['tr', 'ws', 'xs', 'as'];
 /** Trackers are spoken to over these; web seeds and mirrors over the last two. */
 const TRACKER_SCHEMES = new Set(['udp:', 'http:', 'https:']);
 
+export interface VetContext {
+  readonly policy: EgressPolicy;
+  readonly network: FetchNetwork;
+  /** Milliseconds for all of it; 60,000 by default. */
+  readonly limitMs?: number;
+}
+
 /**
  * Turns an address into what a tool may be given. The tool opens connections of its own, so every address that it will read is checked
  * first. Torrent files and metalinks are fetched here, over guarded connections, and handed over unchanged.
  *
- * @throws AppError PERMISSION_DENIED (it names an address that is not allowed) | UNSUPPORTED_OPERATION (not for this tool) | CONTENT_CORRUPT
+ * @throws AppError PERMISSION_DENIED (it names an address that is not allowed) | UNSUPPORTED_OPERATION (not for this tool) | CONTENT_CORRUPT |
+ * DEADLINE_EXCEEDED | CANCELLED, or the AppError that is the signal's reason
  */
-export async function vetSource(
-  context: { readonly policy: EgressPolicy; readonly network: FetchNetwork },
-  tool: ExternalTool,
-  text: string,
-  signal: AbortSignal,
-): Promise<ToolSource> {
-  const { policy, network } = context;
+export async function vetSource(context: VetContext, tool: ExternalTool, text: string, signal: AbortSignal): Promise<ToolSource> {
+  const late = new AbortController();
+  const tooLate = new AppError('DEADLINE_EXCEEDED', 'what the address names could not be looked at in time');
+  const timer = setTimeout(() => late.abort(tooLate), context.limitMs ?? LIMIT_MS);
+  const either = AbortSignal.any([signal, late.signal]);
+  try {
+    return await Promise.race([vet(context, tool, text, either), rejection(either)]);
+  } finally {
+    clearTimeout(timer);
+    // Whatever still goes on is of no use.
+    late.abort(tooLate);
+  }
+}
+
+/** Look-ups of names cannot be stopped, so they are not waited for. */
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const stop = () => reject(AppError.is(signal.reason) ? signal.reason : new AppError('CANCELLED', 'cancelled'));
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+}
+
+async function vet({ policy, network }: VetContext, tool: ExternalTool, text: string, signal: AbortSignal): Promise<ToolSource> {
   if (isMagnet(text)) {
     if (!tool.kinds.has('magnet')) throw unsupported(tool, 'magnet links');
-    return vetMagnet(policy, text);
+    return vetMagnet(policy, text, signal);
   }
   const url = policy.parseUrl(text);
   await policy.resolve(url.hostname, portOf(url));
@@ -50,13 +80,13 @@ export async function vetSource(
   return { kind: 'url', url: url.href };
 }
 
-async function vetMagnet(policy: EgressPolicy, text: string): Promise<ToolSource> {
+async function vetMagnet(policy: EgressPolicy, text: string, signal: AbortSignal): Promise<ToolSource> {
   const hash = magnetHash(text);
   const parameters = new URLSearchParams(text.slice(text.indexOf('?') + 1));
   for (const [name, value] of parameters) {
     // `tr.1` is another way to say `tr`.
     const plain = name.toLowerCase().replace(/\.\d+$/, '');
-    if (MAGNET_ADDRESSES.includes(plain) && !/^urn:/i.test(value)) await vetAddress(policy, value, plain === 'tr');
+    if (MAGNET_ADDRESSES.includes(plain) && !/^urn:/i.test(value)) await vetAddress(policy, value, plain === 'tr', signal);
     // Peers by address would be connected to at once.
     if (plain === 'x.pe') throw refused();
   }
@@ -67,17 +97,18 @@ async function vetMagnet(policy: EgressPolicy, text: string): Promise<ToolSource
 async function vetTorrent(policy: EgressPolicy, content: Buffer, signal: AbortSignal): Promise<string> {
   const { hash, addresses, hasNodes } = await readTorrent(content, MAX_ADDRESSES, createPace(signal));
   if (hasNodes) throw refused();
-  for (const { address, isTracker } of addresses) if (address.trim() !== '') await vetAddress(policy, address, isTracker);
+  for (const { address, isTracker } of addresses) if (address.trim() !== '') await vetAddress(policy, address, isTracker, signal);
   return hash;
 }
 
 async function vetMetalink(policy: EgressPolicy, text: string, signal: AbortSignal): Promise<void> {
   const urls = await metalinkUrls(text, MAX_ADDRESSES, createPace(signal));
   if (urls.length === 0) throw unusableMetalink();
-  for (const url of urls) await vetAddress(policy, url, false);
+  for (const url of urls) await vetAddress(policy, url, false, signal);
 }
 
-async function vetAddress(policy: EgressPolicy, text: string, isTracker: boolean): Promise<void> {
+async function vetAddress(policy: EgressPolicy, text: string, isTracker: boolean, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
   const parsed = URL.parse(text.trim());
   if (!parsed || (isTracker && !TRACKER_SCHEMES.has(parsed.protocol))) throw refused();
   // Hosts are read alike under every scheme only as HTTP does it.
@@ -91,12 +122,11 @@ async function vetAddress(policy: EgressPolicy, text: string, isTracker: boolean
 }
 
 async function fetchDescription(network: FetchNetwork, url: URL, signal: AbortSignal): Promise<Buffer> {
-  const { response } = await openSource(network, url, false, signal);
-  const chunks: Buffer[] = [];
+  const { response, sizeBytes } = await openSource(network, url, false, signal);
+  const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of response) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    length += chunk.length;
+  for await (const chunk of readBody(response, sizeBytes, { signal, stallMs: STALL_MS, limits: [] })) {
+    length += chunk.byteLength;
     if (length > MAX_DESCRIPTION_BYTES) throw new AppError('CONTENT_CORRUPT', 'this is too big for a torrent file or a metalink');
     chunks.push(chunk);
   }
