@@ -41,5 +41,5 @@ export async function beginOperation(context: FsContext, call: Call): Promise<Op
   const snapshot = await context.configuration.snapshot(call.revisions);
   const { signal } = call;
   const renewed = () => context.tasks.operationOf({ creator: creatorOf(call), signal });
-  return { snapshot, actor: actorOf(userOf(call)), changes: context.changes, signal, renewed };
+  return { snapshot, actor: actorOf(userOf(call)), changes: context.changes, folderCache: context.folderCache, signal, renewed };
 }

@@ -106,6 +106,7 @@ export function createFsService(
   const tasks = createFsTasks(kit, models, {
     configuration,
     changes,
+    folderCache,
     uploadFolder: dataDir === undefined ? undefined : join(dataDir, 'uploads'),
     uploadLimitBytes: waitingUploadBytes,
   });

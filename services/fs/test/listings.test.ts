@@ -140,7 +140,7 @@ it('rules hide, guard and explain', async () => {
 });
 
 describe('two replicas', () => {
-  it('drop what they keep when the other writes', async () => {
+  it('take over what they write themselves, and drop what they keep when the other writes', async () => {
     await cached.storeOf('shared').write(mpath('/d/old'), bytesOf(''), { overwrite: true });
     const revision = await installation.writeStorage({ _id: 40, mount_path: '/cached', driver: 'Cached', addition: '{"store":"shared"}' });
     const known = installation.as(USER, { admin: revision });
@@ -149,8 +149,9 @@ describe('two replicas', () => {
     await cached.storeOf('shared').write(mpath('/d/unseen'), bytesOf(''), { overwrite: true });
     expect(await read(other)).toEqual(['old']);
     await replica.fs.makeDirectory({ path: '/cached/d/made' }, known);
-    expect(await read(replica)).toEqual(['old', 'unseen', 'made']);
+    expect(await read(replica)).toEqual(['old', 'made']);
     expect(await waitFor('the event', async () => (await read(other)).includes('made'))).toBe(true);
+    expect(await read(other)).toEqual(['old', 'unseen', 'made']);
   });
 
   it('each open a storage anew when its settings change, and keep nothing of the old ones', async () => {

@@ -51,6 +51,7 @@ export interface FsTasks {
 export interface FsTasksParts {
   readonly configuration: Configuration;
   readonly changes: Changes;
+  readonly folderCache: Operation['folderCache'];
   /** Where bodies of uploads wait to be stored, and what they may take together, in bytes. */
   readonly uploadFolder: string | undefined;
   readonly uploadLimitBytes: number;
@@ -73,7 +74,7 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     const snapshot = await parts.configuration.snapshot({ auth: 0, admin: 0 });
     const { _id: id, role, permission } = user;
     const actor = { id, role, permission, basePath: parseVirtualPath(user.base_path) };
-    return { snapshot, actor, changes: parts.changes, signal, renewed: () => operationOf(run) };
+    return { snapshot, actor, changes: parts.changes, folderCache: parts.folderCache, signal, renewed: () => operationOf(run) };
   };
 
   const placements = { copy: placementKind('copy', operationOf), move: placementKind('move', operationOf) };

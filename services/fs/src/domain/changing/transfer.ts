@@ -10,6 +10,7 @@ interface Copied {
   /** In the storage it comes from. */
   readonly path: MountPath;
   readonly entry: Entry;
+  readonly target: Entry;
 }
 
 /**
@@ -18,10 +19,11 @@ interface Copied {
  * still what was copied and its copy is there. Folders go when nothing is left in them.
  *
  * @param source what `stat` says of `from`.
+ * @returns the file at its new place; undefined of a folder, and of a file that stayed
  * @throws AppError ENTRY_EXISTS | UNSUPPORTED_OPERATION (the target takes no writes, the source no removals) | CONTENT_CORRUPT; what was
  * copied stays, and what was not removed
  */
-export async function moveTree(from: Place, source: Entry, to: Place, conflict: Conflict, signal: AbortSignal): Promise<void> {
+export async function moveTree(from: Place, source: Entry, to: Place, conflict: Conflict, signal: AbortSignal): Promise<Entry | undefined> {
   const { driver } = from;
   if (!supports(driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   const copied: Copied[] = [];
@@ -34,6 +36,7 @@ export async function moveTree(from: Place, source: Entry, to: Place, conflict: 
     await driver.remove(path, { recursive: false, signal });
   }
   if (source.isDirectory) await removeEmptied(driver, from.path, signal);
+  return source.isDirectory ? undefined : copied[0]?.target;
 }
 
 /** Also tells two storages over one folder: there the copy has taken the place of its source, which must not be removed then. */
@@ -51,8 +54,8 @@ async function copyInto(copied: Copied[], from: Place, source: Entry, to: Place,
   if (!supports(driver, 'write') || !supports(driver, 'makeDirectory')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   if (!source.isDirectory) {
     try {
-      const { source: entry } = await copyFile({ from, to: { ...to, driver }, overwrite: conflict === 'replace', signal });
-      copied.push({ path: from.path, entry });
+      const { source: entry, target } = await copyFile({ from, to: { ...to, driver }, overwrite: conflict === 'replace', signal });
+      copied.push({ path: from.path, entry, target });
     } catch (error) {
       if (conflict !== 'keep' || !AppError.is(error, 'ENTRY_EXISTS')) throw error;
     }

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
-import { type BeforePublish, type Entry, type Hashes, supports } from '../../driver-contract/storage-driver.ts';
+import { type BeforePublish, type Entry, type Hashes, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { denied } from '../access/permissions.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -68,8 +68,9 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   const driver = await located.mount.driver();
   if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
     throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
-  // Refused early; the driver decides atomically when the content is there.
-  if (!request.overwrite && (await findEntry(snapshot, path, located, signal))) throw new AppError('ENTRY_EXISTS', 'file exists');
+  // Refused early; the driver decides when the content is there.
+  if (!request.overwrite && !(await isSaidFree(operation, located, driver)) && (await findEntry(snapshot, path, located, signal)))
+    throw new AppError('ENTRY_EXISTS', 'file exists');
   return {
     path,
     located,
@@ -83,6 +84,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       const bounded = snapshot.quotas.limits(actor) ? withinClaim(content, claim) : content;
       const checked = thenAllowed(bounded, operation, { path, password: overwrite ? password : undefined });
       let entry: Entry;
+      const since = changes.now();
       try {
         entry = await driver.write(located.path, checked, { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, signal });
       } catch (error) {
@@ -92,10 +94,21 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
         throw error;
       }
       await claim.settle(entry.sizeBytes);
-      changes.entryChanged(path);
+      changes.entryBecame({ path, driver, entry, since });
       return entry;
     },
   };
+}
+
+/**
+ * Whether a kept listing is without the name, so that the storage need not be asked twice. Safe only where the driver takes a new file
+ * atomically: somebody may have made one since. That a listing has a name proves nothing, as somebody may have removed it.
+ */
+async function isSaidFree({ folderCache }: Operation, located: Located<Mount>, { traits }: StorageDriver): Promise<boolean> {
+  const name = baseName(located.path);
+  if (!traits.exclusiveCreate || name === undefined) return false;
+  const listing = await folderCache.findListing({ ...located, path: parentPath(located.path) });
+  return listing !== undefined && listing.find(name) === undefined;
 }
 
 /** @throws AppError PERMISSION_DENIED */

@@ -1,13 +1,14 @@
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
 import { createPace } from '@wharf/pace';
-import type { EntryName, VirtualPath } from '@wharf/paths';
+import { parentPath, type VirtualPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { type CachePolicy, createCachePolicy } from './cache-policy.ts';
-import { createKeptFolders, type Folder, type KeptNames, type ListedEntries, treePathOf } from './kept-folders.ts';
-import { type EntryOrder, sortEntries, sortNamesBy } from './sort-entries.ts';
+import { createKeptFolders, type KeptFolders, type KeptNames, treePathOf } from './kept-folders.ts';
+import { createListedEntries, type Folder, type ListedEntries, orderKey } from './listed-entries.ts';
+import { type EntryOrder, sortNamesBy } from './sort-entries.ts';
 
 export interface ReadFolderOptions {
   readonly refresh: boolean;
@@ -31,6 +32,30 @@ export interface FolderCache {
    * folder that does not show yet on the way to them.
    */
   forget(paths: readonly VirtualPath[]): void;
+  /**
+   * The listing that is kept of a folder, and not too old: what `read` answers from without `refresh`. Undefined where none is kept. Asks the
+   * storage for nothing. A name that it does not have may be there all the same: others write too.
+   */
+  findListing(located: Located<Mount>): Promise<Pick<ListedEntries, 'find'> | undefined>;
+  /** A number that grows: changes that begin later have a higher one. */
+  now(): number;
+  /**
+   * Takes over what a change of ours made of an entry. All is forgotten as by `forget`, but the kept listing of its folder in this very
+   * storage is changed instead, where it is sure to be older than this change, and this change to be the last of its name.
+   *
+   * @returns what others have to forget
+   */
+  take(outcome: Outcome): readonly VirtualPath[];
+}
+
+/** What a storage answered to a change of ours. */
+export interface Outcome {
+  readonly path: VirtualPath;
+  readonly driver: StorageDriver;
+  /** Undefined: nothing is there any more. */
+  readonly entry: Entry | undefined;
+  /** What `now` said before the storage was asked. */
+  readonly since: number;
 }
 
 const MS_PER_MINUTE = 60_000;
@@ -72,21 +97,30 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     return folder;
   };
 
-  const readEntries = (key: string, { mount, path }: Located<Mount>, driver: StorageDriver, refresh: boolean): Promise<ListedEntries> => {
-    const keepMs = mount.definition.config.no_cache ? 0 : policies.of(mount.storage).minutesOf(path) * MS_PER_MINUTE;
+  const keepMsOf = ({ mount, path }: Located<Mount>): number =>
+    mount.definition.config.no_cache ? 0 : policies.of(mount.storage).minutesOf(path) * MS_PER_MINUTE;
+
+  const usableEntries = (key: string, keepMs: number): ListedEntries | undefined => {
     const known = kept.get(key);
+    return known && 'entries' in known && clock() - known.readAt < keepMs ? known.entries : undefined;
+  };
+
+  const readEntries = (key: string, located: Located<Mount>, driver: StorageDriver, refresh: boolean): Promise<ListedEntries> => {
+    const keepMs = keepMsOf(located);
+    const usable = refresh ? undefined : usableEntries(key, keepMs);
+    if (usable) return Promise.resolve(usable);
     const readAt = clock();
-    if (!refresh && known && 'entries' in known && readAt - known.readAt < keepMs) return Promise.resolve(known.entries);
+    const begunAt = kept.now();
     const underWay = kept.loading(key);
     if (underWay) return underWay;
     // Without the caller's signal: others may join.
-    const load = Array.fromAsync(driver.list(path))
+    const load = Array.fromAsync(driver.list(located.path))
       .then((entries) => {
         const listed = createListedEntries(entries);
         onListed(treePathOf(key), { names: entries.map((entry) => entry.name) });
         if (kept.loading(key) !== load) return listed;
         // An empty folder is never kept.
-        if (keepMs > 0 && entries.length > 0) kept.keep(key, { entries: listed, readAt });
+        if (keepMs > 0 && entries.length > 0) kept.keep(key, { entries: listed, readAt, begunAt, changedAt: new Map() });
         else kept.drop(key);
         return listed;
       })
@@ -113,8 +147,25 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
       if (hasNames(driver) && (order.by === '' || order.by === 'name')) return readNames(key, located, driver, order, options);
       return (await readEntries(key, located, driver, options.refresh)).inOrder(order, createPace(options.signal));
     },
+    async findListing(located) {
+      const driver = await located.mount.driver();
+      return usableEntries(keyOf(located, driver), keepMsOf(located));
+    },
     forget: kept.forget,
+    now: kept.now,
+    take: (outcome) => takeOver(kept, `${drivers.numberOf(outcome.driver)} ${parentPath(outcome.path)}`, outcome),
   };
+}
+
+/** As FolderCache.take(). @param key of the listing that the outcome belongs to */
+function takeOver(kept: KeptFolders, key: string, { path, driver, entry, since }: Outcome): readonly VirtualPath[] {
+  const isLeft = kept.take({ key, path, entry, since });
+  if (entry || isLeft || driver.traits.keepsEmptyDirectories) return [path];
+  // Its folder may have gone with it, and those above.
+  const gone = [path];
+  for (let at = parentPath(path); at !== '/'; at = parentPath(at)) gone.push(at);
+  kept.forget(gone);
+  return gone;
 }
 
 /** Kept names, of which the look at entries says whether they hold. */
@@ -135,26 +186,6 @@ function hasNames(driver: StorageDriver): driver is NamesDriver {
   return supports(driver, 'listNames') && supports(driver, 'statMany');
 }
 
-function createListedEntries(entries: readonly Entry[]): ListedEntries {
-  const byName = new Map(entries.map((entry) => [entry.name, entry]));
-  const isDirectory = (name: EntryName) => byName.get(name)?.isDirectory ?? false;
-  let last: { order: string; folder: Folder } | undefined;
-  return {
-    count: entries.length,
-    isDirectory,
-    async inOrder(order, pace) {
-      if (last?.order === orderKey(order)) return last.folder;
-      const folder: Folder = {
-        names: (await sortEntries(order, entries, pace)).map((entry) => entry.name),
-        isDirectory,
-        entries: async (names) => names.flatMap((name) => byName.get(name) ?? []),
-      };
-      last = { order: orderKey(order), folder };
-      return folder;
-    },
-  };
-}
-
 /** The family sorts only where the driver leaves it to the server. */
 function orderOf({ storage, definition }: Mount): EntryOrder {
   const isSorted = definition.config.local_sort;
@@ -163,10 +194,6 @@ function orderOf({ storage, definition }: Mount): EntryOrder {
     isDescending: isSorted && storage.order_direction === 'desc',
     folders: storage.extract_folder,
   };
-}
-
-function orderKey(order: EntryOrder): string {
-  return `${order.by} ${order.isDescending} ${order.folders}`;
 }
 
 /** Reads the policies of a storage once. */

@@ -7,8 +7,8 @@ import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { locate, type Snapshot } from '../snapshot/snapshot.ts';
 import type { FolderCache } from './folder-cache.ts';
-import type { Folder } from './kept-folders.ts';
 import { virtualEntry } from './list-entries.ts';
+import type { Folder } from './listed-entries.ts';
 
 /** One entry of the tree and the storage that holds it; no storage for a folder that mounts make. */
 export interface Found {
@@ -41,6 +41,22 @@ async function lookAt({ mount, path }: Located<Mount>, signal: AbortSignal | und
   }
 }
 
+/**
+ * The entry as the kept listing of its folder has it, else as the storage does. The listing may be as old as its storage lets it be, which is
+ * what a caller who lists the folder sees too; whoever decides by an entry what to replace or remove asks the storage itself. Whether the
+ * caller may see it was asked before: what is kept is the same for all.
+ */
+async function lookIn(
+  folderCache: FolderCache,
+  folder: Located<Mount>,
+  located: Located<Mount>,
+  signal: AbortSignal | undefined,
+): Promise<Entry> {
+  const name = baseName(located.path);
+  const listing = name === undefined ? undefined : await folderCache.findListing(folder);
+  return (name === undefined ? undefined : listing?.find(name)) ?? lookAt(located, signal);
+}
+
 /** The same in a storage that was chosen before; undefined when nothing is there. */
 export async function findEntry(
   snapshot: Snapshot,
@@ -71,7 +87,7 @@ function mountedEntry(snapshot: Snapshot, path: VirtualPath): Found | undefined 
 /**
  * The same with what is related to it: what is beside it and begins with its stem (the name without its last extension), as far as `actor` may
  * see them, the first MAX_RELATED of the folder: none where `actor` may not list the folder with this password. One look at the storage is
- * enough where the names beside it are kept.
+ * enough where the names beside it are kept, and none where their entries are.
  */
 export async function getWithRelated(
   snapshot: Snapshot,
@@ -85,14 +101,14 @@ export async function getWithRelated(
   if (virtual) return { ...virtual, related: [] };
   const located = locate(snapshot, path);
   // A rule of its own may open a file in a closed folder; what is beside the caller's root is not in the caller's tree.
-  if (path === actor.basePath || !snapshot.rules.canAccess(actor, parentPath(path), password))
-    return { entry: await lookAt(located, signal), located, related: [] };
   const beside = { ...located, path: parentPath(located.path) };
+  if (path === actor.basePath || !snapshot.rules.canAccess(actor, parentPath(path), password))
+    return { entry: await lookIn(folderCache, beside, located, signal), located, related: [] };
   const isVisible = snapshot.rules.listingFilter(actor, parentPath(path));
   const kept = await folderCache.findKept(beside);
   const known = kept && (await lookAtKept(kept, baseName(path), isVisible, signal));
   if (known) return { ...known, located };
-  const entry = await lookAt(located, signal);
+  const entry = await lookIn(folderCache, beside, located, signal);
   const folder = await folderCache.read(beside, { refresh: false, signal });
   const names = await relatedNames(folder, entry.name, isVisible, signal);
   return { entry, located, related: names.length === 0 ? [] : await folder.entries(names, signal) };

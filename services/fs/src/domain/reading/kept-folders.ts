@@ -1,24 +1,8 @@
-import type { Pace } from '@wharf/pace';
-import type { EntryName, VirtualPath } from '@wharf/paths';
+import { baseName, type EntryName, type VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { PathTree } from '../access/path-tree.ts';
-import type { EntryOrder } from './sort-entries.ts';
-
-/** The entries of one folder of a storage in the order of its listing; looked at only as far as somebody asks. */
-export interface Folder {
-  readonly names: readonly EntryName[];
-  isDirectory(name: EntryName): boolean;
-  /** In the order of the names given; what is gone meanwhile is left out. */
-  entries(names: readonly EntryName[], signal: AbortSignal | undefined): Promise<readonly Entry[]>;
-}
-
-/** The entries of a folder; sorted once for an order that is asked for again and again. */
-export interface ListedEntries {
-  readonly count: number;
-  isDirectory(name: EntryName): boolean;
-  inOrder(order: EntryOrder, pace: Pace): Promise<Folder>;
-}
+import type { Folder, ListedEntries } from './listed-entries.ts';
 
 /** All folders together keep at most this many entries (about 200 bytes each). */
 const MAX_KEPT_ENTRIES = 400_000;
@@ -34,6 +18,20 @@ export interface KeptEntries {
   readonly entries: ListedEntries;
   /** When the listing began, by the clock. */
   readonly readAt: number;
+  /** The same as `now` told it. */
+  readonly begunAt: number;
+  /** When a change of a name, or of what is below it, was heard of last, as `now` told it. Other names did not change since. */
+  readonly changedAt: Map<EntryName, number>;
+}
+
+/** What a change made of an entry. */
+export interface Taken {
+  /** Of the folder that it is in. */
+  readonly key: string;
+  readonly path: VirtualPath;
+  readonly entry: Entry | undefined;
+  /** What `now` told before the change began. */
+  readonly since: number;
 }
 
 /** What is kept of folders and what is on its way, under keys that end with the folder's place in the tree. */
@@ -48,12 +46,16 @@ export interface KeptFolders {
   endLoading(key: string): void;
   /** As FolderCache.forget(). */
   forget(paths: readonly VirtualPath[]): void;
+  /** Another number each time, higher than all before. */
+  now(): number;
+  /** As FolderCache.take(). @returns whether the folder is kept, and shows what is in it */
+  take(taken: Taken): boolean;
 }
 
 export function createKeptFolders(): KeptFolders {
   const kept = new LRUCache<string, KeptNames | KeptEntries>({
     maxSize: MAX_KEPT_ENTRIES,
-    sizeCalculation: (value) => 1 + ('entries' in value ? value.entries.count : value.folder.names.length),
+    sizeCalculation: (value) => 1 + ('entries' in value ? value.entries.count + value.changedAt.size : value.folder.names.length),
     disposeAfter: (_value, key) => unplace(key),
   });
   /** Only what nothing made obsolete since it began: nobody else may join the others, and they are not kept. */
@@ -81,6 +83,30 @@ export function createKeptFolders(): KeptFolders {
   const dropLoading = (key: string): void => {
     if (loading.delete(key)) unplace(key);
   };
+  let moment = 0;
+  const now = () => {
+    moment += 1;
+    return moment;
+  };
+  /** @param spared the folder of the path; it stays. */
+  const forget = (path: VirtualPath, spared?: string): void => {
+    const obsolete = [...places.below(path)].flatMap((keys) => [...keys]);
+    for (const { name, value: keys, length } of places.steps(path)) {
+      for (const key of keys ?? []) {
+        // A listing that is on its way may not show the way to the path either.
+        dropLoading(key);
+        const known = kept.peek(key);
+        const folder = known && ('entries' in known ? known.entries : known.folder);
+        const isOnTheWay = length < path.length && folder?.isDirectory(name as EntryName);
+        if (known && 'entries' in known && (isOnTheWay || key === spared)) known.changedAt.set(name as EntryName, now());
+        else if (folder && !isOnTheWay) obsolete.push(key);
+      }
+    }
+    for (const key of obsolete) {
+      dropLoading(key);
+      kept.delete(key);
+    }
+  };
   return {
     get: (key) => kept.get(key),
     keep,
@@ -92,22 +118,25 @@ export function createKeptFolders(): KeptFolders {
     },
     endLoading: dropLoading,
     forget(paths) {
-      for (const path of paths) {
-        const obsolete = [...places.below(path)].flatMap((keys) => [...keys]);
-        for (const { name, value: keys, length } of places.steps(path)) {
-          for (const key of keys ?? []) {
-            // A listing that is on its way may not show the way to the path either.
-            dropLoading(key);
-            const known = kept.peek(key);
-            const folder = known && ('entries' in known ? known.entries : known.folder);
-            if (length === path.length || (folder && !folder.isDirectory(name as EntryName))) obsolete.push(key);
-          }
-        }
-        for (const key of obsolete) {
-          dropLoading(key);
-          kept.delete(key);
-        }
+      for (const path of paths) forget(path);
+    },
+    now,
+    take({ key, path, entry, since }) {
+      const name = baseName(path);
+      const known = kept.peek(key);
+      // A listing that began after the change did may be newer than its outcome; and who of two that overlap came last is not known.
+      const isSure = known && 'entries' in known && name !== undefined && known.begunAt < since && (known.changedAt.get(name) ?? 0) < since;
+      const isSpelled = entry === undefined || entry.name === name;
+      if (!isSure || !isSpelled) {
+        forget(path);
+        return false;
       }
+      forget(path, key);
+      known.entries.change(name, entry);
+      // An empty folder is never kept. What is kept is weighed anew.
+      if (known.entries.count === 0) kept.delete(key);
+      else keep(key, { ...known });
+      return kept.has(key);
     },
   };
 }

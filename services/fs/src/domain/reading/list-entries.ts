@@ -7,7 +7,7 @@ import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { locate, type Snapshot } from '../snapshot/snapshot.ts';
 import type { FolderCache, ReadFolderOptions } from './folder-cache.ts';
-import type { Folder } from './kept-folders.ts';
+import type { Folder } from './listed-entries.ts';
 
 /** One page of a folder of the tree. */
 export interface ListingPage {

@@ -104,7 +104,7 @@ export async function openTree(options: {
     snapshot,
     folderCache,
     published,
-    operation: (who = actor(), signal = new AbortController().signal) => ({ snapshot, actor: who, changes, signal }),
+    operation: (who = actor(), signal = new AbortController().signal) => ({ snapshot, actor: who, changes, folderCache, signal }),
     async put(path, text = path) {
       const place = await at(path);
       await place.driver.write(place.path, bytesOf(text), { overwrite: true });

@@ -23,6 +23,8 @@ export interface TestDriver {
   onOpen(run: (addition: string) => Promise<void>): void;
   /** Runs before each call of an opened storage: it may fail, or hang until the call's signal aborts. @param store as in its `addition` */
   beforeCalls(run: (store: string, signal: AbortSignal | undefined) => Promise<void>): void;
+  /** Runs between the moment when a call of an opened storage is done, and the one when its caller learns so. */
+  delayAnswers(run: () => Promise<void>): void;
   /** Gives files addresses of their own. Without it, drivers that are opened then have none. */
   linkBy(link: (path: MountPath) => DirectLink): void;
   /** Writes to these paths fail: the storage is full. */
@@ -56,6 +58,7 @@ export function createTestDriver(
   let isFull = (_path: string) => false;
   let linkOf: ((path: MountPath) => DirectLink) | undefined;
   let before = async (_store: string, _signal: AbortSignal | undefined) => {};
+  let delay = async () => {};
   let open: (addition: string) => Promise<void> = async () => {};
   const storeOf = (store = ''): MemoryDriver => {
     const known = stores.get(store) ?? new MemoryDriver();
@@ -76,6 +79,7 @@ export function createTestDriver(
         const entries = await Array.fromAsync(store.list(path, call));
         await gate;
         await listed(path);
+        await delay();
         yield* entries;
       },
       async read(path, range, call) {
@@ -91,8 +95,14 @@ export function createTestDriver(
         await begin(call);
         return store.makeDirectory(path, call);
       },
-      remove: (path, call) => store.remove(path, call),
-      rename: (from, to, call) => store.rename(from, to, call),
+      async remove(path, call) {
+        await begin(call);
+        return store.remove(path, call);
+      },
+      async rename(from, to, call) {
+        await begin(call);
+        return store.rename(from, to, call);
+      },
       async copy(from, to, call) {
         await begin(call);
         if (isRefused(from, (await store.stat(from)).isDirectory)) throw storageError('UNSUPPORTED_OPERATION');
@@ -117,7 +127,7 @@ export function createTestDriver(
       };
     }
     for (const operation of without) delete driver[operation];
-    return counting(driver, counted);
+    return counting(driver, counted, () => delay());
   };
   return {
     definition: defineDriver({
@@ -147,6 +157,9 @@ export function createTestDriver(
     beforeCalls(run) {
       before = run;
     },
+    delayAnswers(run) {
+      delay = run;
+    },
     failWrites(when) {
       isFull = when;
     },
@@ -165,15 +178,16 @@ export function createTestDriver(
   };
 }
 
-/** The same driver, counting its calls. */
-function counting(driver: StorageDriver, counted: Record<string, number>): StorageDriver {
+/** The same driver, counting its calls. @param delay passes before the answer of one that answers a promise */
+function counting(driver: StorageDriver, counted: Record<string, number>, delay: () => Promise<void>): StorageDriver {
   return new Proxy(driver, {
     get(target, key) {
       const value: unknown = Reflect.get(target, key);
       if (typeof value !== 'function') return value;
       return (...given: unknown[]) => {
         counted[String(key)] = (counted[String(key)] ?? 0) + 1;
-        return Reflect.apply(value, target, given);
+        const answer: unknown = Reflect.apply(value, target, given);
+        return answer instanceof Promise ? answer.finally(delay) : answer;
       };
     },
   });

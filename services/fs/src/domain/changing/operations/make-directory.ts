@@ -16,12 +16,13 @@ export async function makeDirectory(operation: Operation, raw: string): Promise<
   if (snapshot.table.isProtected(path)) return;
   const { driver, path: place } = await open(locate(snapshot, path));
   if (!supports(driver, 'makeDirectory')) throw unsupported();
+  const since = changes.now();
   try {
-    await driver.makeDirectory(place, { signal });
+    const entry = await driver.makeDirectory(place, { signal });
+    changes.entryBecame({ path, driver, entry, since });
   } catch (error) {
     // The family's code for this is 500, unlike that of every other name that is taken.
     if (AppError.is(error, 'ENTRY_EXISTS')) throw new AppError('FAILED_PRECONDITION', 'file exists', { cause: error });
     throw error;
   }
-  changes.entryChanged(path);
 }

@@ -5,6 +5,7 @@ import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
 import { type Actor, denied } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
+import type { FolderCache } from '../../reading/folder-cache.ts';
 import { findEntry } from '../../reading/get-entry.ts';
 import type { Snapshot } from '../../snapshot/snapshot.ts';
 import type { Changes } from '../changes.ts';
@@ -14,6 +15,7 @@ export interface Operation {
   readonly snapshot: Snapshot;
   readonly actor: Actor;
   readonly changes: Changes;
+  readonly folderCache: Pick<FolderCache, 'findListing'>;
   readonly signal: AbortSignal;
   /**
    * The same with the rights and the configuration of that moment. Absent where nobody needs it.

@@ -1,7 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { baseName, type EntryName, parentPath } from '@wharf/paths';
-import { supports } from '../../../driver-contract/storage-driver.ts';
+import { type Entry, type StorageDriver, supports } from '../../../driver-contract/storage-driver.ts';
 import { storageError } from '../../../driver-contract/storage-error.ts';
+import type { Outcome } from '../../reading/folder-cache.ts';
 import { moveTree } from '../transfer.ts';
 import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
 import { nameTaken, type Operation, open, type Place } from './operation.ts';
@@ -38,15 +39,18 @@ export async function placeInOneStep(operation: Operation, item: Item, verb: Ver
 export async function renameItem(operation: Operation, item: Item): Promise<void> {
   if (await placeInOneStep(operation, item, 'rename')) return;
   const { source, target, entry, from, to, conflict } = item;
+  const { changes, signal } = operation;
+  const since = changes.now();
   try {
-    const there = await open(to);
-    if (entry.isDirectory && (await isFull(there, operation.signal))) throw storageError('DIRECTORY_NOT_EMPTY');
-    await moveTree(await open(from), entry, there, conflict, operation.signal);
+    const [here, there] = [await open(from), await open(to)];
+    if (entry.isDirectory && (await isFull(there, signal))) throw storageError('DIRECTORY_NOT_EMPTY');
+    const moved = await moveTree(here, entry, there, conflict, signal);
+    if (moved === undefined || here.driver !== there.driver) return changes.entryChanged(source, target);
+    for (const outcome of outcomesOf(item, here.driver, moved, since)) changes.entryBecame(outcome);
   } catch (error) {
+    changes.entryChanged(source, target);
     await operation.snapshot.quotas.uncounted([source, target]);
     throw named(error, baseName(target));
-  } finally {
-    operation.changes.entryChanged(source, target);
   }
 }
 
@@ -68,9 +72,11 @@ async function step({ changes, signal }: Operation, item: Item, verb: Verb): Pro
   const changed = call === 'rename' ? [source, target] : [target];
   try {
     if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, signal);
-    await here.driver[call](here.path, there.path, { overwrite: conflict === 'replace', signal });
-    if (call === 'rename') changes.entryMoved(source, target);
-    else changes.entryChanged(target);
+    const since = changes.now();
+    const entry = await here.driver[call](here.path, there.path, { overwrite: conflict === 'replace', signal });
+    const [went, came] = outcomesOf(item, here.driver, entry, since);
+    if (call === 'rename') changes.entryMoved(went, came);
+    else changes.entryBecame(came);
     return true;
   } catch (error) {
     // Of what failed a part may be there, or gone.
@@ -78,6 +84,14 @@ async function step({ changes, signal }: Operation, item: Item, verb: Verb): Pro
     if (needsCopying(error, verb === 'rename' ? 'refuse' : conflict)) return false;
     throw named(error, baseName(target));
   }
+}
+
+/** What a move made of both names. */
+function outcomesOf({ source, target }: Item, driver: StorageDriver, entry: Entry, since: number): [Outcome, Outcome] {
+  return [
+    { path: source, driver, entry: source === target ? entry : undefined, since },
+    { path: target, driver, entry, since },
+  ];
 }
 
 /** The storage cannot do it in one step: this pair, or a folder over a folder, which is merged. */

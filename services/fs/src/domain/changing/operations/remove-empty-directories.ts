@@ -50,6 +50,7 @@ async function removeWhenEmpty(operation: Operation, folder: WalkedFolder): Prom
   if (!snapshot.rules.mayTouchWhole(actor, folder.path, 'write')) return false;
   const { driver, path } = await open(folder.located);
   if (!supports(driver, 'remove')) throw unsupported();
+  const since = changes.now();
   try {
     await driver.remove(path, { recursive: false, signal });
   } catch (error) {
@@ -57,6 +58,6 @@ async function removeWhenEmpty(operation: Operation, folder: WalkedFolder): Prom
     if (AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
     if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
   }
-  changes.entryChanged(folder.path);
+  changes.entryBecame({ path: folder.path, driver, entry: undefined, since });
   return true;
 }

@@ -43,14 +43,18 @@ async function removeAll({ snapshot, actor, changes, signal }: Operation, doomed
   for (const { path, located } of doomed) {
     const { driver, path: place } = await open(located);
     if (!supports(driver, 'remove')) throw unsupported();
+    const since = changes.now();
+    let isGone = false;
     try {
       await driver.remove(place, { recursive: true, signal });
+      isGone = true;
     } catch (error) {
       if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
     } finally {
       await snapshot.quotas.freed(actor);
       // Of a folder that failed something may be gone.
-      changes.entryChanged(path);
+      if (isGone) changes.entryBecame({ path, driver, entry: undefined, since });
+      else changes.entryChanged(path);
     }
   }
 }

@@ -1,0 +1,57 @@
+import type { Pace } from '@wharf/pace';
+import type { EntryName } from '@wharf/paths';
+import type { Entry } from '../../driver-contract/storage-driver.ts';
+import { type EntryOrder, sortEntries } from './sort-entries.ts';
+
+/** The entries of one folder of a storage in the order of its listing; looked at only as far as somebody asks. */
+export interface Folder {
+  readonly names: readonly EntryName[];
+  isDirectory(name: EntryName): boolean;
+  /** In the order of the names given; what is gone meanwhile is left out. */
+  entries(names: readonly EntryName[], signal: AbortSignal | undefined): Promise<readonly Entry[]>;
+}
+
+/** All entries of a folder; sorted once for an order that is asked for again and again. */
+export interface ListedEntries {
+  readonly count: number;
+  find(name: EntryName): Entry | undefined;
+  isDirectory(name: EntryName): boolean;
+  inOrder(order: EntryOrder, pace: Pace): Promise<Folder>;
+  /** An entry came, or is another one than before; one that came is the last where the storage has an order of its own. Undefined: it went. */
+  change(name: EntryName, entry: Entry | undefined): void;
+}
+
+export function createListedEntries(entries: readonly Entry[]): ListedEntries {
+  const byName = new Map(entries.map((entry) => [entry.name, entry]));
+  const isDirectory = (name: EntryName) => byName.get(name)?.isDirectory ?? false;
+  let last: { order: string; folder: Folder } | undefined;
+  let changes = 0;
+  return {
+    get count() {
+      return byName.size;
+    },
+    find: (name) => byName.get(name),
+    isDirectory,
+    async inOrder(order, pace) {
+      if (last?.order === orderKey(order)) return last.folder;
+      const before = changes;
+      const folder: Folder = {
+        names: (await sortEntries(order, [...byName.values()], pace)).map((entry) => entry.name),
+        isDirectory,
+        entries: async (names) => names.flatMap((name) => byName.get(name) ?? []),
+      };
+      if (changes === before) last = { order: orderKey(order), folder };
+      return folder;
+    },
+    change(name, entry) {
+      changes += 1;
+      last = undefined;
+      if (entry) byName.set(name, entry);
+      else byName.delete(name);
+    },
+  };
+}
+
+export function orderKey(order: EntryOrder): string {
+  return `${order.by} ${order.isDescending} ${order.folders}`;
+}
