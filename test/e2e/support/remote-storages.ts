@@ -1,0 +1,72 @@
+import { CreateBucketCommand, ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { type CephRgw, type FaultProxy, type SshServer, startFaultProxy } from '@wharf/harness';
+import type { World } from './world.ts';
+
+/** A storage on another server, mounted in the tree, with a way to its server that can be made bad. */
+export interface RemoteStorage {
+  readonly mount: string;
+  readonly proxy: FaultProxy;
+}
+
+export interface RemoteStorages {
+  readonly s3: RemoteStorage;
+  readonly sftp: RemoteStorage;
+  /** Keys in the bucket, and uploads in parts that have not ended. */
+  inBucket(): Promise<{ keys: string[]; uploads: string[] }>;
+  stop(): Promise<void>;
+}
+
+const BUCKET = 'pairs';
+
+/** Mounts a bucket and a folder of an SSH server. */
+export async function mountRemotes({ admin, unique }: World, rgw: CephRgw, sshd: SshServer): Promise<RemoteStorages> {
+  const sdk = new S3Client({
+    endpoint: rgw.url,
+    region: rgw.region,
+    credentials: { accessKeyId: rgw.accessKeyId, secretAccessKey: rgw.secretAccessKey },
+    forcePathStyle: true,
+  });
+  await sdk.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  const s3Proxy = await startFaultProxy({ to: { host: '127.0.0.1', port: Number(new URL(rgw.url).port) } });
+  const sftpProxy = await startFaultProxy({ to: { host: sshd.host, port: sshd.port } });
+  const mountOf = async (driver: string, proxy: FaultProxy, items: object, rest: object = {}): Promise<RemoteStorage> => {
+    const mount = `/${unique(driver.toLowerCase())}`;
+    const storage = { mount_path: mount, driver, addition: JSON.stringify(items), cache_expiration: 30, ...rest };
+    await admin.call('/api/admin/storage/create', storage);
+    return { mount, proxy };
+  };
+  const s3 = await mountOf(
+    'S3',
+    s3Proxy,
+    {
+      root_folder_path: '/',
+      bucket: BUCKET,
+      endpoint: `http://${s3Proxy.host}:${s3Proxy.port}`,
+      region: rgw.region,
+      access_key_id: rgw.accessKeyId,
+      secret_access_key: rgw.secretAccessKey,
+      force_path_style: true,
+    },
+    { web_proxy: true },
+  );
+  const sftp = await mountOf('SFTP', sftpProxy, {
+    root_folder_path: sshd.rootPath,
+    address: `${sftpProxy.host}:${sftpProxy.port}`,
+    username: sshd.username,
+    private_key: sshd.privateKey,
+  });
+  return {
+    s3,
+    sftp,
+    async inBucket() {
+      const { Contents = [] } = await sdk.send(new ListObjectsV2Command({ Bucket: BUCKET }));
+      const { Uploads = [] } = await sdk.send(new ListMultipartUploadsCommand({ Bucket: BUCKET }));
+      return { keys: Contents.map(({ Key = '' }) => Key), uploads: Uploads.map(({ Key = '' }) => Key) };
+    },
+    async stop() {
+      sdk.destroy();
+      await s3Proxy.stop();
+      await sftpProxy.stop();
+    },
+  };
+}
