@@ -3,6 +3,7 @@ import { afterAll, describe } from 'vitest';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { s3Driver } from './index.ts';
 import { makeBucket, testEgress } from './testing/bucket.ts';
+import { bucketRules } from './testing/bucket-rules.ts';
 
 const server = await startCephRgw();
 
@@ -22,8 +23,12 @@ describe.runIf(isAvailable('ceph-rgw', server))('on Ceph RGW', async () => {
         }),
         seed: async (paths) => void (await Promise.all(paths.map((path) => bucket.put(root + path)))),
         leftovers: async () => [...(await bucket.uploads(`${root}/`)), ...(await bucket.keys(`${root}/.wharf-uploads/`))],
-        connections: () => countConnections(port),
+        connections: () => {
+          bucket.rest();
+          return countConnections(port);
+        },
       };
     },
   });
+  bucketRules(server, bucket);
 });

@@ -1,12 +1,5 @@
 import { Agent } from 'node:http';
-import {
-  CreateBucketCommand,
-  ListMultipartUploadsCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-  S3Client,
-  type S3ClientConfig,
-} from '@aws-sdk/client-s3';
+import { CreateBucketCommand, ListMultipartUploadsCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { createEgress, createEgressPolicy, type Egress } from '@wharf/egress';
 import type { CephRgw } from '@wharf/harness';
 
@@ -21,10 +14,12 @@ export function testEgress(): Egress {
   return createEgress(policy);
 }
 
-/** A bucket of a real server, seen past the driver. Its connections do not stay. */
+/** A bucket of a real server, seen past the driver. */
 export interface Bucket {
   readonly sdk: S3Client;
   readonly name: string;
+  /** Ends the connections of the other client. */
+  rest(): void;
   /** What a storage of it is configured by. */
   addition(items?: Record<string, unknown>): string;
   /** Keys with a prefix, without it. */
@@ -34,20 +29,21 @@ export interface Bucket {
   uploads(prefix: string): Promise<string[]>;
 }
 
-export async function makeBucket(server: CephRgw, name: string, config: S3ClientConfig = {}): Promise<Bucket> {
+export async function makeBucket(server: CephRgw, name: string): Promise<Bucket> {
+  const httpAgent = new Agent({ keepAlive: true, maxSockets: 16 });
   const sdk = new S3Client({
     endpoint: server.url,
     region: server.region,
     credentials: { accessKeyId: server.accessKeyId, secretAccessKey: server.secretAccessKey },
     forcePathStyle: true,
-    requestHandler: { httpAgent: new Agent({ keepAlive: false, maxSockets: 32 }) },
+    requestHandler: { httpAgent },
     requestChecksumCalculation: 'WHEN_REQUIRED',
-    ...config,
   });
   await sdk.send(new CreateBucketCommand({ Bucket: name }));
   return {
     sdk,
     name,
+    rest: () => httpAgent.destroy(),
     addition: (items = {}) =>
       JSON.stringify({
         root_folder_path: '/',

@@ -1,0 +1,229 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { startHttpServer } from '@wharf/harness';
+import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
+import { expect, it, onTestFinished } from 'vitest';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { s3Driver } from './index.ts';
+import { testEgress } from './testing/bucket.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+const at = (path: string) => relativeTo(VIRTUAL_ROOT, parseVirtualPath(path));
+const SECRET = 'canary-secret';
+const DATE = 'Sun, 22 Nov 2026 19:00:00 GMT';
+const HEAD = { ETag: '"v1"', 'Last-Modified': DATE };
+const EMPTY = '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>';
+
+const listing = (keys: readonly string[], rest = '') =>
+  `<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><EncodingType>url</EncodingType>${keys
+    .map(
+      (key) => `<Contents><Key>${key}</Key><Size>1</Size><LastModified>2026-11-22T19:00:00.000Z</LastModified><ETag>"x"</ETag></Contents>`,
+    )
+    .join('')}${rest}</ListBucketResult>`;
+
+/** A storage of a store that answers as it should until it is open, and as the handler says then. */
+async function openOn(handler: Handler, items: Record<string, unknown> = {}) {
+  let isOpen = false;
+  let asked = 0;
+  const server = await startHttpServer(async (request, response) => {
+    // It looks for uploads that were left, in its own time.
+    if (isOpen && !request.url?.includes('.wharf-uploads')) {
+      asked += 1;
+      return handler(request, response);
+    }
+    if (request.method === 'GET') response.end(EMPTY);
+    else response.writeHead(403).end();
+  });
+  onTestFinished(() => server.stop());
+  const addition = { root_folder_path: '/', bucket: 'b', endpoint: server.url, access_key_id: 'AK', secret_access_key: SECRET, ...items };
+  const driver = await s3Driver.open(JSON.stringify(addition), { egress: testEgress() });
+  onTestFinished(() => driver.close());
+  isOpen = true;
+  return { driver: driver as Required<StorageDriver>, asked: () => asked };
+}
+
+const namesIn = async (driver: StorageDriver) => (await Array.fromAsync(driver.list(at('/')))).map(({ name }) => name as string);
+const read = async (driver: StorageDriver, range?: { offsetBytes: number; lengthBytes?: number }) => {
+  let bytes = 0;
+  for await (const piece of await driver.read(at('/file'), range)) bytes += piece.byteLength;
+  return bytes;
+};
+const failure = async (call: Promise<unknown>) => {
+  const error = await call.then(
+    () => undefined,
+    (thrown: Error) => thrown,
+  );
+  expect(error, 'it should have failed').toBeDefined();
+  expect(`${error?.stack}${(error?.cause as Error | undefined)?.stack}`).not.toContain(SECRET);
+  return error;
+};
+
+it('names that would lead elsewhere, or cannot be names, are left out', async () => {
+  const odd = [
+    '..',
+    '.',
+    '%2E%2E',
+    '..%2Fx',
+    '%2Fabs',
+    'a%2Fb',
+    'x%00y',
+    'x%0D%0AEvil',
+    'back%5Cslash',
+    'n'.repeat(300),
+    '',
+    'fine',
+    'fine',
+  ];
+  const { driver } = await openOn(
+    (_, response) => void response.end(listing(odd, '<CommonPrefixes><Prefix>../</Prefix></CommonPrefixes>')),
+  );
+  expect(await namesIn(driver)).toEqual(['fine']);
+});
+
+it('keys of other folders are refused', async () => {
+  const { driver } = await openOn((_, response) => void response.end(listing(['elsewhere/secret'])), { root_folder_path: '/team' });
+  await expect(failure(namesIn(driver))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
+it.each(['v1', 'v2'])('a listing (%s) that stands still ends', async (list_object_version) => {
+  const rest = '<IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken><NextMarker>same</NextMarker>';
+  const { driver, asked } = await openOn((_, response) => void response.end(listing(['a'], rest)), { list_object_version });
+  await expect(failure(namesIn(driver))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  expect(asked()).toBeLessThan(8);
+});
+
+it('an endless listing is asked for a page at a time, and left', async () => {
+  let page = 0;
+  const { driver, asked } = await openOn((_, response) => {
+    page += 1;
+    const keys = Array.from({ length: 1000 }, (_unused, index) => `p${String(page).padStart(6, '0')}-${index}`);
+    response.end(listing(keys, '<IsTruncated>true</IsTruncated>'));
+  });
+  let entries = 0;
+  for await (const _ of driver.list(at('/'))) if (++entries === 2_500) break;
+  expect(asked()).toBe(3);
+});
+
+it.each([
+  [
+    'entities of its own',
+    `<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]><ListBucketResult><Prefix>&b;</Prefix></ListBucketResult>`,
+  ],
+  ['files of ours', `<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><ListBucketResult><Prefix>&a;</Prefix></ListBucketResult>`],
+  ['an entity that nobody knows', '<ListBucketResult><Prefix>&lol;</Prefix></ListBucketResult>'],
+  ['a thousand levels', '<a>'.repeat(1000)],
+  ['half a document', '<ListBucketResult><Contents>'],
+  ['another document', '<html><body>Please log in</body></html>'],
+  ['no document', 'null'],
+  ['nothing', ''],
+  ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x3c, 0x00])],
+  ['an object without a size', '<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>'],
+  ['a negative size', '<ListBucketResult><Contents><Key>a</Key><Size>-1</Size></Contents></ListBucketResult>'],
+])('XML with %s is refused', async (_, body) => {
+  const { driver } = await openOn((_request, response) => void response.end(body));
+  await expect(failure(namesIn(driver))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
+/** Sends until the other side has gone. @returns how much it took */
+async function sendEndlessly(response: ServerResponse, piece: string): Promise<number> {
+  let sent = 0;
+  response.setMaxListeners(0);
+  while (!response.destroyed && sent < 512 * 1024 * 1024) {
+    sent += piece.length;
+    if (!response.write(piece)) await new Promise<void>((resolve) => void response.once('drain', resolve).once('close', resolve));
+  }
+  return sent;
+}
+
+it.each([
+  ['a listing', 200, `<Contents><Key>${'k'.repeat(50_000)}</Key></Contents>`, '<ListBucketResult>'],
+  ['an error', 500, 'x'.repeat(50_000), '<Error><Code>'],
+])('%s without an end is left after some megabytes', async (_, status, piece, begin) => {
+  const sent = Promise.withResolvers<number>();
+  const { driver } = await openOn(async (_request, response) => {
+    response.writeHead(status).write(begin);
+    sent.resolve(await sendEndlessly(response, piece));
+  });
+  await expect(failure(namesIn(driver))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  expect(await sent.promise).toBeLessThan(24 * 1024 * 1024);
+});
+
+it.each([
+  ['fewer bytes than announced', 200, { ...HEAD, 'Content-Length': '10' }, 'short', undefined],
+  ['a range that was not asked for', 206, { ...HEAD, 'Content-Range': 'bytes 0-4/10', 'Content-Length': '5' }, 'short', { offsetBytes: 3 }],
+  ['less of the range', 206, { ...HEAD, 'Content-Range': 'bytes 3-4/10', 'Content-Length': '2' }, 'sh', { offsetBytes: 3 }],
+  ['another length than its range', 206, { ...HEAD, 'Content-Range': 'bytes 3-9/10', 'Content-Length': '2' }, 'sh', { offsetBytes: 3 }],
+  ['all in the place of a range', 200, { ...HEAD, 'Content-Length': '10' }, '0123456789', { offsetBytes: 3 }],
+  ['no range at all', 206, { ...HEAD, 'Content-Length': '5' }, 'short', { offsetBytes: 0, lengthBytes: 5 }],
+  ['no length', 200, HEAD, 'short', undefined],
+  ['no version', 200, { 'Last-Modified': DATE, 'Content-Length': '5' }, 'short', undefined],
+  ['no date', 200, { ETag: '"v1"', 'Content-Length': '5' }, 'short', undefined],
+])('a file with %s fails', async (_, status, headers, body, range) => {
+  const { driver } = await openOn((_request, response) => {
+    response.writeHead(status, headers);
+    response.write(body, () => response.destroy());
+  });
+  await expect(failure(read(driver, range))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
+it.each(['http://other.example/x', 'http://169.254.169.254/latest/meta-data/', '//127.0.0.1:1/', 'file:///etc/passwd'])(
+  'a redirect to %s is not followed, whatever was asked',
+  async (Location) => {
+    const { driver, asked } = await openOn((_request, response) => void response.writeHead(307, { Location }).end());
+    const content = (async function* () {
+      yield Buffer.from('x');
+    })();
+    for (const call of [
+      () => driver.stat(at('/file')),
+      () => namesIn(driver),
+      () => read(driver),
+      () => driver.write(at('/file'), content, { overwrite: true }),
+      () => driver.remove(at('/file'), { recursive: true }),
+      () => driver.makeDirectory(at('/d')),
+    ]) {
+      await expect(failure(call())).resolves.toMatchObject({ code: 'FAILED_PRECONDITION', message: expect.stringContaining('endpoint') });
+    }
+    expect(asked()).toBeLessThan(16);
+  },
+);
+
+it('a failure that begins as a success is one', async () => {
+  const { driver } = await openOn((request, response) => {
+    const isCopy = request.headers['x-amz-copy-source'] !== undefined;
+    if (isCopy) response.end('<Error><Code>SlowDown</Code><Message>canary</Message></Error>');
+    else if (request.method === 'HEAD' && request.url?.endsWith('/from')) response.writeHead(200, { ...HEAD, 'Content-Length': '5' }).end();
+    else if (request.method === 'HEAD') response.writeHead(404).end();
+    else response.end(EMPTY);
+  });
+  const error = await failure(driver.copy(at('/from'), at('/to'), { overwrite: false }));
+  expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', message: 'the storage is not available' });
+});
+
+it('keys that could not be removed are not taken for removed', async () => {
+  const { driver } = await openOn((request, response) => {
+    if (request.method === 'HEAD') response.writeHead(404).end();
+    else if (request.method === 'POST') response.end('<DeleteResult><Error><Key>d/a</Key><Code>AccessDenied</Code></Error></DeleteResult>');
+    else response.end(listing(['d/a', 'd/b']));
+  });
+  const error = await failure(driver.remove(at('/d'), { recursive: true }));
+  expect(error).toMatchObject({ code: 'PERMISSION_DENIED' });
+});
+
+it('a reader that leaves, or is aborted while nothing comes, closes its connection', async () => {
+  const closed: Array<Promise<void>> = [];
+  const { driver } = await openOn((_request, response) => {
+    closed.push(new Promise((resolve) => void response.once('close', resolve)));
+    response.writeHead(200, { ...HEAD, 'Content-Length': '1000000' }).write('x'.repeat(1000));
+  });
+  for await (const _ of await driver.read(at('/file'))) break;
+  const abort = new AbortController();
+  const stalled = await driver.read(at('/file'), undefined, { signal: abort.signal });
+  const reading = (async () => {
+    for await (const _ of stalled) abort.abort();
+  })();
+  await expect(reading).rejects.toMatchObject({ code: 'CANCELLED' });
+  const unread = new AbortController();
+  await driver.read(at('/file'), undefined, { signal: unread.signal });
+  unread.abort();
+  await Promise.all(closed);
+  expect(closed).toHaveLength(3);
+});

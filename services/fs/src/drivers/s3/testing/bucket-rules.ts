@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto';
+import { CreateMultipartUploadCommand, HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
+import { type CephRgw, httpRequest, waitFor } from '@wharf/harness';
+import { currentOwner, newOwnedName } from '@wharf/owned-names';
+import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type StorageDriver, supports } from '../../../driver-contract/storage-driver.ts';
+import { s3Driver } from '../index.ts';
+import { type Bucket, testEgress } from './bucket.ts';
+
+const MIB = 1024 * 1024;
+const at = (path: string) => relativeTo(VIRTUAL_ROOT, parseVirtualPath(path));
+const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+const content = (sizeBytes: number) => Buffer.alloc(sizeBytes, 'some text that is repeated\n');
+async function* piecesOf(bytes: Uint8Array, onPiece: (sentBytes: number) => void = () => undefined) {
+  for (let from = 0; from < bytes.byteLength; from += 700_001) {
+    onPiece(from);
+    yield bytes.subarray(from, from + 700_001);
+  }
+}
+
+/** What only stores of objects have to keep. */
+export function bucketRules(server: CephRgw, bucket: Bucket): void {
+  let roots = 0;
+  const open = async (items: Record<string, unknown> = {}) => {
+    const root = String(items['root_folder_path'] ?? `own-${++roots}`);
+    const driver = await s3Driver.open(bucket.addition({ root_folder_path: root, ...items }), { egress: testEgress() });
+    onTestFinished(() => driver.close());
+    for (const operation of ['write', 'remove', 'makeDirectory', 'link', 'copy'] as const)
+      if (!supports(driver, operation)) throw new Error(`no ${operation}`);
+    return { root, driver: driver as Required<StorageDriver> };
+  };
+  const read = async (driver: StorageDriver, path: string) =>
+    Buffer.concat(await Array.fromAsync(await driver.read(at(path)), (piece) => Buffer.from(piece)));
+  const namesIn = async (driver: StorageDriver, path: string) => (await Array.fromAsync(driver.list(at(path)))).map(({ name }) => name);
+
+  describe('content in parts', () => {
+    it.each([
+      ['of known size', 20 * MIB + 1, true, {}],
+      ['of unknown size', 20 * MIB + 1, false, { content_md5: true }],
+      ['that fills its last part', 16 * MIB, true, { storage_class: 'STANDARD' }],
+    ])('%s comes back as it went, and leaves no note', async (_, sizeBytes, isKnown, items) => {
+      const { driver, root } = await open(items);
+      const bytes = content(sizeBytes);
+      const entry = await driver.write(at('/d/big.bin'), piecesOf(bytes), { overwrite: false, sizeBytes: isKnown ? sizeBytes : undefined });
+      expect(entry).toMatchObject({ sizeBytes, version: expect.stringMatching(/-\d+$/) });
+      expect(entry).toEqual(await driver.stat(at('/d/big.bin')));
+      expect(digest(await read(driver, '/d/big.bin'))).toBe(digest(bytes));
+      const copied = await driver.copy(at('/d/big.bin'), at('/copy.bin'), { overwrite: false });
+      expect(copied.sizeBytes).toBe(sizeBytes);
+      expect([await bucket.uploads(root), await bucket.keys(`${root}/.wharf-uploads/`)]).toEqual([[], []]);
+    });
+
+    it('that is cancelled leaves the old file, no upload and no note', async () => {
+      const { driver, root } = await open();
+      await driver.write(at('/big'), piecesOf(Buffer.from('old')), { overwrite: false });
+      const abort = new AbortController();
+      const writing = driver.write(
+        at('/big'),
+        piecesOf(content(30 * MIB), (sentBytes) => {
+          if (sentBytes > 20 * MIB) abort.abort();
+        }),
+        { overwrite: true, signal: abort.signal },
+      );
+      await expect(writing).rejects.toMatchObject({ code: 'CANCELLED' });
+      expect((await read(driver, '/big')).toString()).toBe('old');
+      expect([await bucket.uploads(root), await bucket.keys(`${root}/.wharf-uploads/`)]).toEqual([[], []]);
+    });
+
+    it('that is not what was promised is never put together', async () => {
+      const { driver, root } = await open();
+      const expectedHashes = { sha256: '0'.repeat(64) };
+      const writing = driver.write(at('/big'), piecesOf(content(20 * MIB)), { overwrite: true, expectedHashes });
+      await expect(writing).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
+      expect([await bucket.uploads(root), await namesIn(driver, '/')]).toEqual([[], []]);
+    });
+
+    it('that ended with its process is swept at the next opening, and nobody else’s upload', async () => {
+      const begin = async (key: string) => {
+        const { UploadId } = await bucket.sdk.send(new CreateMultipartUploadCommand({ Bucket: bucket.name, Key: key }));
+        return UploadId ?? '';
+      };
+      const gone = newOwnedName({ ...currentOwner(), pid: 4_194_305 });
+      const note = (owner: string, key: string, id: string) => bucket.put(`swept/.wharf-uploads/${owner}`, JSON.stringify({ key, id }));
+      await note(gone, 'swept/left', await begin('swept/left'));
+      await note(newOwnedName(currentOwner()), 'swept/ours', await begin('swept/ours'));
+      await note(newOwnedName({ ...currentOwner(), pid: 4_194_305 }), 'other/left', await begin('other/left'));
+      await begin('swept/strangers');
+      await bucket.put('swept/.wharf-uploads/something', 'else');
+      const { driver } = await open({ root_folder_path: '/swept' });
+      await waitFor('the sweep', async () => !(await bucket.keys('swept/.wharf-uploads/')).includes(gone));
+      expect((await bucket.uploads('')).sort()).toEqual(['other/left', 'swept/ours', 'swept/strangers']);
+      expect(await namesIn(driver, '/')).toEqual([]);
+      await expect(driver.stat(at('/.wharf-uploads'))).rejects.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
+      await expect(driver.makeDirectory(at('/.wharf-uploads/x'))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    });
+  });
+
+  describe('folders', () => {
+    it('show neither what keeps them nor what no path can say', async () => {
+      const { driver, root } = await open();
+      for (const key of ['d/', 'd/.wharf', 'd/file', 'd//x', 'd/../y', 'd/a\nb', 'd/both', 'd/both/below'])
+        await bucket.put(`${root}/${key}`, 'x');
+      await bucket.put(`${root}-private/secret`, 'x');
+      expect((await namesIn(driver, '/d')).sort()).toEqual(['both', 'file']);
+      expect(await namesIn(driver, '/d/both')).toEqual(['below']);
+      expect((await driver.stat(at('/d/both'))).isDirectory).toBe(false);
+      for (const path of ['/d/.wharf', '/.wharf']) {
+        await expect(driver.read(at(path))).rejects.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
+        await expect(driver.remove(at(path), { recursive: true })).rejects.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
+        await expect(driver.write(at(path), piecesOf(Buffer.of(1)), { overwrite: true })).rejects.toMatchObject({
+          code: 'INVALID_ARGUMENT',
+        });
+      }
+      await driver.remove(at('/d'), { recursive: true });
+      expect(await bucket.keys(`${root}/`)).toEqual(['.wharf']);
+      expect(await bucket.keys(`${root}-private/`)).toEqual(['secret']);
+    });
+
+    it('stay when their last entry goes', async () => {
+      const { driver } = await open();
+      await driver.write(at('/a/b/file'), piecesOf(Buffer.from('x')), { overwrite: false });
+      await driver.remove(at('/a/b/file'), { recursive: false });
+      expect(await namesIn(driver, '/a/b')).toEqual([]);
+      await driver.remove(at('/a/b'), { recursive: false });
+      expect(await namesIn(driver, '/a')).toEqual([]);
+    });
+
+    it('of more than a thousand entries are removed whole', async () => {
+      const { driver, root } = await open();
+      for (let from = 0; from < 1_001; from += 143) {
+        await Promise.all(Array.from({ length: 143 }, (_, index) => bucket.put(`${root}/many/${from + index}/x&<y>`)));
+      }
+      await driver.remove(at('/many'), { recursive: true });
+      expect(await bucket.keys(`${root}/many`)).toEqual([]);
+    });
+  });
+
+  it('a key has 1,024 bytes at most', async () => {
+    const { driver } = await open();
+    const long = `/${'é'.repeat(120)}`.repeat(5);
+    await expect(driver.write(at(long), piecesOf(Buffer.of(1)), { overwrite: true })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(driver.makeDirectory(at(long))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(driver.stat(at(long))).rejects.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
+  });
+
+  it('a new file has the type of its name, for those who come by a link', async () => {
+    const { driver, root } = await open();
+    await driver.write(at('/a.png'), piecesOf(Buffer.of(1)), { overwrite: false });
+    const head = await bucket.sdk.send(new HeadObjectCommand({ Bucket: bucket.name, Key: `${root}/a.png` }));
+    expect(head.ContentType).toBe('image/png');
+  });
+
+  it.each([
+    ['path style', { add_filename_to_disposition: true }],
+    ['host style', { endpoint: server.url.replace('127.0.0.1', server.hostSuffix), force_path_style: false }],
+    ['a custom host', { custom_host: `http://${'shared'}.${server.hostSuffix}`, enable_custom_host_presign: true, remove_bucket: true }],
+  ])('in %s files are kept, and a signed link serves one to anybody for a time', async (_, items) => {
+    const { driver } = await open(items);
+    await driver.write(at('/d/ä +b.txt'), piecesOf(Buffer.from('hello')), { overwrite: false });
+    expect((await read(driver, '/d/ä +b.txt')).toString()).toBe('hello');
+    const { url, expiresAt, headers } = await driver.link(at('/d/ä +b.txt'));
+    expect([headers, Math.round(((expiresAt?.getTime() ?? 0) - Date.now()) / 60_000)]).toEqual([undefined, 240]);
+    const { host, pathname, search } = new URL(url);
+    if ('custom_host' in items) return expect([host, pathname.includes(bucket.name)]).toEqual([`shared.${server.hostSuffix}`, false]);
+    const answer = await httpRequest(server.url, { path: pathname + search, headers: { Host: host } });
+    expect([answer.status, answer.text()]).toEqual([200, 'hello']);
+    if ('add_filename_to_disposition' in items) {
+      expect(answer.headers['content-disposition']).toBe("attachment; filename*=UTF-8''%C3%A4%20%2Bb.txt");
+    }
+    const unsigned = await httpRequest(server.url, { path: pathname, headers: { Host: host } });
+    expect(unsigned.status).toBe(403);
+  });
+
+  it('a link to a custom host is not signed unless that is asked for', async () => {
+    const { driver, root } = await open({ custom_host: 'https://cdn.example' });
+    expect(await driver.link(at('/a b'))).toEqual({ url: `https://cdn.example/${bucket.name}/${root}/a%20b` });
+  });
+
+  it.each([
+    [{ secret_access_key: 'a-wrong-secret' }, 'STORAGE_LOGIN_FAILED', 'secret_access_key'],
+    [{ access_key_id: 'NOBODY' }, 'STORAGE_LOGIN_FAILED', 'access_key_id'],
+    [{ bucket: 'none-such' }, 'FAILED_PRECONDITION', 'bucket'],
+    [{ endpoint: 'http://127.0.0.1:1' }, 'STORAGE_UNAVAILABLE', 'refuses connections'],
+    [{ endpoint: 'http://169.254.169.254' }, 'PERMISSION_DENIED', 'not allowed'],
+  ])('opening with %j says what to do, and no secret', async (items, code, words) => {
+    const error = await open(items).then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
+    expect(error).toMatchObject({ code, message: expect.stringContaining(words) });
+    expect(`${error}${(error as Error).cause}`).not.toMatch(new RegExp(`${server.secretAccessKey}|a-wrong-secret|NOBODY`));
+  });
+
+  it('no upload is open in the end but those of the sweep', async () => {
+    const { Uploads = [] } = await bucket.sdk.send(new ListMultipartUploadsCommand({ Bucket: bucket.name }));
+    expect(Uploads.filter(({ Key }) => Key?.startsWith('own-'))).toEqual([]);
+  });
+}
