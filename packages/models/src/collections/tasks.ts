@@ -9,7 +9,7 @@ const fields = {
   /** The list that shows it: the `<type>` of `/api/task/<type>`. */
   list: required.text,
   name: text,
-  /** 0: nobody, and then only the administrator sees it. */
+  /** 0: nobody; then only the admin sees the task. */
   creator_id: number,
   creator: text,
   /** -1: nobody. */

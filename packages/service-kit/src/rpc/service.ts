@@ -56,7 +56,7 @@ export const forAnyone = guarded(() => {});
 export const forUsers = guarded(({ kind }) => {
   if (kind !== 'user') throw new AppError('UNAUTHENTICATED', 'this call needs a user');
 });
-/** Only the administrator, or one of our services, may call. */
+/** Only the admin, or one of our services, may call. */
 export const forAdmins = guarded((identity) => {
   if (identity.kind === 'user' && identity.role !== ROLE.admin) throw new AppError('PERMISSION_DENIED', 'You are not an admin');
 });

@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 
 /**
- * A path of the tree as an administrator gives it, in the one form that is stored and compared.
+ * A path of the tree as the admin enters it, in the one form that is stored and compared.
  *
  * @param field names the input in errors.
  * @throws AppError INVALID_ARGUMENT (empty, or too long) | UNSAFE_PATH

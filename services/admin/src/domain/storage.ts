@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
 import { cleanPath } from './clean-path.ts';
 
-/** What an administrator decides about a storage. `addition` is in clear: the text of a JSON object. */
+/** The fields of a storage that the admin sets. `addition` is in clear: the text of a JSON object. */
 export type StorageFields = Omit<StorageRecord, '_id' | 'status' | 'modified'>;
 
 export interface Storage extends StorageFields {

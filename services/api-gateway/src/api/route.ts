@@ -5,7 +5,7 @@ import type { Caller, EnvelopeCodes, Peers } from '@wharf/service-kit';
 import { z } from 'zod';
 import { createInputDecoder, type RawInput } from './decode-input.ts';
 
-/** Who may call: anybody, even with a bad token; any user and the enabled guest; anybody but the guest; the administrator. */
+/** Who may call: anybody, even with a bad token; any user and the enabled guest; anybody but the guest; the admin. */
 export type Access = 'public' | 'guest' | 'user' | 'admin';
 export type Method = 'GET' | 'POST' | 'PUT';
 /** Options of a call to a peer. */
@@ -62,7 +62,7 @@ interface RouteDeclaration<Input extends z.ZodType, Answer extends z.ZodType> {
   readonly path: `/api/${string}`;
   /** One sentence for the OpenAPI document. */
   readonly summary: string;
-  /** The bit that a user needs who is no administrator. */
+  /** The permission bit that a user needs, unless the user is the admin. */
   readonly permission?: PermissionName;
   /** The route only reads. While the store does not answer, a kept copy of the caller's account is enough. */
   readonly isReading?: true;

@@ -13,7 +13,7 @@ export function makePermanentToken(): string {
   return `wharf-${randomUUID()}${randomText(ALPHANUMERICS, RANDOM_CHARACTERS)}`;
 }
 
-/** A token that an administrator chose, fit for a header. @throws AppError INVALID_ARGUMENT */
+/** Checks that a token from the admin is fit for a header. @throws AppError INVALID_ARGUMENT */
 export function parsePermanentToken(text: string): string {
   if (text.length < MIN_LENGTH || text.length > MAX_LENGTH)
     throw new AppError('INVALID_ARGUMENT', `token must have ${MIN_LENGTH} to ${MAX_LENGTH} characters`);

@@ -19,7 +19,7 @@ export interface UserInput {
   readonly quota_bytes?: number | null | undefined;
 }
 
-/** The parts of an account that an administrator decides about, checked. */
+/** The parts of an account that the admin sets, checked. */
 export type UserDraft = Pick<User, 'username' | 'usernameKey' | 'basePath' | 'role' | 'permission' | 'disabled' | 'ssoId' | 'allowLdap'> & {
   /** Empty: none, or the one there is. */
   readonly password: string;

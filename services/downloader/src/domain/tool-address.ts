@@ -8,7 +8,10 @@ export interface ToolAddress {
   readonly password: string;
 }
 
-/** Reads the address of a tool as an administrator enters it: http or https, with user and password inside where the tool asks for them. @throws AppError INVALID_ARGUMENT */
+/**
+ * Reads the address of a tool as the admin enters it: http or https, with user and password inside where the tool asks for them. @throws
+ * AppError INVALID_ARGUMENT
+ */
 export function parseToolAddress(text: string): ToolAddress {
   const url = URL.parse(text.trim());
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))

@@ -24,7 +24,7 @@ export interface ScratchFile {
   verify(file: { readonly sizeBytes: number; readonly digests: Digests }): Promise<void>;
   read(): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
-  /** Closes it, and leaves it to the administrator. It takes room as before. */
+  /** Closes the file and leaves it to the admin. It takes room as before. */
   keep(): Promise<void>;
   /** Safe twice. */
   remove(): Promise<void>;

@@ -32,7 +32,7 @@ const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 /** A torrent of 40,000 files has 500,000 values. All tools answer in JSON, or in a word. */
 const ANSWER_BOUNDS = { maxDepth: 64, maxValues: 500_000 } as const;
 
-/** @param client with a policy for what administrators enter. */
+/** @param client with the policy for addresses from the admin. */
 export function createAskTool(client: GuardedClient): AskTool {
   return async (url, { timeoutMs = TIMEOUT_MS, signal: caller, ...asked }) => {
     const timeout = AbortSignal.timeout(timeoutMs);

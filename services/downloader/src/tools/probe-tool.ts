@@ -11,7 +11,7 @@ import type { ToolProxy } from './tool-proxy.ts';
 import { createTransmissionClient } from './transmission/transmission-client.ts';
 import { viewFolderOfTransmission } from './transmission/view-folder.ts';
 
-/** What an administrator entered for a tool, before it is stored. */
+/** The settings of a tool as the admin entered them, before they are stored. */
 export interface ToolSettings {
   /** The name under which clients know it: `aria2`, `qBittorrent`, `Transmission`. */
   readonly tool: string;

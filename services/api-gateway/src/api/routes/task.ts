@@ -25,7 +25,7 @@ const ONE_TASK = {
   resume: 'Lets a task go on that is held.',
 } as const;
 
-/** The task routes of one list under one prefix. Users reach their own tasks, the administrator all; the owning service sees to that. */
+/** The task routes of one list under one prefix. Users reach their own tasks, the admin reaches all. The owning service checks that. */
 function taskRoutesUnder(prefix: `/api/${string}`, [list, owner]: (typeof LISTS)[number], access: Exclude<Access, 'public'>): Route[] {
   const tasksOf = ({ peers }: CallerContext) => peers[owner];
   const path = (verb: string) => `${prefix}/${list}/${verb}` as const;
