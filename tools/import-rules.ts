@@ -29,12 +29,16 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'packages/errors/', may: ['packages/errors/'], npm: [] },
   { files: 'packages/rights/', may: ['packages/rights/'], npm: [] },
   { files: 'packages/paths/', may: ['packages/paths/', '@wharf/errors'], npm: [] },
-  { files: 'packages/pace/', may: ['packages/pace/', '@wharf/errors'], npm: [] },
+  { files: 'packages/pace/', may: ['packages/pace/', '@wharf/errors'], npm: ['zod'] },
   { files: 'packages/egress/', may: ['packages/egress/', '@wharf/errors'], npm: [] },
   { files: 'packages/held-folders/', may: ['packages/held-folders/'], npm: [] },
   { files: 'packages/owned-names/', may: ['packages/owned-names/'], npm: [] },
   { files: 'packages/models/', may: ['packages/models/', '@wharf/errors'], npm: true },
-  { files: 'packages/service-kit/', may: ['packages/service-kit/', '@wharf/errors', '@wharf/proto', '@wharf/rights'], npm: true },
+  {
+    files: 'packages/service-kit/',
+    may: ['packages/service-kit/', '@wharf/errors', '@wharf/pace', '@wharf/proto', '@wharf/rights'],
+    npm: true,
+  },
   {
     files: 'packages/task-engine/',
     may: ['packages/task-engine/', '@wharf/errors', '@wharf/models', '@wharf/pace', '@wharf/proto', '@wharf/rights', '@wharf/service-kit'],

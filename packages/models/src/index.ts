@@ -40,5 +40,5 @@ export {
 } from './reads.ts';
 export { SETTING_ALIASES, SETTING_CATALOGUE, type SettingDefinition } from './setting-catalogue.ts';
 export { readSettings, type Settings, settingsFrom } from './settings.ts';
-export { accountsChanged, configurationChanged, entryChanged } from './subjects.ts';
-export { taskProgressed, taskWake } from './task-subjects.ts';
+export { accountsChanged, configurationChanged, entryChanged, MAX_CHANGED_PATHS } from './subjects.ts';
+export { MAX_WAKE_IDS, taskProgressed, taskWake } from './task-subjects.ts';

@@ -9,5 +9,11 @@ export const configurationChanged = {
   schema: z.object({ revision: z.number(), storageId: z.number().optional() }),
 };
 
+/** Paths of one event; where more changed, everything counts as changed. */
+export const MAX_CHANGED_PATHS = 500;
+
 /** Entries of a folder changed through some replica. Published by fs; paths are of the whole tree. */
-export const entryChanged = { name: 'wharf.fs.entry-changed.v1', schema: z.object({ replica: z.string(), paths: z.array(z.string()) }) };
+export const entryChanged = {
+  name: 'wharf.fs.entry-changed.v1',
+  schema: z.object({ replica: z.string(), paths: z.array(z.string()).max(MAX_CHANGED_PATHS) }),
+};

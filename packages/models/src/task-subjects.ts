@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import type { TaskOwner } from './models.ts';
 
+/** Ids of one event; more are several events. */
+export const MAX_WAKE_IDS = 500;
+
 /** A task changed. Published by its owner; what it is now is in the store. */
 export const taskProgressed = (owner: TaskOwner) => ({
   name: `wharf.${owner}.task-progressed.v1`,
@@ -13,5 +16,5 @@ export const taskProgressed = (owner: TaskOwner) => ({
  */
 export const taskWake = (owner: TaskOwner) => ({
   name: `wharf.${owner}.task-wake.v1`,
-  schema: z.object({ ids: z.array(z.string()), from: z.string().optional() }),
+  schema: z.object({ ids: z.array(z.string()).max(MAX_WAKE_IDS), from: z.string().optional() }),
 });

@@ -1,4 +1,5 @@
 export type { Bus, OnBusError, Subject } from './bus/bus.ts';
+export { createBusErrors } from './bus/bus-errors.ts';
 export { createLocalBus } from './bus/local-bus.ts';
 export { createNatsBus } from './bus/nats-bus.ts';
 export { type ChangeAnnouncer, createChangeAnnouncer } from './change-announcer.ts';

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { AppError } from '@wharf/errors';
+import { createBusErrors } from './bus/bus-errors.ts';
 import { createLocalBus } from './bus/local-bus.ts';
 import { createNatsBus } from './bus/nats-bus.ts';
 import { ConfigError } from './config/config.ts';
@@ -62,7 +63,7 @@ export async function runService<Config extends ProcessConfig>(options: {
       throw new ConfigError(['MONGO_URL: a service on its own needs a store. `npm run services` brings one.']);
     const store = await connectStore(config.mongoUrl);
     await prepareStore(store);
-    const onBusError = (error: unknown, subject: string) => logger.warn({ err: error, subject }, 'bus');
+    const onBusError = createBusErrors(logger, Date.now);
     const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, options.name, onBusError);
     // Only a process of its own needs gRPC; it takes a while to load.
     const { createGrpcPeers, startGrpcServer } = await import('./grpc.ts');

@@ -169,6 +169,7 @@ function typedRun<Input, Checkpoint, Chunk>(
 
 function parsed<Value>(shape: z.ZodType<Value>, value: unknown, what: string): Value {
   const result = shape.safeParse(value);
-  if (!result.success) throw new AppError('INTERNAL', 'internal error', { cause: new Error(`${what}: ${result.error.message}`) });
+  if (!result.success)
+    throw new AppError('INTERNAL', 'internal error', { cause: new Error(`${what}: ${result.error.message.slice(0, 1_000)}`) });
   return result.data;
 }

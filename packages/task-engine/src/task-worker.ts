@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type TaskOwner, type TaskRecord, taskProgressed, taskWake } from '@wharf/models';
+import { MAX_WAKE_IDS, type TaskOwner, type TaskRecord, taskProgressed, taskWake } from '@wharf/models';
 import { type Bus, type Logger, within } from '@wharf/service-kit';
 import { createClaimRounds } from './claim-rounds.ts';
 import type { Housekeeping } from './housekeeping.ts';
@@ -55,7 +55,10 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
 
   const announce = ({ _id, list, creator_id: creatorId, state, progress }: TaskRecord) =>
     bus.publish(progressed, { id: _id, list, creatorId, state, progress });
-  const wakeOthers = (ids: readonly string[]) => bus.publish(wake, { ids: [...ids], from: id });
+  const wakeOthers = (ids: readonly string[]) => {
+    for (let start = 0; start === 0 || start < ids.length; start += MAX_WAKE_IDS)
+      bus.publish(wake, { ids: ids.slice(start, start + MAX_WAKE_IDS), from: id });
+  };
 
   const start = (record: TaskRecord) => {
     const kind = options.kinds.get(record.kind);

@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createEgress, createEgressPolicy, type OwnAddresses, ownEndpoints } from '@wharf/egress';
-import { accountReads, accountsChanged, configurationChanged, entryChanged, type Models, modelsOf, readStorages } from '@wharf/models';
+import {
+  accountReads,
+  accountsChanged,
+  configurationChanged,
+  entryChanged,
+  MAX_CHANGED_PATHS,
+  type Models,
+  modelsOf,
+  readStorages,
+} from '@wharf/models';
 import { parseVirtualPath } from '@wharf/paths';
 import {
   type ByteServer,
@@ -93,7 +102,7 @@ export function createFsService(
   const folderCache = createFolderCache(clock, keeper.noteListing);
   const feed = isAlone ? undefined : createFeed(kit, models, folderCache, replica);
   const publish = (paths: readonly string[]) => {
-    bus.publish(entryChanged, { replica, paths: [...paths] });
+    bus.publish(entryChanged, { replica, paths: paths.length > MAX_CHANGED_PATHS ? ['/'] : [...paths] });
     feed?.note(paths);
   };
   const changes = createChanges(folderCache, publish, keeper);

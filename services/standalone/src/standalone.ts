@@ -8,6 +8,7 @@ import { WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { TaskServiceDefinition } from '@wharf/proto/task';
 import {
   connectStore,
+  createBusErrors,
   createDirectClient,
   createLocalBus,
   createNatsBus,
@@ -61,7 +62,7 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
     await embedded?.stop();
     throw error;
   });
-  const onBusError = (error: unknown, subject: string) => logger.warn({ err: error, subject }, 'bus');
+  const onBusError = createBusErrors(logger, Date.now);
   const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, 'wharf', onBusError);
 
   const onUnforeseen = (error: unknown, method: string) => logger.error({ err: error, method }, 'unforeseen error');

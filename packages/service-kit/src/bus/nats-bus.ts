@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Bus, OnBusError, Subject } from './bus.ts';
+import { readEvent } from './read-event.ts';
 
 /** Pause between tries to reach the server, in milliseconds. */
 const RECONNECT_WAIT_MS = 500;
@@ -61,7 +62,7 @@ export function createNatsBus(url: string, name: string, onError: OnBusError): B
           callback: (error, message) => {
             try {
               if (error) throw error;
-              handler(subject.schema.parse(message.json()));
+              handler(readEvent(subject, message.data));
             } catch (cause) {
               onError(cause, subject.name);
             }

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { parseJson } from '@wharf/pace';
+import { listOf, parseJson } from '@wharf/pace';
 import { z } from 'zod';
 
 /** The name by which a file says that it is ours. */
@@ -16,7 +16,7 @@ const nullless = <Shape extends z.ZodType>(shape: Shape) =>
 const text = () => z.string().default('');
 const flag = () => z.boolean().default(false);
 const whole = (fallback = 0) => z.int().default(fallback);
-const ids = () => z.array(z.int().min(0)).default([]);
+const ids = () => listOf(z.int().min(0)).default([]);
 
 const settingShape = nullless(z.object({ key: z.string().min(1), value: text() }));
 
@@ -56,7 +56,7 @@ const storageShape = nullless(
     down_proxy_url: text(),
     disable_proxy_sign: flag(),
     /** Names of items of `addition` that were left out, because they are secrets. */
-    omitted: z.array(z.string()).default([]),
+    omitted: listOf(z.string()).default([]),
   }),
 );
 
@@ -78,7 +78,7 @@ const ruleShape = nullless(
     write_users: ids(),
     write_users_sub: flag(),
     /** `password` when there is one that was left out. */
-    omitted: z.array(z.string()).default([]),
+    omitted: listOf(z.string()).default([]),
   }),
 );
 

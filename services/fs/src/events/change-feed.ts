@@ -1,3 +1,4 @@
+import { MAX_CHANGED_PATHS } from '@wharf/models';
 import { within } from '@wharf/service-kit';
 import type { ChangeLog } from '../store/change-log.ts';
 
@@ -24,8 +25,6 @@ export interface ChangeFeedOptions {
 const WRITE_PAUSE_MS = 250;
 /** How often the log is read, in milliseconds: with the pause before writing, well below the five seconds that are promised. */
 const READ_PAUSE_MS = 2_000;
-/** Beyond so many paths everything counts as changed. */
-const MAX_PATHS = 500;
 /** A change whose number was drawn so long ago, in milliseconds, and that is not there, will not come. */
 const LATE_MS = 10_000;
 /** Changes that nobody could read for so long, in milliseconds, are passed over: everything counts as changed. */
@@ -47,7 +46,7 @@ export function createChangeFeed({ log, replica, onChange, clock, onError }: Cha
   const write = async () => {
     writing = undefined;
     if (unwritten.size === 0) return;
-    const paths = unwritten.size > MAX_PATHS ? EVERYTHING : [...unwritten];
+    const paths = unwritten.size > MAX_CHANGED_PATHS ? EVERYTHING : [...unwritten];
     unwritten.clear();
     try {
       await log.append(replica, paths);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import { listOf } from '@wharf/pace';
 import { z } from 'zod';
 import type { ExternalTool, ToolStatus } from '../external-tool.ts';
 import type { ToolProxy } from '../tool-proxy.ts';
@@ -14,7 +15,7 @@ const statusShape = z.object({
   infoHash: z.string().optional(),
   connections: z.coerce.number().default(0),
   errorMessage: z.string().optional(),
-  followedBy: z.array(z.string()).optional(),
+  followedBy: listOf(z.string()).optional(),
 });
 const FIELDS = Object.keys(statusShape.shape);
 /** What aria2 says of a download it does not know. */
@@ -70,7 +71,7 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
         : source.kind === 'metalink'
           ? client.call('aria2.addMetalink', [source.content.toString('base64'), given], { signal })
           : client.call('aria2.addUri', [[source.url], given], { signal }));
-      const ids = z.union([z.string(), z.array(z.string()).min(1)]).parse(answer);
+      const ids = z.union([z.string(), listOf(z.string()).refine((ids) => ids.length > 0)]).parse(answer);
       return typeof ids === 'string' ? ids : ids.join(',');
     },
     async find(id, signal) {

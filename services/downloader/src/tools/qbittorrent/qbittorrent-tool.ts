@@ -1,10 +1,11 @@
 import { AppError } from '@wharf/errors';
+import { listOf } from '@wharf/pace';
 import { z } from 'zod';
 import type { ExternalTool, ToolStatus } from '../external-tool.ts';
 import { isSameFolder } from '../tool-folder.ts';
 import type { QbittorrentClient } from './qbittorrent-client.ts';
 
-const infoShape = z.array(
+const infoShape = listOf(
   z.object({
     hash: z.string(),
     state: z.string(),

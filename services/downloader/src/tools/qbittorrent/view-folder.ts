@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { listOf } from '@wharf/pace';
 import { z } from 'zod';
 import { canRead, type ViewFolder } from '../probe-folder.ts';
 import { isSameFolder } from '../tool-folder.ts';
 import type { QbittorrentClient } from './qbittorrent-client.ts';
 
-const infoShape = z.array(
+const infoShape = listOf(
   z.object({ hash: z.string(), state: z.string(), amount_left: z.number(), save_path: z.string(), download_path: z.string().optional() }),
 );
 const preferencesShape = z.object({ temp_path_enabled: z.boolean() });

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { listOf } from '@wharf/pace';
 import { z } from 'zod';
 import type { ExternalTool } from '../external-tool.ts';
 import { isSameFolder } from '../tool-folder.ts';
@@ -31,7 +32,7 @@ const torrentShape = z.object({
   downloadDir: z.string(),
   peersConnected: z.number().default(0),
 });
-const listShape = z.object({ torrents: z.array(torrentShape) });
+const listShape = z.object({ torrents: listOf(torrentShape) });
 const addedShape = z.object({ hashString: z.string() });
 const LOCAL_ERROR = 3;
 
