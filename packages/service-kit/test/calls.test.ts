@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect } from 'node:http2';
+import { connect, constants } from 'node:http2';
 import { AppError, ERROR_CODES, type ErrorCode } from '@wharf/errors';
+import { waitFor } from '@wharf/harness';
 import { type DownloaderServiceClient, DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,6 +11,7 @@ import { type Call, outgoingCall } from '../src/rpc/call.ts';
 import { createDirectClient } from '../src/rpc/direct-client.ts';
 import { createGrpcPeer, type GrpcPeer } from '../src/rpc/grpc-client.ts';
 import { type GrpcServer, startGrpcServer } from '../src/rpc/grpc-server.ts';
+import { MAX_WATCHERS } from '../src/rpc/health.ts';
 import { defineRpcService, forAdmins, forAnyone, forServices, forUsers, notImplemented, type RpcService } from '../src/rpc/service.ts';
 
 const tokens = createInternalTokens(randomBytes(32), () => Date.now());
@@ -183,6 +185,45 @@ describe('gRPC', () => {
     expect(await statusOf(path, { 'wharf-identity': 'forged' })).toBe(unauthenticated);
     expect(await statusOf('/grpc.health.v1.Health/Check', {})).toBe(ok);
     session.destroy();
+    await server.stop(500);
+  });
+
+  it('a hundred may watch the health, and one more when one of them has gone', async () => {
+    const server = await startGrpcServer({ services: [downloader], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
+    const session = connect(`http://127.0.0.1:${server.port}`);
+    /** Begins to watch. @returns the status of the call when it was refused; undefined when it goes on */
+    const watch = async () => {
+      const stream = session.request({
+        ...{ ':method': 'POST', ':path': '/grpc.health.v1.Health/Watch', 'content-type': 'application/grpc', te: 'trailers' },
+      });
+      stream.end(Buffer.from([0, 0, 0, 0, 0]));
+      const told: Record<string, unknown> = {};
+      for (const event of ['response', 'trailers']) stream.on(event, (fields: object) => Object.assign(told, fields));
+      await Promise.race([once(stream, 'data'), once(stream.resume(), 'end')]);
+      return { stream, status: told['grpc-status'] === undefined ? undefined : Number(told['grpc-status']) };
+    };
+    const watching = await Promise.all(Array.from({ length: MAX_WATCHERS }, watch));
+    expect(new Set(watching.map(({ status }) => status))).toEqual(new Set([undefined]));
+    const resourceExhausted = 8;
+    expect((await watch()).status).toBe(resourceExhausted);
+    watching[0]?.stream.close(constants.NGHTTP2_CANCEL);
+    await waitFor('room for one more', async () => (await watch()).status === undefined);
+    session.destroy();
+    await server.stop(500);
+  });
+
+  it('calls beyond the streams of a connection wait for each other, and are all answered', async () => {
+    const server = await startGrpcServer({ services: [downloader], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
+    const session = connect(`http://127.0.0.1:${server.port}`);
+    const [settings] = await once(session, 'remoteSettings');
+    expect(settings.maxConcurrentStreams).toBe(1_000);
+    session.destroy();
+    const peer = createGrpcPeer(`127.0.0.1:${server.port}`, [DownloaderServiceDefinition]);
+    const client = peer.client<DownloaderServiceClient>(DownloaderServiceDefinition);
+    const call = outgoingCall(tokens, { identity: { kind: 'service', name: 'admin' }, requestId: '', revisions: { auth: 0, admin: 0 } });
+    const answers = await Promise.all(Array.from({ length: 1_500 }, () => client.listTools({}, call)));
+    expect(answers).toHaveLength(1_500);
+    peer.close();
     await server.stop(500);
   });
 });

@@ -18,6 +18,9 @@ export interface GrpcServer {
   stop(graceMs: number): Promise<void>;
 }
 
+/** Calls under way on one connection; a client keeps back what is beyond it until one of them ends. */
+const MAX_STREAMS = 1_000;
+
 /** Serves RPC services to our own processes, and gRPC's standard health service to everybody. */
 export async function startGrpcServer(options: {
   services: readonly RpcService[];
@@ -29,7 +32,11 @@ export async function startGrpcServer(options: {
 }): Promise<GrpcServer> {
   const { services, tokens, onUnforeseen } = options;
   // nice-grpc hands on all options, and names those of channels only.
-  const serverOptions: ServerOptions = { 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES, interceptors: [proveCallers(tokens)] };
+  const serverOptions: ServerOptions = {
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.max_concurrent_streams': MAX_STREAMS,
+    interceptors: [proveCallers(tokens)],
+  };
   const server = createServer(serverOptions as ChannelOptions);
   for (const service of services)
     server.add(service.definition as unknown as CompatServiceDefinition, implementation(service, tokens, onUnforeseen) as never);
