@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
+import { posix } from 'node:path';
 import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import type { Client, ConnectConfig, SFTPWrapper } from 'ssh2';
+import type { AnyAuthMethod, AuthMethod, Client, ConnectConfig, ParsedKey, SFTPWrapper } from 'ssh2';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { SftpSettings } from './config.ts';
 import { RefusedRequest, STATUS, toConnectError } from './errors.ts';
@@ -67,8 +68,13 @@ export interface Extensions {
   readonly copyData: boolean;
 }
 
+/** A private key, opened. */
+export type PrivateKey = ParsedKey;
+
 export interface ConnectOptions {
-  readonly settings: SftpSettings;
+  readonly settings: Pick<SftpSettings, 'host' | 'port' | 'username'>;
+  readonly key: PrivateKey | undefined;
+  readonly password: string | undefined;
   readonly egress: Egress;
   readonly signal: AbortSignal;
   /** Which key the server is asked to prove, where it has several. */
@@ -78,6 +84,14 @@ export interface ConnectOptions {
 }
 
 type Done<Answer> = (error?: Error | null, answer?: Answer) => void;
+
+/**
+ * What the library's types do not know: one answer of an open folder instead of all. With `full` it does not look for `.` and `..` itself, in a time
+ * that grows with the square of what a server sends.
+ */
+interface NamesReader {
+  readdir(handle: Handle, options: { readonly full: true }, done: Done<unknown>): void;
+}
 
 /**
  * One connection with one SFTP channel. Any number of requests may be on their way; what the server refuses is a RefusedRequest, and when the
@@ -130,7 +144,7 @@ export class SftpSession {
     };
     try {
       if (signal.aborted) onAbort();
-      await Promise.race([ready(client, { ...connectConfig(options), sock: socket, hostVerifier: check }, settings.password), failed]);
+      await Promise.race([ready(client, { ...connectConfig(options), sock: socket, hostVerifier: check }), failed]);
       const sftp = await Promise.race([openChannel(client), failed]);
       if (hostKey === undefined) throw storageError('STORAGE_UNAVAILABLE');
       return new SftpSession(client, socket, sftp, hostKey);
@@ -200,8 +214,10 @@ export class SftpSession {
 
   async realpath(path: string): Promise<string> {
     const real = await this.#ask<unknown>((sftp, done) => sftp.realpath(path, done));
-    if (typeof real !== 'string' || !real.startsWith('/')) throw storageError('STORAGE_UNAVAILABLE', new Error('no absolute path'));
-    return real;
+    if (typeof real !== 'string' || !real.startsWith('/') || posix.normalize(real) !== real) {
+      throw storageError('STORAGE_UNAVAILABLE', new Error('no real path'));
+    }
+    return real === '/' ? real : real.replace(/\/$/, '');
   }
 
   async openFolder(path: string): Promise<Handle> {
@@ -211,8 +227,7 @@ export class SftpSession {
   /** Some names of an open folder, as the server sends them: anything may be in them. Undefined at the end. */
   async readFolder(handle: Handle): Promise<RemoteName[] | undefined> {
     try {
-      // The types know of whole folders only.
-      const names = await this.#ask<unknown>((sftp, done) => sftp.readdir(handle as unknown as string, done));
+      const names = await this.#ask<unknown>((sftp, done) => (sftp as object as NamesReader).readdir(handle, { full: true }, done));
       if (!Array.isArray(names)) throw storageError('STORAGE_UNAVAILABLE', new Error('no names'));
       return names.map(({ filename, attrs }) => ({ name: String(filename), attrs: toAttrs(attrs) }));
     } catch (error) {
@@ -285,15 +300,16 @@ export class SftpSession {
 }
 
 /**
- * Whether a private key can be read, and is opened by the passphrase.
+ * Reads a private key, once for all connections: to open one with a passphrase takes about a second of the thread, as its maker wants it.
  * @throws AppError INVALID_ARGUMENT, for the admin
  */
-export async function checkPrivateKey(privateKey: string, passphrase: string | undefined): Promise<void> {
+export async function readPrivateKey(text: string, passphrase: string | undefined): Promise<PrivateKey> {
   const { utils } = await loadLibrary();
-  const parsed = utils.parseKey(privateKey, passphrase);
+  const parsed = utils.parseKey(text, passphrase);
   if (parsed instanceof Error) throw new AppError('INVALID_ARGUMENT', `private_key cannot be used: ${parsed.message}`, { cause: parsed });
   const [first] = [parsed].flat();
   if (!first?.isPrivateKey()) throw new AppError('INVALID_ARGUMENT', 'private_key is a public key');
+  return first;
 }
 
 /** Only when the first storage of this kind is opened: it costs 60 ms and 8 MB. */
@@ -302,20 +318,11 @@ async function loadLibrary(): Promise<typeof import('ssh2')> {
   return loaded.default;
 }
 
-function connectConfig({ settings, hostKeyType }: ConnectOptions): ConnectConfig {
-  const { username, privateKey, password, passphrase } = settings;
+function connectConfig({ settings: { username }, hostKeyType, ...options }: ConnectOptions): ConnectConfig {
   const wanted = hostKeyType === 'ssh-rsa' ? 'rsa-sha2-512' : hostKeyType;
   return {
     username,
-    ...(privateKey !== undefined && { privateKey }),
-    ...(passphrase !== undefined && { passphrase }),
-    ...(password !== undefined && { password, tryKeyboard: true }),
-    // An agent is named nowhere, so there is none to ask or to forward.
-    authHandler: [
-      'none',
-      ...(privateKey === undefined ? [] : (['publickey'] as const)),
-      ...(password === undefined ? [] : (['password', 'keyboard-interactive'] as const)),
-    ],
+    authHandler: waysToLogIn(username, options),
     algorithms: { serverHostKey: HOST_KEY_ALGORITHMS.toSorted((a, b) => Number(b === wanted) - Number(a === wanted)) },
     readyTimeout: CONNECT_TIMEOUT_MS,
     keepaliveInterval: KEEPALIVE_MS,
@@ -323,12 +330,26 @@ function connectConfig({ settings, hostKeyType }: ConnectOptions): ConnectConfig
   };
 }
 
-/** Resolves when the login is done. Where the server asks questions instead of for a password, hidden ones get it as their answer. */
-function ready(client: Client, config: ConnectConfig, password = ''): Promise<void> {
-  return new Promise((resolve, reject) => {
-    client.on('ready', resolve).on('keyboard-interactive', (_name, _text, _language, prompts, answer) => {
-      answer(prompts.map((prompt) => (prompt.echo === true ? '' : password)));
+/** In the order in which they are tried. An agent is not among them, so there is none to ask or to forward. */
+function waysToLogIn(username: string, { key, password }: Pick<ConnectOptions, 'key' | 'password'>): AuthMethod[] {
+  const ways: AnyAuthMethod[] = [{ type: 'none', username }];
+  if (key !== undefined) ways.push({ type: 'publickey', username, key });
+  if (password !== undefined) {
+    ways.push({ type: 'password', username, password });
+    ways.push({
+      type: 'keyboard-interactive',
+      username,
+      // Some servers ask questions instead: hidden ones get the password.
+      prompt: (_name, _text, _language, prompts, answer) => answer(prompts.map((prompt) => (prompt.echo === true ? '' : password))),
     });
+  }
+  return ways;
+}
+
+/** Resolves when the login is done. */
+function ready(client: Client, config: ConnectConfig): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.on('ready', resolve);
     try {
       client.connect(config);
     } catch (error) {

@@ -32,7 +32,16 @@ import { storageError, throwIfAborted } from '../../driver-contract/storage-erro
 import { draftNames, isReservedName, isReservedPath } from '../../driver-contract/temp-names.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { type Call, Calls } from './calls.ts';
-import { type ChangedAttrs, checkPrivateKey, type Extensions, OPEN, type RemoteAttrs, type RemoteName, SftpSession } from './client.ts';
+import {
+  type ChangedAttrs,
+  type Extensions,
+  OPEN,
+  type PrivateKey,
+  type RemoteAttrs,
+  type RemoteName,
+  readPrivateKey,
+  SftpSession,
+} from './client.ts';
 import type { SftpSettings } from './config.ts';
 import { isRefusal, STATUS } from './errors.ts';
 import { readStretch } from './file-content.ts';
@@ -46,8 +55,6 @@ import { type Lane, SessionPool } from './session-pool.ts';
 import { SftpDraft } from './sftp-draft.ts';
 import { TempFiles } from './temp-files.ts';
 
-/** More names than any folder in use has: a server that never ends its listing is not followed. */
-const MAX_NAMES = 500_000;
 /** How much a server copies at one request. It does nothing else on that connection meanwhile. */
 const COPY_BYTES = 64 * 1024 * 1024;
 /** Below that much free space a write that fails without a reason has met a full disk. */
@@ -95,11 +102,11 @@ export class SftpDriver implements StorageDriver {
   /** @throws AppError STORAGE_LOGIN_FAILED (also for another host key) | INVALID_ARGUMENT | FAILED_PRECONDITION: no such folder; as the contract */
   static async open(settings: SftpSettings, context: OpenContext): Promise<SftpDriver> {
     const { privateKey, passphrase, rootPath } = settings;
-    if (privateKey !== undefined) await checkPrivateKey(privateKey, passphrase);
+    const key = privateKey === undefined ? undefined : await readPrivateKey(privateKey, passphrase);
     const calls = new Calls();
     let temps: TempFiles | undefined;
     const pool = new SessionPool(async () => {
-      const session = await connect(settings, context, calls.closing);
+      const session = await connect(settings, key, context, calls.closing);
       temps?.removeLeft(session);
       return session;
     });
@@ -135,13 +142,10 @@ export class SftpDriver implements StorageDriver {
       async (late) => late.letGo(),
     );
     const listed = new Set<string>();
-    let count = 0;
     try {
       for (;;) {
         const page = await this.#calls.run(signal, () => names.next());
         if (page === undefined) return;
-        count += Math.max(1, page.length);
-        if (count > MAX_NAMES) throw new AppError('UNSUPPORTED_OPERATION', `the folder has more than ${MAX_NAMES} entries`);
         this.#sweep(names.session, directory, page);
         const shown = page.filter((item) => isNew(item, listed));
         const entries = await this.#calls.run(signal, () => this.#entriesOf(names.session, directory, shown));
@@ -197,19 +201,25 @@ export class SftpDriver implements StorageDriver {
     if (!isDraftId(id)) throw storageError('ENTRY_NOT_FOUND');
     const folder = parentPath(path);
     const place = this.#temps.placeOf(folder, draftNames(id).beside);
-    const open = (flags: number) =>
+    const discard = () => this.#temps.discard(place);
+    const open = (flags: number, call?: Call) =>
       this.#open('bytes', async (session) => {
-        if (create) await this.#ensureFolder(session, folder);
+        if (flags !== 0) await this.#ensureFolder(session, folder, call?.signal);
         else if ((await this.#root.look(session, folder)) === undefined) throw storageError('ENTRY_NOT_FOUND');
+        throwIfAborted(call?.signal);
         return session.open(place, OPEN.READ | OPEN.WRITE | flags);
       });
     const opened = await this.#calls.run(
       signal,
-      () =>
-        open(create ? OPEN.CREATE | OPEN.EXCLUSIVE : 0).catch((error: unknown) => {
+      (call) =>
+        open(create ? OPEN.CREATE | OPEN.EXCLUSIVE : 0, call).catch((error: unknown) => {
           throw create && isRefusal(error, STATUS.FAILURE) ? storageError('ENTRY_EXISTS', error) : error;
         }),
-      async (late) => late.letGo(),
+      async (late) => {
+        late.letGo();
+        // Nobody knows of it.
+        if (create) await discard();
+      },
     );
     const draftPlace = {
       calls: this.#calls,
@@ -223,10 +233,10 @@ export class SftpDriver implements StorageDriver {
 
   async makeDirectory(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
     checkUnreserved(path);
-    return this.#onNames(signal, async (session) => {
+    return this.#onNames(signal, async (session, call) => {
       const there = await this.#root.look(session, path);
       if (there !== undefined && there.attrs.kind !== 'folder') throw storageError('ENTRY_EXISTS');
-      return this.#entry(path, await this.#ensureFolder(session, path));
+      return this.#entry(path, await this.#ensureFolder(session, path, call.signal));
     });
   }
 
@@ -312,7 +322,7 @@ export class SftpDriver implements StorageDriver {
     const file = await this.#open('bytes', async (session) => {
       [replaced] = await Promise.all([
         checkReplaceable(session, this.#root, path, options.overwrite),
-        this.#ensureFolder(session, parentPath(path)),
+        this.#ensureFolder(session, parentPath(path), call.signal),
       ]);
       throwIfAborted(call.signal);
       return session.open(place, OPEN.WRITE | OPEN.CREATE | OPEN.EXCLUSIVE);
@@ -360,12 +370,13 @@ export class SftpDriver implements StorageDriver {
   }
 
   /** Makes a folder with those above it, as far as they are missing. @throws AppError NOT_A_DIRECTORY */
-  async #ensureFolder(session: SftpSession, path: MountPath): Promise<Seen> {
+  async #ensureFolder(session: SftpSession, path: MountPath, signal: AbortSignal | undefined): Promise<Seen> {
     const there = await this.#root.look(session, path);
     if (there?.attrs.kind === 'folder') return there;
     if (there !== undefined) throw storageError('NOT_A_DIRECTORY');
     if (path === MOUNT_ROOT) throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
-    await this.#ensureFolder(session, parentPath(path));
+    await this.#ensureFolder(session, parentPath(path), signal);
+    throwIfAborted(signal);
     try {
       await session.makeFolder(this.#root.place(path));
     } catch (error) {
@@ -463,12 +474,19 @@ export class SftpDriver implements StorageDriver {
 }
 
 /** Connects, and holds the server to the key that is kept. The first one it shows is kept when it has let us in. */
-async function connect(settings: SftpSettings, context: OpenContext, signal: AbortSignal): Promise<SftpSession> {
+async function connect(
+  settings: SftpSettings,
+  key: PrivateKey | undefined,
+  context: OpenContext,
+  signal: AbortSignal,
+): Promise<SftpSession> {
   const kept = context.keptItem('host_key');
   const known = parseHostKey(kept.value);
   const address = `${settings.host}:${settings.port}`;
   const session = await SftpSession.connect({
     settings,
+    key,
+    password: settings.password,
     egress: context.egress,
     signal,
     hostKeyType: known?.type,

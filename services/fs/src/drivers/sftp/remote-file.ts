@@ -1,8 +1,13 @@
+import { AppError } from '@wharf/errors';
 import type { Handle, RemoteAttrs, RemoteName, SftpSession } from './client.ts';
 import type { Lease } from './session-pool.ts';
 
 /** So many requests for names are on their way: OpenSSH answers each with a hundred at most. */
 const READS_AHEAD = 8;
+/** More names than any folder in use has: a server that never ends its listing is not followed. */
+const MAX_NAMES = 300_000;
+/** An answer without a name counts as much: there is no good reason for it. */
+const EMPTY_ANSWER = 10_000;
 
 /** An open file of the server, or a folder that is being read, with the connection it is open on. */
 export class RemoteFile {
@@ -41,21 +46,25 @@ export class RemoteNames {
   readonly #file: RemoteFile;
   readonly #ahead: Promise<RemoteName[] | undefined>[] = [];
   readonly #depth: number;
+  #count = 0;
 
   constructor(file: RemoteFile) {
     this.#file = file;
     this.#depth = file.session.extensions.posixRename ? READS_AHEAD : 1;
   }
 
-  /** The next names; undefined at the end. */
-  next(): Promise<RemoteName[] | undefined> {
+  /** The next names; undefined at the end. @throws AppError UNSUPPORTED_OPERATION: there are too many */
+  async next(): Promise<RemoteName[] | undefined> {
     while (this.#ahead.length < this.#depth) {
       const asked = this.#file.session.readFolder(this.#file.handle);
       // Whoever asks for it gets its failure; nobody may ask.
       asked.catch(() => undefined);
       this.#ahead.push(asked);
     }
-    return this.#ahead.shift() as Promise<RemoteName[] | undefined>;
+    const page = await this.#ahead.shift();
+    this.#count += page?.length || EMPTY_ANSWER;
+    if (this.#count > MAX_NAMES) throw new AppError('UNSUPPORTED_OPERATION', `the folder has more than ${MAX_NAMES} entries`);
+    return page;
   }
 
   get session(): SftpSession {

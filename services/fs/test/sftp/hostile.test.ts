@@ -1,0 +1,133 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import ssh2, { type SFTPWrapper } from 'ssh2';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { mpath } from '../../src/domain/testing/memory-tree.ts';
+import { refusalOf } from '../../src/domain/testing/refusal.ts';
+import { itemsOf, openSftp } from './open-sftp.ts';
+
+const { FILE, FOLDER } = { FILE: { mode: 0o100644, size: 1_000_000 }, FOLDER: { mode: 0o040755, size: 0 } };
+const STATUS = ssh2.utils.sftp.STATUS_CODE;
+const attrsOf = (attrs: { mode: number; size: number }) => ({ uid: 0, gid: 0, atime: 0, mtime: 0, ...attrs });
+
+interface Answers {
+  realpath: (path: string) => string;
+  /** A page of names for each request; undefined at the end. */
+  names: (request: number) => readonly string[] | undefined;
+  /** What a request for bytes gets; undefined for the end of the file. */
+  bytes: (offset: number, length: number) => Buffer | undefined;
+}
+
+/** A server that lets everybody in and says what it is told to. */
+async function startHostile(given: Partial<Answers>) {
+  const answers: Answers = { realpath: (path) => path, names: () => undefined, bytes: () => undefined, ...given };
+  const { privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+    publicKeyEncoding: { type: 'pkcs1', format: 'pem' },
+  });
+  const server = new ssh2.Server({ hostKeys: [privateKey] }, (client) => {
+    client.on('error', () => undefined);
+    client.on('authentication', (login) => login.accept());
+    client.on('session', (accept) => accept().on('sftp', (acceptSftp) => serve(acceptSftp(), answers)));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return itemsOf({ host: '127.0.0.1', port, username: 'keeper', password: 'x', rootPath: '/root' });
+}
+
+function serve(sftp: SFTPWrapper, { realpath, names, bytes }: Answers): void {
+  /** How often each open folder was asked for names. */
+  const requests: number[] = [];
+  const look = (id: number, path: string) => sftp.attrs(id, attrsOf(path === '/root' ? FOLDER : FILE));
+  sftp.on('REALPATH', (id, path) => sftp.name(id, [{ filename: realpath(path), longname: '', attrs: attrsOf(FOLDER) }]));
+  sftp.on('STAT', look).on('LSTAT', look);
+  sftp.on('OPENDIR', (id) => sftp.handle(id, Buffer.from([requests.push(0) - 1])));
+  sftp.on('OPEN', (id) => sftp.handle(id, Buffer.from('file')));
+  sftp.on('FSTAT', (id) => sftp.attrs(id, attrsOf(FILE)));
+  sftp.on('CLOSE', (id) => sftp.status(id, STATUS.OK));
+  sftp.on('READDIR', (id, handle) => {
+    const request = requests[handle[0] ?? 0] ?? 0;
+    requests[handle[0] ?? 0] = request + 1;
+    const page = names(request);
+    if (page === undefined) sftp.status(id, STATUS.EOF);
+    else
+      sftp.name(
+        id,
+        page.map((filename) => ({ filename, longname: filename, attrs: attrsOf(FILE) })),
+      );
+  });
+  sftp.on('READ', (id, _handle, offset, length) => {
+    const data = bytes(offset, length);
+    if (data === undefined) sftp.status(id, STATUS.EOF);
+    else sftp.data(id, data);
+  });
+}
+
+describe('an SFTP server that is up to no good', () => {
+  it('cannot say names that lead elsewhere, or one twice', async () => {
+    const page = [
+      'ok',
+      '.',
+      '..',
+      '',
+      '../up',
+      'a/b',
+      '/etc/passwd',
+      'nul\0name',
+      'cr\r\nlf',
+      'back\\slash',
+      'no\ufffdtext',
+      'x'.repeat(300),
+      'ok',
+    ];
+    const driver = await openSftp(await startHostile({ names: (request) => (request === 0 ? page : undefined) }));
+    expect((await Array.fromAsync(driver.list(mpath('/')))).map(({ name }) => name)).toEqual(['ok']);
+  });
+
+  it.each([
+    ['new names', (request: number, index: number) => `name-${request}-${index}`],
+    ['names that are none', () => '..'],
+    ['empty answers', undefined],
+  ])('cannot send %s for ever', async (_what, nameOf) => {
+    let asked = 0;
+    const names = (request: number) => {
+      asked = request;
+      return nameOf ? Array.from({ length: 2_000 }, (_, index) => nameOf(request, index)) : [];
+    };
+    const driver = await openSftp(await startHostile({ names }));
+    const listing = (async () => {
+      for await (const _entry of driver.list(mpath('/')));
+    })();
+    expect((await refusalOf(listing))[0]).toBe('UNSUPPORTED_OPERATION');
+    expect(asked).toBeLessThan(1_000);
+  });
+
+  it.each([
+    ['ends too early', () => undefined],
+    ['sends nothing', () => Buffer.alloc(0)],
+  ])('cannot pass off a file that %s as whole', async (_what, bytes) => {
+    const driver = await openSftp(await startHostile({ bytes }));
+    const reading = (async () => {
+      for await (const _piece of await driver.read(mpath('/file')));
+    })();
+    expect(['CONTENT_CORRUPT', 'STORAGE_UNAVAILABLE']).toContain((await refusalOf(reading))[0]);
+  });
+
+  it('that sends little at a time is read whole all the same', async () => {
+    const driver = await openSftp(await startHostile({ bytes: (_offset, length) => Buffer.alloc(Math.min(length, 10_000), 'x') }));
+    let bytes = 0;
+    for await (const piece of await driver.read(mpath('/file'))) bytes += piece.byteLength;
+    expect(bytes).toBe(FILE.size);
+  });
+
+  it('cannot lead out of the root by what it calls a real path', async () => {
+    for (const elsewhere of ['/', '/rootless', '/root/../etc', 'root', '/etc']) {
+      const driver = await openSftp(await startHostile({ realpath: (path) => (path === '/root' ? path : elsewhere) }));
+      expect(['PERMISSION_DENIED', 'STORAGE_UNAVAILABLE']).toContain((await refusalOf(driver.stat(mpath('/file'))))[0]);
+    }
+  });
+});

@@ -1,0 +1,99 @@
+import { chown, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isAvailable, isMissing, makeTempDir, startSshServer } from '@wharf/harness';
+import type { MountPath } from '@wharf/paths';
+import { afterAll, describe, expect, it } from 'vitest';
+import { bytesOf, mpath, textOf } from '../../src/domain/testing/memory-tree.ts';
+import { refusalOf } from '../../src/domain/testing/refusal.ts';
+import { itemsOf, openSftp } from './open-sftp.ts';
+
+const server = await startSshServer();
+
+describe.runIf(isAvailable('sshd', server))('links on an SFTP server', () => {
+  if (isMissing(server)) return;
+  afterAll(() => server.stop());
+  const code = async (call: Promise<unknown>) => (await refusalOf(call))[0];
+
+  it('show what they lead to inside the root, and lead nowhere else', async () => {
+    const root = join(server.folder, 'root');
+    const outside = join(server.folder, 'outside');
+    const beside = join(server.folder, 'root-beside');
+    for (const folder of [root, outside, beside, join(root, 'folder')]) {
+      await mkdir(folder);
+      await chown(folder, server.uid, server.uid);
+    }
+    await writeFile(join(outside, 'secret'), 'secret');
+    await writeFile(join(beside, 'secret'), 'secret');
+    await writeFile(join(root, 'file'), 'content');
+    await writeFile(join(root, 'folder', 'inner'), 'inner');
+    const links = {
+      'to-file': 'file',
+      'to-folder': 'folder',
+      'to-itself': 'to-itself',
+      'to-nothing': 'none',
+      'to-outside': '../outside',
+      'to-secret': '../outside/secret',
+      'to-beside': '../root-beside',
+      'to-etc': '/etc',
+      'to-new-outside': '../outside/new',
+    };
+    for (const [name, target] of Object.entries(links)) await symlink(target, join(root, name));
+    const items = { ...itemsOf(server), root_folder_path: `${server.rootPath}/root` };
+    const driver = await openSftp(items);
+
+    const entries = await Array.fromAsync(driver.list(mpath('/')));
+    expect(entries.map((entry) => [entry.name, entry.isDirectory, entry.sizeBytes, entry.isLink ?? false]).sort()).toEqual([
+      ['file', false, 7, false],
+      ['folder', true, 0, false],
+      ['to-file', false, 7, false],
+      ['to-folder', true, 0, true],
+      ['to-itself', false, 0, false],
+      ['to-nothing', false, 0, false],
+    ]);
+    for (const entry of entries) expect(await driver.stat(`/${entry.name}` as MountPath)).toEqual(entry);
+    expect(await textOf(await driver.read(mpath('/to-folder/inner')))).toBe('inner');
+    expect(await code(driver.read(mpath('/to-nothing')))).toBe('ENTRY_NOT_FOUND');
+
+    for (const path of [
+      '/to-outside',
+      '/to-secret',
+      '/to-beside',
+      '/to-etc',
+      '/to-outside/secret',
+      '/to-beside/secret',
+      '/to-etc/passwd',
+    ]) {
+      const at = mpath(path);
+      expect(await code(driver.stat(at))).toBe('PERMISSION_DENIED');
+      expect(await code(driver.read(at))).toBe('PERMISSION_DENIED');
+      expect(await code(Array.fromAsync(driver.list(at)))).toBe('PERMISSION_DENIED');
+      expect(await code(driver.copy(at, mpath('/copied'), { overwrite: true }))).toBe('PERMISSION_DENIED');
+    }
+    for (const at of [mpath('/to-outside/new'), mpath('/to-outside/a/b')]) {
+      expect(await code(driver.write(at, bytesOf('x'), { overwrite: true }))).toBe('PERMISSION_DENIED');
+      expect(await code(driver.makeDirectory(at))).toBe('PERMISSION_DENIED');
+      expect(await code(driver.openDraft(at, '0'.repeat(32), { create: true }))).toBe('PERMISSION_DENIED');
+      expect(await code(driver.rename(mpath('/file'), at, { overwrite: true }))).toBe('PERMISSION_DENIED');
+    }
+    expect(await code(driver.remove(mpath('/to-outside/secret'), { recursive: true }))).toBe('PERMISSION_DENIED');
+
+    // A link goes, and what it led to stays.
+    for (const name of ['to-outside', 'to-folder', 'to-new-outside']) await driver.remove(mpath(`/${name}`), { recursive: true });
+    expect(await textOf(await driver.read(mpath('/folder/inner')))).toBe('inner');
+    const hiding = await openSftp({ ...items, ignore_symlink_error: true });
+    expect((await Array.fromAsync(hiding.list(mpath('/')))).map(({ name }) => name).sort()).toEqual(['file', 'folder', 'to-file']);
+    expect(await code(hiding.stat(mpath('/to-nothing')))).toBe('ENTRY_NOT_FOUND');
+  });
+
+  it('are removed with their folder, and what they lead to is not', async () => {
+    const elsewhere = await makeTempDir('sftp-links');
+    await writeFile(join(elsewhere.path, 'precious'), 'x');
+    const driver = await openSftp(itemsOf(server));
+    await driver.makeDirectory(mpath('/tree/deeper'));
+    await symlink(elsewhere.path, join(server.folder, 'tree', 'deeper', 'link'));
+    await driver.remove(mpath('/tree'), { recursive: true });
+    expect(await code(driver.stat(mpath('/tree')))).toBe('ENTRY_NOT_FOUND');
+    expect(await readdir(elsewhere.path)).toEqual(['precious']);
+    await elsewhere.remove();
+  });
+});
