@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished, type TestContext, vi } from 'vitest';
 import { contentRules } from './conformance/content-rules.suite.ts';
+import { draftRules } from './conformance/draft-rules.suite.ts';
 import { entryRules } from './conformance/entry-rules.suite.ts';
 import { failureRules, raceRules } from './conformance/failure-rules.suite.ts';
 import { lifeRules } from './conformance/life-rules.suite.ts';
@@ -40,6 +41,7 @@ export function describeDriver({ name, open, knownGaps = {} }: DriverUnderTest):
     describe('making and removing', () => folderRules(rule));
     describe('rename', () => renameRules(rule));
     describe('copy', () => copyRules(rule));
+    describe('drafts', () => draftRules(rule));
     describe('cancellation and failure', () => failureRules(rule));
     describe('two at once', () => raceRules(rule));
     describe('traits and life', () => lifeRules(rule));

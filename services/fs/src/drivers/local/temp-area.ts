@@ -74,6 +74,8 @@ export class TempArea {
 
   /** Removes what a write or a copy has left. Nothing there is success. */
   async discard(ref: TempRef): Promise<void> {
+    // The folder of such files goes with the last of them.
+    if (ref.besideIn === undefined && !this.#hasArea()) return;
     try {
       await this.at(ref, removeAny);
     } catch (error) {
@@ -184,6 +186,12 @@ export class TempArea {
     } finally {
       root.close();
     }
+  }
+
+  #hasArea(): boolean {
+    const area = this.#findArea();
+    area?.close();
+    return area !== undefined;
   }
 
   #holdArea(): HeldFolder {
