@@ -10,6 +10,10 @@ import type { ToolFolder } from '../tools/tool-folder.ts';
 import { vetSource } from '../tools/vet-source.ts';
 
 const POLL_MS = 1_000;
+/** A torrent follows its magnet link, or a file its metadata: a tool that names more successors leads in a circle. */
+const MAX_SUCCESSORS = 10;
+/** Downloads that a tool has lost, or that were begun anew, before it is given up. */
+const MAX_LOSSES = 5;
 /** A tool that does not answer so many times in a row is given up, as the family does. */
 const MAX_FAILURES = 5;
 
@@ -17,6 +21,8 @@ export interface FollowContext {
   readonly kit: { readonly keys: Pick<ServiceKit['keys'], 'atRest'> };
   readonly openNetwork: () => FetchNetwork;
   readonly onBytes: (tool: string, bytes: number) => void;
+  /** Between two questions to the tool. @internal given by tests only */
+  readonly pause?: typeof delay;
 }
 
 type FollowedRun = Pick<TaskRun<DownloadInput, never, never>, 'input' | 'signal' | 'progress'>;
@@ -30,10 +36,13 @@ export async function followTool(
   known: string,
   save: (toolId: string) => Promise<void>,
 ): Promise<string> {
+  const { pause = delay } = context;
   let toolId = known;
   let isInherited = known !== '';
   let doneBytes: number | undefined;
-  for (let failures = 0; ; ) {
+  const successors = countTo(MAX_SUCCESSORS, `${tool.name} hands the download on and on`);
+  const losses = countTo(MAX_LOSSES, `${tool.name} loses the download again and again`);
+  for (let failures = 0; ; await pause(POLL_MS, undefined, { signal: run.signal })) {
     run.signal.throwIfAborted();
     try {
       if (toolId === '') {
@@ -48,9 +57,11 @@ export async function followTool(
       if (!status) {
         // The tool has forgotten the download. What it has written stays, and the download goes on from there.
         toolId = '';
+        losses();
         continue;
       }
       if (status.followedBy !== undefined) {
+        successors();
         toolId = status.followedBy;
         await save(toolId);
         continue;
@@ -58,6 +69,7 @@ export async function followTool(
       if (isInherited && status.state !== 'complete' && (tool.needsReplica || status.state === 'failed')) {
         await tool.remove(toolId);
         toolId = '';
+        losses();
         continue;
       }
       if (doneBytes !== undefined && status.doneBytes > doneBytes) context.onBytes(tool.name, status.doneBytes - doneBytes);
@@ -76,8 +88,16 @@ export async function followTool(
       failures += 1;
       if (!isPassing(error) || failures > MAX_FAILURES) throw error;
     }
-    await delay(POLL_MS, undefined, { signal: run.signal });
   }
+}
+
+/** @returns counts one more. @throws AppError FAILED_PRECONDITION with this text beyond so many */
+function countTo(most: number, text: string): () => void {
+  let count = 0;
+  return () => {
+    count += 1;
+    if (count > most) throw new AppError('FAILED_PRECONDITION', text);
+  };
 }
 
 /** Begins the download in the tool. @param note receives the tool's id of the download, before the tool begins where that is possible */

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
+import { makeTempDir, type TempDir } from '@wharf/harness';
+import { seal } from '@wharf/service-kit';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { downloadInput } from '../domain/download-input.ts';
+import type { ExternalTool, ToolStatus } from '../tools/external-tool.ts';
+import { toolFolder } from '../tools/tool-folder.ts';
+import { followTool } from './follow-tool.ts';
+
+let dir: TempDir;
+beforeEach(async () => {
+  dir = await makeTempDir('follow-tool');
+});
+afterEach(() => dir.remove());
+
+const ACTIVE: ToolStatus = { state: 'active', doneBytes: 0, totalBytes: 1, detail: '', error: '' };
+
+/** A tool that answers so to every look; what is asked of it and each pause is written down. */
+async function follow(answer: (look: number) => ToolStatus | undefined, options: { known?: string; needsReplica?: boolean } = {}) {
+  const asked: string[] = [];
+  let looks = 0;
+  const tool: ExternalTool = {
+    name: 'aria2',
+    kinds: new Set(['magnet'] as const),
+    needsReplica: options.needsReplica ?? false,
+    async add() {
+      asked.push('add');
+      return 'id';
+    },
+    async find() {
+      asked.push('find');
+      looks += 1;
+      return answer(looks);
+    },
+    pause: async () => {},
+    resume: async () => {},
+    remove: async () => {},
+    version: async () => '',
+  };
+  const atRest = randomBytes(32);
+  const policy = createEgressPolicy({ allow: [], forbidden: [], audience: 'user' });
+  const context = {
+    kit: { keys: { atRest } },
+    openNetwork: () => ({ policy, client: createGuardedClient(policy, { maxConnections: 1 }), headersTimeoutMs: 1_000 }),
+    onBytes: () => {},
+    pause: async <T>(_ms?: number, value?: T) => {
+      asked.push('pause');
+      return value as T;
+    },
+  };
+  const run = {
+    input: downloadInput.parse({
+      ...{ url: seal(atRest, `magnet:?xt=urn:btih:${'a'.repeat(40)}`), tool: 'aria2', deletePolicy: 'delete_never' },
+      ...{ directory: '/in', mountPath: '/', innerPath: '/in' },
+    }),
+    signal: new AbortController().signal,
+    progress() {},
+  };
+  const ended = await followTool(context, run, tool, toolFolder(dir.path, 'aria2', 'task'), options.known ?? '', async () => {}).catch(
+    (error: Error) => error.message,
+  );
+  return { asked, ended };
+}
+
+it.each([
+  ['names one successor after another', () => ({ ...ACTIVE, followedBy: 'next' }), 11, 'aria2 hands the download on and on'],
+  ['loses the download each time', () => undefined, 6, 'aria2 loses the download again and again'],
+  [
+    'does both',
+    (look: number) => (look % 2 ? { ...ACTIVE, followedBy: 'next' } : undefined),
+    12,
+    'aria2 loses the download again and again',
+  ],
+] as const)('a tool that %s is given up, and not asked without a pause', async (_what, answer, looks, message) => {
+  const { asked, ended } = await follow(answer);
+  expect(ended).toBe(message);
+  expect(asked.filter((each) => each === 'find')).toHaveLength(looks);
+  expect(asked.some((each, index) => each === 'find' && asked[index - 1] === 'find')).toBe(false);
+  expect(asked.filter((each) => each === 'pause')).toHaveLength(looks - 1);
+});
+
+it('a torrent follows its magnet link, and a download that was lost is begun once more', async () => {
+  const statuses = [{ ...ACTIVE, followedBy: 'torrent' }, undefined, ACTIVE, { ...ACTIVE, state: 'complete' as const }];
+  const { ended } = await follow((look) => statuses[look - 1]);
+  expect(ended).toBe('id');
+});
+
+it('one that an earlier worker left to a tool without its files is begun anew after a pause', async () => {
+  const { asked } = await follow((look) => (look === 1 ? ACTIVE : { ...ACTIVE, state: 'complete' }), { known: 'old', needsReplica: true });
+  expect(asked).toEqual(['find', 'pause', 'add', 'find']);
+});
