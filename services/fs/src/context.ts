@@ -7,6 +7,7 @@ import type { Actor } from './domain/access/permissions.ts';
 import type { Changes } from './domain/changing/changes.ts';
 import type { Operation } from './domain/changing/operations/operation.ts';
 import type { FolderCache } from './domain/reading/folder-cache.ts';
+import type { KeptLinks } from './domain/reading/kept-links.ts';
 import type { FsTasks } from './tasks/fs-tasks.ts';
 import type { Thumbnails } from './thumbnails/thumbnails.ts';
 
@@ -14,6 +15,7 @@ import type { Thumbnails } from './thumbnails/thumbnails.ts';
 export interface FsContext {
   readonly configuration: Configuration;
   readonly folderCache: FolderCache;
+  readonly links: KeptLinks;
   readonly changes: Changes;
   readonly thumbnails: Thumbnails;
   readonly tasks: FsTasks;

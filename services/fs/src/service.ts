@@ -11,7 +11,7 @@ import {
   modelsOf,
   readStorages,
 } from '@wharf/models';
-import { parseVirtualPath } from '@wharf/paths';
+import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import {
   type ByteServer,
   createCallers,
@@ -34,7 +34,8 @@ import { createChanges } from './domain/changing/changes.ts';
 import { guardDataFolder } from './domain/mounts/data-folder-guard.ts';
 import { createMounts } from './domain/mounts/mounts.ts';
 import type { KeepItem } from './domain/mounts/open-storage.ts';
-import { createFolderCache, type FolderCache } from './domain/reading/folder-cache.ts';
+import { createFolderCache } from './domain/reading/folder-cache.ts';
+import { createKeptLinks } from './domain/reading/kept-links.ts';
 import { createWriteSessions } from './domain/writes/write-sessions.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
 import { createDriverRegistry, type DriverRegistry } from './driver-contract/driver-registry.ts';
@@ -100,8 +101,11 @@ export function createFsService(
   const replica = randomUUID();
   const keeper = createSearchKeeper(kit, { configuration, folderCache: () => folderCache, replica, searchDir });
   const folderCache = createFolderCache(clock, keeper.noteListing);
-  const feed = isAlone ? undefined : createFeed(kit, models, folderCache, replica);
-  const publish = (paths: readonly string[]) => {
+  const links = createKeptLinks(clock);
+  const forget = forgetIn(folderCache, links);
+  const feed = isAlone ? undefined : createFeed(kit, models, forget, replica);
+  const publish = (paths: readonly VirtualPath[]) => {
+    links.forget(paths);
     bus.publish(entryChanged, { replica, paths: paths.length > MAX_CHANGED_PATHS ? ['/'] : [...paths] });
     feed?.note(paths);
   };
@@ -119,7 +123,7 @@ export function createFsService(
     uploadFolder: dataDir === undefined ? undefined : join(dataDir, 'uploads'),
     uploadLimitBytes: waitingUploadBytes,
   });
-  const context: FsContext = { configuration, folderCache, changes, thumbnails, tasks };
+  const context: FsContext = { configuration, folderCache, links, changes, thumbnails, tasks };
 
   const writeStore = createWriteSessionStore(kit.store);
   const writes = createWriteSessions({
@@ -151,7 +155,7 @@ export function createFsService(
         callers.invalidate();
       });
       bus.subscribe(entryChanged, (event) => {
-        if (event.replica !== replica) folderCache.forget(event.paths.map(parseVirtualPath));
+        if (event.replica !== replica) forget(event.paths);
       });
       await feed?.start();
       await tasks.start();
@@ -226,13 +230,21 @@ function readable<Value>(read: () => Value): Value | undefined {
   }
 }
 
+/** Has all of these forget what others changed. */
+function forgetIn(...caches: readonly { forget(paths: readonly VirtualPath[]): void }[]) {
+  return (paths: readonly string[]): void => {
+    const changed = paths.map(parseVirtualPath);
+    for (const cache of caches) cache.forget(changed);
+  };
+}
+
 /** What other replicas change is forgotten here. */
-function createFeed({ logger }: ServiceKit, models: Models, folderCache: FolderCache, replica: string) {
+function createFeed({ logger }: ServiceKit, models: Models, forget: (paths: readonly string[]) => void, replica: string) {
   return createChangeFeed({
     log: createChangeLog(models),
     replica,
     clock: () => performance.now(),
-    onChange: (paths) => folderCache.forget(paths.map(parseVirtualPath)),
+    onChange: forget,
     onError: (error) => logger.warn({ err: error }, 'changes could not be exchanged with other replicas'),
   });
 }

@@ -2,18 +2,25 @@ import { type HttpRequest, httpRequest, waitFor } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bytesOf, mpath } from '../src/domain/testing/memory-tree.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
-import { type Installation, openInstallation, type Replica } from './installation.ts';
+import { type Installation, openInstallation, type Replica, USER } from './installation.ts';
 
 let installation: Installation;
 let replica: Replica;
 const driver = createTestDriver('Direct', [], { only_proxy: false });
 
 beforeAll(async () => {
-  driver.linkBy((path) =>
-    path === '/guarded' ? { url: 'https://s3.example/guarded', headers: { Range: 'x' } } : { url: `https://s3.example${path}?X-Sig=a%2Fb` },
-  );
-  for (const name of ['file.bin', 'guarded', 'list.m3u8', 'note.txt'])
-    await driver.storeOf().write(mpath(`/${name}`), bytesOf(name), { overwrite: true });
+  let made = 0;
+  driver.linkBy((path) => {
+    if (path.endsWith('/kept.bin')) {
+      made += 1;
+      return { url: `https://s3.example${path}?${made}`, expiresAt: new Date(Date.now() + 3_600_000) };
+    }
+    return path === '/guarded'
+      ? { url: 'https://s3.example/guarded', headers: { Range: 'x' } }
+      : { url: `https://s3.example${path}?X-Sig=a%2Fb` };
+  });
+  for (const name of ['file.bin', 'guarded', 'list.m3u8', 'note.txt', 'kept.bin', 'ruled/kept.bin'])
+    await driver.storeOf().write(mpath(`/${name}`), bytesOf(name.split('/').at(-1) ?? ''), { overwrite: true });
   installation = await openInstallation();
   await installation.writeStorage({ _id: 1, mount_path: '/s', driver: 'Direct' });
   await installation.writeStorage({ _id: 2, mount_path: '/cdn', driver: 'Direct', web_proxy: true, down_proxy_url: 'https://cdn.example' });
@@ -56,6 +63,35 @@ describe('/d of a storage that has addresses of its own', () => {
       return location?.includes('a=1') ? location : undefined;
     });
     expect(forwarded).toBe('https://s3.example/file.bin?X-Sig=a%2Fb&a=1&type=x');
+  });
+});
+
+describe('a link that is kept', () => {
+  const locationOf = async (path: string, query = '') => (await ask('d', path, query)).headers['location'];
+
+  it('is given again, through /d and in details, until something changes there', async () => {
+    const first = await locationOf('/s/kept.bin');
+    expect(await locationOf('/s/kept.bin')).toBe(first);
+    const known = installation.as(USER);
+    expect((await replica.fs.getEntry({ path: '/s/kept.bin' }, known)).raw_url).toBe(first);
+    await replica.fs.removeEntries({ dir: '/s', names: ['kept.bin'] }, known);
+    expect((await ask('d', '/s/kept.bin')).status).toBe(404);
+  });
+
+  it('is for nobody without a signature, behind a rule, or whose storage hands out none any more', async () => {
+    const path = '/s/ruled/kept.bin';
+    expect(await locationOf(path)).toMatch(/^https:\/\/s3/);
+    for (const query of ['', '?sign=wrong:0']) expect((await httpRequest(replica.url, { path: `/d${path}${query}` })).status).toBe(401);
+    const known = installation.as(USER, { admin: await installation.writeRule({ _id: 9, path: '/s/ruled', password: 'pw', p_sub: true }) });
+    await expect(replica.fs.getEntry({ path }, known)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    installation.announce(await installation.writeStorage({ _id: 1, mount_path: '/s', driver: 'Direct', web_proxy: true }));
+    const served = await waitFor('the storage', async () => {
+      const answer = await ask('d', path);
+      return answer.status === 200 ? answer : undefined;
+    });
+    expect(served.text()).toBe('kept.bin');
+    installation.announce(await installation.writeStorage({ _id: 1, mount_path: '/s', driver: 'Direct' }));
+    await waitFor('the storage', async () => (await ask('d', path)).status === 302);
   });
 });
 

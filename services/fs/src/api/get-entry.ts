@@ -20,7 +20,7 @@ export const getEntryHandler =
     const caller = { actor, password: request.password, siteUrl: request.site_url };
     return {
       ...toWireEntry(snapshot, caller, located?.mount, directory, entry),
-      raw_url: isFile ? await rawUrl(snapshot, located, path, entry.name, request.site_url, signal) : '',
+      raw_url: isFile ? await rawUrl(snapshot, context.links, located, path, entry.name, request.site_url, signal) : '',
       readme: snapshot.rules.readme(path),
       header: snapshot.rules.header(path),
       provider: located?.mount.definition.name ?? 'unknown',

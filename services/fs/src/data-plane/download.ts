@@ -48,7 +48,7 @@ export async function serveDownload(
   const elsewhere = asked.query.has('d') ? undefined : downProxyUrl(snapshot, located.mount, path);
   if (elsewhere !== undefined && (asked.route === 'p' || shouldProxy(snapshot, located.mount, name))) return redirect(response, elsewhere);
   const isDirect = asked.route === 'd' && !shouldProxy(snapshot, located.mount, name);
-  const direct = isDirect ? await directLink(driver, located.path, asked.call.signal) : undefined;
+  const direct = isDirect ? await directLink(context.links, driver, located, path, asked.call.signal) : undefined;
   if (direct) return redirect(response, forwardParameters(snapshot, direct.url, asked.query));
   await sendFile(driver, located, name, request, response, asked.call.signal);
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { locate } from '../snapshot/snapshot.ts';
 import { openTree, vpath } from '../testing/memory-tree.ts';
 import { createTestDriver } from '../testing/test-drivers.ts';
+import { createKeptLinks } from './kept-links.ts';
 import { canProxy, downProxyUrl, encodePath, forwardParameters, needsSign, rawUrl, shouldProxy, signOf } from './links.ts';
 
 it.each([
@@ -94,7 +95,8 @@ it('our own address carries a signature only where one is needed', async () => {
   const signed = await openTree({});
   const open = await openTree({ settings: unsigned });
   const path = vpath('/a b');
-  const url = ({ snapshot }: typeof signed) => rawUrl(snapshot, locate(snapshot, path), path, 'a b', 'https://files.example', undefined);
+  const url = ({ snapshot }: typeof signed) =>
+    rawUrl(snapshot, createKeptLinks(Date.now), locate(snapshot, path), path, 'a b', 'https://files.example', undefined);
   expect(await url(open)).toBe('https://files.example/p/a%20b');
   expect(await url(signed)).toBe(`https://files.example/p/a%20b?sign=${encodeURIComponent(signed.snapshot.signer.sign('/a b', 0))}`);
 });
@@ -117,7 +119,15 @@ it("a file's address is the storage's own one, unless downloads pass through us,
   for (const name of ['f', 'headers', 'script', 'list.m3u8']) await opened.put(`/d/${name}`);
   const url = (path: string) => {
     const located = locate(opened.snapshot, vpath(path));
-    return rawUrl(opened.snapshot, located, vpath(path), path.split('/').at(-1) ?? '', 'https://files.example', undefined);
+    return rawUrl(
+      opened.snapshot,
+      createKeptLinks(Date.now),
+      located,
+      vpath(path),
+      path.split('/').at(-1) ?? '',
+      'https://files.example',
+      undefined,
+    );
   };
   expect(await url('/d/f')).toBe('https://s3.example/f?X-Signature=a%2Fb');
   expect(await url('/d/list.m3u8')).toBe('https://s3.example/list.m3u8?X-Signature=a%2Fb');

@@ -1,9 +1,10 @@
-import { type MountPath, parentPath, type VirtualPath } from '@wharf/paths';
+import { parentPath, type VirtualPath } from '@wharf/paths';
 import { type DirectLink, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { ENTRY_TYPE, extensionOf, typeOfName } from '../snapshot/entry-type.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import type { KeptLinks } from './kept-links.ts';
 
 /** Whether links to a file must carry a signature. @param mount undefined: no storage covers it */
 export function needsSign(snapshot: Snapshot, mount: Mount | undefined, path: VirtualPath): boolean {
@@ -45,9 +46,15 @@ export function canProxy(snapshot: Snapshot, mount: Mount, name: string, driver:
  *
  * @throws what the driver's `link` throws
  */
-export async function directLink(driver: StorageDriver, path: MountPath, signal: AbortSignal | undefined): Promise<DirectLink | undefined> {
-  if (!supports(driver, 'link')) return undefined;
-  const link = await driver.link(path, { signal });
+export async function directLink(
+  links: KeptLinks,
+  driver: StorageDriver,
+  { path: place }: Located<Mount>,
+  path: VirtualPath,
+  signal: AbortSignal | undefined,
+): Promise<DirectLink | undefined> {
+  const link = await links.find(driver, place, path, { signal });
+  if (!link) return undefined;
   const isPlain = Object.keys(link.headers ?? {}).length === 0 && /^https?:\/\//i.test(link.url);
   return isPlain ? link : undefined;
 }
@@ -74,6 +81,7 @@ export function downProxyUrl(snapshot: Snapshot, mount: Mount, path: VirtualPath
 /** Where the bytes of a file are, for whoever may read it. @throws what the driver's `link` throws */
 export async function rawUrl(
   snapshot: Snapshot,
+  links: KeptLinks,
   located: Located<Mount>,
   path: VirtualPath,
   name: string,
@@ -82,7 +90,7 @@ export async function rawUrl(
 ): Promise<string> {
   const { mount } = located;
   const driver = await mount.driver();
-  const direct = isProxied(mount) ? undefined : await directLink(driver, located.path, signal);
+  const direct = isProxied(mount) ? undefined : await directLink(links, driver, located, path, signal);
   if (direct) return direct.url;
   return downProxyUrl(snapshot, mount, path) ?? ownUrl(snapshot, mount, path, canProxy(snapshot, mount, name, driver) ? 'p' : 'd', siteUrl);
 }

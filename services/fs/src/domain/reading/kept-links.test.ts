@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest';
+import type { DirectLink, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { MemoryDriver } from '../../drivers/memory/driver.ts';
+import { mpath, vpath } from '../testing/memory-tree.ts';
+import { createKeptLinks } from './kept-links.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** A storage that makes another address each time. */
+function setUp(linkOf: (count: number) => Partial<DirectLink> = () => ({ expiresAt: new Date(HOUR_MS) })) {
+  let now = 0;
+  let made = 0;
+  const links = createKeptLinks(() => now);
+  const driver = (): StorageDriver =>
+    Object.assign(new MemoryDriver(), {
+      link: async () => {
+        made += 1;
+        return { url: `https://s3.example/${made}`, ...linkOf(made) };
+      },
+    });
+  const opened = driver();
+  const urlOf = async (path: string, from = opened) => (await links.find(from, mpath(path), vpath(path), {}))?.url.split('/').at(-1);
+  return { links, driver, urlOf, advance: (ms: number) => (now += ms), made: () => made };
+}
+
+it('a link is given again until a minute before it expires', async () => {
+  const { urlOf, advance, made } = setUp((count) => ({ expiresAt: new Date(count * HOUR_MS) }));
+  expect([await urlOf('/f'), await urlOf('/f')]).toEqual(['1', '1']);
+  advance(HOUR_MS - 60_001);
+  expect(await urlOf('/f')).toBe('1');
+  advance(1);
+  expect([await urlOf('/f'), await urlOf('/f'), made()]).toEqual(['2', '2', 2]);
+});
+
+it('a link that tells no end, or one that is near, is asked for each time', async () => {
+  for (const link of [{}, { expiresAt: new Date(59_000) }]) {
+    const { urlOf } = setUp(() => link);
+    expect([await urlOf('/f'), await urlOf('/f')]).toEqual(['1', '2']);
+  }
+});
+
+it('a storage that makes none has none', async () => {
+  const { urlOf } = setUp();
+  expect(await urlOf('/f', new MemoryDriver())).toBeUndefined();
+});
+
+it('what changes at a path or above it forgets its link, and no other', async () => {
+  const { links, urlOf } = setUp();
+  for (const path of ['/d/a', '/d/e/b', '/f']) await urlOf(path);
+  links.forget([vpath('/d/e'), vpath('/d/a')]);
+  expect([await urlOf('/f'), await urlOf('/d/a'), await urlOf('/d/e/b')]).toEqual(['3', '4', '5']);
+  links.forget([vpath('/')]);
+  expect(await urlOf('/f')).toBe('6');
+});
+
+it('one that is on its way during a change is not kept', async () => {
+  const { links, driver, urlOf } = setUp();
+  const gate = Promise.withResolvers<void>();
+  const slow = driver();
+  const { link } = slow;
+  slow.link = (...given) => gate.promise.then(() => link?.(...given) as Promise<DirectLink>);
+  const early = urlOf('/f', slow);
+  links.forget([vpath('/f')]);
+  gate.resolve();
+  expect([await early, await urlOf('/f', slow), await urlOf('/f', slow)]).toEqual(['1', '2', '2']);
+});
+
+it('links are of one opening of a storage', async () => {
+  const { driver, urlOf } = setUp();
+  expect([await urlOf('/f'), await urlOf('/f', driver())]).toEqual(['1', '2']);
+});
+
+it('only so many are kept', async () => {
+  const { urlOf, made } = setUp();
+  for (let index = 0; index <= 10_000; index += 1) await urlOf(`/${index}`);
+  await urlOf('/10000');
+  expect(made()).toBe(10_001);
+  await urlOf('/0');
+  expect(made()).toBe(10_002);
+});
