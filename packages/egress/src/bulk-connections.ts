@@ -12,6 +12,8 @@ const PIECE_BYTES = 256 * 1024;
 const LEAST_ROOM_BYTES = 64 * 1024;
 /** As of Node's own client. */
 const MAX_HEAD_BYTES = 16 * 1024;
+/** Answers before the answer (100 Continue, 103 Early Hints); a server that sends more of them has none. */
+export const MAX_INTERIM_ANSWERS = 20;
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 /**
@@ -108,6 +110,9 @@ class BulkConnection {
   readonly #socket: net.Socket;
   readonly #keep: (connection: BulkConnection) => void;
   readonly #idleMs: number;
+  readonly #url: URL;
+  /** Answers before the answer, since it was asked last. */
+  #interim = 0;
   /** Where the socket writes; bytes [start, end) of it wait. */
   #buffer: Buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
   #start = 0;
@@ -132,6 +137,7 @@ class BulkConnection {
   constructor(url: URL, lookup: LookupFunction, idleMs: number, keep: (connection: BulkConnection) => void) {
     this.#keep = keep;
     this.#idleMs = idleMs;
+    this.#url = url;
     const host = hostOf(url);
     const onread = { buffer: () => this.#room(), callback: (bytes: number) => this.#receive(bytes) };
     const settings = { host, port: portOf(url), lookup, onread };
@@ -168,6 +174,7 @@ class BulkConnection {
     const stop = () => void socket.destroy(new Error('stopped'));
     this.#asking = { resolve, reject };
     this.hasHeard = false;
+    this.#interim = 0;
     socket.setTimeout(0);
     signal.addEventListener('abort', stop, { once: true });
     const begin = () => {
@@ -253,7 +260,12 @@ class BulkConnection {
       if (length < 0 && waiting.byteLength <= MAX_HEAD_BYTES) return;
       this.#start += length + END_OF_HEAD.byteLength;
       const head = length < 0 || length > MAX_HEAD_BYTES ? undefined : parseResponseHead(waiting.toString('latin1', 0, length));
-      if (head && head.statusCode < 200 && head.statusCode !== 101) continue;
+      if (head && head.statusCode < 200 && head.statusCode !== 101) {
+        this.#interim += 1;
+        if (this.#interim <= MAX_INTERIM_ANSWERS) continue;
+        this.#socket.destroy(endlessInterim(this.#url));
+        return;
+      }
       if (head && head.statusCode >= 200) this.#begin(head);
       else this.#socket.destroy(new AppError('STORAGE_UNAVAILABLE', `${this.#socket.remoteAddress} answers with what is no HTTP`));
       return;
@@ -317,4 +329,9 @@ function requestText({ url, headers }: AskedRequest): string {
     text += `${name}: ${value}\r\n`;
   }
   return `${text}Connection: keep-alive\r\n\r\n`;
+}
+
+/** Not to be tried again: it would go on as long as it is listened to. */
+export function endlessInterim(url: URL): AppError {
+  return new AppError('FAILED_PRECONDITION', `${url.host} sends more than ${MAX_INTERIM_ANSWERS} interim answers before its answer`);
 }

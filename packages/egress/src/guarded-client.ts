@@ -3,7 +3,7 @@ import https from 'node:https';
 import { isIP } from 'node:net';
 import { AppError } from '@wharf/errors';
 import type { Answer, AskedRequest, RequestBody } from './asked-request.ts';
-import { createBulkConnections } from './bulk-connections.ts';
+import { createBulkConnections, endlessInterim, MAX_INTERIM_ANSWERS } from './bulk-connections.ts';
 import { type EgressPolicy, hostOf, portOf } from './egress-policy.ts';
 
 /** One request. Redirects are the caller's: each hop goes through `EgressPolicy.parseUrl` again. */
@@ -138,6 +138,14 @@ function send(
   const stop = () => void request.destroy(new Error('stopped'));
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
+  let interim = 0;
+  request.on('information', () => {
+    interim += 1;
+    if (interim <= MAX_INTERIM_ANSWERS) return;
+    // At once: the answer itself may come in the same piece.
+    reject(endlessInterim(url));
+    request.destroy();
+  });
   request.once('response', resolve);
   request.on('error', reject);
   const connected = new Promise<void>((begin) => {
