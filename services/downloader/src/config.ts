@@ -47,7 +47,7 @@ export const downloadKeys = {
   downloadsPerUser: configKey(
     'WHARF_DOWNLOADS_PER_USER',
     z.coerce.number('must be a number').int().min(0).default(0),
-    'Downloads of one user that a replica works on at a time; 0 is no limit of its own.',
+    'Downloads of one user that a replica works on at a time; 0 is all places of a tool but one, which is for others (at least one).',
   ),
 } as const;
 

@@ -1,14 +1,69 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir } from '@wharf/harness';
 import { settingsFrom, taskModelsOf } from '@wharf/models';
 import { ROLE } from '@wharf/rights';
 import { connectStore, createLocalBus } from '@wharf/service-kit';
+import type { TaskCreator } from '@wharf/task-engine';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { createDownloadTasks } from '../src/tasks/download-tasks.ts';
+import { downloadInput } from '../src/domain/download-input.ts';
+import { createDownloadTasks, keysOfDownload } from '../src/tasks/download-tasks.ts';
 import { transferInput } from '../src/tasks/transfer-run.ts';
+
+it.each([
+  ['SimpleHttp', 0, 0, 4],
+  ['SimpleHttp', 3, 0, 2],
+  ['SimpleHttp', 1, 0, 1],
+  ['aria2', 3, 0, 2],
+  ['aria2', 0, 0, 63],
+  ['SimpleHttp', 0, 5, 5],
+])('of the places of %s (%i, and %i for each user) one user has %i', async (tool, perTool, perUser, share) => {
+  const dir = await makeTempDir('download-tasks');
+  const engine = await startEmbeddedMongo({ dataDir: dir.path });
+  const store = await connectStore(Object.assign(new URL(engine.url), { pathname: '/downloads' }).href);
+  const running: string[] = [];
+  const run = async ({ creator, signal }: { creator: TaskCreator | undefined; signal: AbortSignal }) => {
+    running.push(creator?.name ?? '');
+    await once(signal, 'abort');
+    signal.throwIfAborted();
+  };
+  const drop = async () => {};
+  const tasks = createDownloadTasks(
+    { store, bus: createLocalBus(() => {}), logger: pino({ enabled: false }), metrics: new Registry() },
+    {
+      fetches: { run, drop },
+      toolDownloads: { run, drop },
+      transfers: { run: drop, end: drop, unreadable: () => [] },
+      settings: async () => settingsFrom({ _id: 'settings', revision: 1, items: [] }),
+      ...{ avoidedTools: () => [], perUser, perTool },
+    },
+  );
+  await tasks.engine.start();
+  const add = (id: number, name: string, count: number) =>
+    tasks.engine.addAll(
+      tasks.kindOf(tool),
+      Array.from({ length: count }, () => ({
+        ...{ name: 'download', creator: { id, name, role: ROLE.general }, keys: keysOfDownload(tool, id) },
+        input: downloadInput.parse({
+          ...{ url: 'sealed', tool, directory: '/', mountPath: '/', innerPath: '/', deletePolicy: 'delete_never', digests: {} },
+        }),
+      })),
+    );
+  await add(1, 'bob', 70);
+  await expect.poll(() => running.length, { timeout: 20_000 }).toBe(share);
+  await add(2, 'eve', 1);
+  // In one place they take turns, and with a number for each user there may be none left.
+  const others = share === 1 || perUser > 0 ? 0 : 1;
+  if (others > 0) await expect.poll(() => running, { timeout: 20_000 }).toContain('eve');
+  expect(running.filter((name) => name === 'bob')).toHaveLength(share);
+  await tasks.engine.stop();
+  await store.close();
+  await engine.stop();
+  await dir.remove();
+});
 
 it('a worker that was held up while it queued transfers queues none of them twice', async () => {
   const dir = await makeTempDir('download-tasks');

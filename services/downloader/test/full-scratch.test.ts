@@ -15,7 +15,7 @@ let goOn: (() => void)[] = [];
 beforeEach(async () => {
   held.clear();
   goOn = [];
-  place = await openInstallation({ offline_download_task_threads_num: '2' });
+  place = await openInstallation({ offline_download_task_threads_num: '3' });
   // `/6-film` has 6 MB; `/unknown-6-film` does not say so.
   server = await startAwkwardServer({
     content: Buffer.of(),

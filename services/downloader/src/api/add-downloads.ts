@@ -6,7 +6,7 @@ import { type Call, outgoingCall, type RevisionedCache, type ServiceKit, seal, u
 import { type NewTask, wireTask } from '@wharf/task-engine';
 import { BUILT_IN_TOOL, type DownloadInput, deletePolicyOf } from '../domain/download-input.ts';
 import { acceptedUrls, requestedDigests, requestedUrls, requireMayDownload } from '../domain/download-request.ts';
-import type { DownloadTasks } from '../tasks/download-tasks.ts';
+import { type DownloadTasks, keysOfDownload } from '../tasks/download-tasks.ts';
 import type { Tools } from '../tools/tools.ts';
 
 /** fs/add_offline_download: each address becomes a task, in their order; what was queued before a failure stays. */
@@ -48,7 +48,7 @@ export const addDownloadsHandler =
           deletePolicy: deletePolicyOf(request.delete_policy),
           digests,
         },
-        keys: [`tool:${tool}`, `user:${user.id}`],
+        keys: keysOfDownload(tool, user.id),
       });
     }
     const queued = await tasks.engine.addAll(tasks.kindOf(tool), wanted);

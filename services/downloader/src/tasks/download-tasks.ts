@@ -44,7 +44,7 @@ export interface DownloadTaskOptions {
   readonly settings: () => Promise<Settings>;
   /** Tools whose tasks are left to other replicas. */
   readonly avoidedTools: () => readonly string[];
-  /** Downloads of one user, and of one tool, that a replica works on at a time; 0: no limit. */
+  /** Downloads of one user that a replica works on at a time; 0: all places of a tool but one. Of one tool; 0: as the constants say. */
   readonly perUser: number;
   readonly perTool: number;
 }
@@ -98,11 +98,7 @@ export function createDownloadTasks(
     run: (run) => transfers.run(run),
     onEnd: (outcome, run) => transfers.end(outcome, run),
   });
-  const limitOfKey = (key: string): number | undefined => {
-    if (key.startsWith('user:')) return options.perUser || undefined;
-    if (!key.startsWith('tool:')) return undefined;
-    return options.perTool || (key === `tool:${BUILT_IN_TOOL}` ? undefined : FOLLOWED_PER_TOOL);
-  };
+  const limits = createDownloadLimits(options, fetchKind.name, toolKind.name);
   const engine = createTaskEngine({
     owner: 'downloader',
     store,
@@ -110,9 +106,7 @@ export function createDownloadTasks(
     logger,
     metrics,
     kinds: [fetchKind, toolKind, transferKind],
-    concurrencyOf: async (kind) =>
-      kind === toolKind.name ? Number.POSITIVE_INFINITY : (await options.settings()).number(`${kind}_task_threads_num`, DEFAULT_THREADS),
-    limitOfKey,
+    ...limits,
     avoidedKeys: () => [...options.avoidedTools().map((tool) => `tool:${tool}`), ...transfers.unreadable().map(partsOf)],
   });
   const { tasks } = taskModelsOf(store, 'downloader');
@@ -143,6 +137,33 @@ export function createDownloadTasks(
     },
   };
 }
+
+/** How many downloads a replica works on at a time: in all, of a tool, and of a user. */
+function createDownloadLimits(options: DownloadTaskOptions, fetchKind: string, toolKind: string) {
+  /** Of SimpleHttp, as the settings said when they were last asked. */
+  let threads = DEFAULT_THREADS;
+  const placesOf = (tool: string): number => {
+    if (tool !== BUILT_IN_TOOL) return options.perTool || FOLLOWED_PER_TOOL;
+    return options.perTool === 0 ? threads : Math.min(threads, options.perTool);
+  };
+  const limitOfKey = (key: string): number | undefined => {
+    const [what, tool = ''] = key.split(':');
+    if (what === 'user') return options.perUser || undefined;
+    if (what === 'tool') return placesOf(tool);
+    // Whoever comes next finds a place, however slow the downloads of one user are.
+    return what === 'share' && options.perUser === 0 ? Math.max(1, placesOf(tool) - 1) : undefined;
+  };
+  const concurrencyOf = async (kind: string): Promise<number> => {
+    if (kind === toolKind) return Number.POSITIVE_INFINITY;
+    const wanted = (await options.settings()).number(`${kind}_task_threads_num`, DEFAULT_THREADS);
+    if (kind === fetchKind) threads = wanted;
+    return wanted;
+  };
+  return { concurrencyOf, limitOfKey };
+}
+
+/** The keys of a download, by which a replica counts what it works on: of a tool, of a user, and of a user at a tool. */
+export const keysOfDownload = (tool: string, userId: number) => [`tool:${tool}`, `user:${userId}`, `share:${tool}:${userId}`];
 
 /** The key of the transfers of one download. */
 const partsOf = (parent: string) => `parent:${parent}`;
