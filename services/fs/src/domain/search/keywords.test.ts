@@ -10,6 +10,8 @@ describe('keywords', () => {
 
   it('that no name can contain are told apart from none', () => {
     expect(parseKeywords('\ud83d')).toBeUndefined();
+    for (const control of ['\0', '\u0001', '\u001f', '\u007f']) expect(parseKeywords(`a b${control}c`)).toBeUndefined();
+    expect(parseKeywords('a\tb\r\n')).toEqual(['a', 'b']);
     expect(parseKeywords('x'.repeat(256))).toBeUndefined();
     expect(() => parseKeywords('x '.repeat(2_049))).toThrow('the keywords are too long');
   });

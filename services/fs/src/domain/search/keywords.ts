@@ -5,6 +5,9 @@ const MAX_KEYWORDS_LENGTH = 4096;
 const MAX_NAME_BYTES = 255;
 /** White space of Unicode. */
 const SPACES = /[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
+/** No name has them, and not every index takes them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: to find them is the purpose.
+const CONTROLS = /[\u0000-\u001f\u007f]/;
 const GRAM_LENGTH = 3;
 
 /**
@@ -16,7 +19,7 @@ export function parseKeywords(keywords: string): readonly string[] | undefined {
   if (keywords.length > MAX_KEYWORDS_LENGTH) throw new AppError('INVALID_ARGUMENT', 'the keywords are too long');
   if (!keywords.isWellFormed()) return undefined;
   const words = [...new Set(foldCase(keywords).split(SPACES))].filter((word) => word !== '').sort((a, b) => b.length - a.length);
-  if (words.some((word) => Buffer.byteLength(word) > MAX_NAME_BYTES)) return undefined;
+  if (words.some((word) => CONTROLS.test(word) || Buffer.byteLength(word) > MAX_NAME_BYTES)) return undefined;
   const needed: string[] = [];
   for (const word of words) if (!needed.some((longer) => longer.includes(word))) needed.push(word);
   return needed;
