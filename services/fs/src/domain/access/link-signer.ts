@@ -1,6 +1,7 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { LRUCache } from 'lru-cache';
+import { equalTexts } from './equal-texts.ts';
 
 const REMEMBERED_SIGNS = 10_000;
 const VERIFIED_SIGNS = 10_000;
@@ -46,7 +47,7 @@ export function createLinkSigner(token: string, clock: () => number): LinkSigner
       if (!/^\d{1,15}$/.test(expiry)) throw refusal('expire invalid');
       if (expiry !== '0' && Number(expiry) * 1000 < clock()) throw refusal('sign expired');
       const known = expiry === '0' ? permanent.get(path) : undefined;
-      if (!equal(withoutPadding(sign), withoutPadding(known ?? signUntil(path, expiry)))) throw refusal('sign invalid');
+      if (!equalTexts(withoutPadding(sign), withoutPadding(known ?? signUntil(path, expiry)))) throw refusal('sign invalid');
       // Only right signatures are remembered, so wrong guesses push nothing out.
       if (expiry === '0') verified.set(key, true);
     },
@@ -56,12 +57,6 @@ export function createLinkSigner(token: string, clock: () => number): LinkSigner
 /** One published SDK leaves the padding out: of a digest of 32 bytes it is one letter. */
 function withoutPadding(sign: string): string {
   return sign.replace('=:', ':');
-}
-
-function equal(left: string, right: string): boolean {
-  const a = Buffer.from(left);
-  const b = Buffer.from(right);
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function refusal(message: string): AppError {

@@ -57,6 +57,10 @@ describe('a password', () => {
   it.each([
     ['/a', plain, '', false],
     ['/a', plain, 'wrong', false],
+    ['/a', plain, 'p', false],
+    ['/a', plain, 'pw ', false],
+    ['/a', plain, 'PW', false],
+    ['/a', plain, 'p\u0174', false],
     ['/a', plain, 'pw', true],
     ['/a/x/y', plain, '', false],
     ['/a/x/y', plain, 'pw', true],

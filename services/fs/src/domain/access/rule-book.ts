@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
 import { VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { hasPermission, isAdmin } from '@wharf/rights';
+import { equalTexts } from './equal-texts.ts';
 import { createHiddenEntries } from './hidden-entries.ts';
 import { PathTree } from './path-tree.ts';
 import { type Actor, denied } from './permissions.ts';
@@ -81,7 +82,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     if (records.length === 0) return true;
     if (isHidden(actor, path) || !canRead(actor, path)) return false;
     if (hasPermission(actor, 'access_without_password') || !isGuarded(path)) return true;
-    return nearest(path)?.password === password;
+    return equalTexts(nearest(path)?.password ?? '', password);
   };
   const isWriteBypassed = (directory: VirtualPath) => {
     const rule = nearest(directory);
