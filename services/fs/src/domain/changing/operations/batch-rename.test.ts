@@ -7,6 +7,7 @@ import { createTestDriver } from '../../testing/test-drivers.ts';
 import { DENIED, openStorages, without } from '../../testing/three-storages.ts';
 import { batchRename } from './batch-rename.ts';
 import { regexRename } from './regex-rename.ts';
+import { renameEntry } from './rename-entry.ts';
 
 type Pairs = readonly (readonly [from: string, to: string])[];
 const batch = (memory: MemoryTree, dir: string, pairs: Pairs, who = actor()) =>
@@ -275,5 +276,56 @@ describe('renaming by a pattern', () => {
     const memory = await filled('/a', 'f');
     expect(await refusalOf(regex(memory, '/a/f', 'x', 'y'))).toEqual(['NOT_A_DIRECTORY', 'not a folder']);
     expect((await refusalOf(regex(memory, '/a/none', 'x', 'y')))[0]).toBe('ENTRY_NOT_FOUND');
+  });
+});
+
+describe('where case does not tell names apart', () => {
+  const folding = async (...names: string[]) => {
+    const memory = await openTree({ storages: [{ mount_path: '/f', addition: '{"profile":"case folding"}' }] });
+    for (const name of names) await memory.put(`/f/d/${name}`, name);
+    return memory;
+  };
+
+  it.each<[string, Pairs, Record<string, string>]>([
+    ['gets another spelling', [['x', 'X']], { X: 'x', y: 'y' }],
+    [
+      'follows the one that leaves under another spelling',
+      [
+        ['y', 'X'],
+        ['x', 'z'],
+      ],
+      { X: 'y', z: 'x' },
+    ],
+    [
+      'swaps and is spelled otherwise',
+      [
+        ['x', 'Y'],
+        ['y', 'X'],
+      ],
+      { Y: 'x', X: 'y' },
+    ],
+  ])('an entry %s', async (_what, pairs, outcome) => {
+    const memory = await folding('x', 'y');
+    await batch(memory, '/f/d', pairs);
+    expect(await textsIn(memory, '/f/d')).toEqual(outcome);
+  });
+
+  it('two spellings of one name are refused before anything changes', async () => {
+    const memory = await folding('x', 'y');
+    const both: Pairs = [
+      ['x', 'N'],
+      ['y', 'n'],
+    ];
+    expect((await refusalOf(batch(memory, '/f/d', both)))[0]).toBe('ENTRY_EXISTS');
+    expect(memory.published).toEqual([]);
+  });
+
+  it('one entry alone, a file or a folder, gets another spelling too', async () => {
+    const memory = await folding('x');
+    const operation = memory.operation();
+    for (const overwrite of [false, true])
+      await renameEntry(operation, { path: overwrite ? '/f/d/X' : '/f/d/x', name: overwrite ? 'x' : 'X', overwrite });
+    await renameEntry(operation, { path: '/f/d', name: 'D', overwrite: false });
+    expect(await memory.everything('/f')).toEqual(['/f/D/x']);
   });
 });

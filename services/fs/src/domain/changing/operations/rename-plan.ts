@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath, parseEntryName, type VirtualPath } from '@wharf/paths';
-import type { Entry } from '../../../driver-contract/storage-driver.ts';
+import type { DriverTraits, Entry } from '../../../driver-contract/storage-driver.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { nameTaken, type Operation, requireUnprotected } from './operation.ts';
@@ -46,7 +46,8 @@ const TEMP_MARK_BYTES = 18;
  * @throws AppError ENTRY_EXISTS | PERMISSION_DENIED | FAILED_PRECONDITION (a mount point)
  */
 export async function renameAll(operation: Operation, folder: RenamedFolder, renamings: readonly Renaming[]): Promise<void> {
-  const steps = inOrder(await checkedRenamings(operation, folder, renamings));
+  const slot = slotIn((await folder.located.mount.driver()).traits);
+  const steps = inOrder(await checkedRenamings(operation, folder, renamings, slot), slot);
   await operation.snapshot.quotas.relocating([folder.path], () => takeSteps(operation, folder, steps));
 }
 
@@ -66,17 +67,29 @@ async function takeSteps(operation: Operation, folder: RenamedFolder, steps: rea
   }
 }
 
+/** What two names have in common that a folder cannot have both of. */
+type SlotOf = (name: EntryName) => string;
+
+function slotIn({ caseSensitive }: DriverTraits): SlotOf {
+  return caseSensitive ? (name) => name : (name) => name.normalize('NFC').toLowerCase();
+}
+
 /** The renamings that change something, each checked against the rules and against the others. */
-async function checkedRenamings(operation: Operation, folder: RenamedFolder, renamings: readonly Renaming[]): Promise<Step[]> {
+async function checkedRenamings(
+  operation: Operation,
+  folder: RenamedFolder,
+  renamings: readonly Renaming[],
+  slot: SlotOf,
+): Promise<Step[]> {
   const { snapshot, actor, signal } = operation;
   const leaving = new Set(renamings.map(({ entry }) => entry.name));
-  const targets = new Set<EntryName>();
+  const targets = new Set<string>();
   const steps: Step[] = [];
   const pace = createPace(signal);
   for (const { entry, name } of renamings) {
     await pace.step();
-    if (targets.has(name)) throw nameTaken(name);
-    targets.add(name);
+    if (targets.has(slot(name))) throw nameTaken(name);
+    targets.add(slot(name));
     const source = childPath(folder.path, entry.name);
     requireUnprotected(snapshot, actor, source, 'rename');
     snapshot.rules.requireEntry(actor, source, 'write');
@@ -91,30 +104,33 @@ async function checkedRenamings(operation: Operation, folder: RenamedFolder, ren
   return steps;
 }
 
-/** Orders steps so that each finds its target free: whoever sits there has left, to a temporary name where they form a circle. */
-function inOrder(steps: readonly Step[]): Step[] {
-  const byTarget = new Map(steps.map((step) => [step.to, step]));
-  const sources = new Set(steps.map((step) => step.from));
+/**
+ * Orders steps so that each finds its target free: whoever sits there has left, to a temporary name where they form a circle. A name that only
+ * gets another spelling is in nobody's way.
+ */
+function inOrder(steps: readonly Step[], slot: SlotOf): Step[] {
+  const byTarget = new Map(steps.map((step) => [slot(step.to), step]));
+  const sources = new Set(steps.map((step) => slot(step.from)));
   const ordered: Step[] = [];
   const followers = (first: Step, end?: Step): void => {
-    for (let step = byTarget.get(first.from); step && step !== end; step = byTarget.get(step.from)) {
+    for (let step = byTarget.get(slot(first.from)); step && step !== end; step = byTarget.get(slot(step.from))) {
       ordered.push(step);
-      byTarget.delete(step.to);
+      byTarget.delete(slot(step.to));
     }
   };
   for (const step of steps) {
-    if (sources.has(step.to)) continue;
+    if (sources.has(slot(step.to)) && slot(step.from) !== slot(step.to)) continue;
     ordered.push(step);
-    byTarget.delete(step.to);
+    byTarget.delete(slot(step.to));
     followers(step);
   }
   for (const step of steps) {
-    if (byTarget.get(step.to) !== step) continue;
+    if (byTarget.get(slot(step.to)) !== step) continue;
     const aside = temporaryName(step.from);
     ordered.push({ ...step, to: aside });
     followers(step, step);
     ordered.push({ ...step, from: aside });
-    byTarget.delete(step.to);
+    byTarget.delete(slot(step.to));
   }
   return ordered;
 }
