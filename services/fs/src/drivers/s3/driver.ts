@@ -59,7 +59,7 @@ export class S3Driver implements StorageDriver {
   }
 
   /** @throws AppError in words for the admin */
-  static async open(settings: S3Settings, { egress, signal, warn }: OpenContext): Promise<S3Driver> {
+  static async open(settings: S3Settings, { egress, signal, warn, storageId }: OpenContext): Promise<S3Driver> {
     const client = new S3Client(settings, egress);
     try {
       await client.firstPage({ prefix: settings.keyPrefix, maxKeys: 1, signal }).catch((error: unknown) => {
@@ -68,7 +68,7 @@ export class S3Driver implements StorageDriver {
           ? new AppError('FAILED_PRECONDITION', 'no store answers at this endpoint', { cause: error })
           : error;
       });
-      const driver = new S3Driver(settings, client, await createsExclusively(settings, client, { signal }));
+      const driver = new S3Driver(settings, client, await createsExclusively(settings, client, storageId === 0, { signal }));
       driver.#uploads.sweep({ signal: driver.#closing.signal }).catch((error: unknown) => {
         if (!driver.#closing.signal.aborted) warn(error);
       });
@@ -359,19 +359,26 @@ export class S3Driver implements StorageDriver {
 /**
  * Whether the store refuses to make an object that is there. Tried with the one that keeps the root: it is empty and hidden, so it may be made, and
  * made again.
+ *
+ * @param leavesNothing for a storage that is only tried
  */
-async function createsExclusively(settings: S3Settings, client: S3Client, options: CallOptions): Promise<boolean> {
+async function createsExclusively(settings: S3Settings, client: S3Client, leavesNothing: boolean, options: CallOptions): Promise<boolean> {
   const key = createKeys(settings).placeholderKey(settings.keyPrefix);
+  const make = (isNew: boolean) => client.put(key, payloadOf('', false), FOLDER_TYPE, isNew, options);
   try {
     const there = await client.findHead(key, options);
     if (there && there.sizeBytes > 0) return false;
-    if (!there) await client.put(key, payloadOf('', false), FOLDER_TYPE, false, options);
-    await client.put(key, payloadOf('', false), FOLDER_TYPE, true, options);
-    return false;
-  } catch (error) {
+    if (!there) await make(false);
+    const isRefused = await make(true).then(
+      () => false,
+      (error: unknown) => AppError.is(error, 'STALE_VERSION'),
+    );
+    if (!there && leavesNothing) await client.delete(key, options);
+    return isRefused;
+  } catch {
     throwIfAborted(options.signal);
     // Whoever may not write finds out with the first write.
-    return AppError.is(error, 'STALE_VERSION');
+    return false;
   }
 }
 

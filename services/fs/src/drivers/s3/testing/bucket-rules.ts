@@ -113,7 +113,7 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
         });
       }
       await driver.remove(at('/d'), { recursive: true });
-      expect(await bucket.keys(`${root}/`)).toEqual(['.wharf']);
+      expect(await bucket.keys(`${root}/`)).toEqual([]);
       expect(await bucket.keys(`${root}-private/`)).toEqual(['secret']);
     });
 
@@ -134,6 +134,14 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       await driver.remove(at('/many'), { recursive: true });
       expect(await bucket.keys(`${root}/many`)).toEqual([]);
     });
+  });
+
+  it('a storage that is only tried leaves nothing, one that is kept an object that is not shown', async () => {
+    const { driver, root } = await open();
+    expect([driver.traits.exclusiveCreate, await bucket.keys(`${root}/`)]).toEqual([true, []]);
+    const kept = await s3Driver.open(bucket.addition({ root_folder_path: root }), { egress: testEgress(), storageId: 7 });
+    onTestFinished(() => kept.close());
+    expect([kept.traits.exclusiveCreate, await bucket.keys(`${root}/`), await namesIn(kept, '/')]).toEqual([true, ['.wharf'], []]);
   });
 
   it('a key has 1,024 bytes at most', async () => {
