@@ -1,5 +1,7 @@
+import { AppError } from '@wharf/errors';
 import { parseVirtualPath } from '@wharf/paths';
-import type { Call, UserIdentity } from '@wharf/service-kit';
+import { ROLE } from '@wharf/rights';
+import type { AccountReads, Call, UserIdentity } from '@wharf/service-kit';
 import { userOf } from '@wharf/service-kit';
 import type { TaskCreator } from '@wharf/task-engine';
 import type { Configuration } from './configuration.ts';
@@ -8,6 +10,7 @@ import type { Changes } from './domain/changing/changes.ts';
 import type { Operation } from './domain/changing/operations/operation.ts';
 import type { FolderCache } from './domain/reading/folder-cache.ts';
 import type { KeptLinks } from './domain/reading/kept-links.ts';
+import type { Snapshot } from './domain/snapshot/snapshot.ts';
 import type { FsTasks } from './tasks/fs-tasks.ts';
 import type { Thumbnails } from './thumbnails/thumbnails.ts';
 
@@ -19,6 +22,7 @@ export interface FsContext {
   readonly changes: Changes;
   readonly thumbnails: Thumbnails;
   readonly tasks: FsTasks;
+  readonly accounts: Pick<AccountReads, 'findSessionUser'>;
 }
 
 export function actorOf(identity: UserIdentity): Actor {
@@ -42,6 +46,20 @@ export async function beginReading(context: FsContext, call: Call): Promise<Pick
 export async function beginOperation(context: FsContext, call: Call): Promise<Operation> {
   const snapshot = await context.configuration.snapshot(call.revisions);
   const { signal } = call;
-  const renewed = () => context.tasks.operationOf({ creator: creatorOf(call), signal });
+  const renewed = async (): Promise<Operation> => {
+    const operation = await context.tasks.operationOf({ creator: creatorOf(call), signal });
+    await requireLogin(context, userOf(call), snapshot, operation.snapshot);
+    return { ...operation, renewed };
+  };
   return { snapshot, actor: actorOf(userOf(call)), changes: context.changes, folderCache: context.folderCache, signal, renewed };
+}
+
+/** @throws AppError UNAUTHENTICATED: the login that the call came with has ended, by whatever way */
+async function requireLogin({ accounts }: FsContext, caller: UserIdentity, before: Snapshot, now: Snapshot): Promise<void> {
+  const isValid =
+    caller.sessionId === ''
+      ? // The guest has no login; the permanent token is the key of all links.
+        caller.role !== ROLE.admin || before.signer.sign('/', 0) === now.signer.sign('/', 0)
+      : (await accounts.findSessionUser(caller.sessionId))?.user?.username === caller.username;
+  if (!isValid) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
 }

@@ -123,7 +123,8 @@ export function createFsService(
     uploadFolder: dataDir === undefined ? undefined : join(dataDir, 'uploads'),
     uploadLimitBytes: waitingUploadBytes,
   });
-  const context: FsContext = { configuration, folderCache, links, changes, thumbnails, tasks };
+  const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
+  const context: FsContext = { configuration, folderCache, links, changes, thumbnails, tasks, accounts: reads };
 
   const writeStore = createWriteSessionStore(kit.store);
   const writes = createWriteSessions({
@@ -135,7 +136,6 @@ export function createFsService(
   });
   let sweeping: NodeJS.Timeout | undefined;
 
-  const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
   const callers = createCallers({ tokens: createLoginTokens(kit.keys.jwt, clock), reads, clock });
   const dataPlane = createDataPlane({ context, writes, tokens: kit.tokens, callers, transfers: createTransferLimit(maxTransfers), logger });
 

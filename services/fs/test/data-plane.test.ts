@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { generateContent, type HttpRequest, httpRequest, waitFor } from '@wharf/harness';
+import { modelsOf } from '@wharf/models';
 import { callHeaders, createInternalTokens } from '@wharf/service-kit';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { ADMIN, type Installation, openInstallation, type Replica, USER } from './installation.ts';
@@ -61,6 +62,29 @@ describe('who uploads without a gateway', () => {
   ])('gains nothing from %s', async (_what, headers) => {
     expect((await put('/l/out', 'text', { Authorization: '', ...headers() })).json()).toMatchObject({ code: 401 });
     expect(await readdir(folder)).not.toContain('out');
+  });
+
+  it.each([
+    ['', {}],
+    [', as a task', { 'As-Task': 'true' }],
+  ])('is refused when the login ended while the upload was under way%s', async (how, headers) => {
+    const id = how === '' ? 61 : 62;
+    const ended = await installation.login({ id, permission: 0b1000 });
+    await writeFile(`${folder}/kept`, 'old');
+    const clock = vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      async function* body() {
+        yield Buffer.from('new');
+        await waitFor('the upload', async () => (await readdir(folder, { recursive: true })).some((name) => /wharf-tmp.*\d/.test(name)));
+        await modelsOf(replica.kit.store).sessions.deleteMany({ user_id: id });
+        clock.advanceTimersByTime(3_000);
+      }
+      const answer = await put('/l/kept', body(), { Authorization: ended, ...headers });
+      expect(answer.json()).toMatchObject({ code: 401, message: 'token is invalidated' });
+      expect(await readFile(`${folder}/kept`, 'utf8')).toBe('old');
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('is whoever the gateway says', async () => {

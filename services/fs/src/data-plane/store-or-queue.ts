@@ -30,7 +30,13 @@ export async function storeOrQueue(
   if (request.headers['as-task'] === 'true' && tasks.uploads) {
     // The password is not kept, only whether it lets the user replace what is there by then.
     const kept = { ...asked, overwrite: asked.overwrite && upload.mayReplace };
-    const task = await tasks.uploads.receive({ upload, request: kept, content, creator, signal: call.signal });
+    const task = await tasks.uploads.receive({
+      upload,
+      request: kept,
+      content: upload.whileAllowed(content),
+      creator,
+      signal: call.signal,
+    });
     return sendEnvelope(response, successEnvelope({ task }));
   }
   const { sizeBytes } = await upload.store(content);

@@ -148,6 +148,27 @@ describe('an upload', () => {
       );
       return [outcome, await memory.textOf('/box/f')];
     };
+    it('asks again every half minute, and ends when its sender was logged out', async () => {
+      const memory = await openTree({});
+      let asked = 0;
+      const operation = memory.operation();
+      const renewed = async () => {
+        asked += 1;
+        if (asked === 3) throw new AppError('UNAUTHENTICATED', 'token is invalidated');
+        return operation;
+      };
+      const upload = await beginUpload({ ...operation, renewed }, request('/f'));
+      let sent = 0;
+      async function* slowly() {
+        for (; sent < 100; sent += 1) {
+          yield* bytesOf('new');
+          vi.advanceTimersByTime(10_000);
+        }
+      }
+      expect((await refusalOf(upload.store(slowly())))[0]).toBe('UNAUTHENTICATED');
+      expect([sent, await memory.everything()]).toEqual([9, []]);
+    });
+
     const disabled = async () => {
       throw new AppError('PERMISSION_DENIED', 'disabled');
     };

@@ -33,13 +33,17 @@ export interface Upload {
   readonly located: Located<Mount>;
   /** Whether the password given lets the caller destroy a file of that name, even if none was there yet. */
   readonly mayReplace: boolean;
+  /** Passes a content on as long as whoever sends it is logged in and may. @throws AppError UNAUTHENTICATED | PERMISSION_DENIED */
+  whileAllowed(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
   /** Claims room for a content that is stored later, perhaps by another process. @throws AppError QUOTA_EXCEEDED */
   hold(claim: string): Promise<HeldClaim>;
   /** Stores the content whole or not at all. @throws AppError QUOTA_EXCEEDED as soon as there is no room for the next byte */
   store(content: AsyncIterable<Uint8Array>, beforePublish?: BeforePublish): Promise<Entry>;
 }
 
-/** After so long, in milliseconds, rights are asked for again before the file gets its name. */
+/** While content comes, the login and the rights are asked for again so often, in milliseconds. */
+const RENEW_EVERY_MS = 30_000;
+/** After so long, in milliseconds, they are asked for again before the file gets its name. */
 const RENEW_MS = 2_000;
 
 /** Names that operating systems litter folders with (setting `ignore_system_files`). */
@@ -71,10 +75,13 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   // Refused early; the driver decides when the content is there.
   if (!request.overwrite && !(await isSaidFree(operation, located, driver)) && (await findEntry(snapshot, path, located, signal)))
     throw new AppError('ENTRY_EXISTS', 'file exists');
+  const asked = { path, password: request.overwrite && mayReplace ? password : undefined };
+  const whileAllowed = (content: AsyncIterable<Uint8Array>) => thenAllowed(content, operation, asked);
   return {
     path,
     located,
     mayReplace,
+    whileAllowed,
     hold: (claim) => holdRoom(operation, claim, request.sizeBytes ?? 0),
     async store(content, beforePublish) {
       const { sizeBytes, modifiedAt, expectedHashes } = request;
@@ -82,7 +89,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       const known = sizeBytes ?? 0;
       const claim = await (request.claim === undefined ? claimRoom(operation, known) : holdRoom(operation, request.claim, known));
       const bounded = snapshot.quotas.limits(actor) ? withinClaim(content, claim) : content;
-      const checked = thenAllowed(bounded, operation, { path, password: overwrite ? password : undefined });
+      const checked = whileAllowed(bounded);
       let entry: Entry;
       const since = changes.now();
       try {
@@ -128,10 +135,17 @@ async function* thenAllowed(
   { renewed }: Operation,
   { path, password }: { path: VirtualPath; password: string | undefined },
 ): AsyncGenerator<Uint8Array, void> {
-  const startedAtMs = performance.now();
-  yield* content;
-  if (!renewed || performance.now() - startedAtMs < RENEW_MS) return;
-  const operation = await renewed();
-  requireUpload(operation, path);
-  if (password !== undefined) operation.snapshot.rules.requireAccess(operation.actor, path, password);
+  let askedAtMs = performance.now();
+  const ask = async (afterMs: number) => {
+    if (!renewed || performance.now() - askedAtMs < afterMs) return;
+    askedAtMs = performance.now();
+    const operation = await renewed();
+    requireUpload(operation, path);
+    if (password !== undefined) operation.snapshot.rules.requireAccess(operation.actor, path, password);
+  };
+  for await (const chunk of content) {
+    await ask(RENEW_EVERY_MS);
+    yield chunk;
+  }
+  await ask(RENEW_MS);
 }
