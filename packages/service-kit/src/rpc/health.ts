@@ -8,7 +8,7 @@ const SERVING = 1;
 const NOT_SERVING = 2;
 /** How often watchers are looked after, in milliseconds. */
 const WATCH_INTERVAL_MS = 1_000;
-/** Watchers at a time: whoever reaches the port may watch, for as long as the server runs. */
+/** Watchers at a time: whoever reaches the port may watch, for as long as the server runs. @internal exported for its test */
 export const MAX_WATCHERS = 100;
 
 /** gRPC's standard health service over the real readiness of this process. All watchers share one timer. */
