@@ -46,7 +46,7 @@ describe.runIf(isAvailable('aria2', aria2))('downloads of a tool', () => {
     (await Promise.all(ids.map((id) => replica.task(id)))).filter(({ state }) => state === 1).length;
 
   it('that take for ever do not hold up SimpleHttp, and are limited by themselves', async () => {
-    const replica = await place.open({ downloadsPerTool: 2 });
+    const replica = await place.open({ downloadsPerTool: 2, downloadsPerUser: 10 });
     const ids: string[] = [];
     for (let index = 0; index < 3; index++) ids.push(await replica.add(`${server.url}/slow-${index}`, 'aria2'));
     await waitFor('two of them to run', async () => (await running(replica, ids)) === 2);
