@@ -1,6 +1,8 @@
+import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
 import { actor, openTree, vpath } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
+import { createTestDriver } from '../testing/test-drivers.ts';
 import { getEntry, getWithRelated } from './get-entry.ts';
 
 const modified = new Date('2024-05-01T00:00:00Z');
@@ -123,5 +125,14 @@ describe('related files', () => {
     expect(await look('folder')).toMatchObject({ entry: { isDirectory: true }, related: [] });
     expect(await refusalOf(look('none'))).toEqual(['ENTRY_NOT_FOUND', 'object not found']);
     expect(await refusalOf(look('film.mkv/x'))).toEqual(['ENTRY_NOT_FOUND', 'object not found']);
+  });
+
+  it('are none where the folder cannot be listed: the entry is there', async () => {
+    const { definition, ...driver } = createTestDriver('Unlisted', ['listNames', 'statMany']);
+    const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Unlisted' }] });
+    await memory.put('/d/film.mkv', 'abc');
+    driver.holdListings(Promise.reject(new AppError('FAILED_PRECONDITION', 'the folder has too many entries to be listed')));
+    const found = await getWithRelated(memory.snapshot, memory.folderCache, actor(), vpath('/d/film.mkv'), '', undefined);
+    expect(found).toMatchObject({ entry: { sizeBytes: 3 }, related: [] });
   });
 });

@@ -109,9 +109,15 @@ export async function getWithRelated(
   const known = kept && (await lookAtKept(kept, baseName(path), isVisible, signal));
   if (known) return { ...known, located };
   const entry = await lookIn(folderCache, beside, located, signal);
-  const folder = await folderCache.read(beside, { refresh: false, signal });
-  const names = await relatedNames(folder, entry.name, isVisible, signal);
-  return { entry, located, related: names.length === 0 ? [] : await folder.entries(names, signal) };
+  try {
+    const folder = await folderCache.read(beside, { refresh: false, signal });
+    const names = await relatedNames(folder, entry.name, isVisible, signal);
+    return { entry, located, related: names.length === 0 ? [] : await folder.entries(names, signal) };
+  } catch (error) {
+    // The file is there, whatever is wrong with its folder: too many entries to be listed, or a right to files alone.
+    if (!AppError.is(error) || AppError.is(error, 'CANCELLED')) throw error;
+    return { entry, located, related: [] };
+  }
 }
 
 type Filter = ReturnType<Snapshot['rules']['listingFilter']>;
