@@ -104,7 +104,9 @@ describe.runIf(areThere)('storages on other servers', async () => {
     const { mount, proxy } = remotes.s3;
     await world.admin.call('/api/fs/copy', { src_dir: `${local}/origin/tree/one`, dst_dir: `${mount}/still`, names: ['file-9'] });
     await waitFor('the file to be there', async () => (await namesIn(world.admin, `${mount}/still`)).length === 1, { withinMs: 60_000 });
-    const standing = await Promise.all(Array.from({ length: 64 }, () => beginDownload(world, `${mount}/still/file-9`)));
+    const standing = await Promise.all(
+      Array.from({ length: 64 }, (_, index) => beginDownload(world, `${mount}/still/file-9`, `192.0.2.${index % 2}`)),
+    );
     proxy.stall();
     for (let round = 0; round < 20; round += 1) {
       expect(await namesIn(world.admin, `${local}/origin/tree`)).not.toEqual([]);

@@ -10,7 +10,7 @@ import type { Located } from '../domain/mounts/mount-table.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
 import { canProxy, directLink, downProxyUrl, forwardParameters, hasThumbnail, needsSign, shouldProxy } from '../domain/reading/links.ts';
 import { locate, type Snapshot } from '../domain/snapshot/snapshot.ts';
-import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
+import type { CallOptions, Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
 import { type BodyPlan, lengthOf, planBody, type Range, rangesOf } from './ranges.ts';
 import { sendContent } from './send-content.ts';
@@ -28,6 +28,9 @@ export interface DownloadRequest {
   readonly path: string;
   readonly query: URLSearchParams;
 }
+
+/** Until when a file is sent, and to whom: the address of the client, where the gateway tells it. */
+type DownloadCall = CallOptions & { readonly signal: AbortSignal };
 
 /** `GET` and `HEAD` of `/d/<path>` and `/p/<path>`: the right to read is in the signature of the link. */
 export async function serveDownload(
@@ -50,7 +53,8 @@ export async function serveDownload(
   const isDirect = asked.route === 'd' && !shouldProxy(snapshot, located.mount, name);
   const direct = isDirect ? await directLink(context.links, driver, located, path, asked.call.signal) : undefined;
   if (direct) return redirect(response, forwardParameters(snapshot, direct.url, asked.query));
-  await sendFile(driver, located, name, request, response, asked.call.signal);
+  const { signal, address: caller } = asked.call;
+  await sendFile(driver, located, name, request, response, { signal, caller });
 }
 
 /** Checks the signature before anything about the path is told. @throws AppError UNAUTHENTICATED | MOUNT_NOT_FOUND */
@@ -66,11 +70,11 @@ async function sendFile(
   name: string,
   request: IncomingMessage,
   response: ServerResponse,
-  signal: AbortSignal,
+  call: DownloadCall,
 ): Promise<void> {
-  if (isPlain(request)) return sendWhole(driver, path, name, response, signal);
+  if (isPlain(request)) return sendWhole(driver, path, name, response, call);
   for (let look = 1; ; look += 1) {
-    const entry = await driver.stat(path, { signal });
+    const entry = await driver.stat(path, call);
     if (entry.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
     const etag = etagOf(entry);
     const headers = fileHeaders(entry, name, etag);
@@ -83,7 +87,7 @@ async function sendFile(
     const begin = () => response.writeHead(plan.status, { ...headers, ...plan.headers });
     if (request.method === 'HEAD') return void begin().end();
     try {
-      await sendParts(driver, path, plan, etag, begin, response, signal);
+      await sendParts(driver, path, plan, etag, begin, response, call);
       return void response.end(plan.epilogue);
     } catch (error) {
       if (!AppError.is(error, 'STALE_VERSION') || response.headersSent || look === MAX_LOOKS) throw error;
@@ -102,10 +106,10 @@ async function sendWhole(
   path: MountPath,
   name: string,
   response: ServerResponse,
-  signal: AbortSignal,
+  call: DownloadCall,
 ): Promise<void> {
   try {
-    const content = await driver.read(path, undefined, { signal });
+    const content = await driver.read(path, undefined, call);
     const { entry, whole } = content;
     const headers = fileHeaders(entry, name, etagOf(entry));
     headers['Content-Length'] = String(entry.sizeBytes);
@@ -127,10 +131,10 @@ async function sendParts(
   etag: string,
   begin: () => void,
   response: ServerResponse,
-  signal: AbortSignal,
+  call: DownloadCall,
 ): Promise<void> {
-  const reading = followerOf(signal);
-  const open = { signal: reading.signal };
+  const reading = followerOf(call.signal);
+  const open = { ...call, signal: reading.signal };
   try {
     for (const [index, { preamble, range }] of plan.parts.entries()) {
       const content = await driver.read(path, { offsetBytes: range.start, lengthBytes: lengthOf(range) }, open);

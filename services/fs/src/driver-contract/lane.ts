@@ -1,64 +1,100 @@
 import { AppError } from '@wharf/errors';
+import type { CallOptions } from './storage-driver.ts';
 import { abortError, throwIfAborted } from './storage-error.ts';
 
 /** Leaves a lane; more than once is as once. */
 export type Leave = () => void;
 
-/** So many may be under way in a storage at a time; the others wait in turn. */
+/**
+ * So much may be under way at a time; the others wait, first come, first served. No caller has more than a share of it, however much it asks for: one
+ * whose transfers stand still holds up nobody else.
+ */
 export interface Lane {
-  /** @throws AppError OVERLOADED: the turn did not come in time | CANCELLED */
-  enter(signal: AbortSignal | undefined): Promise<Leave>;
-  run<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result>;
+  /** @param room what of the lane is taken; default 1. @throws AppError OVERLOADED: the turn did not come in time | CANCELLED */
+  enter(options: CallOptions | undefined, room?: number): Promise<Leave>;
+  run<Result>(options: CallOptions | undefined, work: () => Promise<Result>): Promise<Result>;
 }
 
-/** @param waitMs how long to wait for a turn */
-export function createLane(size: number, waitMs: number): Lane {
-  const waiting = new Set<() => void>();
-  let entered = 0;
+export interface LaneOptions {
+  readonly size: number;
+  /** Of the size, for each caller; one that has nothing of it may take more than that at once. */
+  readonly share: number;
+  /** How long to wait for a turn; undefined: as long as the caller does. */
+  readonly waitMs?: number;
+}
 
-  const leaveOnce = (): Leave => {
+interface Waiting {
+  readonly caller: string | undefined;
+  readonly room: number;
+  readonly take: () => void;
+}
+
+export function createLane({ size, share, waitMs }: LaneOptions): Lane {
+  const waiting = new Set<Waiting>();
+  const taken = new Map<string | undefined, number>();
+  let takenInAll = 0;
+
+  const isWithinShare = ({ caller, room }: Pick<Waiting, 'caller' | 'room'>) => {
+    const own = taken.get(caller) ?? 0;
+    return caller === undefined || own === 0 || own + room <= share;
+  };
+  const place = (caller: string | undefined, room: number): Leave => {
+    takenInAll += room;
+    taken.set(caller, (taken.get(caller) ?? 0) + room);
     let hasLeft = false;
     return () => {
       if (hasLeft) return;
       hasLeft = true;
-      const [next] = waiting;
-      // Whoever leaves hands the place on.
-      if (next) next();
-      else entered -= 1;
+      takenInAll -= room;
+      const left = (taken.get(caller) ?? room) - room;
+      if (left === 0) taken.delete(caller);
+      else taken.set(caller, left);
+      admit();
     };
   };
-  const enter = async (signal: AbortSignal | undefined): Promise<Leave> => {
-    throwIfAborted(signal);
-    if (entered < size) {
-      entered += 1;
-      return leaveOnce();
+  /** Whoever waits for room is not passed by others; whoever waits for an own transfer to end is. */
+  const admit = (): void => {
+    for (const next of waiting) {
+      if (!isWithinShare(next)) continue;
+      if (takenInAll + next.room > size) return;
+      next.take();
     }
+  };
+  const enter = async ({ signal, caller }: CallOptions = {}, room = 1): Promise<Leave> => {
+    throwIfAborted(signal);
     return new Promise<Leave>((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
       const end = () => {
-        waiting.delete(take);
+        waiting.delete(own);
         clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
       };
-      const take = () => {
-        end();
-        resolve(leaveOnce());
+      const own = {
+        caller,
+        room,
+        take() {
+          end();
+          resolve(place(caller, room));
+        },
       };
-      const abort = () => {
+      const giveUp = (error: unknown) => {
         end();
-        reject(signal && abortError(signal));
+        reject(error);
+        admit();
       };
-      const timer = setTimeout(() => {
-        end();
-        reject(new AppError('OVERLOADED', 'the storage is busy, try again in a moment'));
-      }, waitMs);
-      waiting.add(take);
+      const abort = () => giveUp(signal && abortError(signal));
+      waiting.add(own);
+      admit();
+      if (!waiting.has(own)) return;
       signal?.addEventListener('abort', abort, { once: true });
+      if (waitMs !== undefined)
+        timer = setTimeout(() => giveUp(new AppError('OVERLOADED', 'the storage is busy, try again in a moment')), waitMs);
     });
   };
   return {
     enter,
-    async run(signal, work) {
-      const leave = await enter(signal);
+    async run(options, work) {
+      const leave = await enter(options);
       try {
         return await work();
       } finally {

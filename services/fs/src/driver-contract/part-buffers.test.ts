@@ -5,14 +5,14 @@ import { PART_BUDGET_BYTES, takePartBuffer } from './part-buffers.ts';
 const HALF = PART_BUDGET_BYTES / 2;
 
 it('all parts together are bounded: who finds no room waits, first come, first served', async () => {
-  const first = await takePartBuffer(HALF, undefined);
-  const second = await takePartBuffer(HALF, undefined);
+  const first = await takePartBuffer(HALF, {});
+  const second = await takePartBuffer(HALF, {});
   const order: string[] = [];
-  const big = takePartBuffer(HALF, undefined).then((part) => {
+  const big = takePartBuffer(HALF, {}).then((part) => {
     order.push('big');
     return part;
   });
-  const small = takePartBuffer(1, undefined).then((part) => {
+  const small = takePartBuffer(1, {}).then((part) => {
     order.push('small');
     return part;
   });
@@ -24,20 +24,35 @@ it('all parts together are bounded: who finds no room waits, first come, first s
   (await small).release();
   second.release();
   expect(order).toEqual(['big', 'small']);
-  const whole = await takePartBuffer(PART_BUDGET_BYTES, undefined);
+  const whole = await takePartBuffer(PART_BUDGET_BYTES, {});
   whole.release();
 });
 
 it('who is aborted while it waits leaves its place', async () => {
-  const all = await takePartBuffer(PART_BUDGET_BYTES, undefined);
+  const all = await takePartBuffer(PART_BUDGET_BYTES, {});
   const abort = new AbortController();
   const late = new AppError('DEADLINE_EXCEEDED', 'too slow');
-  const refused = expect(takePartBuffer(HALF, abort.signal)).rejects.toBe(late);
-  const next = takePartBuffer(1, undefined);
+  const refused = expect(takePartBuffer(HALF, { signal: abort.signal })).rejects.toBe(late);
+  const next = takePartBuffer(1, {});
   abort.abort(late);
   await refused;
   all.release();
   (await next).release();
-  const whole = await takePartBuffer(PART_BUDGET_BYTES, undefined);
+  const whole = await takePartBuffer(PART_BUDGET_BYTES, {});
   whole.release();
+});
+
+it('one caller holds no more than a share, and others find room', async () => {
+  const part = PART_BUDGET_BYTES / 6;
+  const held = await Promise.all(Array.from({ length: 4 }, () => takePartBuffer(part, { caller: 'slow' })));
+  let isFifth = false;
+  const fifth = takePartBuffer(part, { caller: 'slow' }).then((buffer) => {
+    isFifth = true;
+    return buffer;
+  });
+  const other = await takePartBuffer(part, { caller: 'other' });
+  expect(isFifth).toBe(false);
+  held.pop()?.release();
+  (await fifth).release();
+  for (const buffer of [...held, other]) buffer.release();
 });

@@ -1,19 +1,17 @@
-import { abortError, throwIfAborted } from './storage-error.ts';
+import { createLane } from './lane.ts';
+import type { CallOptions } from './storage-driver.ts';
 
+const MIB = 1024 * 1024;
 /** What all uploads of the process may hold in parts that are not stored yet. @internal for its test */
-export const PART_BUDGET_BYTES = 64 * 1024 * 1024;
+export const PART_BUDGET_BYTES = 96 * MIB;
+/** What the uploads of one caller may hold of that: slow ones keep their parts for as long as they please. */
+const SHARE_BYTES = 64 * MIB;
 /** Buffers that are kept for the next who needs one of their size. The collector may take them. */
 const MAX_SPARE = 8;
 /** Smaller ones are quickly made. */
-const LEAST_SPARE_BYTES = 1024 * 1024;
+const LEAST_SPARE_BYTES = MIB;
 
-interface Waiting {
-  readonly bytes: number;
-  readonly begin: () => void;
-}
-
-let heldBytes = 0;
-const waiting: Waiting[] = [];
+const budget = createLane({ size: PART_BUDGET_BYTES, share: SHARE_BYTES });
 const spare: WeakRef<Buffer>[] = [];
 
 /** Memory for one part, with anything in it. */
@@ -30,10 +28,8 @@ export interface PartBuffer {
  * @param bytes at most PART_BUDGET_BYTES
  * @throws AppError CANCELLED, or the AppError that is the reason of the abort
  */
-export async function takePartBuffer(bytes: number, signal: AbortSignal | undefined): Promise<PartBuffer> {
-  throwIfAborted(signal);
-  if (waiting.length > 0 || heldBytes + bytes > PART_BUDGET_BYTES) await turnOf(bytes, signal);
-  else heldBytes += bytes;
+export async function takePartBuffer(bytes: number, options: CallOptions): Promise<PartBuffer> {
+  const leave = await budget.enter(options, bytes);
   const memory = takeSpare(bytes) ?? Buffer.allocUnsafeSlow(bytes);
   let isReleased = false;
   return {
@@ -41,35 +37,11 @@ export async function takePartBuffer(bytes: number, signal: AbortSignal | undefi
     release() {
       if (isReleased) return;
       isReleased = true;
-      heldBytes -= bytes;
       if (bytes >= LEAST_SPARE_BYTES) spare.push(new WeakRef(memory));
       if (spare.length > MAX_SPARE) spare.shift();
-      handOn();
+      leave();
     },
   };
-}
-
-function turnOf(bytes: number, signal: AbortSignal | undefined): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const place = { bytes, begin: resolve };
-  waiting.push(place);
-  const leave = () => {
-    const at = waiting.indexOf(place);
-    if (at < 0 || !signal) return;
-    waiting.splice(at, 1);
-    reject(abortError(signal));
-    handOn();
-  };
-  signal?.addEventListener('abort', leave, { once: true });
-  return promise.finally(() => signal?.removeEventListener('abort', leave));
-}
-
-function handOn(): void {
-  for (let next = waiting[0]; next && heldBytes + next.bytes <= PART_BUDGET_BYTES; next = waiting[0]) {
-    waiting.shift();
-    heldBytes += next.bytes;
-    next.begin();
-  }
 }
 
 function takeSpare(bytes: number): Buffer | undefined {

@@ -25,6 +25,8 @@ export interface Entry {
 export interface CallOptions {
   /** Ends the call with CANCELLED (or with the AppError that is the reason of the abort) and releases what it holds. */
   readonly signal?: AbortSignal | undefined;
+  /** For whom a transfer is: no one has more than a share of those that a storage bears at once. Absent: for Wharf itself. Drivers pass it over. */
+  readonly caller?: string | undefined;
 }
 
 /** Bytes [offsetBytes, offsetBytes + lengthBytes), 0-based; without a length to the end. What lies past the end is left out. */

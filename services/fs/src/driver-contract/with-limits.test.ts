@@ -20,7 +20,7 @@ async function limited(change: (driver: StorageDriver) => void = () => undefined
 
 describe('a lane', () => {
   it('is taken in turn, and a place that is left goes to who waits longest', async () => {
-    const lane = createLane(2, 60_000);
+    const lane = createLane({ size: 2, share: 2 });
     const order: string[] = [];
     const [first, second] = [await lane.enter(undefined), await lane.enter(undefined)];
     const waiting = ['third', 'fourth'].map(async (name) => {
@@ -37,11 +37,29 @@ describe('a lane', () => {
     await Promise.all([lane.enter(undefined), lane.enter(undefined)]);
   });
 
+  it('has no more than a share of its places for one caller, whoever waits before others', async () => {
+    const lane = createLane({ size: 4, share: 2 });
+    const hog = [await lane.enter({ caller: 'hog' }), await lane.enter({ caller: 'hog' })];
+    let isThird = false;
+    const third = lane.enter({ caller: 'hog' }).then((leave) => {
+      isThird = true;
+      return leave;
+    });
+    const [one, own] = [await lane.enter({ caller: 'other' }), await lane.enter(undefined)];
+    const next = lane.enter({ caller: 'other' });
+    one();
+    await next;
+    expect(isThird).toBe(false);
+    own();
+    hog[0]?.();
+    await third;
+  });
+
   it('is left by who is aborted while waiting, and by who waits too long', async () => {
-    const lane = createLane(1, SOON_MS);
+    const lane = createLane({ size: 1, share: 1, waitMs: SOON_MS });
     const leave = await lane.enter(undefined);
     const abort = new AbortController();
-    const aborted = lane.enter(abort.signal);
+    const aborted = lane.enter({ signal: abort.signal });
     abort.abort();
     await expect(aborted).rejects.toSatisfy((error) => AppError.is(error, 'CANCELLED'));
     await expect(lane.enter(undefined)).rejects.toSatisfy(isOverloaded);

@@ -24,25 +24,27 @@ const WAIT_MS = 30_000;
 export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs = WAIT_MS): StorageDriver {
   const operations = operationsOf(driver);
   const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany } = operations;
-  const [names, reads, writes] = [limits.names, limits.reads, limits.writes].map((size) => createLane(size, waitMs)) as [Lane, Lane, Lane];
+  const [names, reads, writes] = [limits.names, limits.reads, limits.writes].map((size) =>
+    createLane({ size, share: Math.ceil(size / 2), waitMs }),
+  ) as [Lane, Lane, Lane];
   return decorated({
     traits: operations.traits,
     close: operations.close,
-    stat: (path, options) => names.run(options?.signal, () => driver.stat(path, options)),
+    stat: (path, options) => names.run(options, () => driver.stat(path, options)),
     list: (directory, options) => listInTurns(names, driver.list(directory, options), options),
-    read: async (file, range, options) => readInLane(await reads.enter(options?.signal), () => driver.read(file, range, options), options),
-    write: write && ((file, content, options) => writes.run(options.signal, () => write(file, content, options))),
-    makeDirectory: makeDirectory && ((path, options) => names.run(options?.signal, () => makeDirectory(path, options))),
-    remove: remove && ((path, options) => names.run(options.signal, () => remove(path, options))),
-    rename: rename && ((from, to, options) => names.run(options.signal, () => rename(from, to, options))),
-    copy: copy && ((from, to, options) => writes.run(options.signal, () => copy(from, to, options))),
-    link: link && ((file, options) => names.run(options?.signal, () => link(file, options))),
-    space: space && ((options) => names.run(options?.signal, () => space(options))),
+    read: async (file, range, options) => readInLane(await reads.enter(options), () => driver.read(file, range, options), options),
+    write: write && ((file, content, options) => writes.run(options, () => write(file, content, options))),
+    makeDirectory: makeDirectory && ((path, options) => names.run(options, () => makeDirectory(path, options))),
+    remove: remove && ((path, options) => names.run(options, () => remove(path, options))),
+    rename: rename && ((from, to, options) => names.run(options, () => rename(from, to, options))),
+    copy: copy && ((from, to, options) => writes.run(options, () => copy(from, to, options))),
+    link: link && ((file, options) => names.run(options, () => link(file, options))),
+    space: space && ((options) => names.run(options, () => space(options))),
     openDraft:
       openDraft &&
-      (async (file, id, options) => draftInLanes(await names.run(options.signal, () => openDraft(file, id, options)), { names, writes })),
-    listNames: listNames && ((directory, known, options) => names.run(options?.signal, () => listNames(directory, known, options))),
-    statMany: statMany && ((directory, wanted, options) => names.run(options?.signal, () => statMany(directory, wanted, options))),
+      (async (file, id, options) => draftInLanes(await names.run(options, () => openDraft(file, id, options)), { names, writes })),
+    listNames: listNames && ((directory, known, options) => names.run(options, () => listNames(directory, known, options))),
+    statMany: statMany && ((directory, wanted, options) => names.run(options, () => statMany(directory, wanted, options))),
   });
 }
 
@@ -50,7 +52,7 @@ async function* listInTurns(names: Lane, listing: AsyncIterable<Entry>, options:
   const entries = listing[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const step = await names.run(options?.signal, () => entries.next());
+      const step = await names.run(options, () => entries.next());
       if (step.done === true) return;
       yield step.value;
     }
@@ -86,11 +88,11 @@ async function* leavingAtEnd(content: FileContent, leave: () => void): AsyncGene
 
 function draftInLanes(draft: Draft, { names, writes }: { names: Lane; writes: Lane }): Draft {
   return {
-    write: (offsetBytes, content, options) => writes.run(options?.signal, () => draft.write(offsetBytes, content, options)),
+    write: (offsetBytes, content, options) => writes.run(options, () => draft.write(offsetBytes, content, options)),
     sync: () => writes.run(undefined, () => draft.sync()),
     sizeBytes: () => names.run(undefined, () => draft.sizeBytes()),
     read: (options) => draft.read(options),
-    publish: (options) => writes.run(options.signal, () => draft.publish(options)),
+    publish: (options) => writes.run(options, () => draft.publish(options)),
     discard: () => names.run(undefined, () => draft.discard()),
     close: () => draft.close(),
   };

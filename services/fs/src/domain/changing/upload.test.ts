@@ -1,6 +1,9 @@
 import { AppError } from '@wharf/errors';
 import { PERMISSION } from '@wharf/rights';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { defineDriver } from '../../driver-contract/define-driver.ts';
+import { MemoryDriver } from '../../drivers/memory/driver.ts';
 import { actor, bytesOf, openTree, vpath } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { createTestDriver } from '../testing/test-drivers.ts';
@@ -30,6 +33,27 @@ describe('an upload', () => {
     expect(await upload.store(bytesOf('text'))).toMatchObject({ name: 'f', sizeBytes: 4, modifiedAt });
     expect(memory.published).toEqual(['/x/y/f']);
     expect(await memory.textOf('/x/y/f')).toBe('text');
+  });
+
+  it('is the user’s: slow ones take no more than a share of what a storage bears', async () => {
+    const store = new MemoryDriver();
+    const never = new Promise<never>(() => undefined);
+    const definition = defineDriver({
+      name: 'Limited',
+      label: 'Limited',
+      configSchema: z.object({}),
+      limits: { names: 4, reads: 4, writes: 2 },
+      open: async () => store,
+    });
+    const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Limited' }] });
+    const begin = async (path: string, id: number) => beginUpload(memory.operation(actor({ id })), request(path));
+    const standing = async function* () {
+      yield Buffer.from('x');
+      await never;
+    };
+    for (const path of ['/one', '/two']) void (await begin(path, 1)).store(standing()).catch(() => undefined);
+    await (await begin('/three', 2)).store(bytesOf('text'));
+    expect(await memory.textOf('/three')).toBe('text');
   });
 
   it.each([

@@ -93,7 +93,10 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       let entry: Entry;
       const since = changes.now();
       try {
-        entry = await driver.write(located.path, checked, { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, signal });
+        entry = await driver.write(located.path, checked, {
+          ...{ overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish, signal },
+          caller: `user ${actor.id}`,
+        });
       } catch (error) {
         await claim.release();
         // What appeared meanwhile is guarded like what was there.

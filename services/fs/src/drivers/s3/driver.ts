@@ -139,6 +139,7 @@ export class S3Driver implements StorageDriver {
     this.#closing.signal.addEventListener('abort', () => stop.abort(storageError('STORAGE_UNAVAILABLE')), { signal: stop.signal });
     const source = cutIntoParts(verifiedContent(content, { ...options, signal: stop.signal }), {
       sizeBytes: options.sizeBytes,
+      caller: options.caller,
       hashes: { sha256: this.#settings.endpoint.protocol === 'http:', md5: this.#settings.sendsMd5 },
     });
     try {

@@ -27,11 +27,13 @@ export interface PartSource {
 export interface PartOptions {
   /** Of the whole content; undefined where nobody knows: then parts grow as they get more. */
   readonly sizeBytes: number | undefined;
+  /** Who holds the memory of its parts. */
+  readonly caller?: string | undefined;
   readonly hashes: { readonly sha256: boolean; readonly md5: boolean };
 }
 
 /** @param content ends well only when it is what was promised; its pieces are only lent */
-export function cutIntoParts(content: AsyncGenerator<Uint8Array, void>, { sizeBytes, hashes }: PartOptions): PartSource {
+export function cutIntoParts(content: AsyncGenerator<Uint8Array, void>, { sizeBytes, caller, hashes }: PartOptions): PartSource {
   let count = 0;
   let takenBytes = 0;
   /** Of the piece that is lent, what is in no part yet. */
@@ -47,7 +49,10 @@ export function cutIntoParts(content: AsyncGenerator<Uint8Array, void>, { sizeBy
       if (count === MAX_PARTS) throw tooLarge();
       const wantedBytes = partBytes(sizeBytes, count);
       count += 1;
-      const buffer = await takePartBuffer(Math.min(wantedBytes, Math.max(1, (sizeBytes ?? wantedBytes + takenBytes) - takenBytes)), signal);
+      const buffer = await takePartBuffer(Math.min(wantedBytes, Math.max(1, (sizeBytes ?? wantedBytes + takenBytes) - takenBytes)), {
+        signal,
+        caller,
+      });
       const { memory } = buffer;
       try {
         const digests = { sha256: startHash(hashes.sha256, 'sha256'), md5: startHash(hashes.md5, 'md5') };
