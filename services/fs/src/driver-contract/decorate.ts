@@ -7,6 +7,8 @@ import { withRetry } from './with-retry.ts';
 
 /** What a storage may take for each call, in milliseconds: one that hangs holds nobody for longer. */
 const DEADLINES = { callMs: 30_000, stallMs: 60_000, commitMs: 300_000, treeMs: 3_600_000 } as const;
+/** On a slow line a store answers for a part long after the system has taken it. */
+const REMOTE_DEADLINES = { ...DEADLINES, stallMs: 120_000 } as const;
 /** A folder of 300,000 names of 20 letters. */
 const LISTING_BOUNDS = { maxBytes: 64 * 1024 * 1024, maxMs: 600_000 } as const;
 
@@ -18,5 +20,5 @@ const LISTING_BOUNDS = { maxBytes: 64 * 1024 * 1024, maxMs: 600_000 } as const;
 export function decorate(driver: StorageDriver, limits: StorageLimits | undefined): StorageDriver {
   if (!limits) return withDeadline(withRetry(driver), DEADLINES);
   // The lanes are outermost: a turn that does not come is no failure of the storage.
-  return withLimits(withDeadline(withResumedReads(withRetry(withBoundedListings(driver, LISTING_BOUNDS))), DEADLINES), limits);
+  return withLimits(withDeadline(withResumedReads(withRetry(withBoundedListings(driver, LISTING_BOUNDS))), REMOTE_DEADLINES), limits);
 }

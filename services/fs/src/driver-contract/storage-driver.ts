@@ -42,6 +42,8 @@ export interface ByteRange {
 export type BeforePublish = () => Promise<void>;
 
 export interface WriteOptions extends CallOptions {
+  /** For a driver that holds content back: it tells whenever the storage has taken more of it, or the storage is taken to stand still. */
+  readonly onProgress?: (() => void) | undefined;
   /** False: only a new file; ENTRY_EXISTS when something has the name, decided atomically where the trait `exclusiveCreate` says so. */
   readonly overwrite: boolean;
   /** What the sender promised; another number of bytes is refused with INVALID_ARGUMENT. */

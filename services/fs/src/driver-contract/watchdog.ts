@@ -30,6 +30,11 @@ export class Watchdog {
     this.#timer = setTimeout(() => this.#onTime(), limitMs);
   }
 
+  /** Something happened: the time begins anew where it runs. */
+  feed(): void {
+    if (this.#isArmed) this.arm(this.#limitMs);
+  }
+
   /** The timer stays for the next arm(): of a stream that is at each chunk. */
   disarm(): void {
     this.#isArmed = false;

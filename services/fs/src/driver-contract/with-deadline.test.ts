@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT, type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { memoryDriver } from '../drivers/memory/index.ts';
 import { type Draft, type StorageDriver, supports } from './storage-driver.ts';
 import { withDeadline } from './with-deadline.ts';
@@ -108,4 +108,29 @@ it('an operation that is absent stays absent', async () => {
   const guarded = withDeadline(await memoryDriver.open(''), LIMITS);
   expect(supports(guarded, 'space')).toBe(false);
   expect(supports(guarded, 'copy')).toBe(true);
+});
+
+it('a storage that holds content back stands still only while it takes nothing of it', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const driver = await memoryDriver.open('');
+  const taken = Promise.withResolvers<() => void>();
+  driver.write = async (_file, _content, { onProgress = () => expect.fail('nothing is to be told') }) => {
+    taken.resolve(onProgress);
+    return new Promise<never>(() => undefined);
+  };
+  const writing = withDeadline(driver, { ...LIMITS, stallMs: 1_000 }).write?.(file, chunks('x'), { overwrite: true });
+  const outcome = expect(writing).rejects.toSatisfy(isLate);
+  let isEnded = false;
+  void outcome.then(() => {
+    isEnded = true;
+  });
+  const tell = await taken.promise;
+  for (let round = 0; round < 5; round += 1) {
+    await vi.advanceTimersByTimeAsync(900);
+    expect(isEnded).toBe(false);
+    tell();
+  }
+  await vi.advanceTimersByTimeAsync(1_001);
+  await outcome;
 });

@@ -106,7 +106,7 @@ async function readWithin(
   }
 }
 
-type Publishing = Pick<WriteOptions, 'signal' | 'beforePublish'>;
+type Publishing = Pick<WriteOptions, 'signal' | 'beforePublish' | 'onProgress'>;
 
 async function writeWithin<Result>(
   { stallMs, commitMs }: Deadlines,
@@ -140,7 +140,7 @@ function publishing({ beforePublish }: Publishing, watchdog: Watchdog, commitMs:
     await beforePublish?.();
     watchdog.arm(commitMs);
   };
-  return { signal: watchdog.signal, ...(beforePublish && { beforePublish: ask }) };
+  return { signal: watchdog.signal, onProgress: () => watchdog.feed(), ...(beforePublish && { beforePublish: ask }) };
 }
 
 /** Each step of `steps` within the limit; the time between steps is the receiver's. */

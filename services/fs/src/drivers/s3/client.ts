@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Answer, Egress, GuardedClient, GuardedRequest } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { AwsV4Signer } from 'aws4fetch';
-import type { CallOptions } from '../../driver-contract/storage-driver.ts';
+import type { CallOptions, WriteOptions } from '../../driver-contract/storage-driver.ts';
 import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { S3Settings } from './config.ts';
 import { badAnswer, type StoreAnswer, toAppError } from './errors.ts';
@@ -57,13 +57,17 @@ export interface UploadedPart {
   readonly etag: string;
 }
 
+/** Of a call that sends content. */
+export type UploadOptions = CallOptions & Pick<WriteOptions, 'onProgress'>;
+
 type Ask = {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
   readonly key: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly payload?: Payload;
-} & Pick<GuardedRequest, 'signal' | 'isBulk' | 'headersTimeoutMs'>;
+} & UploadOptions &
+  Pick<GuardedRequest, 'isBulk' | 'headersTimeoutMs'>;
 
 const PAGE_KEYS = 1000;
 /** A page of the longest keys, each byte of them as three. */
@@ -71,6 +75,8 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 const MAX_SMALL_BYTES = 256 * 1024;
 /** Pieces in which a part goes out. */
 const PIECE_BYTES = 256 * 1024;
+/** The system takes megabytes of a part before they have left: on a slow line the store answers much later. */
+const UPLOAD_ANSWER_MS = 120_000;
 /** Copies inside the store, and putting parts together, take their time. */
 const SLOW_MS = 600_000;
 const MAX_CONNECTIONS = 32;
@@ -157,9 +163,11 @@ export class S3Client {
   }
 
   /** @param isNew only where there is none. @throws AppError STALE_VERSION: there is one */
-  async put(key: string, payload: Payload, contentType: string, isNew: boolean, { signal }: CallOptions): Promise<void> {
+  async put(key: string, payload: Payload, contentType: string, isNew: boolean, options: UploadOptions): Promise<void> {
+    const { signal, onProgress } = options;
     const headers = { ...this.#newObject(contentType), 'If-None-Match': isNew ? '*' : undefined };
-    await drain(await this.#ask({ method: 'PUT', key, headers, payload, signal }), signal);
+    const ask: Ask = { method: 'PUT', key, headers, payload, signal, onProgress, headersTimeoutMs: UPLOAD_ANSWER_MS };
+    await drain(await this.#ask(ask), signal);
   }
 
   /** Nothing there is success. */
@@ -202,9 +210,10 @@ export class S3Client {
     return id;
   }
 
-  async uploadPart(key: string, uploadId: string, number: number, payload: Payload, { signal }: CallOptions): Promise<UploadedPart> {
+  async uploadPart(key: string, uploadId: string, number: number, payload: Payload, options: UploadOptions): Promise<UploadedPart> {
+    const { signal, onProgress } = options;
     const query = { partNumber: String(number), uploadId };
-    const answer = await this.#ask({ method: 'PUT', key, query, payload, signal });
+    const answer = await this.#ask({ method: 'PUT', key, query, payload, signal, onProgress, headersTimeoutMs: UPLOAD_ANSWER_MS });
     await drain(answer, signal);
     return { number, etag: etagOf(answer) };
   }
@@ -288,7 +297,7 @@ export class S3Client {
   }
 
   /** @throws AppError as errors.ts says, for every answer that is no success */
-  async #ask({ method, key, query = {}, headers = {}, payload, ...rest }: Ask): Promise<Answer> {
+  async #ask({ method, key, query = {}, headers = {}, payload, onProgress, ...rest }: Ask): Promise<Answer> {
     throwIfAborted(rest.signal);
     if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
     const url = objectUrl(this.#settings, key);
@@ -315,7 +324,7 @@ export class S3Client {
         ...(this.#settings.userAgent !== undefined && { 'User-Agent': this.#settings.userAgent }),
         ...(method === 'PUT' || method === 'POST' ? { 'Content-Length': String(payload?.bytes.byteLength ?? 0) } : {}),
       },
-      body: payload && (payload.bytes.byteLength > PIECE_BYTES ? piecesOf(payload.bytes) : payload.bytes),
+      body: payload && (payload.bytes.byteLength > PIECE_BYTES ? piecesOf(payload.bytes, onProgress) : payload.bytes),
     });
     if (this.#isClosed) {
       answer.destroy();
@@ -358,8 +367,11 @@ export function payloadOf(text: string, hasMd5: boolean): Payload {
   return { bytes, sha256, md5: hasMd5 ? createHash('md5').update(bytes).digest('base64') : undefined };
 }
 
-async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
-  for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+async function* piecesOf(bytes: Uint8Array, onSent: (() => void) | undefined): AsyncGenerator<Uint8Array, void> {
+  for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES) {
+    yield bytes.subarray(at, at + PIECE_BYTES);
+    onSent?.();
+  }
 }
 
 /** The body of an answer until the signal aborts; its connection is free again, or closed, when it ends. */

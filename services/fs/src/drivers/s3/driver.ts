@@ -302,10 +302,11 @@ export class S3Driver implements StorageDriver {
     }
   }
 
-  async #putWhole(key: string, part: Part, publish: () => Promise<void>, { overwrite }: WriteOptions, signal: AbortSignal): Promise<void> {
+  async #putWhole(key: string, part: Part, publish: () => Promise<void>, options: WriteOptions, signal: AbortSignal): Promise<void> {
+    const { overwrite, onProgress } = options;
     try {
       await publish();
-      await exclusively(this.#client.put(key, part, contentType(key), !overwrite && this.traits.exclusiveCreate, { signal }));
+      await exclusively(this.#client.put(key, part, contentType(key), !overwrite && this.traits.exclusiveCreate, { signal, onProgress }));
     } finally {
       part.release();
     }
@@ -325,7 +326,7 @@ export class S3Driver implements StorageDriver {
       throw error;
     });
     try {
-      const parts = await uploadParts({ client: this.#client, key, uploadId: upload.id }, first, source, stop);
+      const parts = await uploadParts({ client: this.#client, key, uploadId: upload.id }, first, source, stop, options.onProgress);
       await publish();
       if (!options.overwrite && (await this.#client.findHead(key, { signal }))) throw storageError('ENTRY_EXISTS');
       await exclusively(upload.complete(parts, !options.overwrite && this.traits.exclusiveCreate, { signal }));

@@ -1,4 +1,4 @@
-import type { CallOptions } from '../../driver-contract/storage-driver.ts';
+import type { CallOptions, WriteOptions } from '../../driver-contract/storage-driver.ts';
 import type { ObjectHead, S3Client, UploadedPart } from './client.ts';
 import { MAX_PARTS, type Part, type PartSource } from './part-source.ts';
 
@@ -19,14 +19,20 @@ export interface PartTarget {
  *
  * @param first the part that was cut already
  */
-export async function uploadParts(target: PartTarget, first: Part, source: PartSource, stop: AbortController): Promise<UploadedPart[]> {
+export async function uploadParts(
+  target: PartTarget,
+  first: Part,
+  source: PartSource,
+  stop: AbortController,
+  onProgress: WriteOptions['onProgress'],
+): Promise<UploadedPart[]> {
   let part: Part | undefined = first;
   return storeParts(stop, async (number, send) => {
     part ??= await source.next(stop.signal);
     const { isLast, release } = part;
     const payload = part;
     part = undefined;
-    send(target.client.uploadPart(target.key, target.uploadId, number, payload, stop).finally(release));
+    send(target.client.uploadPart(target.key, target.uploadId, number, payload, { signal: stop.signal, onProgress }).finally(release));
     return !isLast;
   });
 }
