@@ -9,12 +9,17 @@ export class Watchdog {
   #timer: NodeJS.Timeout | undefined;
   #limitMs = 0;
   #isArmed = false;
+  #isPatient = false;
   #stopWaiting: ((reason: unknown) => void) | undefined;
 
   constructor(outer: AbortSignal | undefined) {
     throwIfAborted(outer);
     this.#outer = outer;
-    this.#onOuterAbort = () => this.#end(outer === undefined ? undefined : abortError(outer));
+    this.#onOuterAbort = () => {
+      const reason = outer === undefined ? undefined : abortError(outer);
+      if (this.#isPatient) this.#abort.abort(reason);
+      else this.#end(reason);
+    };
     outer?.addEventListener('abort', this.#onOuterAbort, { once: true });
   }
 
@@ -33,6 +38,14 @@ export class Watchdog {
   /** Something happened: the time begins anew where it runs. */
   feed(): void {
     if (this.#isArmed) this.arm(this.#limitMs);
+  }
+
+  /**
+   * From now on an abort by the caller is passed on, and its outcome waited for as long as the watchdog is armed: what is being published may have its
+   * name already.
+   */
+  awaitOutcome(): void {
+    this.#isPatient = true;
   }
 
   /** The timer stays for the next arm(): of a stream that is at each chunk. */

@@ -28,7 +28,7 @@ async function* bounded(
   const endAt = clock() + maxMs;
   let bytes = 0;
   for await (const entry of entries) {
-    bytes += ENTRY_BYTES + 2 * entry.name.length;
+    bytes += ENTRY_BYTES + 2 * (entry.name.length + (entry.version?.length ?? 0));
     if (bytes > maxBytes)
       throw new AppError('FAILED_PRECONDITION', `the folder has too many entries to be listed (over ${maxBytes} bytes)`);
     if (clock() > endAt) throw new AppError('DEADLINE_EXCEEDED', 'the listing does not end');

@@ -134,3 +134,22 @@ it('a storage that holds content back stands still only while it takes nothing o
   await vi.advanceTimersByTimeAsync(1_001);
   await outcome;
 });
+
+it('a write whose caller leaves while the file gets its name ends with what became of it', async () => {
+  const driver = await memoryDriver.open('');
+  const [ended, named] = [Promise.withResolvers<AbortSignal | undefined>(), Promise.withResolvers<void>()];
+  driver.write = async (_file, content, { signal }) => {
+    for await (const _ of content);
+    ended.resolve(signal);
+    await named.promise;
+    return driver.stat(MOUNT_ROOT);
+  };
+  const abort = new AbortController();
+  const patient = { callMs: 60_000, stallMs: 60_000, commitMs: 60_000, treeMs: 60_000 };
+  const writing = withDeadline(driver, patient).write?.(file, chunks('x'), { overwrite: true, signal: abort.signal });
+  const signal = await ended.promise;
+  abort.abort();
+  expect(signal?.aborted).toBe(true);
+  named.resolve();
+  expect(await writing).toMatchObject({ isDirectory: true });
+});

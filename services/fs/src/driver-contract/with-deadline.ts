@@ -125,6 +125,7 @@ async function writeWithin<Result>(
 
 async function publishWithin<Result>(commitMs: number, options: Publishing, run: (call: Publishing) => Promise<Result>): Promise<Result> {
   const watchdog = new Watchdog(options.signal);
+  watchdog.awaitOutcome();
   watchdog.arm(commitMs);
   try {
     return await watchdog.guard(run(publishing(options, watchdog, commitMs)));
@@ -178,5 +179,6 @@ async function* uncounted(
     yield chunk;
     watchdog.disarm();
   }
+  watchdog.awaitOutcome();
   watchdog.arm(commitMs);
 }

@@ -3,6 +3,7 @@ import { baseName, parentPath } from '@wharf/paths';
 import { denied } from '../domain/access/permissions.ts';
 import { copiesItself, copyFile as copyOneFile } from '../domain/changing/copy-file.ts';
 import { nameTaken } from '../domain/changing/operations/operation.ts';
+import { type Conflict, conflictAt } from '../domain/changing/operations/plan-placement.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { haveSameContent, looksLikeCopy, statIfThere } from './compare-files.ts';
 import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
@@ -168,7 +169,7 @@ async function copyFile(
   isInDoubt: boolean,
 ): Promise<Entry | 'left'> {
   const { run } = placement;
-  const { conflict } = run.input;
+  const conflict = conflictNow(ends, places, run.input.conflict);
   const from = { driver: ends.from.driver, path: places.sourcePlace };
   const to = { driver: ends.to.driver, path: places.targetPlace };
   const isMoved = ends.verb === 'move';
@@ -237,6 +238,11 @@ function requireRights({ operation, verb }: PlacementEnds, places: ReturnType<ty
   if (snapshot.rules.records.length === 0) return;
   if (!snapshot.rules.mayTouch(actor, places.source, verb === 'move' ? 'write' : 'read')) throw denied();
   if (!snapshot.rules.mayTouch(actor, places.target, 'create')) throw denied();
+}
+
+/** What may be done about a file that is at the target, by the rules as they are now: what was allowed when the task was queued may be guarded since. */
+function conflictNow({ operation }: PlacementEnds, places: ReturnType<typeof placesOf>, planned: Conflict): Conflict {
+  return planned === 'replace' ? conflictAt(operation, places.target) : planned;
 }
 
 /** What the task says of entries that failed alone. */

@@ -35,6 +35,18 @@ describe('an upload', () => {
     expect(await memory.textOf('/x/y/f')).toBe('text');
   });
 
+  it('is stored by the rights of its end, however late its content begins', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const memory = await openTree({});
+    const operation = memory.operation();
+    const renewed = async () => Promise.reject(new AppError('UNAUTHENTICATED', 'logged out'));
+    const upload = await beginUpload({ ...operation, renewed }, request('/f'));
+    vi.advanceTimersByTime(10_000);
+    expect((await refusalOf(upload.store(bytesOf('late'))))[0]).toBe('UNAUTHENTICATED');
+    vi.useRealTimers();
+    expect(await memory.everything()).toEqual([]);
+  });
+
   it('is the user’s: slow ones take no more than a share of what a storage bears', async () => {
     const store = new MemoryDriver();
     const never = new Promise<never>(() => undefined);

@@ -46,6 +46,9 @@ const RENEW_EVERY_MS = 30_000;
 /** After so long, in milliseconds, they are asked for again before the file gets its name. */
 const RENEW_MS = 2_000;
 
+/** A write that ends so may have been done all the same. */
+const OPEN_OUTCOMES = ['CANCELLED', 'DEADLINE_EXCEEDED', 'STORAGE_UNAVAILABLE', 'INTERNAL'] as const;
+
 /** Names that operating systems litter folders with (setting `ignore_system_files`). */
 const SYSTEM_FILES = new Set(['.DS_Store', 'desktop.ini', 'Thumbs.db', '@eaDir']);
 
@@ -56,6 +59,7 @@ const SYSTEM_FILES = new Set(['.DS_Store', 'desktop.ini', 'Thumbs.db', '@eaDir']
  */
 export async function beginUpload(operation: Operation, request: UploadRequest): Promise<Upload> {
   const { snapshot, actor, changes, signal } = operation;
+  const allowedAtMs = performance.now();
   const path = resolvePath(actor, request.path);
   const name = baseName(path);
   if (name === undefined || /[/\\]$/.test(request.path)) throw new AppError('INVALID_ARGUMENT', 'File-Path must name a file');
@@ -75,7 +79,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   // Refused early; the driver decides when the content is there.
   if (!request.overwrite && !(await isSaidFree(operation, located, driver)) && (await findEntry(snapshot, path, located, signal)))
     throw new AppError('ENTRY_EXISTS', 'file exists');
-  const asked = { path, password: request.overwrite && mayReplace ? password : undefined };
+  const asked = { path, allowedAtMs, password: request.overwrite && mayReplace ? password : undefined };
   const whileAllowed = (content: AsyncIterable<Uint8Array>) => thenAllowed(content, operation, asked);
   return {
     path,
@@ -98,7 +102,12 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
           caller: `user ${actor.id}`,
         });
       } catch (error) {
-        await claim.release();
+        // Whether a storage that was left in the middle has taken the file, nobody knows: it is counted, and looked for.
+        if (isOutcomeKnown(error)) await claim.release();
+        else {
+          await claim.abandon();
+          changes.entryChanged(path);
+        }
         // What appeared meanwhile is guarded like what was there.
         if (!mayReplace && AppError.is(error, 'ENTRY_EXISTS')) snapshot.rules.requireAccess(actor, path, password);
         throw error;
@@ -121,6 +130,10 @@ async function isSaidFree({ folderCache }: Operation, located: Located<Mount>, {
   return listing !== undefined && listing.find(name) === undefined;
 }
 
+function isOutcomeKnown(error: unknown): boolean {
+  return AppError.is(error) && !OPEN_OUTCOMES.some((code) => AppError.is(error, code));
+}
+
 /** @throws AppError PERMISSION_DENIED */
 function requireUpload({ snapshot, actor }: Operation, path: VirtualPath): void {
   if (!isWithin(actor.basePath, path)) throw denied();
@@ -131,14 +144,15 @@ function requireUpload({ snapshot, actor }: Operation, path: VirtualPath): void 
 /**
  * Passes a content on. Where that takes long its end comes only if whoever sends it still may, so that it gets no name otherwise.
  *
- * @param upload its `password` lets the caller replace what is there; undefined: it is not asked for
+ * @param upload.allowedAtMs when the rights were asked, by the clock of the process: the content may begin much later, as the last part of a form
+ * @param upload.password lets the caller replace what is there; undefined: it is not asked for
  */
 async function* thenAllowed(
   content: AsyncIterable<Uint8Array>,
   { renewed }: Operation,
-  { path, password }: { path: VirtualPath; password: string | undefined },
+  { path, allowedAtMs, password }: { path: VirtualPath; allowedAtMs: number; password: string | undefined },
 ): AsyncGenerator<Uint8Array, void> {
-  let askedAtMs = performance.now();
+  let askedAtMs = allowedAtMs;
   const ask = async (afterMs: number) => {
     if (!renewed || performance.now() - askedAtMs < afterMs) return;
     askedAtMs = performance.now();

@@ -460,6 +460,9 @@ function bodyOf(answer: Answer, start: number, end: number | undefined): ObjectB
   return { ...headOf(answer, sizeBytes), answer, start, end: last + 1 };
 }
 
+/** Of an object in a listing; longer ones are no ETags. */
+const MAX_ETAG_LENGTH = 256;
+
 function pageOf(answer: XmlElement, prefix: string): ListedPage {
   const isEncoded = textOf(answer, 'EncodingType')?.trim() === 'url';
   const read = (text: string | undefined): string => {
@@ -470,11 +473,13 @@ function pageOf(answer: XmlElement, prefix: string): ListedPage {
   const objects = childrenOf(answer, 'Contents').map((object) => {
     const size = textOf(object, 'Size') ?? '';
     if (!/^\d{1,15}$/.test(size)) throw badAnswer('an object without a size');
+    const etag = textOf(object, 'ETag') ?? '';
+    if (etag.length > MAX_ETAG_LENGTH) throw badAnswer('an ETag without end');
     return {
       key: read(textOf(object, 'Key')),
       sizeBytes: Number(size),
       modifiedAt: dateOf(textOf(object, 'LastModified')),
-      version: plainEtag(textOf(object, 'ETag') ?? ''),
+      version: plainEtag(etag),
     };
   });
   return { objects, prefixes: childrenOf(answer, 'CommonPrefixes').map((common) => read(textOf(common, 'Prefix'))) };

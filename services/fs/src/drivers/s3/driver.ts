@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { baseName, type EntryName, isWithin, MOUNT_ROOT, type MountPath, parentPath, ROOT_NAME } from '@wharf/paths';
 import mime from 'mime-types';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { foldsCase, otherCase } from '../../driver-contract/folding.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import type {
   ByteRange,
@@ -140,6 +141,7 @@ export class S3Driver implements StorageDriver {
     const source = cutIntoParts(verifiedContent(content, { ...options, signal: stop.signal }), {
       sizeBytes: options.sizeBytes,
       caller: options.caller,
+      onProgress: options.onProgress,
       hashes: { sha256: this.#settings.endpoint.protocol === 'http:', md5: this.#settings.sendsMd5 },
     });
     try {
@@ -360,28 +362,34 @@ export class S3Driver implements StorageDriver {
 
 /**
  * Whether the store refuses to make an object that is there. Tried with the one that keeps the root: it is empty and hidden, so it may be made, and
- * made again.
+ * made again. It also tells whether the store knows keys by their own spelling only.
  *
  * @param leavesNothing for a storage that is only tried
+ * @throws AppError FAILED_PRECONDITION: it does not tell `A` from `a`
  */
 async function createsExclusively(settings: S3Settings, client: S3Client, leavesNothing: boolean, options: CallOptions): Promise<boolean> {
   const key = createKeys(settings).placeholderKey(settings.keyPrefix);
+  let folds = false;
   const make = (isNew: boolean) => client.put(key, payloadOf('', false), FOLDER_TYPE, isNew, options);
   try {
     const there = await client.findHead(key, options);
     if (there && there.sizeBytes > 0) return false;
     if (!there) await make(false);
+    const other = otherCase(key.slice(settings.keyPrefix.length));
+    const spelled = other === undefined ? undefined : await client.findHead(settings.keyPrefix + other, options);
+    folds = spelled !== undefined && isSame(await client.findHead(key, options), spelled);
     const isRefused = await make(true).then(
       () => false,
       (error: unknown) => AppError.is(error, 'STALE_VERSION'),
     );
     if (!there && leavesNothing) await client.delete(key, options);
-    return isRefused;
+    if (!folds) return isRefused;
   } catch {
     throwIfAborted(options.signal);
     // Whoever may not write finds out with the first write.
-    return false;
+    if (!folds) return false;
   }
+  throw foldsCase();
 }
 
 async function exclusively(publishing: Promise<void>): Promise<void> {

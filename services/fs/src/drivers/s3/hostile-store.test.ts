@@ -227,3 +227,30 @@ it('a reader that leaves, or is aborted while nothing comes, closes its connecti
   await Promise.all(closed);
   expect(closed).toHaveLength(3);
 });
+
+it('a page whose ETags or elements have no end is refused', async () => {
+  for (const body of [
+    listing(['a']).replace('"x"', 'x'.repeat(100_000)),
+    `<ListBucketResult>${'<a/>'.repeat(40_000)}</ListBucketResult>`,
+  ]) {
+    const { driver } = await openOn((_request, response) => void response.end(body));
+    expect((await failure(namesIn(driver)))?.message).toContain('the store answers with');
+  }
+});
+
+it('a store that does not tell upper from lower case is not mounted, for path rules would not hold', async () => {
+  const opened = async (folds: boolean) => {
+    const server = await startHttpServer(async (request, response) => {
+      const isThere = folds ? request.url?.toLowerCase() === '/b/.wharf' : request.url === '/b/.wharf';
+      if (request.method === 'GET') return void response.end(EMPTY);
+      if (request.method === 'HEAD') return void response.writeHead(isThere ? 200 : 404, { ...HEAD, 'Content-Length': 0 }).end();
+      response.writeHead(request.headers['if-none-match'] === '*' ? 412 : 200, HEAD).end();
+    });
+    onTestFinished(() => server.stop());
+    const addition = { root_folder_path: '/', bucket: 'b', endpoint: server.url, access_key_id: 'AK', secret_access_key: SECRET };
+    const driver = await s3Driver.open(JSON.stringify(addition), { egress: testEgress() });
+    await driver.close();
+  };
+  await opened(false);
+  expect((await failure(opened(true)))?.message).toContain('does not tell upper from lower case');
+});

@@ -20,6 +20,8 @@ export interface NotedUpload {
 }
 
 const OTHERS_MAX_AGE_MS = 48 * 60 * 60 * 1000;
+/** A store could show notes for ever; what is left is for the next opening. */
+const MAX_SWEPT_PAGES = 20;
 /** For the calls that clean up: their caller has gone. */
 const CLEAN_UP_MS = 20_000;
 const NOTE_TYPE = 'application/json';
@@ -54,7 +56,10 @@ export function createNotedUploads(client: S3Client, keyPrefix: string): NotedUp
       };
     },
     async sweep(options) {
+      let pages = 0;
       for await (const { objects } of client.pages({ prefix: folder, ...options })) {
+        pages += 1;
+        if (pages > MAX_SWEPT_PAGES) return;
         for (const { key: noteKey, modifiedAt } of objects) {
           const name = noteKey.slice(folder.length);
           const owner = OWNED_NAME.test(name) ? ownerOf(name, self) : undefined;

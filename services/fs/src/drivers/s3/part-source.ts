@@ -29,11 +29,16 @@ export interface PartOptions {
   readonly sizeBytes: number | undefined;
   /** Who holds the memory of its parts. */
   readonly caller?: string | undefined;
+  /** Told from time to time while others have all memory there is: that is not the storage's fault. */
+  readonly onProgress?: (() => void) | undefined;
   readonly hashes: { readonly sha256: boolean; readonly md5: boolean };
 }
 
 /** @param content ends well only when it is what was promised; its pieces are only lent */
-export function cutIntoParts(content: AsyncGenerator<Uint8Array, void>, { sizeBytes, caller, hashes }: PartOptions): PartSource {
+export function cutIntoParts(
+  content: AsyncGenerator<Uint8Array, void>,
+  { sizeBytes, caller, onProgress, hashes }: PartOptions,
+): PartSource {
   let count = 0;
   let takenBytes = 0;
   /** Of the piece that is lent, what is in no part yet. */
@@ -49,10 +54,8 @@ export function cutIntoParts(content: AsyncGenerator<Uint8Array, void>, { sizeBy
       if (count === MAX_PARTS) throw tooLarge();
       const wantedBytes = partBytes(sizeBytes, count);
       count += 1;
-      const buffer = await takePartBuffer(Math.min(wantedBytes, Math.max(1, (sizeBytes ?? wantedBytes + takenBytes) - takenBytes)), {
-        signal,
-        caller,
-      });
+      const neededBytes = Math.min(wantedBytes, Math.max(1, (sizeBytes ?? wantedBytes + takenBytes) - takenBytes));
+      const buffer = await waiting(takePartBuffer(neededBytes, { signal, caller }), onProgress);
       const { memory } = buffer;
       try {
         const digests = { sha256: startHash(hashes.sha256, 'sha256'), md5: startHash(hashes.md5, 'md5') };
@@ -82,6 +85,18 @@ export function cutIntoParts(content: AsyncGenerator<Uint8Array, void>, { sizeBy
     },
     end: async () => void (await content.return()),
   };
+}
+
+/** How often who waits for memory says so, in milliseconds. */
+const WAITING_MS = 10_000;
+
+async function waiting<Result>(turn: Promise<Result>, onProgress: (() => void) | undefined): Promise<Result> {
+  const timer = onProgress && setInterval(onProgress, WAITING_MS);
+  try {
+    return await turn;
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** @param count of the parts before it */

@@ -31,6 +31,9 @@ export async function parseXml(pieces: AsyncIterable<Uint8Array>, maxBytes: numb
   return reader.end();
 }
 
+/** A page of a thousand objects has about ten for each. */
+const MAX_ELEMENTS = 30_000;
+
 interface Open {
   readonly name: string;
   text: string;
@@ -41,8 +44,11 @@ function createReader(): { take(text: () => string): void; end(): XmlElement } {
   const parser = sax.parser(true);
   const document: Open = { name: '', text: '', children: [] };
   const open = [document];
+  let elements = 0;
   parser.onopentag = ({ name }) => {
     if (open.length > MAX_DEPTH) throw badAnswer('XML that is nested too deep');
+    elements += 1;
+    if (elements > MAX_ELEMENTS) throw badAnswer('XML of too many elements');
     const element: Open = { name: name.replace(/^.*:/s, ''), text: '', children: [] };
     open.at(-1)?.children.push(element);
     open.push(element);

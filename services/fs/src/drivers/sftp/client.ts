@@ -323,7 +323,11 @@ function connectConfig({ settings: { username }, hostKeyType, ...options }: Conn
   return {
     username,
     authHandler: waysToLogIn(username, options),
-    algorithms: { serverHostKey: HOST_KEY_ALGORITHMS.toSorted((a, b) => Number(b === wanted) - Number(a === wanted)) },
+    algorithms: {
+      serverHostKey: HOST_KEY_ALGORITHMS.toSorted((a, b) => Number(b === wanted) - Number(a === wanted)),
+      // What a server compresses is inflated at once, whatever it grows to.
+      compress: ['none'],
+    },
     readyTimeout: CONNECT_TIMEOUT_MS,
     keepaliveInterval: KEEPALIVE_MS,
     keepaliveCountMax: KEEPALIVE_TRIES,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@wharf/errors';
 import {
   baseName,
@@ -12,6 +13,7 @@ import {
 } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
+import { foldsCase, otherCase } from '../../driver-contract/folding.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import type {
   ByteRange,
@@ -114,7 +116,9 @@ export class SftpDriver implements StorageDriver {
       return await calls.run(context.signal, async () => {
         const { session, release } = await pool.take('names');
         try {
-          const root = new RemoteRoot(await findRoot(session, rootPath));
+          const real = await findRoot(session, rootPath);
+          await refuseFolding(session, real);
+          const root = new RemoteRoot(real);
           temps = new TempFiles(root, calls, pool);
           const driver = new SftpDriver({ calls, pool }, root, temps, session.extensions, settings.hidesBrokenLinks);
           calls.track(driver.#sweepRoot());
@@ -549,4 +553,13 @@ function timesOf(modifiedAt: Date | undefined): ChangedAttrs {
   if (modifiedAt === undefined) return {};
   const seconds = (ms: number) => Math.min(MAX_SECONDS, Math.max(0, Math.floor(ms / 1000)));
   return { atime: seconds(Date.now()), mtime: seconds(modifiedAt.getTime()) };
+}
+
+/** Looked for by the name of the root: one that is called `/` is taken for one that tells. @throws AppError FAILED_PRECONDITION */
+async function refuseFolding(session: SftpSession, root: string): Promise<void> {
+  const at = root.lastIndexOf('/') + 1;
+  const other = otherCase(root.slice(at));
+  if (other === undefined) return;
+  const [own, spelled] = await Promise.all([session.lstat(root), orAbsent(session.lstat(root.slice(0, at) + other))]);
+  if (spelled !== undefined && isDeepStrictEqual(own, spelled)) throw foldsCase();
 }
