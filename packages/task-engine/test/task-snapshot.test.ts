@@ -59,6 +59,8 @@ it('a snapshot has the tasks that its watcher may see, the newest first and each
   // Made in the same moment, more of them than are read at a time.
   await place.models.tasks.updateMany({ creator_id: BOB.id }, { created_at: new Date() });
   const [last] = await add(1);
+  // Tasks of one call are dated a millisecond apart, so that these 130 may reach beyond the moment of the next call.
+  await place.models.tasks.updateOne({ _id: last?._id ?? '' }, { created_at: new Date(Date.now() + 1_000) });
   await engine.apply('cancel', [anns[5]?._id ?? ''], 'idle', EVERYBODY);
   const ids = async (creatorId: number | undefined) => (await whole({ creatorId })).map(({ id }) => id);
   const annsNewestFirst = [last, ...anns.toReversed()].map((task) => task?._id);
