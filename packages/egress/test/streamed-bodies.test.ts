@@ -1,30 +1,21 @@
-import { once } from 'node:events';
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type http from 'node:http';
 import { buffer, text } from 'node:stream/consumers';
 import { AppError } from '@wharf/errors';
-import { afterEach, describe, expect, it } from 'vitest';
+import { startHttpServer } from '@wharf/harness';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createEgress, createEgressPolicy, type GuardedClient } from '../src/index.ts';
 
-const closing: Array<() => void> = [];
-afterEach(() => {
-  for (const close of closing.splice(0)) close();
-});
-
+/** The address of a server that ends with its test. */
 async function serve(handler: http.RequestListener): Promise<URL> {
-  const server = http.createServer(handler).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closing.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const server = await startHttpServer(handler);
+  onTestFinished(() => server.stop());
+  return new URL(server.url);
 }
 
 function openClient(): GuardedClient {
   const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
   const client = egress.openClient({ maxConnections: 2 });
-  closing.push(() => client.close());
+  onTestFinished(() => client.close());
   return client;
 }
 
@@ -103,11 +94,9 @@ describe('a plain connection', () => {
 
   it('that nobody takes fails, and one that is aborted ends', async () => {
     const admin = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
-    const url = await serve(() => undefined);
-    closing.splice(0).forEach((close) => {
-      close();
-    });
-    await expect(admin.connect({ host: '127.0.0.1', port: Number(url.port) })).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    const server = await startHttpServer(() => undefined);
+    await server.stop();
+    await expect(admin.connect({ host: server.host, port: server.port })).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
     await expect(admin.connect({ host: '127.0.0.1', port: 1, signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'CANCELLED' });
   });
 });

@@ -1,10 +1,8 @@
-import { startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { makeTempDir } from '@wharf/harness';
 import type { TaskRecord } from '@wharf/models';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createHousekeeping } from '../src/housekeeping.ts';
 import { TASK_STATE } from '../src/task-state.ts';
-import { type Installation, openInstallation } from './installation.ts';
+import { type Installation, openOwnInstallation } from './installation.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
 const DAY_MS = 86_400_000;
@@ -12,18 +10,10 @@ const clock = { now: () => NOW, sync: async () => {} };
 const before = (ms: number) => new Date(NOW.getTime() - ms);
 
 let place: Installation;
-let close: () => Promise<void>;
 beforeEach(async () => {
-  const dir = await makeTempDir('housekeeping');
-  const store = await startEmbeddedMongo({ dataDir: dir.path });
-  place = await openInstallation(store.url);
-  close = async () => {
-    await place.close();
-    await store.stop();
-    await dir.remove();
-  };
+  place = await openOwnInstallation('housekeeping');
 });
-afterEach(() => close?.());
+afterEach(() => place?.close());
 
 /** Writes a task as it ended, or did not, so many milliseconds ago. */
 async function write(id: string, ageMs: number, rest: Partial<TaskRecord>): Promise<void> {

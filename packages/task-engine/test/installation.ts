@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { waitFor } from '@wharf/harness';
+import { startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { makeTempDir, waitFor } from '@wharf/harness';
 import type { TaskModels, TaskRecord } from '@wharf/models';
 import { taskModelsOf } from '@wharf/models';
 import { type Bus, connectStore, createLocalBus, type StoreConnection } from '@wharf/service-kit';
@@ -23,6 +24,21 @@ export interface Installation {
   untilState(id: string, state: number): Promise<TaskRecord>;
   log(): string;
   close(): Promise<void>;
+}
+
+/** An installation on an embedded store of its own, which ends with it. @param purpose for the name of its folder */
+export async function openOwnInstallation(purpose: string): Promise<Installation> {
+  const dir = await makeTempDir(purpose);
+  const store = await startEmbeddedMongo({ dataDir: dir.path });
+  const place = await openInstallation(store.url);
+  return {
+    ...place,
+    async close() {
+      await place.close();
+      await store.stop();
+      await dir.remove();
+    },
+  };
 }
 
 export async function openInstallation(storeUrl: string): Promise<Installation> {

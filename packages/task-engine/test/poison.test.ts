@@ -1,5 +1,3 @@
-import { startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { makeTempDir } from '@wharf/harness';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -9,21 +7,13 @@ import { startRun } from '../src/run-task.ts';
 import { holdTask } from '../src/task-hold.ts';
 import { LEASE_MS } from '../src/task-lease.ts';
 import { createTaskQueue } from '../src/task-queue.ts';
-import { ANN, type Installation, openInstallation } from './installation.ts';
+import { ANN, type Installation, openOwnInstallation } from './installation.ts';
 
 let place: Installation;
-let close: () => Promise<void>;
 beforeAll(async () => {
-  const dir = await makeTempDir('poison');
-  const store = await startEmbeddedMongo({ dataDir: dir.path });
-  place = await openInstallation(store.url);
-  close = async () => {
-    await place.close();
-    await store.stop();
-    await dir.remove();
-  };
+  place = await openOwnInstallation('poison');
 });
-afterAll(() => close?.());
+afterAll(() => place?.close());
 
 const logger = pino({ enabled: false });
 let ended: string[] = [];

@@ -1,26 +1,17 @@
 import { fileURLToPath } from 'node:url';
-import { startEmbeddedMongo } from '@wharf/embedded-mongo';
-import { makeTempDir, type RunningProcess, startProcess, waitFor } from '@wharf/harness';
+import { type RunningProcess, startProcess, waitFor } from '@wharf/harness';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTaskKind, TASK_STATE } from '../src/index.ts';
-import { ANN, type Installation, openInstallation } from './installation.ts';
+import { ANN, type Installation, openOwnInstallation } from './installation.ts';
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url));
 
 let place: Installation;
-let close: () => Promise<void>;
 beforeAll(async () => {
-  const dir = await makeTempDir('takeover');
-  const store = await startEmbeddedMongo({ dataDir: dir.path });
-  place = await openInstallation(store.url);
-  close = async () => {
-    await place.close();
-    await store.stop();
-    await dir.remove();
-  };
+  place = await openOwnInstallation('takeover');
 });
-afterAll(() => close?.());
+afterAll(() => place?.close());
 
 const startWorker = (): Promise<RunningProcess<true>> =>
   startProcess({

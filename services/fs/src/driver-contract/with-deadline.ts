@@ -15,7 +15,8 @@ export interface Deadlines {
 
 /**
  * Ends every call that takes too long with DEADLINE_EXCEEDED, and every aborted one at once, also when the driver does not react: its signal
- * is aborted and its late answer dropped. Whether the storage still does what was asked is unknown then.
+ * is aborted and its late answer dropped. Whether the storage still does what was asked is unknown then. Only of a write whose content has ended, and
+ * of a draft that is published, the outcome is waited for within `commitMs`, also when it is aborted.
  *
  * The time in which the source of a write, what it asks before it publishes, or the reader of a file stands still is not counted.
  */
@@ -109,15 +110,15 @@ async function readWithin(
 type Publishing = Pick<WriteOptions, 'signal' | 'beforePublish' | 'onProgress'>;
 
 async function writeWithin<Result>(
-  { stallMs, commitMs }: Deadlines,
+  limits: Deadlines,
   content: AsyncIterable<Uint8Array>,
   options: Publishing,
   run: (chunks: AsyncIterable<Uint8Array>, call: Publishing) => Promise<Result>,
 ): Promise<Result> {
   const watchdog = new Watchdog(options.signal);
-  watchdog.arm(stallMs);
+  watchdog.arm(limits.stallMs);
   try {
-    return await watchdog.guard(run(uncounted(content, watchdog, { stallMs, commitMs }), publishing(options, watchdog, commitMs)));
+    return await watchdog.guard(run(uncounted(content, watchdog, limits), publishing(options, watchdog, limits.commitMs)));
   } finally {
     watchdog.dispose();
   }
@@ -171,7 +172,7 @@ async function* guarded<Item>(steps: AsyncIterable<Item>, watchdog: Watchdog, st
 async function* uncounted(
   content: AsyncIterable<Uint8Array>,
   watchdog: Watchdog,
-  { stallMs, commitMs }: Pick<Deadlines, 'stallMs' | 'commitMs'>,
+  { stallMs, commitMs }: Deadlines,
 ): AsyncGenerator<Uint8Array, void> {
   watchdog.disarm();
   for await (const chunk of content) {

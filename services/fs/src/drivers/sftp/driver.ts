@@ -116,9 +116,7 @@ export class SftpDriver implements StorageDriver {
       return await calls.run(context.signal, async () => {
         const { session, release } = await pool.take('names');
         try {
-          const real = await findRoot(session, rootPath);
-          await refuseFolding(session, real);
-          const root = new RemoteRoot(real);
+          const root = new RemoteRoot(await findRoot(session, rootPath));
           temps = new TempFiles(root, calls, pool);
           const driver = new SftpDriver({ calls, pool }, root, temps, session.extensions, settings.hidesBrokenLinks);
           calls.track(driver.#sweepRoot());
@@ -514,6 +512,7 @@ async function findRoot(session: SftpSession, rootPath: string): Promise<string>
   const real = await orAbsent(session.realpath(rootPath));
   const attrs = real === undefined ? undefined : await orAbsent(session.stat(real));
   if (real === undefined || attrs?.kind !== 'folder') throw new AppError('FAILED_PRECONDITION', `root folder ${rootPath} not exists`);
+  await refuseFolding(session, real, attrs);
   return real;
 }
 
@@ -556,10 +555,9 @@ function timesOf(modifiedAt: Date | undefined): ChangedAttrs {
 }
 
 /** Looked for by the name of the root: one that is called `/` is taken for one that tells. @throws AppError FAILED_PRECONDITION */
-async function refuseFolding(session: SftpSession, root: string): Promise<void> {
+async function refuseFolding(session: SftpSession, root: string, attrs: RemoteAttrs): Promise<void> {
   const at = root.lastIndexOf('/') + 1;
   const other = otherCase(root.slice(at));
-  if (other === undefined) return;
-  const [own, spelled] = await Promise.all([session.lstat(root), orAbsent(session.lstat(root.slice(0, at) + other))]);
-  if (spelled !== undefined && isDeepStrictEqual(own, spelled)) throw foldsCase();
+  const spelled = other === undefined ? undefined : await orAbsent(session.lstat(root.slice(0, at) + other));
+  if (spelled !== undefined && isDeepStrictEqual(attrs, spelled)) throw foldsCase();
 }
