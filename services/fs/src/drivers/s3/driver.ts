@@ -32,6 +32,12 @@ const NO_DATE = new Date(0);
 const MAX_COPY_BYTES = 5 * 1024 ** 3;
 const FOLDER_TYPE = 'application/x-directory';
 
+/** Where a new file goes. */
+interface Place {
+  readonly path: MountPath;
+  readonly key: string;
+}
+
 /** A bucket, or what is below one prefix of its keys. Folders are what keys have in common, or are kept by an empty object. */
 export class S3Driver implements StorageDriver {
   readonly traits: DriverTraits;
@@ -133,7 +139,6 @@ export class S3Driver implements StorageDriver {
   async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
     this.#begin(options);
     const key = this.#newKey(path, this.#keys.fileKey(path), options);
-    const replaced = await this.#checkPlace(path, key, options);
     const stop = new AbortController();
     const forward = () => stop.abort(options.signal?.reason);
     options.signal?.addEventListener('abort', forward, { once: true });
@@ -147,9 +152,9 @@ export class S3Driver implements StorageDriver {
     try {
       throwIfAborted(options.signal);
       const first = await source.next(stop.signal);
-      const publish = () => this.#mayPublish(key, replaced, options);
-      if (first.isLast) await this.#putWhole(key, first, publish, options, stop.signal);
-      else await this.#putInParts(key, first, source, publish, options, stop);
+      const place = { path, key };
+      if (first.isLast) await this.#putWhole(place, first, options, stop.signal);
+      else await this.#putInParts(place, first, source, options, stop);
     } finally {
       options.signal?.removeEventListener('abort', forward);
       stop.abort();
@@ -217,6 +222,7 @@ export class S3Driver implements StorageDriver {
       const upload = await this.#uploads.begin(key, contentType(key), options);
       try {
         const parts = await copyParts({ client: this.#client, key, uploadId: upload.id }, fromKey, source, options);
+        await this.#checkPlace(to, key, options);
         await upload.complete(parts, !options.overwrite && this.traits.exclusiveCreate, options);
       } catch (error) {
         await this.#takeBack(upload.abort());
@@ -287,50 +293,60 @@ export class S3Driver implements StorageDriver {
     return file;
   }
 
+  /**
+   * That no folder above is a file. The deepest that is there is looked for by halves: below it is nothing yet but, perhaps, a file of the next name, and
+   * both are looked at on the way.
+   */
   async #checkAbove(path: MountPath, options: CallOptions): Promise<void> {
-    const files = await Promise.all(this.#keys.keysAbove(path).map((key) => this.#client.findHead(key, options)));
-    if (files.some((file) => file !== undefined)) throw storageError('NOT_A_DIRECTORY');
-  }
-
-  /** Asks, until nothing else has the name afterwards than before. */
-  async #mayPublish(key: string, replaced: ObjectHead | undefined, options: WriteOptions): Promise<void> {
-    if (!options.beforePublish) return;
-    for (let before = replaced, isAnswered = false; !isAnswered; ) {
-      await options.beforePublish();
-      const there = await this.#client.findHead(key, options);
-      if (there && !options.overwrite) throw storageError('ENTRY_EXISTS');
-      isAnswered = isSame(before, there);
-      before = there;
+    const keys = this.#keys.keysAbove(path);
+    let [there, missing] = [-1, keys.length];
+    // In most cases the folder right above is there.
+    for (let at = missing - 1; there + 1 < missing; at = (there + missing) >> 1) {
+      const key = keys[at] ?? '';
+      const [file, below] = await Promise.all([
+        this.#client.findHead(key, options),
+        this.#client.firstPage({ prefix: `${key}/`, maxKeys: 1, signal: options.signal }),
+      ]);
+      if (file) throw storageError('NOT_A_DIRECTORY');
+      if (isEmpty(below)) missing = at;
+      else there = at;
     }
   }
 
-  async #putWhole(key: string, part: Part, publish: () => Promise<void>, options: WriteOptions, signal: AbortSignal): Promise<void> {
+  /** The last look at the place, and the question: until nothing else has the name afterwards than before. @throws AppError as #checkPlace */
+  async #mayPublish({ path, key }: Place, options: WriteOptions): Promise<void> {
+    let there = await this.#checkPlace(path, key, options);
+    for (let isAnswered = !options.beforePublish; !isAnswered; ) {
+      await options.beforePublish?.();
+      const before = there;
+      there = await this.#checkPlace(path, key, options);
+      isAnswered = isSame(before, there);
+    }
+  }
+
+  async #putWhole(place: Place, part: Part, options: WriteOptions, signal: AbortSignal): Promise<void> {
+    const { key } = place;
     const { overwrite, onProgress } = options;
     try {
-      await publish();
+      await this.#mayPublish(place, options);
       await exclusively(this.#client.put(key, part, contentType(key), !overwrite && this.traits.exclusiveCreate, { signal, onProgress }));
     } finally {
       part.release();
     }
   }
 
-  async #putInParts(
-    key: string,
-    first: Part,
-    source: PartSource,
-    publish: () => Promise<void>,
-    options: WriteOptions,
-    stop: AbortController,
-  ): Promise<void> {
+  async #putInParts(place: Place, first: Part, source: PartSource, options: WriteOptions, stop: AbortController): Promise<void> {
+    const { key } = place;
     const { signal } = stop;
-    const upload = await this.#uploads.begin(key, contentType(key), { signal }).catch((error: unknown) => {
-      first.release();
-      throw error;
-    });
+    const upload = await this.#checkPlace(place.path, key, options)
+      .then(() => this.#uploads.begin(key, contentType(key), { signal }))
+      .catch((error: unknown) => {
+        first.release();
+        throw error;
+      });
     try {
       const parts = await uploadParts({ client: this.#client, key, uploadId: upload.id }, first, source, stop, options.onProgress);
-      await publish();
-      if (!options.overwrite && (await this.#client.findHead(key, { signal }))) throw storageError('ENTRY_EXISTS');
+      await this.#mayPublish(place, options);
       await exclusively(upload.complete(parts, !options.overwrite && this.traits.exclusiveCreate, { signal }));
     } catch (error) {
       await this.#takeBack(upload.abort());

@@ -254,3 +254,17 @@ it('a store that does not tell upper from lower case is not mounted, for path ru
   await opened(false);
   expect((await failure(opened(true)))?.message).toContain('does not tell upper from lower case');
 });
+
+it('what is above a folder or a file is looked for in few requests, however deep it is', async () => {
+  const requestsFor = async (levels: number) => {
+    const { driver, asked } = await openOn((request, response) => {
+      if (request.method === 'HEAD') response.writeHead(404).end();
+      else response.end(EMPTY);
+    });
+    await driver.makeDirectory(at('/a'.repeat(levels)));
+    return asked();
+  };
+  const [few, more, many] = await Promise.all([requestsFor(100), requestsFor(200), requestsFor(400)]);
+  expect([more - few, many - more]).toEqual([2, 2]);
+  expect(many).toBeLessThan(30);
+});

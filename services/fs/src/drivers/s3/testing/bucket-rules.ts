@@ -117,6 +117,28 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       expect(await bucket.keys(`${root}-private/`)).toEqual(['secret']);
     });
 
+    it.each([
+      ['of one call', 10],
+      ['in parts', 20 * MIB],
+    ])('that come while a file %s is written in their place, or above it, are not hidden by it', async (_, sizeBytes) => {
+      const { driver, root } = await open();
+      const during = (path: string, key: string, overwrite: boolean) =>
+        driver.write(
+          at(path),
+          (async function* () {
+            yield content(sizeBytes);
+            await bucket.put(`${root}/${key}`, 'x');
+          })(),
+          { overwrite },
+        );
+      await expect(during('/new', 'new/file', true)).rejects.toMatchObject({ code: 'IS_A_DIRECTORY' });
+      await expect(during('/other', 'other/file', false)).rejects.toMatchObject({ code: 'ENTRY_EXISTS' });
+      await expect(during('/up/deep/new', 'up/deep', true)).rejects.toMatchObject({ code: 'NOT_A_DIRECTORY' });
+      await expect(during('/top/deep/new', 'top', true)).rejects.toMatchObject({ code: 'NOT_A_DIRECTORY' });
+      expect(await bucket.keys(`${root}/`)).toEqual(['new/file', 'other/file', 'top', 'up/deep']);
+      expect(await bucket.uploads(root)).toEqual([]);
+    });
+
     it('stay when their last entry goes', async () => {
       const { driver } = await open();
       await driver.write(at('/a/b/file'), piecesOf(Buffer.from('x')), { overwrite: false });
