@@ -27,4 +27,6 @@ export interface Answer extends AsyncIterable<Uint8Array> {
   /** Whether the last byte of the body has come. */
   readonly complete: boolean;
   destroy(error?: Error): unknown;
+  /** When its reader is done with it, or has left it. */
+  once(event: 'close', run: () => void): unknown;
 }

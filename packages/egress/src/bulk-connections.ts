@@ -83,6 +83,7 @@ class BulkAnswer implements Answer {
   readonly statusCode: number;
   readonly headers: Record<string, string>;
   readonly #connection: BulkConnection;
+  readonly #whenClosed: (() => void)[] = [];
   complete = false;
 
   constructor({ statusCode, headers }: ResponseHead, connection: BulkConnection) {
@@ -102,6 +103,11 @@ class BulkAnswer implements Answer {
 
   destroy(error?: Error): void {
     this.#connection.leave(this, error);
+    for (const run of this.#whenClosed.splice(0)) run();
+  }
+
+  once(_event: 'close', run: () => void): void {
+    this.#whenClosed.push(run);
   }
 }
 

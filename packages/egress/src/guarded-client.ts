@@ -1,4 +1,4 @@
-import http, { IncomingMessage } from 'node:http';
+import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
 import { AppError } from '@wharf/errors';
@@ -13,7 +13,7 @@ export interface GuardedRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** A body in pieces is sent chunked, unless the headers have a Content-Length. */
   readonly body?: RequestBody | undefined;
-  /** Ends the request, and an answer that has begun: what reads its body fails. A bulk answer is its reader's to end. */
+  /** Ends the request, and an answer that has begun: what reads its body fails. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds until the connection, with its TLS, stands. Default 15,000. */
   readonly connectTimeoutMs?: number;
@@ -98,7 +98,7 @@ async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked:
         timer = setTimeout(late('did not answer'), options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS);
       },
     });
-    if (signal && answer instanceof IncomingMessage) endWith(signal, answer);
+    if (signal) endWith(signal, answer);
     return answer;
   } catch (error) {
     if (stop.signal.aborted) throw stop.signal.reason;
@@ -111,7 +111,7 @@ async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked:
 }
 
 /** A server that falls silent after the head holds nobody who has gone. */
-function endWith(signal: AbortSignal, answer: IncomingMessage): void {
+function endWith(signal: AbortSignal, answer: Answer): void {
   const end = () => answer.destroy(cancelled(signal));
   if (signal.aborted) return void end();
   signal.addEventListener('abort', end, { once: true });

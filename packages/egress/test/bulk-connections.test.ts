@@ -7,6 +7,7 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
+import { AppError } from '@wharf/errors';
 import { ensureCommand, isAvailable, makeTempDir, waitFor } from '@wharf/harness';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Answer, createEgressPolicy, createGuardedClient } from '../src/index.ts';
@@ -164,6 +165,17 @@ describe('big bodies', () => {
     (await ask(url)).destroy();
     expect((await buffer(await ask(url))).toString()).toBe('ok');
     await waitFor('both ends', async () => sockets.length === 2 && sockets.every(({ readyState }) => readyState !== 'open'));
+  });
+
+  it('an answer ends with the signal of its request, also while its next piece is waited for', async () => {
+    const { url, sockets } = await serve((socket) => void socket.write(`${headOf(10)}ok`));
+    const caller = new AbortController();
+    const answer = await clientOf().ask(url, { signal: caller.signal });
+    const reading = (async () => {
+      for await (const _ of answer) caller.abort(new AppError('CANCELLED', 'the task was cancelled'));
+    })();
+    await expect(reading).rejects.toMatchObject({ message: 'the task was cancelled' });
+    await waitFor('the end', async () => sockets.every(({ readyState }) => readyState !== 'open'));
   });
 
   it('only so much waits for a receiver that does not read', async () => {

@@ -1,6 +1,6 @@
 import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeTempDir, type TempDir } from '@wharf/harness';
+import { makeTempDir, type TempDir, waitFor } from '@wharf/harness';
 import { currentOwner, newOwnedName, type ProcessOwner } from '@wharf/owned-names';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { bytesOf, textOf } from '../src/domain/testing/memory-tree.ts';
@@ -75,4 +75,25 @@ it('a sweep removes what no task names, unless somebody may be about to name it'
   for (const name of [own, ended, `${ended}.part`, endedNamed, elsewhere]) await writeFile(join(folder, name), name);
   await area.sweep(async () => new Set(['named', endedNamed]));
   expect((await kept()).sort()).toEqual(['named', 'new', own, endedNamed, elsewhere].sort());
+});
+
+it('a sweep forgets neither what was announced and has not come, nor what came meanwhile', async () => {
+  const area = openUploadArea(folder, 1_000);
+  const end = Promise.withResolvers<void>();
+  const slow = (async function* () {
+    yield Buffer.alloc(300);
+    await end.promise;
+    yield Buffer.alloc(500);
+  })();
+  const waiting = area.receive(slow, promise(800));
+  await waitFor('its first bytes', async () => (await kept()).length === 1);
+  await area.sweep(async () => new Set());
+  const tooMuch = async () => (await refusalOf(area.receive(bytesOf('x'.repeat(300)), promise(300))))[0];
+  expect(await tooMuch()).toBe('QUOTA_EXCEEDED');
+  end.resolve();
+  const { file } = await waiting;
+  await area.sweep(async () => new Set([file]));
+  expect(await tooMuch()).toBe('QUOTA_EXCEEDED');
+  await area.remove(file);
+  await area.receive(bytesOf('x'.repeat(300)), promise(300));
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream, existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
-import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { currentOwner, newOwnedName, ownerOf, type ProcessOwner } from '@wharf/owned-names';
@@ -50,14 +50,21 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const id = areaId(folder);
   const owner = currentOwner();
-  // Until the first sweep has added up what is there.
+  /** What each file takes, or will take as far as it was announced. Files of others are in it as the last sweep found them. */
+  const sizes = new Map<string, number>();
+  const coming = new Set<string>();
   let heldBytes = 0;
 
-  const claim = async (bytes: number): Promise<number> => {
+  const note = (file: string, bytes: number) => {
+    heldBytes += bytes - (sizes.get(file) ?? 0);
+    if (bytes === 0) sizes.delete(file);
+    else sizes.set(file, bytes);
+  };
+  const claim = async (file: string, bytes: number): Promise<number> => {
     const { bavail, bsize } = await statfs(folder);
     if (heldBytes + bytes > limitBytes || bavail * bsize - RESERVE_BYTES < bytes)
       throw new AppError('QUOTA_EXCEEDED', 'there is no room for uploads that wait; try again later, or without As-Task');
-    heldBytes += bytes;
+    note(file, (sizes.get(file) ?? 0) + bytes);
     return bytes;
   };
 
@@ -68,16 +75,15 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
       const place = join(folder, file);
       let claimedBytes = sizeBytes ?? 0;
       let writtenBytes = 0;
-      await claim(claimedBytes);
-      const handle = await open(place + UNFINISHED, 'wx', 0o600).catch((error) => {
-        heldBytes -= claimedBytes;
-        throw error;
-      });
+      await claim(file, claimedBytes);
+      coming.add(file);
+      let handle: FileHandle | undefined;
       try {
+        handle = await open(place + UNFINISHED, 'wx', 0o600);
         for await (const chunk of verifiedContent(content, { overwrite: false, sizeBytes, expectedHashes, signal })) {
           if (writtenBytes + chunk.byteLength > claimedBytes) {
             // Far ahead where there is room for as much.
-            const more = await claim(LOOK_BYTES + chunk.byteLength).catch(() => claim(chunk.byteLength));
+            const more = await claim(file, LOOK_BYTES + chunk.byteLength).catch(() => claim(file, chunk.byteLength));
             claimedBytes += more;
           }
           await handle.writev([chunk]);
@@ -88,12 +94,14 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
         await rename(place + UNFINISHED, place);
         await syncFolder(folder);
       } catch (error) {
-        await handle.close().catch(() => undefined);
+        await handle?.close().catch(() => undefined);
         await rm(place + UNFINISHED, { force: true });
-        heldBytes -= claimedBytes;
+        note(file, 0);
         throw hasNoSpace(error) ? new AppError('QUOTA_EXCEEDED', 'no space left for uploads that wait', { cause: error }) : error;
+      } finally {
+        coming.delete(file);
       }
-      heldBytes -= claimedBytes - writtenBytes;
+      note(file, writtenBytes);
       return { file, sizeBytes: writtenBytes };
     },
     async read(file) {
@@ -106,10 +114,8 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
       }
     },
     async remove(file) {
-      const place = join(folder, file);
-      const size = await sizeOf(place);
-      await rm(place, { force: true });
-      heldBytes -= size;
+      await rm(join(folder, file), { force: true });
+      note(file, 0);
     },
     async sweep(named) {
       const unclaimed: string[] = [];
@@ -119,7 +125,11 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
         const kept = await named();
         for (const name of unclaimed) if (!kept.has(name)) await rm(join(folder, name), { force: true });
       }
-      heldBytes = await measure(folder);
+      const settled = [...sizes.keys()].filter((file) => !coming.has(file));
+      const there = new Set(await readdir(folder));
+      for (const file of settled) if (!there.has(file)) note(file, 0);
+      for (const name of there)
+        if (name !== ID_FILE && ownerOf(basename(name, UNFINISHED), owner) !== 'self') note(name, await sizeOf(join(folder, name)));
     },
   };
 }
@@ -148,12 +158,6 @@ async function isUnclaimed(place: string, self: ProcessOwner): Promise<boolean> 
   if (state === 'gone') return true;
   const found = await stat(place).catch(() => undefined);
   return found !== undefined && Date.now() - found.mtimeMs > UNNAMED_MS;
-}
-
-async function measure(folder: string): Promise<number> {
-  let bytes = 0;
-  for (const name of await readdir(folder)) bytes += await sizeOf(join(folder, name));
-  return bytes;
 }
 
 async function sizeOf(place: string): Promise<number> {

@@ -153,7 +153,10 @@ export function createMounts(options: MountsOptions): Mounts {
       const connection = connections.get(id);
       if (!connection) return absent.get(id) ?? '';
       const opening = connection.isUsed() ? connection.reopen() : connection.open();
-      return opening.then(() => WORKING, statusOf);
+      return opening.then(
+        () => WORKING,
+        (error: unknown) => statusOf(error, connection),
+      );
     },
     normalisedAddition(id) {
       const connection = connections.get(id);
@@ -198,7 +201,7 @@ function createConnection(
     told = status;
     options.onStatus(connection.storage, status);
   };
-  const monitor = monitorOf(() => connection.storage, report, options);
+  const monitor = monitorOf(() => connection, report, options);
   const start = async (isWanted: () => boolean): Promise<StorageDriver> => {
     try {
       const opened = await openStorage(definition, connection.addition, {
@@ -226,7 +229,7 @@ function createConnection(
         isOpen = false;
         // Another configuration is another connection: what is wrong with this one stays so.
         if (!isMisconfigured(error)) cancelRetry = options.after(waitMs, () => void connection.open().catch(() => undefined));
-        report(statusOf(error));
+        report(statusOf(error, connection));
       }
       throw error;
     }
@@ -283,7 +286,8 @@ function createConnection(
 }
 
 /** Watches the calls of a storage: metrics, status and log learn how it gets on. */
-function monitorOf(storage: () => StorageRecord, report: (status: string) => void, options: MountsOptions): StorageMonitor {
+function monitorOf(connection: () => Connection, report: (status: string) => void, options: MountsOptions): StorageMonitor {
+  const storage = () => connection().storage;
   return createStorageMonitor({
     clock: options.clock,
     after: options.after,
@@ -293,7 +297,7 @@ function monitorOf(storage: () => StorageRecord, report: (status: string) => voi
       if (state === 'closed') report(WORKING);
       if (state !== 'open') return;
       options.onError(error, storage());
-      report(statusOf(error));
+      report(statusOf(error, connection()));
     },
   });
 }

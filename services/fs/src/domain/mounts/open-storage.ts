@@ -31,9 +31,35 @@ export async function openStorage(
   }
 }
 
-/** What the admin reads of a storage that could not be opened. */
-export function statusOf(error: unknown): string {
-  return AppError.is(error) ? error.message : 'internal error';
+/** What the admin reads of a storage that failed: a text of its driver without the secrets that the driver was given. */
+export function statusOf(error: unknown, { definition, addition }: Readonly<Configured>): string {
+  return AppError.is(error) ? withoutSecrets(error.message, secretsOf(definition, addition)) : 'internal error';
+}
+
+/** Longest first: one may be a part of another. */
+function secretsOf(definition: DriverDefinition, addition: string | undefined): string[] {
+  if (addition === undefined || definition.secretKeys.size === 0) return [];
+  let values: unknown;
+  try {
+    values = JSON.parse(definition.normaliseAddition(addition));
+  } catch {
+    // Then the text says which item is wrong. It names no value.
+    return [];
+  }
+  const secrets = [...definition.secretKeys].map((key) => String(Reflect.get(Object(values), key) ?? ''));
+  return secrets.filter((secret) => secret !== '').sort((left, right) => right.length - left.length);
+}
+
+/** A shorter secret is taken out only where it stands alone: within words it would spell itself by its gaps. */
+const LONG_SECRET = 8;
+
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  if (secrets.length === 0) return text;
+  const patterns = secrets.map((secret) => {
+    const pattern = RegExp.escape(secret);
+    return secret.length < LONG_SECRET ? `(?<![\\p{L}\\p{N}])${pattern}(?![\\p{L}\\p{N}])` : pattern;
+  });
+  return text.replaceAll(new RegExp(patterns.join('|'), 'gu'), '***');
 }
 
 /** Stores an item that a driver keeps, as KeptItem.replace() tells. */
@@ -42,6 +68,7 @@ export type KeepItem = (id: number, name: string, before: string, after: string)
 /** A storage that is configured, with what its driver keeps. */
 interface Configured {
   readonly definition: DriverDefinition;
+  /** Undefined: it cannot be read. */
   addition: string | undefined;
 }
 

@@ -205,6 +205,13 @@ describe('a test of a storage', () => {
     expect(JSON.stringify(test)).not.toContain('hunter2');
   });
 
+  it('leaves the words of an error that only hold a short secret, or a part of one', async () => {
+    const { definition } = memoryWith(() => ({
+      write: () => Promise.reject(new AppError('STORAGE_LOGIN_FAILED', 'a: no access; "a" is not the password')),
+    }));
+    expect(stepsOf(await run(definition, '{"password":"a"}')).at(-1)).toBe('write: ***: no access; "***" is not the password');
+  });
+
   it('says of settings that cannot be what is wrong with them', async () => {
     expect(stepsOf(await run(localDriver, '[]'))).toEqual(['open: addition is not a JSON object']);
     expect(stepsOf(await run(localDriver))).toEqual(['open: root_folder_path is required']);

@@ -73,7 +73,7 @@ export async function testStorage(
       return result;
     } catch (error) {
       if (!AppError.is(error)) onError(error);
-      step(withoutSecrets(statusOf(error), definition, addition));
+      step(statusOf(error, { definition, addition }));
       return undefined;
     }
   };
@@ -211,18 +211,4 @@ function skewOf({ modTimeStepMs }: DriverTraits, modifiedAt: Date, began: number
   if (modTimeStepMs !== undefined) return undefined;
   const time = modifiedAt.getTime();
   return Math.round(time - Math.min(Math.max(time, began), ended));
-}
-
-/** A text of a driver without the secrets that the driver was given. */
-function withoutSecrets(text: string, definition: DriverDefinition, addition: string | undefined): string {
-  if (addition === undefined || definition.secretKeys.size === 0) return text;
-  let values: unknown;
-  try {
-    values = JSON.parse(definition.normaliseAddition(addition));
-  } catch {
-    // Then the text says which item is wrong. It names no value.
-    return text;
-  }
-  const secrets = [...definition.secretKeys].map((key) => String(Reflect.get(Object(values), key) ?? '')).filter((secret) => secret !== '');
-  return secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text);
 }
