@@ -8,6 +8,8 @@ import { configKey, connectStore, type DataDir, openDataDir, prepareStore, readC
 
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 9_500;
+/** Leaves the engines, which end after the services, their time. */
+const SERVICE_STOP_SECONDS = 9;
 const LOOPBACK = '127.0.0.1';
 
 const config = readConfig(
@@ -66,6 +68,9 @@ async function startAll(): Promise<void> {
     WHARF_FS_DATA_URL: `http://${LOOPBACK}:${ports.data}`,
     WHARF_DATA_PORT: String(ports.data),
     WHARF_SCRATCH_DIR: join(dataDir.path, 'scratch'),
+    // All of them end together: nobody is left to turn to.
+    WHARF_DRAIN_SECONDS: '0',
+    WHARF_GRACE_SECONDS: String(SERVICE_STOP_SECONDS),
     WHARF_TOOLS_DIR: config.toolsDir ?? join(dataDir.path, 'downloads'),
   };
   const ops = (standard: number) => ({ WHARF_OPS_PORT: String(config.opsPort === 0 ? 0 : standard) });

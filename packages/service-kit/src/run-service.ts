@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { createBusErrors } from './bus/bus-errors.ts';
 import { createLocalBus } from './bus/local-bus.ts';
@@ -23,6 +24,8 @@ export interface Service {
   readonly http?: RequestListener;
   /** Makes indexes, loads what is needed to answer. Called once, before anything listens. */
   start(): Promise<void>;
+  /** Called as soon as the process is told to stop: work that others can do is left to them. Calls and transfers are still served. */
+  drain?(): Promise<void>;
   /** Called after the listeners have stopped and before the bus and the store close. Safe twice. */
   stop(): Promise<void>;
 }
@@ -34,6 +37,8 @@ export interface ProcessConfig {
   readonly natsUrl: string | undefined;
   readonly bind: string;
   readonly logLevel: string;
+  readonly drainSeconds: number;
+  readonly graceSeconds: number;
   readonly authAddress: string;
   readonly adminAddress: string;
   readonly fsAddress: string;
@@ -44,21 +49,24 @@ export interface ProcessConfig {
   readonly httpPort?: number;
 }
 
-/** Limits of an ordered stop, in milliseconds; together they stay under the ten seconds that are promised. */
-const HTTP_GRACE_MS = 5_000;
-const GRPC_GRACE_MS = 2_500;
+/** How long an ordered stop may take where nothing else is configured, in milliseconds: under the ten seconds that are promised. */
 const STOP_LIMIT_MS = 9_500;
+/** What of that is for closing: workers, bus and store. The rest is for those who are served. */
+const CLOSING_MS = 4_500;
 
 /**
  * Runs one service as a process: reads the configuration, opens store and bus, starts the service and its listeners, and stops them in
  * order on SIGTERM or SIGINT. Ends the process with 2 when the configuration cannot be used, with 1 when it cannot start.
+ *
+ * Told to stop, it is no longer ready and leaves its tasks to others at once. It listens for `drainSeconds` more, for those who do not know yet,
+ * and then lets calls and transfers under way end until `graceSeconds` have passed since it was told.
  */
 export async function runService<Config extends ProcessConfig>(options: {
   name: string;
   readConfig: () => Config;
   create: (config: Config, kit: ServiceKit) => Service;
 }): Promise<void> {
-  await runProcess(options.name, options.readConfig, async (config, logger) => {
+  const start: Start<Config> = async (config, logger) => {
     if (config.mongoUrl === undefined)
       throw new ConfigError(['MONGO_URL: a service on its own needs a store. `npm run services` brings one.']);
     const store = await connectStore(config.mongoUrl);
@@ -91,38 +99,55 @@ export async function runService<Config extends ProcessConfig>(options: {
         : undefined;
     const ops = await listenHttp(opsHandler(kit.readiness, kit.metrics), config.bind, config.opsPort);
     logger.info({ url: http?.url, grpcPort: grpc?.port, opsPort: ops.port }, 'listening');
-    return async () => {
+    return async (isFailing) => {
+      const { listenMs, servingMs } = stopTimes(config, isFailing);
       kit.readiness.drain();
-      await Promise.all([http?.stop(HTTP_GRACE_MS), grpc?.stop(GRPC_GRACE_MS)]);
+      http?.drain();
+      const left = service.drain?.().catch((error) => logger.warn({ err: error }, 'work could not be left to others'));
+      await delay(listenMs);
+      await Promise.all([left, http?.stop(servingMs), grpc?.stop(servingMs)]);
       await service.stop();
       grpcPeers.close();
       await bus.close();
       await store.close();
       await ops.stop(0);
     };
-  });
+  };
+  await runProcess(options.name, options.readConfig, start, (config) => config.graceSeconds * 1000);
 }
+
+/** How long a process that stops goes on listening, and how long it serves after that, in milliseconds. One that fails does not wait for callers. */
+function stopTimes(config: Pick<ProcessConfig, 'drainSeconds' | 'graceSeconds'>, isFailing: boolean) {
+  const openMs = Math.max(0, config.graceSeconds * 1000 - CLOSING_MS);
+  const listenMs = isFailing ? 0 : Math.min(config.drainSeconds * 1000, openMs);
+  return { listenMs, servingMs: isFailing ? Math.min(openMs, STOP_LIMIT_MS - CLOSING_MS) : openMs - listenMs };
+}
+
+/** Opens everything and answers how to close it again; `isFailing`: because of an error that nobody caught. */
+type Start<Config> = (config: Config, logger: Logger) => Promise<(isFailing: boolean) => Promise<void>>;
 
 /**
  * The frame of every process: configuration errors are printed whole, signals end it in order and once, and what nobody caught is logged
  * before it ends with 1.
  *
- * @param start opens everything and answers how to close it again.
+ * @param stopWithinMs how long closing may take; after that the process ends with 1.
  */
 export async function runProcess<Config extends { readonly logLevel: string }>(
   name: string,
   readConfig: () => Config,
-  start: (config: Config, logger: Logger) => Promise<() => Promise<void>>,
+  start: Start<Config>,
+  stopWithinMs: (config: Config) => number = () => STOP_LIMIT_MS,
 ): Promise<void> {
   let isEnding = false;
-  let stop: (() => Promise<void>) | undefined;
+  let stop: ((isFailing: boolean) => Promise<void>) | undefined;
+  let limitMs = STOP_LIMIT_MS;
   let logger: Logger | undefined;
   const end = async (code: number) => {
     if (isEnding) return;
     isEnding = true;
-    setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref();
+    setTimeout(() => process.exit(1), limitMs).unref();
     try {
-      await stop?.();
+      await stop?.(code !== 0);
       process.exit(code);
     } catch (error) {
       logger?.error({ err: error }, 'stopping failed');
@@ -140,6 +165,7 @@ export async function runProcess<Config extends { readonly logLevel: string }>(
   try {
     const config = readConfig();
     logger = createLogger(name, config.logLevel);
+    limitMs = stopWithinMs(config);
     stop = await start(config, logger);
     collectWhenIdle();
   } catch (error) {

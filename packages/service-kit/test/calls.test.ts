@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, constants } from 'node:http2';
 import { AppError, ERROR_CODES, type ErrorCode } from '@wharf/errors';
-import { waitFor } from '@wharf/harness';
+import { startFaultProxy, waitFor } from '@wharf/harness';
 import { type DownloaderServiceClient, DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -225,5 +225,23 @@ describe('gRPC', () => {
     expect(answers).toHaveLength(1_500);
     peer.close();
     await server.stop(500);
+  });
+
+  it('a connection that is old enough is replaced, and no call is lost over it', async () => {
+    const serving = { services: [downloader], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen };
+    const server = await startGrpcServer({ ...serving, connectionAgeMs: 50 });
+    const proxy = await startFaultProxy({ to: { host: '127.0.0.1', port: server.port } });
+    const peer = createGrpcPeer(`${proxy.host}:${proxy.port}`, [DownloaderServiceDefinition]);
+    const client = peer.client<DownloaderServiceClient>(DownloaderServiceDefinition);
+    const user: Identity = { kind: 'user', id: 7, username: 'a', role: 0, permission: 0, basePath: '/', sessionId: 's' };
+    const call = () =>
+      client.addDownloads({}, outgoingCall(tokens, { identity: user, requestId: 'r-1', revisions: { auth: 0, admin: 0 } }));
+    try {
+      while (proxy.accepted() < 6) await Promise.all(Array.from({ length: 8 }, call));
+    } finally {
+      peer.close();
+      await server.stop(500);
+      await proxy.stop();
+    }
   });
 });

@@ -79,12 +79,7 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     if (!proxy) throw new AppError('STORAGE_UNAVAILABLE', 'the downloader is starting');
     return proxy;
   };
-  const tools = createTools({
-    ask,
-    settings: () => settings.get(),
-    clock: kit.clock,
-    proxy: toolProxy,
-  });
+  const tools = createTools({ ask, settings: () => settings.get(), clock: kit.clock, proxy: toolProxy });
   const toolsDir = config.toolsDir ?? join(tmpdir(), 'wharf-downloads');
   const probing: ProbeContext = { ask, toolsDir, proxy: toolProxy };
   const working = createWorkingTools({
@@ -149,6 +144,7 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
       tasks.hurry();
       keeper.start();
     },
+    drain: () => tasks.engine.stop(),
     async stop() {
       await keeper.stop();
       await tasks.engine.stop();

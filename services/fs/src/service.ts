@@ -161,8 +161,7 @@ export function createFsService(
       await tasks.start();
       await writeStore.init();
       const sweep = () => writes.sweep().catch((error) => logger.warn({ err: error }, 'write sessions could not be swept'));
-      sweeping = setInterval(() => void sweep(), SWEEP_WRITES_MS);
-      sweeping.unref();
+      sweeping = setInterval(() => void sweep(), SWEEP_WRITES_MS).unref();
       // Storages open behind the scenes: one that hangs must not keep the others waiting.
       configuration.snapshot({ auth: 0, admin: 0 }).then(
         () => {
@@ -172,6 +171,7 @@ export function createFsService(
         (error) => logger.warn({ err: error }, 'storages are opened when they are first used'),
       );
     },
+    drain: () => tasks.engine.stop(),
     async stop() {
       await tasks.stop();
       clearInterval(sweeping);

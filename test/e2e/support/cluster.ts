@@ -51,6 +51,9 @@ export async function startCluster<T>(name: string, populate: (cluster: Cluster)
         MONGO_URL: store.ready,
         NATS_URL: bus.ready.replace('nats://', `nats://${natsToken}@`),
         WHARF_OPS_PORT: '0',
+        // Whoever stops these waits for ten seconds.
+        WHARF_DRAIN_SECONDS: '0',
+        WHARF_GRACE_SECONDS: '9',
       },
       async killBus() {
         await bus.kill();

@@ -57,10 +57,13 @@ export function readConfig<Definition extends ConfigDefinition>(
 }
 
 const MIN_SECRET_BYTES = 32;
+/** A day. */
+const MAX_SECONDS = 86_400;
 
 export const schemas = {
   port: (fallback: number) => z.coerce.number('must be a port number').int().min(0).max(65_535).default(fallback),
   optionalPort: z.coerce.number('must be a port number').int().min(0).max(65_535).optional(),
+  seconds: (fallback: number) => z.coerce.number('must be a number of seconds').min(0).max(MAX_SECONDS).default(fallback),
   bytes: (fallback: number) => z.coerce.number('must be a number of bytes').int().min(0).default(fallback),
   text: (fallback: string) => z.string().default(fallback),
   optionalText: z.string().optional(),
@@ -106,6 +109,16 @@ export const commonKeys = {
     'WHARF_LOG_LEVEL',
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
     'The least level that is logged.',
+  ),
+  drainSeconds: configKey(
+    'WHARF_DRAIN_SECONDS',
+    schemas.seconds(10),
+    'Seconds for which a service that was told to stop goes on listening, not ready any more: callers need them to learn of it.',
+  ),
+  graceSeconds: configKey(
+    'WHARF_GRACE_SECONDS',
+    schemas.seconds(25),
+    'Seconds after which a service that was told to stop has ended; transfers are cut 4.5 seconds earlier. Keep it below what whoever stops it waits.',
   ),
 } as const;
 

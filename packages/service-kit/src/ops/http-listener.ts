@@ -13,15 +13,21 @@ const MAX_HEADER_BYTES = 32 * 1024;
 export interface HttpListener {
   readonly port: number;
   readonly url: string;
+  /** From now on every answer ends its connection, so that clients look for somebody else. New connections are still answered. */
+  drain(): void;
   /** Takes no new request, waits for those under way, and cuts them off after `graceMs` milliseconds. */
   stop(graceMs: number): Promise<void>;
 }
 
 /** Listens on one port. @throws the system's error when the port is taken */
 export async function listenHttp(handler: http.RequestListener, host: string, port: number): Promise<HttpListener> {
+  let isDraining = false;
   const server = http.createServer(
     { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, ServerResponse: IdentifiedResponse },
-    handler,
+    (request, response) => {
+      if (isDraining) response.shouldKeepAlive = false;
+      handler(request, response);
+    },
   );
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', refuseMalformed);
@@ -30,6 +36,9 @@ export async function listenHttp(handler: http.RequestListener, host: string, po
   return {
     port: bound,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    drain() {
+      isDraining = true;
+    },
     async stop(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();

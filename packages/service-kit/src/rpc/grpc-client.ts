@@ -7,7 +7,7 @@ import type { RpcDefinition } from './service.ts';
 /** No call that only reads may take longer, in milliseconds. */
 const READ_DEADLINE_MS = 30_000;
 /** No other call may take longer: moving a tree to another storage is done within its call. */
-const CHANGE_DEADLINE_MS = 3_600_000;
+export const CHANGE_DEADLINE_MS = 3_600_000;
 /** The largest message, in bytes. Listings are streamed in chunks far below it; lists of users or rules come whole. */
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
@@ -58,6 +58,8 @@ function channelOptions(definitions: readonly RpcDefinition[]): ChannelOptions {
     'grpc.keepalive_time_ms': 20_000,
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2_000,
+    // A name is asked for again when a connection ends. By default not within 30 s: a replica that came meanwhile would not be known when it is the last.
+    'grpc.dns_min_time_between_resolutions_ms': 1_000,
   };
 }
 

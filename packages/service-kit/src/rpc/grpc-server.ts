@@ -6,7 +6,7 @@ import type { InternalTokens } from '../identity/identity.ts';
 import { foreseen } from '../store-outage.ts';
 import { incomingCall } from './call.ts';
 import { toGrpcError } from './errors.ts';
-import { MAX_MESSAGE_BYTES } from './grpc-client.ts';
+import { CHANGE_DEADLINE_MS, MAX_MESSAGE_BYTES } from './grpc-client.ts';
 import { HealthDefinition, healthImplementation } from './health.ts';
 import { proveCallers } from './prove-callers.ts';
 import { invoke, type RpcService } from './service.ts';
@@ -20,6 +20,8 @@ export interface GrpcServer {
 
 /** Calls under way on one connection; a client keeps back what is beyond it until one of them ends. */
 const MAX_STREAMS = 1_000;
+/** A client whose connection has this age makes another one, in milliseconds, and learns of new replicas; calls under way end on the old one. */
+const CONNECTION_AGE_MS = 30_000;
 
 /** Serves RPC services to our own processes, and gRPC's standard health service to everybody. */
 export async function startGrpcServer(options: {
@@ -29,12 +31,15 @@ export async function startGrpcServer(options: {
   tokens: InternalTokens;
   isReady: () => boolean;
   onUnforeseen: (error: unknown, method: string) => void;
+  connectionAgeMs?: number;
 }): Promise<GrpcServer> {
-  const { services, tokens, onUnforeseen } = options;
+  const { services, tokens, onUnforeseen, connectionAgeMs = CONNECTION_AGE_MS } = options;
   // nice-grpc hands on all options, and names those of channels only.
   const serverOptions: ServerOptions = {
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_concurrent_streams': MAX_STREAMS,
+    'grpc.max_connection_age_ms': connectionAgeMs,
+    'grpc.max_connection_age_grace_ms': CHANGE_DEADLINE_MS,
     interceptors: [proveCallers(tokens)],
   };
   const server = createServer(serverOptions as ChannelOptions);
