@@ -3,13 +3,17 @@ import type { Logger } from '@wharf/service-kit';
 import { createPassedOver } from './passed-over.ts';
 import type { StoreClock } from './store-clock.ts';
 import type { StoreContact } from './store-contact.ts';
+import type { ClosedTo } from './task-claims.ts';
 import type { TaskQueue } from './task-queue.ts';
+import { createTurns } from './turns.ts';
 import type { WorkerRuns } from './worker-runs.ts';
 
 /** Takes waiting tasks that this replica has room for, one round at a time. */
 export interface ClaimRounds {
   /** Claims waiting tasks. A call during a round causes another round. */
   pump(): void;
+  /** The same when tasks may have been queued. */
+  look(): void;
   /** Returns the tasks of lost workers to the queue, then claims. */
   poll(): Promise<void>;
   /** Stops claiming. Resolves when the present round is over. Tasks that this round still takes are handed back. */
@@ -31,18 +35,30 @@ export function createClaimRounds(options: {
 }): ClaimRounds {
   const { queue, clock, contact, runs, kinds, worker } = options;
   const passedOver = createPassedOver(() => performance.now());
+  const turns = createTurns();
   let isStopped = false;
   let isPumping = false;
   let pumpAgain = false;
   let pumping: Promise<void> = Promise.resolve();
 
-  const claimOf = async (kind: string): Promise<TaskRecord | undefined> => {
-    const closed = runs.closedKeys();
-    const start = passedOver.start(kind, closed);
+  const claimFrom = async (kind: string, closed: ClosedTo): Promise<TaskRecord | undefined> => {
+    const names = [...closed.keys, ...closed.creators.map((id) => `creator ${id}`)];
+    const start = passedOver.start(kind, names);
     const asked = clock.now();
     const record = await queue.claim(kind, closed, worker, start.from);
-    passedOver.note(kind, closed, start, record?.run_at, asked);
+    passedOver.note(kind, names, start, record?.run_at, asked);
+    if (record) turns.note(kind, record.creator_id);
     return record;
+  };
+  const claimOf = async (kind: string): Promise<TaskRecord | undefined> => {
+    const closed = runs.closedTo(kind);
+    const served = turns.servedOf(kind);
+    if (served.length > 0) {
+      const record = await claimFrom(kind, { ...closed, creators: [...new Set([...closed.creators, ...served])] });
+      if (record) return record;
+      turns.end(kind);
+    }
+    return claimFrom(kind, closed);
   };
 
   const claimCleanups = async (): Promise<void> => {
@@ -90,15 +106,21 @@ export function createClaimRounds(options: {
       });
   };
 
+  const look = () => {
+    turns.look();
+    pump();
+  };
+
   return {
     pump,
+    look,
     async poll() {
       const hasReaped = await contact.through(async () => {
         await clock.sync();
         return kinds.length > 0 && (await queue.reap(contact.isSteady()));
       });
       if (hasReaped) passedOver.forget();
-      pump();
+      look();
     },
     stop() {
       isStopped = true;

@@ -7,6 +7,12 @@ import { CLEANUP_STATES, HELD_STATES, TASK_STATE } from './task-state.ts';
 const MAX_LOSSES = 5;
 const LOST_TOO_OFTEN = 'every worker that took this task ended over it';
 
+/** Tasks that are not to be taken: those with one of the keys, and those that one of the users made. */
+export interface ClosedTo {
+  readonly keys: readonly string[];
+  readonly creators: readonly number[];
+}
+
 /** Writes to tasks that the caller does not hold: adding, taking and returning them. */
 export interface TaskClaims {
   /** @returns those that were not there yet */
@@ -16,9 +22,9 @@ export interface TaskClaims {
   /**
    * Takes the first of the waiting tasks of a kind, with a fence of its own.
    *
-   * @param closedKeys tasks with one of these are left alone. @param from so are those that were due before
+   * @param closed tasks of these are left alone. @param from so are those that were due before
    */
-  claim(kind: string, closedKeys: readonly string[], worker: string, from?: Date): Promise<TaskRecord | undefined>;
+  claim(kind: string, closed: ClosedTo, worker: string, from?: Date): Promise<TaskRecord | undefined>;
   /**
    * Takes a task of one of the kinds that was cancelled or failed, is not yet put away and that nobody holds.
    */
@@ -52,13 +58,14 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
       return (await tasks.findOne(filter, { _id: 1 }).lean()) !== null;
     },
 
-    async claim(kind, closedKeys, worker, from) {
+    async claim(kind, { keys, creators }, worker, from) {
       const now = clock.now();
       const filter = {
         waiting: true,
         kind,
         run_at: { $lte: now, ...(from === undefined ? {} : { $gte: from }) },
-        ...(closedKeys.length === 0 ? {} : { keys: { $nin: [...closedKeys] } }),
+        ...(keys.length === 0 ? {} : { keys: { $nin: [...keys] } }),
+        ...(creators.length === 0 ? {} : { creator_id: { $nin: [...creators] } }),
       };
       // A pipeline, because the first claim alone sets the start.
       const claimed = {

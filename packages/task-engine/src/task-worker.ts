@@ -79,7 +79,7 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
   });
   const look = (ids: readonly string[]) => {
     runs.look(ids);
-    rounds.pump();
+    rounds.look();
   };
 
   return {
@@ -93,8 +93,11 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
       for (const record of records) announce(record);
       wakeOthers([]);
       // What waits behind a limit would be passed over one by one.
-      const closed = new Set(runs.closedKeys());
-      if (records.some(({ keys }) => !keys.some((key) => closed.has(key)))) rounds.pump();
+      const [first] = records;
+      const closed = runs.closedTo(first?.kind ?? '');
+      const isClosed = ({ keys, creator_id: creator }: TaskRecord) =>
+        closed.creators.includes(creator) || keys.some((key) => closed.keys.includes(key));
+      if (!records.every(isClosed)) rounds.look();
     },
     start() {
       if (isStopped) return;

@@ -1,5 +1,6 @@
 import type { TaskRecord } from '@wharf/models';
 import type { ActiveRun } from './run-task.ts';
+import type { ClosedTo } from './task-claims.ts';
 import { TASK_STATE } from './task-state.ts';
 
 /** Cleanups that run at a time beside the tasks themselves. */
@@ -10,6 +11,8 @@ const DEFAULT_CONCURRENCY = 5;
 export interface WorkLimits {
   /** How many tasks of a kind this replica works on at a time; asked before each round of claims. 5 by default. */
   readonly concurrencyOf?: (kind: string) => Promise<number>;
+  /** How many tasks of so many places one user may have; by default all but one, which is for others, and at least one. */
+  readonly shareOf?: (places: number) => number;
   /** How many tasks with this key this replica works on at a time; undefined: no limit. */
   readonly limitOfKey?: (key: string) => number | undefined;
   /** Tasks with one of these keys are left to other replicas for now. */
@@ -22,8 +25,8 @@ export interface WorkerRuns {
   begin(record: TaskRecord, isCleanup: boolean): void;
   mayCleanUp(): boolean;
   freeSlots(kind: string): Promise<number>;
-  /** Of tasks that are not to be taken. */
-  closedKeys(): string[];
+  /** Tasks of a kind that are not to be taken; users have a share of the places that `freeSlots` found last. */
+  closedTo(kind: string): ClosedTo;
   /** Makes the runs of these tasks read at once whether a cancel or a pause was asked for, without waiting for the bus. */
   look(ids: readonly string[]): void;
   /** Tells all runs that this worker stops. */
@@ -34,6 +37,8 @@ export interface WorkerRuns {
 /** @param start begins to work on a task. @param onEnd a run has ended: there is room for another one */
 export function createWorkerRuns(limits: WorkLimits, start: (record: TaskRecord) => ActiveRun, onEnd: () => void): WorkerRuns {
   const runs = new Map<string, ActiveRun>();
+  const places = new Map<string, number>();
+  const shareOf = limits.shareOf ?? ((all) => Math.max(1, all - 1));
   let cleanups = 0;
   const working = () => [...runs.values()].filter((run) => run.record.state === TASK_STATE.running);
   return {
@@ -52,14 +57,18 @@ export function createWorkerRuns(limits: WorkLimits, start: (record: TaskRecord)
     mayCleanUp: () => cleanups < MAX_CLEANUPS,
     async freeSlots(kind) {
       const wanted = (await limits.concurrencyOf?.(kind)) ?? DEFAULT_CONCURRENCY;
+      places.set(kind, Math.max(1, wanted));
       return Math.max(1, wanted) - working().filter((run) => run.record.kind === kind).length;
     },
-    closedKeys() {
+    closedTo(kind) {
       const { limitOfKey, avoidedKeys } = limits;
-      const used = new Map<string, number>();
-      for (const run of working()) for (const key of run.record.keys) used.set(key, (used.get(key) ?? 0) + 1);
-      const full = [...used].filter(([key, count]) => count >= (limitOfKey?.(key) ?? Number.POSITIVE_INFINITY)).map(([key]) => key);
-      return [...full, ...(avoidedKeys?.() ?? [])];
+      const keys = counted(working().flatMap(({ record }) => record.keys));
+      const creators = counted(working().flatMap(({ record }) => (record.kind === kind ? [record.creator_id] : [])));
+      const share = shareOf(places.get(kind) ?? DEFAULT_CONCURRENCY);
+      return {
+        keys: [...atLimit(keys, (key) => limitOfKey?.(key) ?? Number.POSITIVE_INFINITY), ...(avoidedKeys?.() ?? [])],
+        creators: atLimit(creators, () => share),
+      };
     },
     look(ids) {
       for (const run of runs.values()) if (ids.includes(run.record._id)) run.look();
@@ -69,4 +78,14 @@ export function createWorkerRuns(limits: WorkLimits, start: (record: TaskRecord)
     },
     current: () => [...runs.values()],
   };
+}
+
+function counted<Value>(values: readonly Value[]): ReadonlyMap<Value, number> {
+  const counts = new Map<Value, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+}
+
+function atLimit<Value>(counts: ReadonlyMap<Value, number>, limitOf: (value: Value) => number): Value[] {
+  return [...counts].filter(([value, count]) => count >= limitOf(value)).map(([value]) => value);
 }

@@ -48,7 +48,7 @@ async function openQueue() {
     queue,
     dies,
     async takeAndDie(isProgress: boolean) {
-      const record = await queue.claim('poison', [], 'a worker');
+      const record = await queue.claim('poison', { keys: [], creators: [] }, 'a worker');
       if (!record) throw new Error('nothing waits');
       const hold = holdTask(queue, record, logger, () => {});
       await createRawRuns(queue, hold, logger)(hold.work).saveCheckpoint(JSON.stringify({ draft: record.fence }), isProgress);
@@ -64,7 +64,7 @@ it('a task that five workers in a row were lost over fails and says so, whatever
     expect(await takeAndDie(false)).toMatchObject({ state: TASK_STATE.pending, waiting: true, losses });
   const failing = { state: TASK_STATE.failing, waiting: false, worker: '', error: 'every worker that took this task ended over it' };
   expect(await takeAndDie(false)).toMatchObject(failing);
-  expect(await queue.claim('poison', [], 'another worker')).toBeUndefined();
+  expect(await queue.claim('poison', { keys: [], creators: [] }, 'another worker')).toBeUndefined();
 });
 
 it('a task that makes progress goes on, however many workers are lost', async () => {

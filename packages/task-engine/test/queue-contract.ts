@@ -485,6 +485,7 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
       const engine = await place.open([kind], {
         concurrencyOf: async () => Math.max(slots, 1),
         limitOfKey: (key) => (key === 'slow' ? 1 : undefined),
+        shareOf: (places) => places,
       });
       const task = (taskName: string, key: string) => ({
         name: taskName,
@@ -501,6 +502,39 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
       hold.open();
       await waitFor('all', async () => (await place.models.tasks.countDocuments({ state: TASK_STATE.succeeded })) === 5);
       expect(working.get('slow')).toBe(0);
+    });
+
+    it.each([1, 3])('of %i places one user has all but one, and users take turns, however many tasks one of them has', async (slots) => {
+      const begun: string[] = [];
+      const holds = new Map<string, ReturnType<typeof gate>>();
+      const kind = defineTaskKind({
+        name: 'shared',
+        input: NOTHING,
+        maxRetries: 0,
+        async run({ name: task, signal }) {
+          begun.push(task);
+          const hold = gate();
+          holds.set(task, hold);
+          await unlessAborted(signal, hold.opened);
+        },
+      });
+      const engine = await place.open([kind], { concurrencyOf: async () => slots });
+      const tasks = (creator: typeof ANN, count: number) =>
+        Array.from({ length: count }, (_, index) => ({ name: `${creator.name} ${index}`, creator, input: {} }));
+      await engine.addAll(kind, tasks(ANN, 40));
+      const share = Math.max(1, slots - 1);
+      await waitFor('the share of the first', () => begun.length === share);
+      await engine.addAll(kind, tasks(BOB, 20));
+      await engine.addAll(kind, tasks({ ...BOB, id: 5, name: 'eve' }, 1));
+      if (slots > 1) await waitFor('the place of others', () => begun.length === slots);
+      expect(begun.filter((task) => task.startsWith('ann'))).toHaveLength(share);
+      // Of the next that begin, eve is one.
+      for (let ended = 0; !begun.includes('eve 0') && ended < 3; ended += 1) {
+        const count = begun.length;
+        holds.get(begun.findLast((task) => !task.startsWith('ann')) ?? 'ann 0')?.open();
+        await waitFor('the next', () => begun.length > count);
+      }
+      expect(begun).toContain('eve 0');
     });
 
     it('a replica leaves tasks to others whose keys it avoids', async () => {

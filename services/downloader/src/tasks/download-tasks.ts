@@ -159,7 +159,8 @@ function createDownloadLimits(options: DownloadTaskOptions, fetchKind: string, t
     if (kind === fetchKind) threads = wanted;
     return wanted;
   };
-  return { concurrencyOf, limitOfKey };
+  const shareOf = (places: number) => options.perUser || Math.max(1, places - 1);
+  return { concurrencyOf, limitOfKey, shareOf };
 }
 
 /** The keys of a download, by which a replica counts what it works on: of a tool, of a user, and of a user at a tool. */
