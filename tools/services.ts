@@ -12,14 +12,15 @@ const STOP_LIMIT_MS = 9_500;
 const SERVICE_STOP_SECONDS = 9;
 const LOOPBACK = '127.0.0.1';
 
+const IN_FILE = { mayBeInFile: true };
 const config = readConfig(
   {
     dataDir: configKey('WHARF_DATA_DIR', schemas.text('./data'), 'Folder for everything Wharf keeps.'),
     filesDir: configKey('WHARF_FILES_DIR', schemas.optionalText, 'Folder that is mounted at /local on a first start.'),
-    secret: configKey('WHARF_SECRET', schemas.optionalText, 'The secret that all keys are derived from.'),
+    secret: configKey('WHARF_SECRET', schemas.optionalText, 'The secret that all keys are derived from.', IN_FILE),
     toolsDir: configKey('WHARF_TOOLS_DIR', schemas.optionalText, 'Folder that download tools download into.'),
-    mongoUrl: configKey('MONGO_URL', schemas.optionalText, 'Address of the store; empty starts the embedded one.'),
-    natsUrl: configKey('NATS_URL', schemas.optionalText, 'Address of the bus; empty starts the embedded one.'),
+    mongoUrl: configKey('MONGO_URL', schemas.optionalText, 'Address of the store; empty starts the embedded one.', IN_FILE),
+    natsUrl: configKey('NATS_URL', schemas.optionalText, 'Address of the bus; empty starts the embedded one.', IN_FILE),
     // Zero in these means: any free port, for every service.
     grpcPort: configKey('WHARF_GRPC_PORT', schemas.optionalPort, 'Only 0 has a meaning here: free ports.'),
     dataPort: configKey('WHARF_DATA_PORT', schemas.optionalPort, 'Port of the data plane.'),
@@ -58,6 +59,10 @@ async function startAll(): Promise<void> {
   const ports = await choosePorts();
   const environment = {
     WHARF_SECRET: dataDir.secret.reveal(),
+    // What was in files is told by value.
+    WHARF_SECRET_FILE: '',
+    MONGO_URL_FILE: '',
+    NATS_URL_FILE: '',
     MONGO_URL: mongoUrl,
     NATS_URL: natsUrl,
     WHARF_FILES_DIR: config.filesDir ?? join(dataDir.path, 'files'),

@@ -19,6 +19,7 @@ export const authConfig = {
       .transform((text) => new Secret(text))
       .optional(),
     'Password of `admin`, used at the first start only. Without it a random one is printed once.',
+    { mayBeInFile: true },
   ),
   tokenHours: configKey(
     'WHARF_TOKEN_HOURS',

@@ -36,6 +36,7 @@ export const standaloneConfig = {
       .transform((text) => new Secret(text))
       .optional(),
     'The secret that all keys are derived from. Empty: one is made at the first start and kept in the data folder.',
+    { mayBeInFile: true },
   ),
   ...downloadKeys,
   opsPort: configKey('WHARF_OPS_PORT', schemas.optionalPort, 'Port of /healthz, /readyz and /metrics. Empty: none.'),

@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ConfigError, configKey, readConfig, schemas } from './config.ts';
 import { Secret } from './secret.ts';
 
@@ -33,6 +36,31 @@ describe('configuration', () => {
       '`5244`',
       'empty',
     ]);
+  });
+
+  describe('a variable that may be in a file', () => {
+    const inFile = { secret: configKey('SECRET', schemas.secret, 'The secret.', { mayBeInFile: true }), port: definition.port };
+    const folder = mkdtempSync(join(tmpdir(), 'config-'));
+    const file = join(folder, 'secret');
+    writeFileSync(file, `${SECRET}\n`);
+    afterAll(() => rmSync(folder, { recursive: true }));
+
+    it('is read from there, without the line break at its end', () => {
+      expect(readConfig(inFile, { SECRET_FILE: file }).secret.reveal()).toBe(SECRET);
+      expect(readConfig(inFile, { SECRET_FILE: '', SECRET }).secret.reveal()).toBe(SECRET);
+    });
+
+    it.each([
+      ['is refused when it is set twice', { SECRET, SECRET_FILE: file }, /SECRET and SECRET_FILE: set one of them/],
+      ['is refused when the file is not there', { SECRET_FILE: join(folder, 'none') }, /SECRET_FILE: .*ENOENT/],
+      ['is refused when the file has too little', { SECRET_FILE: '/dev/null' }, /SECRET: must be set/],
+    ])('%s', (_title, environment, problem) => {
+      expect(() => readConfig(inFile, environment)).toThrow(problem);
+    });
+
+    it('is no other variable', () => {
+      expect(readConfig(inFile, { SECRET, PORT_FILE: file }).port).toBe(5244);
+    });
   });
 
   it('a secret shows itself to nobody but who asks', () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { Secret } from './secret.ts';
 
@@ -8,6 +9,8 @@ export interface ConfigKey<Value = unknown> {
   readonly description: string;
   /** The default as the documentation shows it; `required` when there is none. */
   readonly shownDefault: string;
+  /** True: a variable of this name and `_FILE` may name a file that has the text instead. */
+  readonly mayBeInFile: boolean;
 }
 
 export type ConfigDefinition = Readonly<Record<string, ConfigKey>>;
@@ -27,10 +30,15 @@ export class ConfigError extends Error {
 }
 
 /** Declares one variable. The schema reads the variable's text; absent and empty both arrive as `undefined`. */
-export function configKey<Value>(env: string, schema: z.ZodType<Value>, description: string): ConfigKey<Value> {
+export function configKey<Value>(
+  env: string,
+  schema: z.ZodType<Value>,
+  description: string,
+  { mayBeInFile = false }: { mayBeInFile?: boolean } = {},
+): ConfigKey<Value> {
   const fallback = schema.safeParse(undefined);
   const shownDefault = fallback.success ? showDefault(fallback.data) : 'required';
-  return { env, schema, description, shownDefault };
+  return { env, schema, description, shownDefault, mayBeInFile };
 }
 
 function showDefault(value: unknown): string {
@@ -46,7 +54,11 @@ export function readConfig<Definition extends ConfigDefinition>(
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, key] of Object.entries(definition)) {
-    const text = environment[key.env];
+    const text = textOf(key, environment);
+    if (text instanceof ConfigError) {
+      problems.push(...text.problems);
+      continue;
+    }
     const parsed = key.schema.safeParse(text === '' ? undefined : text);
     if (parsed.success) values[name] = parsed.data;
     else problems.push(`${key.env}: ${parsed.error.issues.map((issue) => issue.message).join('; ')}. ${key.description}`);
@@ -54,6 +66,22 @@ export function readConfig<Definition extends ConfigDefinition>(
   if (problems.length > 0) throw new ConfigError(problems);
   // The loop above filled exactly the keys of the definition with what their schemas answered.
   return values as ConfigOf<Definition>;
+}
+
+/** The text of a variable, or what is wrong with where it should be. A line break at the end of a file is not part of it. */
+function textOf(
+  { env, mayBeInFile }: ConfigKey,
+  environment: Readonly<Record<string, string | undefined>>,
+): string | undefined | ConfigError {
+  const text = environment[env];
+  const file = mayBeInFile ? environment[`${env}_FILE`] : undefined;
+  if (file === undefined || file === '') return text;
+  if (text !== undefined && text !== '') return new ConfigError([`${env} and ${env}_FILE: set one of them`]);
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    return new ConfigError([`${env}_FILE: ${error instanceof Error ? error.message : 'the file cannot be read'}`]);
+  }
 }
 
 const MIN_SECRET_BYTES = 32;
@@ -87,22 +115,27 @@ export const schemas = {
     .optional(),
 } as const;
 
+const IN_FILE = { mayBeInFile: true };
+
 /** Variables that every process reads in the same way. */
 export const commonKeys = {
   secret: configKey(
     'WHARF_SECRET',
     schemas.secret,
     'The secret that the JWT, internal and at-rest keys are derived from; the same in every process.',
+    IN_FILE,
   ),
   mongoUrl: configKey(
     'MONGO_URL',
     schemas.optionalUrl,
     'Address of MongoDB 7+ or FerretDB 2, for example mongodb://127.0.0.1:27017/wharf.',
+    IN_FILE,
   ),
   natsUrl: configKey(
     'NATS_URL',
     schemas.optionalUrl,
     'Address of a nats-server, for example nats://127.0.0.1:4222. Without it changes reach other processes within 5 seconds.',
+    IN_FILE,
   ),
   bind: configKey('WHARF_BIND', schemas.text('127.0.0.1'), 'Address that the ports between services and the ops port listen on.'),
   logLevel: configKey(
