@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
+import { AppError } from '@wharf/errors';
 import { makeTempDir } from '@wharf/harness';
 import {
   accountsChanged,
@@ -36,6 +37,7 @@ import {
   type ServiceKit,
   type StoreConnection,
   seal,
+  unseal,
 } from '@wharf/service-kit';
 import { createGrpcPeer, startGrpcServer } from '@wharf/service-kit/grpc';
 import { pino } from 'pino';
@@ -185,6 +187,22 @@ export async function openInstallation(): Promise<Installation> {
 
 const nextRevision = (models: Models): Promise<number> => raiseCounter(models.adminCounters, REVISION);
 
+/** As admin does it. */
+async function keepItem(models: Models, bus: Bus, { id, name, before, after }: KeepStorageItemRequest): Promise<string> {
+  for (;;) {
+    const record = await models.storages.findById(id).lean<StorageRecord>();
+    if (!record) throw new AppError('RECORD_NOT_FOUND', 'no such storage');
+    const items: Record<string, unknown> = JSON.parse(unseal(keys.atRest, record.addition) || '{}');
+    const value = String(items[name] ?? '');
+    if (value !== before || value === after) return value;
+    const addition = seal(keys.atRest, JSON.stringify({ ...items, [name]: after }));
+    const { modifiedCount } = await models.storages.updateOne({ _id: id, addition: record.addition }, { $set: { addition } });
+    if (modifiedCount === 0) continue;
+    bus.publish(configurationChanged, { revision: await nextRevision(models) });
+    return after;
+  }
+}
+
 async function openReplica(storeUrl: string, bus: Bus, options: Parameters<typeof createFsService>[0]) {
   let log = '';
   const write = (line: string) => {
@@ -204,7 +222,7 @@ async function openReplica(storeUrl: string, bus: Bus, options: Parameters<typeo
       }),
       keepStorageItem: forServices(async (request: KeepStorageItemRequest) => {
         kept.push(request);
-        return { value: request.after };
+        return { value: await keepItem(modelsOf(store), bus, request) };
       }),
       reportIndexProgress: forServices(async () => ({})),
     },

@@ -102,8 +102,8 @@ describe('admin/storage/test', () => {
     kept();
     opened.splice(0);
     expect(await test({ id: 5 })).toMatchObject({ works: true });
-    expect(kept()).toEqual([{ id: 5, name: 'token', before: 'first', after: 'first+' }]);
-    await test({ id: 5, addition: '{ "token": "first", "address": "a" }' });
+    expect(kept()).toEqual([{ id: 5, name: 'token', before: 'first+', after: 'first++' }]);
+    await test({ id: 5, addition: '{ "token": "first++", "address": "a" }' });
     expect(kept()).toHaveLength(1);
     await test({ id: 5, addition: '{"address":"b","token":"first"}' });
     await test({ id: 5, addition: '{"address":"a","token":""}' });

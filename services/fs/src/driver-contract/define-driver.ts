@@ -8,7 +8,7 @@ import {
   type HostFolderItem,
   normaliseAddition,
 } from './config-items.ts';
-import { type OpenContext, plainContext } from './open-context.ts';
+import { type ContextParts, type OpenContext, plainContext } from './open-context.ts';
 import type { StorageDriver } from './storage-driver.ts';
 import type { StorageLimits } from './with-limits.ts';
 
@@ -101,7 +101,7 @@ export interface DriverDefinition {
    * Starts a storage from its `addition`, normalised or not. What is not given of the context is as outside of a service: without a network.
    * @throws AppError INVALID_ARGUMENT for an `addition` that cannot be; else what the driver says
    */
-  open(addition: string, context?: Partial<OpenContext>): Promise<StorageDriver>;
+  open(addition: string, context?: Partial<ContextParts>): Promise<StorageDriver>;
 }
 
 export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<Schema>): DriverDefinition {

@@ -1,18 +1,8 @@
 import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
+import { type Credential, type CredentialOptions, openCredential } from './credential.ts';
+import type { KeptItem } from './kept-item.ts';
 import type { CallOptions } from './storage-driver.ts';
-
-/** A text among the items of a storage that its driver writes itself: a pinned key, a renewed token. */
-export interface KeptItem {
-  /** As it is known here; another replica may have replaced it a moment ago. */
-  readonly value: string;
-  /**
-   * Stores `after` where `before` is what is stored now. The storage is not opened anew for that, here or on other replicas.
-   * @returns what is stored then: `after`, or what somebody else put there
-   * @throws AppError STORAGE_UNAVAILABLE | FAILED_PRECONDITION (the storage is gone or switched off)
-   */
-  replace(before: string, after: string): Promise<string>;
-}
 
 /** What a driver is given beside the items of its storage. */
 export interface OpenContext extends CallOptions {
@@ -24,11 +14,23 @@ export interface OpenContext extends CallOptions {
   readonly egress: Egress;
   /** @param name an item whose schema says `kept` */
   keptItem(name: string): KeptItem;
+  /** A token that expires, kept in an item whose schema says `kept` and `secret`. */
+  credential(options: CredentialOptions): Credential;
 }
 
+/** What a context is made of: the rest follows from it. */
+export type ContextParts = Omit<OpenContext, 'credential'>;
+
 /** For what is opened outside of a service: no network, and what a driver keeps is kept in memory. */
-export function plainContext(values: Readonly<Record<string, unknown>>, given: Partial<OpenContext>): OpenContext {
-  return { storageId: 0, warn: () => undefined, egress: NO_EGRESS, keptItem: (name) => keptInMemory(String(values[name] ?? '')), ...given };
+export function plainContext(values: Readonly<Record<string, unknown>>, given: Partial<ContextParts>): OpenContext {
+  const parts: ContextParts = {
+    storageId: 0,
+    warn: () => undefined,
+    egress: NO_EGRESS,
+    keptItem: (name) => keptInMemory(String(values[name] ?? '')),
+    ...given,
+  };
+  return { ...parts, credential: (options) => openCredential(parts.keptItem(options.item), options) };
 }
 
 /** Forgotten with the storage. */

@@ -1,7 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { decorate } from '../../driver-contract/decorate.ts';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
-import type { KeptItem, OpenContext } from '../../driver-contract/open-context.ts';
+import type { KeptItem } from '../../driver-contract/kept-item.ts';
+import type { ContextParts } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { Watchdog } from '../../driver-contract/watchdog.ts';
 
@@ -9,7 +10,7 @@ import { Watchdog } from '../../driver-contract/watchdog.ts';
 const OPEN_TIMEOUT_MS = 15_000;
 
 /** What a storage is opened with. Without `keptItem` the items that its driver keeps stay in memory. A signal ends the opening sooner. */
-export type Surroundings = Omit<OpenContext, 'keptItem'> & Partial<Pick<OpenContext, 'keptItem'>>;
+export type Surroundings = Omit<ContextParts, 'keptItem'> & Partial<Pick<ContextParts, 'keptItem'>>;
 
 /** Opens a storage with its limits around it. @param addition undefined: what is stored cannot be read. @throws what the driver says */
 export async function openStorage(

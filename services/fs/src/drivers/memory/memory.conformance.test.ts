@@ -1,6 +1,8 @@
+import { put } from '../../driver-contract/conformance/driver-calls.ts';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { decorate } from '../../driver-contract/decorate.ts';
 import { MEMORY_PROFILES, memoryDriver } from './index.ts';
+import { createExpiringLogin } from './testing/expiring-login.ts';
 
 const open = () => memoryDriver.open('');
 
@@ -14,3 +16,17 @@ for (const profile of MEMORY_PROFILES)
     name: `Memory as ${profile}`,
     open: async () => ({ driver: await memoryDriver.open(JSON.stringify({ profile })) }),
   });
+describeDriver({
+  name: 'Memory behind a login whose tokens are good for five calls',
+  open: async () => {
+    const login = createExpiringLogin('Expiring');
+    login.expireAfter(5);
+    return {
+      driver: decorate(await login.definition.open(login.addition), undefined),
+      // Past the login: a token for five calls does not go round a hundred at once.
+      seed: async (paths) => {
+        for (const path of paths) await put(login.store, path, '');
+      },
+    };
+  },
+});
