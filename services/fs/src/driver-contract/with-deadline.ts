@@ -7,7 +7,7 @@ export interface Deadlines {
   readonly callMs: number;
   /** How long the storage may stand still while it lists, reads or writes; the whole takes as long as it needs. */
   readonly stallMs: number;
-  /** For what follows the last byte of a write: making it durable and giving it its name. */
+  /** For what follows the last byte of a write: making it durable and giving it its name. For a rename too: a folder may be looked through for links. */
   readonly commitMs: number;
   /** For a copy or a removal in whole: neither reports how it gets on. */
   readonly treeMs: number;
@@ -34,7 +34,7 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
       ((file, content, options) => writeWithin(limits, content, options, (chunks, call) => write(file, chunks, { ...options, ...call }))),
     makeDirectory: makeDirectory && ((path, options) => within(callMs, options, (call) => makeDirectory(path, call))),
     remove: remove && ((path, options) => within(treeMs, options, (call) => remove(path, { ...options, ...call }))),
-    rename: rename && ((from, to, options) => within(callMs, options, (call) => rename(from, to, { ...options, ...call }))),
+    rename: rename && ((from, to, options) => within(limits.commitMs, options, (call) => rename(from, to, { ...options, ...call }))),
     copy: copy && ((from, to, options) => within(treeMs, options, (call) => copy(from, to, { ...options, ...call }))),
     link: link && ((file, options) => within(callMs, options, (call) => link(file, call))),
     space: space && ((options) => within(callMs, options, (call) => space(call))),

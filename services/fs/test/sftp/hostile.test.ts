@@ -1,13 +1,16 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { currentOwner, newOwnedName } from '@wharf/owned-names';
 import ssh2, { type SFTPWrapper } from 'ssh2';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { mpath } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
 import { itemsOf, openSftp } from './open-sftp.ts';
 
-const { FILE, FOLDER } = { FILE: { mode: 0o100644, size: 1_000_000 }, FOLDER: { mode: 0o040755, size: 0 } };
+const FILE = { mode: 0o100644, size: 1_000_000 };
+const FOLDER = { mode: 0o040755, size: 0 };
+const LINK = { mode: 0o120777, size: 1 };
 const STATUS = ssh2.utils.sftp.STATUS_CODE;
 const attrsOf = (attrs: { mode: number; size: number }) => ({ uid: 0, gid: 0, atime: 0, mtime: 0, ...attrs });
 
@@ -17,11 +20,22 @@ interface Answers {
   names: (request: number) => readonly string[] | undefined;
   /** What a request for bytes gets; undefined for the end of the file. */
   bytes: (offset: number, length: number) => Buffer | undefined;
+  /** What all names in folders are. */
+  kind: { mode: number; size: number };
+  /** Told how many questions about one place wait for their answer. */
+  onWaiting: (count: number) => void;
 }
 
 /** A server that lets everybody in and says what it is told to. */
 async function startHostile(given: Partial<Answers>) {
-  const answers: Answers = { realpath: (path) => path, names: () => undefined, bytes: () => undefined, ...given };
+  const answers: Answers = {
+    realpath: (path) => path,
+    names: () => undefined,
+    bytes: () => undefined,
+    kind: FILE,
+    onWaiting: () => undefined,
+    ...given,
+  };
   const { privateKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
@@ -39,11 +53,20 @@ async function startHostile(given: Partial<Answers>) {
   return itemsOf({ host: '127.0.0.1', port, username: 'keeper', password: 'x', rootPath: '/root' });
 }
 
-function serve(sftp: SFTPWrapper, { realpath, names, bytes }: Answers): void {
+function serve(sftp: SFTPWrapper, { realpath, names, bytes, kind, onWaiting }: Answers): void {
+  let waiting = 0;
+  const later = (answer: () => void) => {
+    onWaiting(++waiting);
+    setImmediate(() => {
+      waiting -= 1;
+      answer();
+    });
+  };
   /** How often each open folder was asked for names. */
   const requests: number[] = [];
-  const look = (id: number, path: string) => sftp.attrs(id, attrsOf(path === '/root' ? FOLDER : FILE));
-  sftp.on('REALPATH', (id, path) => sftp.name(id, [{ filename: realpath(path), longname: '', attrs: attrsOf(FOLDER) }]));
+  const look = (id: number, path: string) => later(() => sftp.attrs(id, attrsOf(path === '/root' ? FOLDER : kind)));
+  sftp.on('REALPATH', (id, path) => later(() => sftp.name(id, [{ filename: realpath(path), longname: '', attrs: attrsOf(FOLDER) }])));
+  sftp.on('REMOVE', (id) => later(() => sftp.status(id, STATUS.OK)));
   sftp.on('STAT', look).on('LSTAT', look);
   sftp.on('OPENDIR', (id) => sftp.handle(id, Buffer.from([requests.push(0) - 1])));
   sftp.on('OPEN', (id) => sftp.handle(id, Buffer.from('file')));
@@ -57,7 +80,7 @@ function serve(sftp: SFTPWrapper, { realpath, names, bytes }: Answers): void {
     else
       sftp.name(
         id,
-        page.map((filename) => ({ filename, longname: filename, attrs: attrsOf(FILE) })),
+        page.map((filename) => ({ filename, longname: filename, attrs: attrsOf(kind) })),
       );
   });
   sftp.on('READ', (id, _handle, offset, length) => {
@@ -104,6 +127,19 @@ describe('an SFTP server that is up to no good', () => {
     })();
     expect((await refusalOf(listing))[0]).toBe('UNSUPPORTED_OPERATION');
     expect(asked).toBeLessThan(1_000);
+  });
+
+  it('cannot have us ask about all links of a folder, or remove all that looks like ours, at once', async () => {
+    let most = 0;
+    const ended = { ...currentOwner(), pid: 4_194_305 };
+    const page = Array.from({ length: 500 }, (_, index) => [`link-${index}`, `.wharf-tmp-${newOwnedName(ended)}`]).flat();
+    const names = (request: number) => (request === 0 ? page : undefined);
+    const onWaiting = (count: number) => {
+      most = Math.max(most, count);
+    };
+    const driver = await openSftp(await startHostile({ names, kind: LINK, onWaiting }));
+    expect(await Array.fromAsync(driver.list(mpath('/')))).toHaveLength(500);
+    expect(most).toBeLessThan(60);
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import { chown, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readdir, readlink, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAvailable, isMissing, makeTempDir, startSshServer } from '@wharf/harness';
 import type { MountPath } from '@wharf/paths';
@@ -83,6 +83,43 @@ describe.runIf(isAvailable('sshd', server))('links on an SFTP server', () => {
     const hiding = await openSftp({ ...items, ignore_symlink_error: true });
     expect((await Array.fromAsync(hiding.list(mpath('/')))).map(({ name }) => name).sort()).toEqual(['file', 'folder', 'to-file']);
     expect(await code(hiding.stat(mpath('/to-nothing')))).toBe('ENTRY_NOT_FOUND');
+  });
+
+  it('lead where they led when they are moved, also past a folder that is called the same elsewhere', async () => {
+    const driver = await openSftp(itemsOf(server));
+    for (const [file, text] of Object.entries({ '/m/a/real': 'real', '/m/b/c/real': 'other', '/m/a/deep/file': 'x' }))
+      await driver.write(mpath(file), bytesOf(text), { overwrite: true });
+    const at = (path: string) => join(server.folder, 'm', path);
+    const links = { 'a/link': 'real', 'a/none': 'nothing', 'a/whole': `${server.rootPath}/m/a/real`, 'a/up': '../a/deep' };
+    for (const [link, text] of Object.entries(links)) await symlink(text, at(link));
+    const move = (from: string, to: string) => driver.rename(mpath(`/m/${from}`), mpath(`/m/${to}`), { overwrite: false });
+    expect(await move('a/link', 'b/c/link')).toMatchObject({ name: 'link', sizeBytes: 4 });
+    expect(await textOf(await driver.read(mpath('/m/b/c/link')))).toBe('real');
+    await move('a/none', 'b/c/none');
+    await move('a/whole', 'b/c/whole');
+    await move('a/up', 'b/c/up');
+    await move('b/c/up', 'b/c/same-folder');
+    const texts = await Promise.all(['link', 'none', 'whole', 'same-folder'].map((name) => readlink(at(`b/c/${name}`))));
+    expect(texts).toEqual(['../../a/real', '../../a/nothing', `${server.rootPath}/m/a/real`, '../../a/deep']);
+    expect((await readdir(at('a'))).sort()).toEqual(['deep', 'real']);
+    await symlink('real', at('a/link'));
+    expect(await code(move('a/link', 'b/c/link'))).toBe('ENTRY_EXISTS');
+    expect((await readdir(at('b/c'))).sort()).toEqual(['link', 'none', 'real', 'same-folder', 'whole']);
+  });
+
+  it('out of a folder keep it from being moved in one step, where that would lead them elsewhere', async () => {
+    const driver = await openSftp(itemsOf(server));
+    for (const folder of ['/f/in/deep', '/f/out/deep', '/f/to']) await driver.makeDirectory(mpath(folder));
+    const at = (path: string) => join(server.folder, 'f', path);
+    await symlink('../deep', at('in/deep/back'));
+    await symlink('/etc', at('in/deep/whole'));
+    await symlink('../../secret', at('out/deep/link'));
+    const move = (from: string, to: string) => driver.rename(mpath(`/f/${from}`), mpath(`/f/${to}`), { overwrite: false });
+    expect(await code(move('out', 'to/out'))).toBe('UNSUPPORTED_OPERATION');
+    await move('out', 'other');
+    expect(await readlink(at('other/deep/link'))).toBe('../../secret');
+    await move('in', 'to/in');
+    expect(await readdir(at('to/in/deep'))).toHaveLength(2);
   });
 
   it('are removed with their folder, and what they lead to is not', async () => {

@@ -5,8 +5,8 @@ import { baseName, isWithin, type MountPath, parentPath } from '@wharf/paths';
 import { giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { isReservedName } from '../../driver-contract/temp-names.ts';
-import { carriedText, leadsOut } from './carried-links.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFile, openChildFolder } from './confined-root.ts';
+import { carriedLink, isLinkOut } from './disk-links.ts';
 import { createFile, type DiskWrites } from './disk-writes.ts';
 import { errnoOf } from './errors.ts';
 import { type PackedEntry, packOne } from './packed-entries.ts';
@@ -143,9 +143,9 @@ async function copyEntry(from: Buffer, to: Buffer, folders: Folders, pace: Pace)
     fs.chmodSync(to, stats.mode & PERMISSION_BITS);
   } else if (stats.isSymbolicLink()) {
     // What leads to a place in the folder leads to the same place in the copy, anything else to where it led.
-    const isOut = leadsOut(from, folders.inner);
+    const isOut = isLinkOut(from, folders.inner);
     const [here, there] = isOut ? [folders.from + utf8(folders.inner), folders.to + utf8(folders.inner)] : ['', ''];
-    fs.symlinkSync(carriedText(from, here, there), to);
+    fs.symlinkSync(carriedLink(from, here, there), to);
   } else {
     const source = openChildFile(from);
     try {

@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import { baseName, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
-import { carriedText, hasLinkOut } from './carried-links.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
+import { carriedLink, hasLinkOut } from './disk-links.ts';
 import { errnoOf, toAppError } from './errors.ts';
 import { type PackedEntry, packOne } from './packed-entries.ts';
 import { placeExclusively, placeFolderExclusively } from './place-entry.ts';
@@ -209,7 +209,7 @@ export class DiskWrites {
 
   /** Gives a link another folder, from where it leads to the same place. */
   async #moveLink(place: string, from: HeldFolder, to: HeldFolder, target: MountPath, overwrite: boolean): Promise<void> {
-    const text = carriedText(place, from.realPath, to.realPath);
+    const text = carriedLink(place, from.realPath, to.realPath);
     const { ref } = this.#temp.create(to, parentPath(target), (temp) => fs.symlinkSync(text, temp));
     try {
       const name = to.prefix + target.slice(target.lastIndexOf('/') + 1);

@@ -220,6 +220,21 @@ export class SftpSession {
     return real === '/' ? real : real.replace(/\/$/, '');
   }
 
+  /** What a link says. */
+  async readLink(path: string): Promise<string> {
+    return String(await this.#ask<unknown>((sftp, done) => sftp.readlink(path, done)));
+  }
+
+  /** Whether `makeLink` is understood: OpenSSH takes what the protocol has as the first text for the second, and so do others, or do not. */
+  get makesLinks(): boolean {
+    return Reflect.get(this.#sftp, '_isOpenSSH') === true;
+  }
+
+  /** @param text what the link at `path` says */
+  async makeLink(text: string, path: string): Promise<void> {
+    return this.#ask((sftp, done) => sftp.symlink(text, path, done));
+  }
+
   async openFolder(path: string): Promise<Handle> {
     return this.#ask<Buffer>((sftp, done) => sftp.opendir(path, done));
   }

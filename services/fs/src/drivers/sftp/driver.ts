@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@wharf/errors';
+import { createGate } from '@wharf/pace';
 import {
   baseName,
   childPath,
@@ -34,6 +35,7 @@ import { storageError, throwIfAborted } from '../../driver-contract/storage-erro
 import { draftNames, isReservedName, isReservedPath } from '../../driver-contract/temp-names.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { type Call, Calls } from './calls.ts';
+import { moveLink, textElsewhere } from './carried-links.ts';
 import {
   type ChangedAttrs,
   type Extensions,
@@ -63,6 +65,7 @@ const COPY_BYTES = 64 * 1024 * 1024;
 const FULL_BYTES = 1024 * 1024;
 /** What takes the place of characters in a name that is no UTF-8. */
 const REPLACEMENT = '\ufffd';
+const PARALLEL_LINKS = 16;
 const MAX_SECONDS = 0xffff_ffff;
 
 /** Everything of one storage that is shared by its calls. */
@@ -81,6 +84,8 @@ export class SftpDriver implements StorageDriver {
   readonly #pool: SessionPool;
   readonly #temps: TempFiles;
   readonly #hidesBrokenLinks: boolean;
+  /** Of all listings, what links lead to: a page may be nothing but links. */
+  readonly #links = createGate(PARALLEL_LINKS);
 
   private constructor({ calls, pool }: Connections, root: RemoteRoot, temps: TempFiles, extensions: Extensions, hidesBrokenLinks: boolean) {
     this.#calls = calls;
@@ -264,10 +269,13 @@ export class SftpDriver implements StorageDriver {
       const [source] = await Promise.all([this.#root.lookAtEntry(session, from), this.#checkFolder(session, parentPath(to))]);
       if (source === undefined) throw storageError('ENTRY_NOT_FOUND');
       if (from !== to) {
+        const [fromPlace, toPlace] = [this.#root.place(from), this.#root.place(to)];
+        const text = await textElsewhere(session, source, fromPlace, toPlace, call.signal);
         throwIfAborted(call.signal);
         call.commit();
         const move = overwrite ? replace : source.kind === 'folder' ? placeFolderExclusively : placeExclusively;
-        await move(session, this.#root.place(from), this.#root.place(to));
+        if (text === undefined) await move(session, fromPlace, toPlace);
+        else await moveLink(session, text, [fromPlace, this.#temps.newPlace(parentPath(to)), toPlace], overwrite);
       }
       return this.#entry(to, await this.#root.look(session, to));
     });
@@ -412,7 +420,13 @@ export class SftpDriver implements StorageDriver {
 
   /** What of a page of names is shown. */
   async #entriesOf(session: SftpSession, directory: MountPath, page: readonly RemoteName[]): Promise<Entry[]> {
-    const entries = await Promise.all(page.map((item) => this.#entryOf(session, directory, item)));
+    const entries = await Promise.all(
+      page.map((item) =>
+        item.attrs.kind === 'link'
+          ? this.#links.run(() => this.#entryOf(session, directory, item))
+          : this.#entryOf(session, directory, item),
+      ),
+    );
     return entries.filter((entry) => entry !== undefined);
   }
 

@@ -9,7 +9,7 @@ const PARALLEL = 16;
 /** Entries that appear while a folder is emptied are removed too, so many times. */
 const MAX_ROUNDS = 3;
 /** The usual PATH_MAX of servers: what is deeper cannot be, or a hostile server makes it up. */
-const MAX_PLACE_LENGTH = 4096;
+export const MAX_PLACE_LENGTH = 4096;
 
 /** Removes a folder with all it holds, from the bottom up. A link is removed, never followed. @throws AppError DIRECTORY_NOT_EMPTY: something stays */
 export async function removeTree(session: SftpSession, place: string, signal: AbortSignal): Promise<void> {
@@ -56,10 +56,10 @@ async function removeContent(session: SftpSession, place: string, signal: AbortS
 }
 
 /** What leads into this folder and nowhere else. Names that no path of ours can say go with their folder. */
-function isOneName(name: string): boolean {
+export function isOneName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name);
 }
 
-function childPlace(place: string, name: string): string {
+export function childPlace(place: string, name: string): string {
   return place === '/' ? `/${name}` : `${place}/${name}`;
 }

@@ -1,4 +1,5 @@
 import { currentOwner, type ProcessOwner } from '@wharf/owned-names';
+import { createGate } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
 import { isAbandoned, newBesideName } from '../../driver-contract/temp-names.ts';
 import type { Calls } from './calls.ts';
@@ -9,8 +10,9 @@ import type { Lease, SessionPool } from './session-pool.ts';
 
 /** What another host left goes after two days without a write: the clocks of hosts and servers differ. */
 const OTHERS_MAX_AGE_MS = 48 * 60 * 60 * 1000;
-/** So many names of files are kept that could not be removed. */
+/** So many names of files are kept that could not be removed; so many removals wait for their turn. What is more is found again by the next listing. */
 const MAX_LEFT = 1_000;
+const PARALLEL_REMOVALS = 4;
 
 /** The files of one storage that have no name of their own yet. They lie beside their targets, under names that tell whose they are. */
 export class TempFiles {
@@ -20,6 +22,7 @@ export class TempFiles {
   readonly #owner: ProcessOwner = currentOwner();
   /** Those that could not be removed because the server was gone. */
   readonly #left = new Set<string>();
+  readonly #removals = createGate(PARALLEL_REMOVALS, { max: MAX_LEFT, refusal: 'too much to remove' });
 
   constructor(root: RemoteRoot, calls: Calls, pool: SessionPool) {
     this.#root = root;
@@ -55,16 +58,22 @@ export class TempFiles {
     for (const place of this.#left) {
       this.#left.delete(place);
       this.#calls.track(
-        session.removeFile(place).catch((error: unknown) => {
-          if (!isRefusal(error)) this.#left.add(place);
-        }),
+        this.#removals
+          .run(() => session.removeFile(place))
+          .catch((error: unknown) => {
+            if (!isRefusal(error)) this.#left.add(place);
+          }),
       );
     }
   }
 
   /** Behind a listing: removes a file of ours whose process has ended. */
   sweep(session: SftpSession, folder: MountPath, { name, attrs }: RemoteName): void {
-    if (attrs.kind !== 'file' || !isAbandoned(name, attrs.modifiedAt * 1000, this.#owner, Date.now(), OTHERS_MAX_AGE_MS)) return;
-    this.#calls.track(session.removeFile(this.placeOf(folder, name)));
+    if (
+      (attrs.kind !== 'file' && attrs.kind !== 'link') ||
+      !isAbandoned(name, attrs.modifiedAt * 1000, this.#owner, Date.now(), OTHERS_MAX_AGE_MS)
+    )
+      return;
+    this.#calls.track(this.#removals.run(() => session.removeFile(this.placeOf(folder, name))));
   }
 }

@@ -1,0 +1,49 @@
+import fs from 'node:fs';
+import { createPace, type Pace } from '@wharf/pace';
+import { carriedText, leadsOut } from '../../driver-contract/carried-links.ts';
+import { openChildFolder } from './confined-root.ts';
+
+// Texts of links need not be UTF-8: here they are strings of bytes (latin1).
+
+/** The text that a link must have in another folder to lead where it leads now. @param place where the link is. @param toFolder free of links, as `fromFolder` */
+export function carriedLink(place: string | Buffer, fromFolder: string, toFolder: string): Buffer {
+  const [from, to] = [Buffer.from(fromFolder).toString('latin1'), Buffer.from(toFolder).toString('latin1')];
+  return Buffer.from(carriedText({ text: textOf(place), fromFolder: from, toFolder: to, target: targetOf(place) }), 'latin1');
+}
+
+/** Whether a folder has a relative link somewhere in it that leads out of it: moved along, it would lead elsewhere. */
+export async function hasLinkOut(folder: string, signal: AbortSignal | undefined): Promise<boolean> {
+  return findLinkOut(Buffer.from(folder), '', createPace(signal));
+}
+
+/** Whether a link leads out of the folder that is carried. @param inner the link's own folder in it, such as `a/b` */
+export function isLinkOut(place: string | Buffer, inner: string): boolean {
+  return leadsOut(textOf(place), inner);
+}
+
+async function findLinkOut(place: Buffer, inner: string, pace: Pace): Promise<boolean> {
+  const { fd, prefix } = openChildFolder(place);
+  try {
+    for (const entry of fs.readdirSync(prefix, { encoding: 'buffer', withFileTypes: true })) {
+      await pace.step();
+      const at = Buffer.concat([prefix, entry.name]);
+      if (entry.isSymbolicLink() && isLinkOut(at, inner)) return true;
+      if (entry.isDirectory() && (await findLinkOut(at, `${inner}/${entry.name.toString('latin1')}`, pace))) return true;
+    }
+    return false;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+function textOf(place: string | Buffer): string {
+  return fs.readlinkSync(place, { encoding: 'buffer' }).toString('latin1');
+}
+
+function targetOf(place: string | Buffer): string | undefined {
+  try {
+    return fs.realpathSync.native(place, { encoding: 'buffer' }).toString('latin1');
+  } catch {
+    return undefined;
+  }
+}
