@@ -37,6 +37,11 @@ export const gatewayConfig = {
     schemas.list.refine((list) => list.every(isOrigin), 'must be a comma-separated list of origins such as https://files.example'),
     'Comma-separated origins that may call /api from a browser; `*` is every origin.',
   ),
+  callsPerUser: configKey(
+    'WHARF_CALLS_PER_USER',
+    z.coerce.number('must be a number').int().min(1).default(64),
+    'Requests of one user that a gateway answers at a time, transfers and streams of events apart; also of one address without a login.',
+  ),
   fsDataUrl: configKey(
     'WHARF_FS_DATA_URL',
     z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' }).default('http://127.0.0.1:50063'),

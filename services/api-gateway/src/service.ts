@@ -23,6 +23,7 @@ import type { GatewayConfig } from './config.ts';
 import { createKnownRevisions } from './domain/known-revisions.ts';
 import { createApp } from './http/app.ts';
 import { createByteHandler, createRemoteDataPlane } from './http/byte-handler.ts';
+import { createCallLimit } from './http/call-limit.ts';
 import { createTrustedProxies } from './http/client-address.ts';
 import { createCors } from './http/cors.ts';
 import type { GatewayParts } from './http/gateway-parts.ts';
@@ -31,7 +32,8 @@ import { createRequestScopes } from './http/request-scopes.ts';
 import { createTaskEvents } from './http/task-events.ts';
 
 /** What the gateway itself takes from the configuration; the rest is for its process. */
-type GatewayOptions = Pick<GatewayConfig, 'siteUrl' | 'trustedProxies' | 'corsOrigins'> & Partial<Pick<GatewayConfig, 'fsDataUrl'>>;
+type GatewayOptions = Pick<GatewayConfig, 'siteUrl' | 'trustedProxies' | 'corsOrigins' | 'callsPerUser'> &
+  Partial<Pick<GatewayConfig, 'fsDataUrl'>>;
 
 /**
  * The HTTP face of Wharf.
@@ -80,6 +82,7 @@ export function createGatewayService(
     scopes: createRequestScopes(kit, proxies),
     cors: createCors(config.corsOrigins),
     held: createHeldBytes(options.maxHeldBytes),
+    calls: createCallLimit(config.callsPerUser),
     siteUrl: config.siteUrl,
     settings,
     async mask(message) {

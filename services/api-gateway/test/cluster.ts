@@ -87,7 +87,7 @@ export async function openCluster(): Promise<Cluster> {
     rpc = authService.rpc;
     await authService.start();
     const kit = await openKit('api-gateway', auth);
-    const gateway = createGatewayService({ siteUrl: undefined, trustedProxies: ['127.0.0.1'], corsOrigins: [] }, kit, {
+    const gateway = createGatewayService({ siteUrl: undefined, trustedProxies: ['127.0.0.1'], corsOrigins: [], callsPerUser: 64 }, kit, {
       bytes: (_request, response) => response.end('bytes'),
     });
     await gateway.start();

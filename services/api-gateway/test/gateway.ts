@@ -44,6 +44,7 @@ export async function openGateway(
     fsDataUrl?: string;
     maxTransfers?: number;
     maxHeldBytes?: number;
+    callsPerUser?: number;
     siteUrl?: string;
     trustedProxies?: string[];
     corsOrigins?: string[];
@@ -71,10 +72,10 @@ export async function openGateway(
   await models.users.create(userRecord(1, 'admin', ROLE.admin, 0));
   await models.users.create(userRecord(2, 'guest', ROLE.guest, 0));
 
-  const { bytes, maxTransfers, maxHeldBytes, siteUrl, trustedProxies = [], corsOrigins = [], ...rest } = options;
+  const { bytes, maxTransfers, maxHeldBytes, siteUrl, trustedProxies = [], corsOrigins = [], callsPerUser = 64, ...rest } = options;
   const dataPlane: ByteServer = (_request, response) => response.end('bytes');
   const service = createGatewayService(
-    { siteUrl, trustedProxies, corsOrigins, ...rest },
+    { siteUrl, trustedProxies, corsOrigins, callsPerUser, ...rest },
     kit,
     rest.fsDataUrl ? { ...(maxTransfers === undefined ? {} : { maxTransfers }) } : { bytes: bytes ?? dataPlane, maxHeldBytes },
   );

@@ -6,7 +6,7 @@ import { downloadKeys } from '@wharf/downloader/config';
 import { type ConfigOf, commonKeys, configKey, readConfig, Secret, schemas } from '@wharf/service-kit';
 import { z } from 'zod';
 
-const { httpHost, httpPort, siteUrl, trustedProxies, corsOrigins } = gatewayConfig;
+const { httpHost, httpPort, siteUrl, trustedProxies, corsOrigins, callsPerUser } = gatewayConfig;
 const { adminPassword, tokenHours } = authConfig;
 const { mongoUrl, natsUrl, bind, logLevel } = commonKeys;
 
@@ -17,6 +17,7 @@ export const standaloneConfig = {
   siteUrl,
   trustedProxies,
   corsOrigins,
+  callsPerUser,
   adminPassword,
   tokenHours,
   mongoUrl,

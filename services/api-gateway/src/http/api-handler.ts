@@ -78,7 +78,8 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
       const hold = parts.held.of(response, caller?.identity.id);
       const body = hasBody ? await readBody(request, { isNeeded: route.takes === 'body', refusal, hold }) : ({ kind: 'none' } as const);
       const call = route.prepare({ query, body });
-      const result = await call(new RequestContext(parts, request, response, caller, hold));
+      const context = new RequestContext(parts, request, response, caller, hold);
+      const result = await parts.calls.during(caller, context.address, () => Promise.resolve(call(context)));
       const envelope = result instanceof AnswerWithMessage ? successEnvelope(result.data, result.message) : successEnvelope(result);
       const pieces = await writeJson(envelope, createPace());
       hold(pieces.reduce((sum, piece) => sum + piece.length, 0));

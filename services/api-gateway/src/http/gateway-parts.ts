@@ -1,6 +1,7 @@
 import type { Settings } from '@wharf/models';
 import type { Callers, Peers, ServiceKit } from '@wharf/service-kit';
 import type { KnownRevisions } from '../domain/known-revisions.ts';
+import type { CallLimit } from './call-limit.ts';
 import type { TrustedProxies } from './client-address.ts';
 import type { Cors } from './cors.ts';
 import type { HeldBytes } from './held-bytes.ts';
@@ -17,6 +18,7 @@ export interface GatewayParts {
   readonly scopes: RequestScopes;
   readonly cors: Cors;
   readonly held: HeldBytes;
+  readonly calls: CallLimit;
   /** WHARF_SITE_URL. */
   readonly siteUrl: string | undefined;
   /** At least as new as the last write that went through this gateway. @throws what reading the store throws */

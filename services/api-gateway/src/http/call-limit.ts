@@ -1,0 +1,52 @@
+import { AppError } from '@wharf/errors';
+import { ROLE } from '@wharf/rights';
+import type { Caller } from '@wharf/service-kit';
+
+/** Addresses whose calls without a login are counted: so many times what one address may have, all of them have together. */
+const ADDRESSES = 4;
+
+/**
+ * Bounds how many calls of one caller are answered at a time. The calls of a gateway to another service share a connection that takes a
+ * thousand: what one caller has is left out of reach of all others. Streams of events and bytes are no calls, and have bounds of their own.
+ */
+export interface CallLimit {
+  /**
+   * Runs a call, and counts it until it has settled. Users are counted by themselves; guests by their address, and together; so are calls
+   * that need nobody (a login), apart from guests.
+   *
+   * @param caller undefined: the call needs nobody. @throws AppError OVERLOADED, and what `run` throws
+   */
+  during<Result>(caller: Caller | undefined, address: string, run: () => Promise<Result>): Promise<Result>;
+}
+
+/** @param max calls of one caller at a time */
+export function createCallLimit(max: number): CallLimit {
+  const open = new Map<string, number>();
+  const count = (key: string, by: number) => {
+    const value = (open.get(key) ?? 0) + by;
+    if (value > 0) open.set(key, value);
+    else open.delete(key);
+  };
+  return {
+    async during(caller, address, run) {
+      const bounds = boundsOf(caller, address, max);
+      if (bounds.some(([key, most]) => (open.get(key) ?? 0) >= most))
+        throw new AppError('OVERLOADED', 'too many of your requests are being answered at once: try again in a moment');
+      for (const [key] of bounds) count(key, 1);
+      try {
+        return await run();
+      } finally {
+        for (const [key] of bounds) count(key, -1);
+      }
+    },
+  };
+}
+
+function boundsOf(caller: Caller | undefined, address: string, max: number): [key: string, most: number][] {
+  if (caller && caller.identity.role !== ROLE.guest) return [[`user ${caller.identity.id}`, max]];
+  const who = caller ? 'guest' : 'anyone';
+  return [
+    [`${who} ${address}`, max],
+    [who, ADDRESSES * max],
+  ];
+}
