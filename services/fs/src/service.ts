@@ -32,7 +32,7 @@ import { createDataPlane } from './data-plane/data-plane.ts';
 import type { RangeReceiver } from './data-plane/receive-range.ts';
 import { createChanges } from './domain/changing/changes.ts';
 import { guardDataFolder } from './domain/mounts/data-folder-guard.ts';
-import { createMounts } from './domain/mounts/mounts.ts';
+import { createMounts, type Mounts } from './domain/mounts/mounts.ts';
 import type { KeepItem } from './domain/mounts/open-storage.ts';
 import { createFolderCache } from './domain/reading/folder-cache.ts';
 import { createKeptLinks } from './domain/reading/kept-links.ts';
@@ -96,20 +96,20 @@ export function createFsService(
   const models = modelsOf(kit.store);
   const filesFolders = [...(dataDir === undefined ? [] : [join(dataDir, 'files')]), ...(filesDir === undefined ? [] : [filesDir])];
   const registry = createDriverRegistry(drivers.map((driver) => guardDataFolder(driver, dataDir, filesFolders)));
-  const { mounts, statuses, tests } = createStorages(kit, models, registry, own);
+  const { mounts, statuses, tests } = createStorages(kit, models, registry, { own, onChange: (paths) => changes.entryChanged(...paths) });
   const configuration = createConfiguration(kit, models, mounts);
   const replica = randomUUID();
   const keeper = createSearchKeeper(kit, { configuration, folderCache: () => folderCache, replica, searchDir });
   const folderCache = createFolderCache(clock, keeper.noteListing);
   const links = createKeptLinks(clock);
-  const forget = forgetIn(folderCache, links);
+  const forget = forgetIn(mounts, folderCache, links);
   const feed = isAlone ? undefined : createFeed(kit, models, forget, replica);
   const publish = (paths: readonly VirtualPath[]) => {
-    links.forget(paths);
+    links.forget([...paths, ...mounts.shownAt(paths)]);
     bus.publish(entryChanged, { replica, paths: paths.length > MAX_CHANGED_PATHS ? ['/'] : [...paths] });
     feed?.note(paths);
   };
-  const changes = createChanges(folderCache, publish, keeper);
+  const changes = createChanges(folderCache, publish, mounts.shownAt, keeper);
   const pictures = createPictureMaker();
   const thumbnails = createThumbnails({
     maker: pictures,
@@ -185,8 +185,13 @@ export function createFsService(
   };
 }
 
+interface StoragesOptions {
+  readonly own: OwnAddresses;
+  readonly onChange: (paths: readonly VirtualPath[]) => void;
+}
+
 /** The storages, what tells admin how they get on, and what tries those that are not mounted. */
-function createStorages(kit: ServiceKit, models: Models, registry: DriverRegistry, own: OwnAddresses) {
+function createStorages(kit: ServiceKit, models: Models, registry: DriverRegistry, { own, onChange }: StoragesOptions) {
   const { clock, logger, peers } = kit;
   const statuses = createStatusReporter({
     send: (id, status) => peers.admin.reportStorageStatus({ id, status }, kit.ownCall()),
@@ -205,6 +210,7 @@ function createStorages(kit: ServiceKit, models: Models, registry: DriverRegistr
     unseal: openSealed,
     egress,
     keepItem,
+    onChange,
     onStatus: (storage, status) => statuses.report(storage._id, status),
     onError: (error, storage) => logger.warn({ err: error, storage: storage.mount_path }, 'storage'),
   });
@@ -215,6 +221,7 @@ function createStorages(kit: ServiceKit, models: Models, registry: DriverRegistr
     },
     egress,
     keepItem,
+    openMount: mounts.openMount,
     clock,
     onError: (error, driver) => logger.warn({ err: error, driver }, 'a storage that was tested'),
   };
@@ -231,9 +238,10 @@ function readable<Value>(read: () => Value): Value | undefined {
 }
 
 /** Has all of these forget what others changed. */
-function forgetIn(...caches: readonly { forget(paths: readonly VirtualPath[]): void }[]) {
+function forgetIn({ shownAt }: Mounts, ...caches: readonly { forget(paths: readonly VirtualPath[]): void }[]) {
   return (paths: readonly string[]): void => {
-    const changed = paths.map(parseVirtualPath);
+    const told = paths.map(parseVirtualPath);
+    const changed = [...told, ...shownAt(told)];
     for (const cache of caches) cache.forget(changed);
   };
 }

@@ -2,10 +2,12 @@ import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import type { TestStorageRequest, TestStorageResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
+import type { Mounts } from '../domain/mounts/mounts.ts';
 import { type KeepItem, keptItemOf } from '../domain/mounts/open-storage.ts';
 import { testStorage } from '../domain/mounts/test-storage.ts';
 import type { DriverDefinition } from '../driver-contract/define-driver.ts';
 import type { DriverRegistry } from '../driver-contract/driver-registry.ts';
+import type { InnerMountOptions } from '../driver-contract/open-context.ts';
 
 /** A storage as it is stored, mounted or not. */
 export interface SavedStorage {
@@ -22,6 +24,7 @@ export interface StorageTests {
   findSaved(id: number): Promise<SavedStorage | undefined>;
   readonly egress: Egress;
   readonly keepItem: KeepItem;
+  readonly openMount: Mounts['openMount'];
   readonly clock: () => number;
   /** Receives what only the log may have. */
   readonly onError: (error: unknown, driver: string) => void;
@@ -73,8 +76,17 @@ function driverOf(registry: DriverRegistry, asked: string, saved: SavedStorage |
  * A driver may renew a token while it is opened, and the old one is void then. So a storage that is tested as it is saved stores the new
  * one. In every other test it stays in memory.
  */
-function contextOf({ egress, keepItem, onError }: StorageTests, definition: DriverDefinition, addition = '', saved?: SavedStorage) {
-  const common = { egress, warn: (error: unknown) => onError(error, definition.name) };
+function contextOf(
+  { egress, keepItem, openMount, onError }: StorageTests,
+  definition: DriverDefinition,
+  addition = '',
+  saved?: SavedStorage,
+) {
+  const common = {
+    egress,
+    warn: (error: unknown) => onError(error, definition.name),
+    openMount: (path: string, options: InnerMountOptions) => openMount(saved?.id ?? 0, path, options),
+  };
   if (!saved || saved.disabled || !isSame(definition, addition, saved.addition)) return { ...common, storageId: 0 };
   const configured = { definition, addition };
   const keptItem = (name: string) => keptItemOf(configured, name, (before, after) => keepItem(saved.id, name, before, after));

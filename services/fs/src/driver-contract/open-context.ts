@@ -2,7 +2,7 @@ import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { type Credential, type CredentialOptions, openCredential } from './credential.ts';
 import type { KeptItem } from './kept-item.ts';
-import type { CallOptions } from './storage-driver.ts';
+import type { CallOptions, StorageDriver } from './storage-driver.ts';
 
 /** What a driver is given beside the items of its storage. */
 export interface OpenContext extends CallOptions {
@@ -14,20 +14,35 @@ export interface OpenContext extends CallOptions {
   readonly egress: Egress;
   /** @param name an item whose schema says `kept` */
   keptItem(name: string): KeptItem;
+  /**
+   * A folder of the tree, for a storage that stands on others. Calls go through what is put around the storage below. When that one changes or
+   * goes away, this one is opened anew; what is changed through either is forgotten in both. Closing it closes nothing below.
+   *
+   * @throws AppError INVALID_ARGUMENT | FAILED_PRECONDITION (no storage there; the storage would stand on itself) | STORAGE_UNAVAILABLE
+   */
+  openMount(path: string, options: InnerMountOptions): Promise<StorageDriver>;
   /** A token that expires, kept in an item whose schema says `kept` and `secret`. */
   credential(options: CredentialOptions): Credential;
+}
+
+export interface InnerMountOptions {
+  /** Each name below is shown by the same name, in the same folders: a change below concerns that name alone. Else it concerns the whole storage. */
+  readonly keepsNames: boolean;
 }
 
 /** What a context is made of: the rest follows from it. */
 export type ContextParts = Omit<OpenContext, 'credential'>;
 
-/** For what is opened outside of a service: no network, and what a driver keeps is kept in memory. */
+/** For what is opened outside of a service: no network, no tree, and what a driver keeps is kept in memory. */
 export function plainContext(values: Readonly<Record<string, unknown>>, given: Partial<ContextParts>): OpenContext {
   const parts: ContextParts = {
     storageId: 0,
     warn: () => undefined,
     egress: NO_EGRESS,
     keptItem: (name) => keptInMemory(String(values[name] ?? '')),
+    openMount: async () => {
+      throw new AppError('FAILED_PRECONDITION', 'this storage was opened outside of the tree');
+    },
     ...given,
   };
   return { ...parts, credential: (options) => openCredential(parts.keptItem(options.item), options) };

@@ -71,7 +71,15 @@ export async function openKeeperWorld(options: KeeperWorldOptions = {}): Promise
     reports,
     errors,
     memory,
-    operation: () => ({ ...world.memory.operation(ROOT), changes: createChanges(folderCache, () => {}, keeper) }),
+    operation: () => ({
+      ...world.memory.operation(ROOT),
+      changes: createChanges(
+        folderCache,
+        () => {},
+        () => [],
+        keeper,
+      ),
+    }),
     async list(path) {
       await listEntries(world.memory.snapshot, folderCache, ROOT, vpath(path), { slice: WHOLE, refresh: true });
     },

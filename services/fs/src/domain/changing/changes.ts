@@ -19,20 +19,35 @@ export interface ChangeNotes {
   noteMove(source: VirtualPath, target: VirtualPath): void;
 }
 
-/** @param publish sends the paths to the other replicas. */
-export function createChanges(folderCache: FolderCache, publish: (paths: readonly VirtualPath[]) => void, notes?: ChangeNotes): Changes {
+/**
+ * @param publish sends the paths to the other replicas. @param shownAt where else they show: that is forgotten here, and by the others when
+ * they hear of the paths
+ */
+export function createChanges(
+  folderCache: FolderCache,
+  publish: (paths: readonly VirtualPath[]) => void,
+  shownAt: (paths: readonly VirtualPath[]) => readonly VirtualPath[],
+  notes?: ChangeNotes,
+): Changes {
+  const tell = (paths: readonly VirtualPath[]) => {
+    publish(paths);
+    const elsewhere = shownAt(paths);
+    if (elsewhere.length === 0) return;
+    folderCache.forget(elsewhere);
+    notes?.noteChanges(elsewhere);
+  };
   return {
     entryChanged(...paths) {
       folderCache.forget(paths);
-      publish(paths);
+      tell(paths);
       notes?.noteChanges(paths);
     },
     entryBecame(outcome) {
-      publish(folderCache.take(outcome));
+      tell(folderCache.take(outcome));
       notes?.noteChanges([outcome.path]);
     },
     entryMoved(source, target) {
-      publish([...folderCache.take(source), ...folderCache.take(target)]);
+      tell([...folderCache.take(source), ...folderCache.take(target)]);
       notes?.noteMove(source.path, target.path);
     },
     now: folderCache.now,

@@ -49,6 +49,7 @@ function setUp() {
       if (sealed === 'broken') throw new AppError('CONTENT_CORRUPT', 'a stored secret cannot be read');
       return sealed;
     },
+    onChange: () => {},
     onStatus: ({ _id }, status) => statuses.push([_id, status]),
     onError: (error) => errors.push(error),
   });

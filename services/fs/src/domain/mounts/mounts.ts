@@ -1,11 +1,14 @@
 import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
+import type { VirtualPath } from '@wharf/paths';
 import type { DriverDefinition, ThumbnailSettings } from '../../driver-contract/define-driver.ts';
 import type { DriverRegistry } from '../../driver-contract/driver-registry.ts';
+import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import type { BreakerState } from './circuit-breaker.ts';
-import { type KeepItem, keptItemOf, openStorage, statusOf } from './open-storage.ts';
+import { type Base, createInnerMounts, type InnerMounts } from './inner-mounts.ts';
+import { type KeepItem, keptItemOf, openStorage, type Surroundings, statusOf } from './open-storage.ts';
 import { createStorageMonitor, type StorageMonitor } from './storage-monitor.ts';
 
 /** The status of a storage that works. */
@@ -60,6 +63,10 @@ export interface Mounts {
   health(): StorageHealth[];
   /** Every enabled storage. */
   all(): Mount[];
+  /** A folder of the tree for a storage that is only tried. @param id 0 for one that is not saved */
+  openMount(id: number, path: string, options: InnerMountOptions): Promise<StorageDriver>;
+  /** Where else changes at these paths show: in storages that stand on others. */
+  shownAt(paths: readonly VirtualPath[]): readonly VirtualPath[];
   /** Opens what is not open yet. */
   openAll(): Promise<void>;
   close(): Promise<void>;
@@ -76,6 +83,8 @@ export interface MountsOptions {
   /** The only ways to the network that storages have. */
   readonly egress: Egress;
   readonly keepItem: KeepItem;
+  /** Told what was changed below a storage that stands on it. */
+  readonly onChange: (paths: readonly VirtualPath[]) => void;
   /** Told when a storage has another status than the one stored or told last: it could not be opened, went away, or works again. */
   readonly onStatus: (storage: StorageRecord, status: string) => void;
   /** Told what went wrong on opening or closing. */
@@ -83,6 +92,7 @@ export interface MountsOptions {
 }
 
 interface Connection extends Mount {
+  readonly base: Base;
   storage: StorageRecord;
   /** Undefined when what is stored cannot be read. What the driver keeps itself changes in it. */
   addition: string | undefined;
@@ -92,11 +102,14 @@ interface Connection extends Mount {
   open(): Promise<StorageDriver>;
   /** Lets go of the driver and opens another. Calls that run on the old one end with an error. */
   reopen(): Promise<StorageDriver>;
+  /** The same in the background, where anybody asked for it. */
+  restart(): void;
   close(): Promise<void>;
 }
 
 export function createMounts(options: MountsOptions): Mounts {
   const connections = new Map<number, Connection>();
+  const inner = createInnerMounts(options.onChange);
   /** Why a stored storage is not mounted. */
   const absent = new Map<number, string>();
   let isClosed = false;
@@ -122,7 +135,7 @@ export function createMounts(options: MountsOptions): Mounts {
       known.addition = addition;
       return known;
     }
-    return createConnection(storage, definition, addition, options);
+    return createConnection(storage, definition, addition, inner, options);
   };
   const replace = (id: number, next: Connection | undefined) => {
     const old = connections.get(id);
@@ -147,12 +160,14 @@ export function createMounts(options: MountsOptions): Mounts {
         const { storage, definition, thumbnails, driver } = connection;
         mounts.set(id, { storage, definition, thumbnails, driver });
       }
+      inner.applied([...connections.values()].map(({ base }) => base));
       return mounts;
     },
     async reopen(id) {
       const connection = connections.get(id);
       if (!connection) return absent.get(id) ?? '';
       const opening = connection.isUsed() ? connection.reopen() : connection.open();
+      inner.reopened(connection.base);
       return opening.then(
         () => WORKING,
         (error: unknown) => statusOf(error, connection),
@@ -168,6 +183,8 @@ export function createMounts(options: MountsOptions): Mounts {
       }
     },
     all: () => [...connections.values()],
+    openMount: (id, path, mountOptions) => inner.open(undefined, id, path, mountOptions),
+    shownAt: inner.shownAt,
     health: () =>
       [...connections.values()].map((connection) => connection.health()).sort((left, right) => left.storage._id - right.storage._id),
     async openAll() {
@@ -186,6 +203,7 @@ function createConnection(
   storage: StorageRecord,
   definition: DriverDefinition,
   addition: string | undefined,
+  inner: InnerMounts,
   options: MountsOptions,
 ): Connection {
   let opening: Promise<StorageDriver> | undefined;
@@ -204,12 +222,8 @@ function createConnection(
   const monitor = monitorOf(() => connection, report, options);
   const start = async (isWanted: () => boolean): Promise<StorageDriver> => {
     try {
-      const opened = await openStorage(definition, connection.addition, {
-        storageId: storage._id,
-        egress: options.egress,
-        warn: (error) => options.onError(error, connection.storage),
-        keptItem: (name) => keptItemOf(connection, name, (before, after) => options.keepItem(storage._id, name, before, after)),
-      });
+      inner.release(connection.base);
+      const opened = await openStorage(definition, connection.addition, surroundingsOf(connection, inner, options));
       if (!isWanted()) {
         await opened.close();
         throw closedError();
@@ -242,6 +256,7 @@ function createConnection(
     await driver?.close();
   };
   const connection: Connection = {
+    base: baseOf(() => connection),
     storage,
     definition,
     thumbnails: addition === undefined ? undefined : definition.thumbnails(addition),
@@ -266,6 +281,9 @@ function createConnection(
       failure = undefined;
       return connection.open();
     },
+    restart() {
+      if (connection.isUsed()) connection.reopen().catch(() => undefined);
+    },
     async driver() {
       if (isClosed) throw notStarted(closedError());
       if (!opening && failure && options.clock() < failure.retryAt) throw notStarted(failure.error);
@@ -279,10 +297,38 @@ function createConnection(
       isClosed = true;
       cancelRetry();
       monitor.stop();
+      inner.release(connection.base);
       return letGo();
     },
   };
   return connection;
+}
+
+/** As those see it that stand on it. */
+function baseOf(connection: () => Connection): Base {
+  return {
+    get storage() {
+      return connection().storage;
+    },
+    open: () =>
+      connection()
+        .driver()
+        .catch((error: unknown) => {
+          throw new AppError('STORAGE_UNAVAILABLE', statusOf(AppError.from(error).cause ?? error, connection()), { cause: error });
+        }),
+    restart: () => connection().restart(),
+  };
+}
+
+function surroundingsOf(connection: Connection, inner: InnerMounts, options: MountsOptions): Surroundings {
+  const storageId = connection.storage._id;
+  return {
+    storageId,
+    egress: options.egress,
+    warn: (error) => options.onError(error, connection.storage),
+    keptItem: (name) => keptItemOf(connection, name, (before, after) => options.keepItem(storageId, name, before, after)),
+    openMount: (path, mountOptions) => inner.open(connection.base, storageId, path, mountOptions),
+  };
 }
 
 /** Watches the calls of a storage: metrics, status and log learn how it gets on. */

@@ -9,8 +9,10 @@ import { Watchdog } from '../../driver-contract/watchdog.ts';
 /** The longest that opening a storage may take, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000;
 
-/** What a storage is opened with. Without `keptItem` the items that its driver keeps stay in memory. A signal ends the opening sooner. */
-export type Surroundings = Omit<ContextParts, 'keptItem'> & Partial<Pick<ContextParts, 'keptItem'>>;
+type OwnParts = 'keptItem' | 'openMount';
+
+/** What a storage is opened with. Without `keptItem` the items that its driver keeps stay in memory, without `openMount` there is no tree. A signal ends the opening sooner. */
+export type Surroundings = Omit<ContextParts, OwnParts> & Partial<Pick<ContextParts, OwnParts>>;
 
 /** Opens a storage with its limits around it. @param addition undefined: what is stored cannot be read. @throws what the driver says */
 export async function openStorage(

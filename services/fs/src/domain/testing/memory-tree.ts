@@ -58,6 +58,7 @@ export async function openTree(options: {
     unseal: (text) => text,
     egress: NO_EGRESS,
     keepItem: async (_id, _name, _before, after) => after,
+    onChange: (paths) => changes.entryChanged(...paths),
     after: () => () => {},
     metrics: { called: () => {}, breakerChanged: () => {}, forget: () => {} },
     onStatus: () => {},
@@ -83,7 +84,7 @@ export async function openTree(options: {
   };
   const folderCache = createFolderCache(clock);
   const published: VirtualPath[] = [];
-  const changes = createChanges(folderCache, (paths) => published.push(...paths));
+  const changes = createChanges(folderCache, (paths) => published.push(...paths), mounts.shownAt);
   const at = async (path: string): Promise<{ driver: Required<StorageDriver>; path: MountPath }> => {
     const located = locate(snapshot, vpath(path));
     return { driver: (await located.mount.driver()) as Required<StorageDriver>, path: located.path };

@@ -1,0 +1,13 @@
+import { MemoryDriver } from '../drivers/memory/driver.ts';
+import { at } from './conformance/driver-calls.ts';
+import { describeDriver } from './conformance.suite.ts';
+import { inFolder } from './in-folder.ts';
+
+describeDriver({
+  name: 'a folder of another storage',
+  open: async () => {
+    const below = new MemoryDriver();
+    await below.makeDirectory(at('/a/folder'));
+    return { driver: inFolder(below, at('/a/folder'), () => undefined) };
+  },
+});

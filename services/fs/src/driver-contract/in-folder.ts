@@ -1,0 +1,71 @@
+import { MOUNT_ROOT, type MountPath, ROOT_NAME } from '@wharf/paths';
+import { decorated, operationsOf } from './complete-driver.ts';
+import type { Draft, Entry, StorageDriver } from './storage-driver.ts';
+import { storageError } from './storage-error.ts';
+
+/** Told which paths of the driver below a call may have changed, when it has ended, however. */
+export type OnChanged = (paths: readonly MountPath[]) => void;
+
+/** A folder of another driver as a driver of its own, with that folder as its root. Closing it leaves the other one open. */
+export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: OnChanged): StorageDriver {
+  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany } = operationsOf(driver);
+  let isClosed = false;
+  const at = (path: MountPath): MountPath => {
+    if (isClosed) throw storageError('STORAGE_UNAVAILABLE');
+    if (folder === MOUNT_ROOT) return path;
+    return path === MOUNT_ROOT ? folder : ((folder + path) as MountPath);
+  };
+  const named = (path: MountPath, entry: Entry): Entry => (path === MOUNT_ROOT ? { ...entry, name: ROOT_NAME } : entry);
+  const changing = async <Result>(paths: readonly MountPath[], run: () => Promise<Result>): Promise<Result> => {
+    const changed = paths.map(at);
+    try {
+      return await run();
+    } finally {
+      onChanged(changed);
+    }
+  };
+  return decorated({
+    traits: driver.traits,
+    stat: async (path, options) => named(path, await driver.stat(at(path), options)),
+    async *list(directory, options) {
+      yield* driver.list(at(directory), options);
+    },
+    read: async (file, range, options) => driver.read(at(file), range, options),
+    close: async () => {
+      isClosed = true;
+    },
+    write: write && (async (file, content, options) => changing([file], () => write(at(file), content, options))),
+    makeDirectory: makeDirectory && (async (path, options) => named(path, await changing([path], () => makeDirectory(at(path), options)))),
+    remove: remove && (async (path, options) => changing([path], () => remove(at(notRoot(path)), options))),
+    rename: rename && (async (from, to, options) => changing([from, to], () => rename(at(notRoot(from)), at(to), options))),
+    copy: copy && (async (from, to, options) => changing([to], () => copy(at(notRoot(from)), at(to), options))),
+    link: link && (async (file, options) => link(at(file), options)),
+    space,
+    openDraft:
+      openDraft &&
+      (async (file, id, options) => {
+        const draft = await openDraft(at(file), id, options);
+        return tellingDraft(draft, (publish) => changing([file], publish));
+      }),
+    listNames: listNames && (async (directory, known, options) => listNames(at(directory), known, options)),
+    statMany: statMany && (async (directory, names, options) => statMany(at(directory), names, options)),
+  });
+}
+
+/** @throws AppError INVALID_ARGUMENT: in the other driver it may be a folder like any */
+function notRoot(path: MountPath): MountPath {
+  if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+  return path;
+}
+
+function tellingDraft(draft: Draft, changing: (publish: () => Promise<Entry>) => Promise<Entry>): Draft {
+  return {
+    write: (offsetBytes, content, options) => draft.write(offsetBytes, content, options),
+    sync: () => draft.sync(),
+    sizeBytes: () => draft.sizeBytes(),
+    read: (options) => draft.read(options),
+    publish: (options) => changing(() => draft.publish(options)),
+    discard: () => draft.discard(),
+    close: () => draft.close(),
+  };
+}
