@@ -85,7 +85,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     may: ['services/downloader/src/domain/', '@wharf/errors', '@wharf/pace', '@wharf/paths', '@wharf/rights'],
     npm: ['content-disposition', 'zod'],
   },
-  ...fsDomain(['access', 'quota', 'mounts', 'snapshot', 'reading', 'changing', 'writes', 'search']),
+  ...fsDomain(['access', 'quota', 'mounts', 'snapshot', 'reading', 'changing', 'writes', 'uploads', 'search']),
   {
     files: 'services/fs/src/domain/testing/',
     may: ['services/fs/src/domain/', 'services/fs/src/driver-contract/', '@wharf/errors', '@wharf/pace', '@wharf/paths', '@wharf/rights'],

@@ -57,6 +57,9 @@ export const optional = {
   date: optionalField<Date>(Date),
 } as const;
 
+/** An object of this type, which fs or whoever writes it takes apart. Absent where nothing is given. */
+export const optionalData = <Value>(): OptionalField<Value> => optionalField(Schema.Types.Mixed);
+
 /** Records of older versions lack it. */
 export const addedLater = <Value>({ definition }: Field<Value>): OptionalField<Value> => ({ definition, isOptional: true });
 

@@ -66,7 +66,7 @@ describe('the setting catalogue', () => {
   });
 
   it('switches off what is not offered', () => {
-    for (const key of ['multipart_enabled', 'webauthn_login_enabled', 'sso_login_enabled', 'ldap_login_enabled'])
+    for (const key of ['webauthn_login_enabled', 'sso_login_enabled', 'ldap_login_enabled'])
       expect(byKey.get(key)).toMatchObject({ value: 'false', isFixed: true });
     expect(byKey.get('search_index')?.value).toBe('none');
   });

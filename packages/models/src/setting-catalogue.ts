@@ -187,8 +187,8 @@ const traffic: readonly Row[] = [
   ['upload_task_threads_num', '5', 'number', threads],
   ['copy_task_threads_num', '5', 'number', threads],
   ['move_task_threads_num', '5', 'number', threads],
-  ['multipart_enabled', 'false', 'bool', { ...shown, isFixed: true, help: NOT_OFFERED }],
-  ['multipart_chunk_size', '10', 'number', { ...shown, help: 'MB.' }],
+  ['multipart_enabled', 'true', 'bool', { ...shown, help: 'Uploads in parts, and by tus.' }],
+  ['multipart_chunk_size', '10', 'number', { ...shown, help: 'MB; the most that a part of an upload has.' }],
 ];
 
 /**

@@ -28,10 +28,10 @@ describe('settingsFrom', () => {
   });
 
   it('keeps read-only and fixed settings at their factory value', () => {
-    const settings = settingsOf(stored('version', 'v9'), stored('multipart_enabled', 'true'));
+    const settings = settingsOf(stored('version', 'v9'), stored('webauthn_login_enabled', 'true'));
     expect(settings.text('version')).toBe('v4.2.0');
-    expect(settings.isOn('multipart_enabled')).toBe(false);
-    expect(settings.public['multipart_enabled']).toBe('false');
+    expect(settings.isOn('webauthn_login_enabled')).toBe(false);
+    expect(settings.public['webauthn_login_enabled']).toBe('false');
   });
 
   it('reads an alias as the setting that it stands for', () => {

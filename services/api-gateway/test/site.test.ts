@@ -282,7 +282,6 @@ describe('what clients are shown', () => {
     ['POST', '/api/task/move/clear_done', '', 200, 'success', null],
     ['POST', '/api/fs/search', '{"keywords":"x"}', 404, 'search not available', null],
     ['GET', '/api/admin/index/progress', '', 404, 'search not available', null],
-    ['POST', '/api/fs/multipart/init', '', 403, 'multipart upload is disabled', null],
     ['POST', '/api/auth/login/ldap', '{}', 403, 'ldap is not enabled', null],
     ['GET', '/api/authn/webauthn_begin_login', '', 403, 'WebAuthn is not enabled', null],
     ['GET', '/api/auth/sso?method=get_sso_id', '', 403, 'Single sign-on is not enabled', null],

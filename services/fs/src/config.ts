@@ -1,4 +1,5 @@
 import { type ConfigOf, commonKeys, configKey, peerKeys, readConfig, schemas } from '@wharf/service-kit';
+import { z } from 'zod';
 
 export const fsConfig = {
   ...commonKeys,
@@ -18,6 +19,11 @@ export const fsConfig = {
     'WHARF_WAITING_UPLOAD_BYTES',
     schemas.bytes(64 * 1024 ** 3),
     'Bytes that uploads which wait as tasks may take together in the data folder.',
+  ),
+  uploadIdleHours: configKey(
+    'WHARF_UPLOAD_IDLE_HOURS',
+    z.coerce.number('must be a number of hours').int().min(1).max(47).default(24),
+    'Hours after which an unfinished upload in parts is taken away that nobody goes on with, at most 47. Until then its room is held.',
   ),
   filesDir: configKey(
     'WHARF_FILES_DIR',

@@ -36,6 +36,8 @@ import { createMounts, type Mounts } from './domain/mounts/mounts.ts';
 import type { KeepItem } from './domain/mounts/open-storage.ts';
 import { createFolderCache } from './domain/reading/folder-cache.ts';
 import { createKeptLinks } from './domain/reading/kept-links.ts';
+import { createUploads } from './domain/uploads/uploads.ts';
+import { createSessionParts } from './domain/writes/session-parts.ts';
 import { createWriteSessions } from './domain/writes/write-sessions.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
 import { createDriverRegistry, type DriverRegistry } from './driver-contract/driver-registry.ts';
@@ -44,6 +46,7 @@ import { createChangeFeed } from './events/change-feed.ts';
 import { createStorageMetrics } from './metrics/storage-metrics.ts';
 import { createSearchKeeper } from './search-engines/search-keeper.ts';
 import { createChangeLog } from './store/change-log.ts';
+import { createUploadStore } from './store/upload-store.ts';
 import { createWriteSessionStore } from './store/write-session-store.ts';
 import { createFsTasks } from './tasks/fs-tasks.ts';
 import { createPictureMaker } from './thumbnails/picture-maker.ts';
@@ -58,6 +61,8 @@ export interface FsOptions extends OwnAddresses {
   readonly waitingUploadBytes?: number | undefined;
   /** Uploads and downloads at a time; undefined: as createTransferLimit() has it. */
   readonly maxTransfers?: number | undefined;
+  /** Hours after which an upload in parts ends that nobody goes on with. */
+  readonly uploadIdleHours?: number | undefined;
   /** Folders inside `dataDir` that storages may show, beside its `files`. */
   readonly filesDir?: string | undefined;
   /** Where the search index is a file of this process alone. Undefined: it is in the store, shared by all replicas. */
@@ -75,6 +80,8 @@ export interface FsService extends Service {
 }
 
 const SWEEP_WRITES_MS = 600_000;
+const HOUR_MS = 3_600_000;
+const DEFAULT_UPLOAD_IDLE_HOURS = 24;
 const DEFAULT_WAITING_BYTES = 64 * 1024 ** 3;
 
 /** The file tree: gRPC for everything but bytes, an HTTP data plane for those. */
@@ -84,6 +91,7 @@ export function createFsService(
     dataDir,
     waitingUploadBytes = DEFAULT_WAITING_BYTES,
     maxTransfers,
+    uploadIdleHours = DEFAULT_UPLOAD_IDLE_HOURS,
     filesDir,
     searchDir,
     dataSelfUrl = '',
@@ -126,18 +134,17 @@ export function createFsService(
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
   const context: FsContext = { configuration, folderCache, links, changes, thumbnails, tasks, accounts: reads };
 
-  const writeStore = createWriteSessionStore(kit.store);
-  const writes = createWriteSessions({
-    store: writeStore,
-    operationOf: (userId, signal) => tasks.operationOf({ creator: { id: userId, name: '', role: 0 }, signal }),
-    currentSnapshot: () => configuration.snapshot({ auth: 0, admin: 0 }),
-    clock,
-    dataUrl: dataSelfUrl,
-  });
-  let sweeping: NodeJS.Timeout | undefined;
-
+  const { writes, uploads, ...writing } = createWriting(kit, context, { dataSelfUrl, uploadIdleHours, isAlone });
   const callers = createCallers({ tokens: createLoginTokens(kit.keys.jwt, clock), reads, clock });
-  const dataPlane = createDataPlane({ context, writes, tokens: kit.tokens, callers, transfers: createTransferLimit(maxTransfers), logger });
+  const dataPlane = createDataPlane({
+    context,
+    writes,
+    uploads,
+    tokens: kit.tokens,
+    callers,
+    transfers: createTransferLimit(maxTransfers),
+    logger,
+  });
 
   return {
     rpc: createFsRpc({ context, keeper, mounts, registry, tests, replica }),
@@ -159,9 +166,7 @@ export function createFsService(
       });
       await feed?.start();
       await tasks.start();
-      await writeStore.init();
-      const sweep = () => writes.sweep().catch((error) => logger.warn({ err: error }, 'write sessions could not be swept'));
-      sweeping = setInterval(() => void sweep(), SWEEP_WRITES_MS).unref();
+      await writing.start();
       // Storages open behind the scenes: one that hangs must not keep the others waiting.
       configuration.snapshot({ auth: 0, admin: 0 }).then(
         () => {
@@ -174,13 +179,48 @@ export function createFsService(
     drain: () => tasks.engine.stop(),
     async stop() {
       await tasks.stop();
-      clearInterval(sweeping);
-      await writes.close();
+      await writing.stop();
       pictures.close();
       await keeper.close();
       await mounts.close();
       await feed?.stop();
       statuses.stop();
+    },
+  };
+}
+
+/** Files on their way into the tree, in whatever parts, and what takes away those that nobody goes on with. */
+function createWriting(
+  { store, clock, logger }: ServiceKit,
+  { tasks, configuration }: FsContext,
+  { dataSelfUrl, uploadIdleHours, isAlone }: { dataSelfUrl: string; uploadIdleHours: number; isAlone: boolean },
+) {
+  const writeStore = createWriteSessionStore(store);
+  const sessions = createSessionParts({
+    store: writeStore,
+    operationOf: (userId, signal) => tasks.operationOf({ creator: { id: userId, name: '', role: 0 }, signal }),
+    currentSnapshot: () => configuration.snapshot({ auth: 0, admin: 0 }),
+    clock,
+    dataUrl: dataSelfUrl,
+    uploadIdleMs: uploadIdleHours * HOUR_MS,
+  });
+  const writes = createWriteSessions(sessions);
+  const uploads = createUploads({ parts: sessions, store: createUploadStore(store), clock, isAlone });
+  let sweeping: NodeJS.Timeout | undefined;
+  const sweep = () => void writes.sweep().catch((error) => logger.warn({ err: error }, 'write sessions could not be swept'));
+  return {
+    writes,
+    uploads,
+    async start() {
+      await writeStore.init();
+      // What ran out while nobody was here goes now.
+      sweep();
+      sweeping = setInterval(sweep, SWEEP_WRITES_MS);
+      sweeping.unref();
+    },
+    async stop() {
+      clearInterval(sweeping);
+      await writes.close();
     },
   };
 }

@@ -3,11 +3,13 @@ import { adminConfig } from '@wharf/admin/config';
 import { gatewayConfig } from '@wharf/api-gateway/config';
 import { authConfig } from '@wharf/auth/config';
 import { downloadKeys } from '@wharf/downloader/config';
+import { fsConfig } from '@wharf/fs/config';
 import { type ConfigOf, commonKeys, configKey, readConfig, Secret, schemas } from '@wharf/service-kit';
 import { z } from 'zod';
 
 const { httpHost, httpPort, siteUrl, trustedProxies, corsOrigins, callsPerUser } = gatewayConfig;
 const { adminPassword, tokenHours } = authConfig;
+const { uploadIdleHours } = fsConfig;
 const { mongoUrl, natsUrl, bind, logLevel } = commonKeys;
 
 /** The variables of all services in one process; what they need to find each other falls away. */
@@ -39,6 +41,7 @@ export const standaloneConfig = {
     'The secret that all keys are derived from. Empty: one is made at the first start and kept in the data folder.',
     { mayBeInFile: true },
   ),
+  uploadIdleHours,
   ...downloadKeys,
   opsPort: configKey('WHARF_OPS_PORT', schemas.optionalPort, 'Port of /healthz, /readyz and /metrics. Empty: none.'),
 } as const;

@@ -188,9 +188,12 @@ const fileCases: EnvelopeCase[] = [
     body: { urls: [], path: '{folder}', tool: 'SimpleHttp', delete_policy: 'delete_never' },
     ...DENIED,
   },
-  ...['init', 'chunk', 'complete', 'status', 'abort'].map(
-    (verb): EnvelopeCase => ({ as: 'admin', call: `POST /api/fs/multipart/${verb}`, code: 403, message: 'multipart upload is disabled' }),
-  ),
+  { as: 'admin', call: 'POST /api/fs/multipart/init', code: 400, message: 'File-Path is required: the percent-encoded target path' },
+  { as: 'admin', call: 'GET /api/fs/multipart/status', code: 400, message: 'upload_id is required, or path and size' },
+  ...['POST complete', 'POST abort', 'PUT chunk'].map((call): EnvelopeCase => {
+    const [method = '', verb = ''] = call.split(' ');
+    return { as: 'admin', call: `${method} /api/fs/multipart/${verb}`, code: 400, message: 'X-Upload-Id is required' };
+  }),
   ...[
     'archive/meta',
     'archive/list',

@@ -90,7 +90,7 @@ const ROWS: readonly (readonly [key: string, group: number, type: string, flag: 
   ['copy_task_threads_num', 11, 'number', 1, '5'],
   ['move_task_threads_num', 11, 'number', 1, '5'],
   // Parts of uploads are not offered: the flag says so.
-  ['multipart_enabled', 11, 'bool', 0, 'false'],
+  ['multipart_enabled', 11, 'bool', 0, 'true'],
   ['multipart_chunk_size', 11, 'number', 0, '10'],
 ];
 

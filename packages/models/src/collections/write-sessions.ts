@@ -1,5 +1,31 @@
 import { defineCollection } from '../collection.ts';
-import { flag, number, type RecordOf, required, text } from '../fields.ts';
+import { addedLater, flag, number, optionalData, type RecordOf, required, text } from '../fields.ts';
+
+/** What a user's own upload has beyond other sessions (docs/decisions/0006-uploads-in-parts.md). */
+export interface UploadRecord {
+  kind: 'parts' | 'stream';
+  /** Of `parts`: bytes of each part but the last. */
+  chunk_bytes: number;
+  overwrite: boolean;
+  /** In milliseconds since 1970; absent: when the file gets its name. */
+  modified_ms?: number;
+  /** Hexadecimal digests that the whole file must have. */
+  hashes?: Record<string, string>;
+  /** The CRC-32 of each accepted part, plus 1, by its index. */
+  parts?: Record<string, number>;
+  /** Of `stream`: so many bytes are durable. */
+  offset_bytes: number;
+  /** Who writes, by the index of the part, `stream` or `complete`. */
+  claims?: Record<string, { writer: string; until: Date }>;
+  /** Another process may still write into the draft: the file is made of a copy. */
+  is_taken_over: boolean;
+  /** Of tus: one of several that are put together, and is no file itself. */
+  is_partial: boolean;
+  /** Of tus: what the client said of the file, answered as it came. */
+  metadata: string;
+  user_name: string;
+  created_at: Date;
+}
 
 /** A file on its way into the tree. Written by fs. */
 export const writeSessions = defineCollection(
@@ -23,8 +49,13 @@ export const writeSessions = defineCollection(
     data_url: text,
     /** fs takes it away then, with what it has written. */
     expires_at: required.date,
+    /** Of a user's own upload only. */
+    upload: optionalData<UploadRecord>(),
+    /** `receiving` until the file has its name, of a user's own upload only. */
+    upload_state: addedLater(text),
   },
   [{ expires_at: 1 }],
+  [{ upload_state: 1, user_id: 1 }],
 );
 
 export type WriteSessionRecord = RecordOf<(typeof writeSessions)['fields']>;

@@ -41,7 +41,7 @@ describe('planSave', () => {
   });
 
   it('passes over read-only and fixed settings and the token', () => {
-    const given = [item('version', 'v1'), item('multipart_enabled', 'true'), item('index_progress', 'x'), item('token', 'secret')];
+    const given = [item('version', 'v1'), item('webauthn_login_enabled', 'true'), item('index_progress', 'x'), item('token', 'secret')];
     expect(planSave([], given)).toBeUndefined();
   });
 

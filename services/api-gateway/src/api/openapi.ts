@@ -12,7 +12,7 @@ export function openApiDocument(routes: readonly Route[], byteRoutes: readonly B
   const paths: Record<string, Json> = {};
   for (const route of routes)
     paths[route.path] = Object.fromEntries(methodsOf(route).map((method) => [method.toLowerCase(), operation(route, method)]));
-  for (const route of byteRoutes) paths[route.path] = { [route.method.toLowerCase()]: uploadOperation(route) };
+  for (const route of byteRoutes) paths[route.path] = { [route.method.toLowerCase()]: byteOperation(route) };
   for (const route of eventRoutes) paths[route.path] = { get: eventOperation(route) };
   return {
     openapi: '3.1.0',
@@ -55,16 +55,10 @@ function operation(route: Route, method: Method): Json {
   };
 }
 
-function uploadOperation(route: ByteRoute): Json {
-  const isForm = route.body.startsWith('multipart/');
+function byteOperation(route: ByteRoute): Json {
   const file = { type: 'string', format: 'binary' };
-  const header = (name: string, isRequired: boolean, description: string) => ({
-    name,
-    in: 'header',
-    required: isRequired,
-    description,
-    schema: { type: 'string' },
-  });
+  const isForm = route.body?.startsWith('multipart/');
+  const data = route.answer && schemaOf(route.answer, 'output');
   return {
     operationId: operationId(route.method, route.path),
     summary: route.summary,
@@ -72,16 +66,14 @@ function uploadOperation(route: ByteRoute): Json {
     security: SECURITY[route.access],
     'x-wharf-access': route.access,
     'x-wharf-permission': { name: 'write', value: PERMISSION.write },
-    parameters: [
-      header('File-Path', true, 'The full path of the target, percent-encoded.'),
-      header('As-Task', false, '`true` to be told of a task.'),
-      header('Overwrite', false, '`false` to refuse when the target exists.'),
-    ],
-    requestBody: {
-      required: true,
-      content: { [route.body]: { schema: isForm ? { type: 'object', properties: { file }, required: ['file'] } : file } },
-    },
-    responses: { '200': envelopeOf({ type: ['object', 'null'] }) },
+    parameters: route.parameters.map((parameter) => ({ ...parameter, schema: { type: 'string' } })),
+    ...(route.body !== undefined && {
+      requestBody: {
+        required: true,
+        content: { [route.body]: { schema: isForm ? { type: 'object', properties: { file }, required: ['file'] } : file } },
+      },
+    }),
+    responses: { '200': envelopeOf(data ?? { type: ['object', 'null'] }, data) },
   };
 }
 

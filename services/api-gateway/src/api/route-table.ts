@@ -48,9 +48,45 @@ export interface ByteRoute {
   readonly path: `/api/${string}`;
   readonly access: Exclude<Access, 'public'>;
   readonly summary: string;
-  /** The media type of the body. */
-  readonly body: string;
+  /** The media type of the body; absent: it has none. */
+  readonly body?: string;
+  readonly parameters: readonly ByteParameter[];
+  /** The shape of `data`; absent: an object or null. */
+  readonly answer?: z.ZodType;
 }
+
+/** What a byte route reads beside its body. */
+export interface ByteParameter {
+  readonly name: string;
+  readonly in: 'header' | 'query';
+  readonly required: boolean;
+  readonly description: string;
+}
+
+const header = (name: string, required: boolean, description: string): ByteParameter => ({ name, in: 'header', required, description });
+const query = (name: string, description: string): ByteParameter => ({ name, in: 'query', required: false, description });
+
+const FILE_PATH = header('File-Path', true, 'The full path of the target, percent-encoded.');
+const OVERWRITE = header('Overwrite', false, '`false` to refuse when the target exists.');
+const UPLOAD_ID = header('X-Upload-Id', true, 'The upload_id that init answered.');
+const PUT_PARAMETERS = [FILE_PATH, header('As-Task', false, '`true` to be told of a task.'), OVERWRITE];
+const BYTES = 'application/octet-stream';
+
+const partsShape = z.object({
+  upload_id: z.string(),
+  state: z.string(),
+  attempt: z.int(),
+  path: z.string(),
+  size: z.int(),
+  chunk_size: z.int(),
+  total_chunks: z.int(),
+  received: z.array(z.tuple([z.int(), z.int()])),
+  received_bytes: z.int(),
+  frontier: z.int(),
+  storage_progress: z.int(),
+  resumed: z.boolean().optional(),
+  error: z.string().optional(),
+});
 
 export const BYTE_ROUTES: readonly ByteRoute[] = [
   {
@@ -58,7 +94,8 @@ export const BYTE_ROUTES: readonly ByteRoute[] = [
     path: '/api/fs/put',
     access: 'guest',
     summary: 'Uploads one file; the body is its content, the header File-Path its percent-encoded path.',
-    body: 'application/octet-stream',
+    body: BYTES,
+    parameters: PUT_PARAMETERS,
   },
   {
     method: 'PUT',
@@ -66,6 +103,58 @@ export const BYTE_ROUTES: readonly ByteRoute[] = [
     access: 'guest',
     summary: 'Uploads one file as the file part of a form; the header File-Path is its percent-encoded path.',
     body: 'multipart/form-data',
+    parameters: PUT_PARAMETERS,
+  },
+  {
+    method: 'POST',
+    path: '/api/fs/multipart/init',
+    access: 'guest',
+    summary: "Begins an upload in parts, or finds the caller's unfinished one of the same path, size and hash.",
+    parameters: [
+      FILE_PATH,
+      header('X-File-Size', true, 'Bytes of the file, more than 0.'),
+      header('X-Chunk-Size', false, 'The wanted size of a part in bytes; the answer says which it is.'),
+      OVERWRITE,
+      header('Last-Modified', false, 'Milliseconds since 1970.'),
+      header('X-File-Md5', false, 'What the whole file must hash to; X-File-Sha1 and X-File-Sha256 likewise.'),
+    ],
+    answer: partsShape,
+  },
+  {
+    method: 'PUT',
+    path: '/api/fs/multipart/chunk',
+    access: 'guest',
+    summary: 'Uploads one part, whose bytes are the body; in any order, several at a time, and again without harm.',
+    body: BYTES,
+    parameters: [UPLOAD_ID, header('X-Chunk-Index', true, 'From 0.')],
+    answer: partsShape,
+  },
+  {
+    method: 'POST',
+    path: '/api/fs/multipart/complete',
+    access: 'guest',
+    summary: 'Verifies an upload in parts and gives the file its name.',
+    parameters: [UPLOAD_ID],
+    answer: partsShape,
+  },
+  {
+    method: 'GET',
+    path: '/api/fs/multipart/status',
+    access: 'guest',
+    summary: 'An upload in parts, by its id or by the path and size of its file.',
+    parameters: [
+      query('upload_id', 'The upload_id that init answered.'),
+      query('path', 'Of the file.'),
+      query('size', 'Of the file, in bytes.'),
+    ],
+    answer: partsShape,
+  },
+  {
+    method: 'POST',
+    path: '/api/fs/multipart/abort',
+    access: 'guest',
+    summary: 'Ends an upload in parts and takes away what came of it.',
+    parameters: [UPLOAD_ID],
   },
 ];
 

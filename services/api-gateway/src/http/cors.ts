@@ -16,6 +16,10 @@ const API_HEADERS = [
   'X-File-Sha1',
   'X-File-Sha256',
   'X-Requested-With',
+  'X-File-Size',
+  'X-Chunk-Size',
+  'X-Chunk-Index',
+  'X-Upload-Id',
 ].join(', ');
 
 /** Lets pages of other origins call the API, where they are configured to. */

@@ -7,17 +7,17 @@ import type { FsContext } from '../context.ts';
 /** A refused upload's body is read on for this long, in milliseconds: most clients read an answer only when they could send everything. */
 const DRAIN_MS = 30_000;
 
-/** Answers a failed upload with its envelope, after what the client still sends was read and thrown away. @param codes of the route alone */
+/** Answers a failed upload with its envelope, after what the client still sends was read and thrown away. @param codes of the route alone. @param data what the route promises with a failure */
 export async function refuseUpload(
   context: FsContext,
   request: IncomingMessage,
   response: ServerResponse,
   error: AppError,
-  codes: EnvelopeCodes,
+  { codes, data }: { codes: EnvelopeCodes; data?: unknown },
 ): Promise<void> {
   if (response.headersSent) return void response.destroy();
   const patterns = await privacyPatterns(context);
-  const envelope = failureEnvelope(error, { codes, mask: (message) => createPrivacyMask()(patterns, message) });
+  const envelope = failureEnvelope(error, { codes, data, mask: (message) => createPrivacyMask()(patterns, message) });
   await drain(request);
   if (response.destroyed) return;
   if (!request.complete) response.setHeader('Connection', 'close');

@@ -32,20 +32,20 @@ export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number)
     async extend(owner, claim, bytes, limitBytes) {
       const { matchedCount } = await quotaLedgers.updateOne(
         { _id: owner, held_bytes: { $lte: limitBytes - bytes }, [`claims.${claim}.bytes`]: { $gte: 0 } },
-        { $inc: { held_bytes: bytes, [`claims.${claim}.bytes`]: bytes }, $set: { [`claims.${claim}.expires_at`]: until() } },
+        { $inc: { held_bytes: bytes, [`claims.${claim}.bytes`]: bytes }, $max: { [`claims.${claim}.expires_at`]: until() } },
       );
       return matchedCount > 0;
     },
-    async hold(owner, claim, bytes, limitBytes) {
+    async hold(owner, claim, bytes, limitBytes, leaseMs = CLAIM_LEASE_MS) {
       // Whoever changed the claim in between has got on: then it is looked at anew.
       for (;;) {
         const ledger = await read(owner);
         const known = ledger?.claims[claim]?.bytes;
         const missing = Math.max(0, bytes - (known ?? 0));
         const isThere = { [`claims.${claim}.bytes`]: known ?? { $exists: false } };
-        const renewed = { [`claims.${claim}.expires_at`]: until() };
+        const renewed = { [`claims.${claim}.expires_at`]: new Date(clock() + leaseMs) };
         if (known !== undefined && missing === 0) {
-          const { matchedCount } = await quotaLedgers.updateOne({ _id: owner, ...isThere }, { $set: renewed });
+          const { matchedCount } = await quotaLedgers.updateOne({ _id: owner, ...isThere }, { $max: renewed });
           if (matchedCount > 0) return 'claimed';
           continue;
         }
@@ -53,7 +53,7 @@ export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number)
         if (ledger.held_bytes > limitBytes - missing) return 'full';
         const { matchedCount } = await quotaLedgers.updateOne(
           { _id: owner, counted_at: { $gt: NEVER }, held_bytes: { $lte: limitBytes - missing }, ...isThere },
-          { $inc: { held_bytes: missing, [`claims.${claim}.bytes`]: missing }, $set: renewed },
+          { $inc: { held_bytes: missing, [`claims.${claim}.bytes`]: missing }, $max: renewed },
         );
         if (matchedCount > 0) return 'claimed';
       }
@@ -75,7 +75,7 @@ export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number)
     async renew(owner, claim) {
       await quotaLedgers.updateOne(
         { _id: owner, [`claims.${claim}.bytes`]: { $gte: 0 } },
-        { $set: { [`claims.${claim}.expires_at`]: until() } },
+        { $max: { [`claims.${claim}.expires_at`]: until() } },
       );
     },
     async settle(owner, claim, claimedBytes, writtenBytes) {

@@ -3,6 +3,7 @@ import { isDuplicateKey, makeIndexes, type WriteSessionRecord, writeSessionModel
 import { parseVirtualPath } from '@wharf/paths';
 import type { StoreConnection } from '@wharf/service-kit';
 import type { WriteSession, WriteSessionStore } from '../domain/writes/write-session.ts';
+import { toUpload, toUploadRecord } from './upload-record.ts';
 
 /** Sessions that one sweep takes away. */
 const SWEEP_BATCH = 100;
@@ -31,7 +32,7 @@ export function createWriteSessionStore(connection: StoreConnection): WriteSessi
       await model.updateOne({ _id: id }, { $set: { publishing_path: path } });
     },
     async markPublished(id, size) {
-      await model.updateOne({ _id: id }, { $set: { is_published: true, size } });
+      await model.updateOne({ _id: id }, { $set: { is_published: true, size, upload_state: '' } });
     },
     async remove(id) {
       await model.deleteOne({ _id: id });
@@ -47,7 +48,7 @@ export function createWriteSessionStore(connection: StoreConnection): WriteSessi
 }
 
 function toRecord(session: WriteSession): WriteSessionRecord {
-  const { id, userId, path, storageId, hasDraft, publishingPath, isPublished, sizeBytes, dataUrl, expiresAt } = session;
+  const { id, userId, path, storageId, hasDraft, publishingPath, isPublished, sizeBytes, dataUrl, expiresAt, upload } = session;
   return {
     _id: id,
     user_id: userId,
@@ -59,10 +60,11 @@ function toRecord(session: WriteSession): WriteSessionRecord {
     size: sizeBytes,
     data_url: dataUrl,
     expires_at: expiresAt,
+    ...(upload && { upload: toUploadRecord(upload), upload_state: 'receiving' }),
   };
 }
 
-function toSession(record: WriteSessionRecord): WriteSession {
+export function toSession(record: WriteSessionRecord): WriteSession {
   return {
     id: record._id,
     userId: record.user_id,
@@ -74,5 +76,6 @@ function toSession(record: WriteSessionRecord): WriteSession {
     sizeBytes: record.size,
     dataUrl: record.data_url,
     expiresAt: record.expires_at,
+    upload: record.upload && toUpload(record.upload),
   };
 }

@@ -3,7 +3,6 @@ import { flag, list, names, text, texts } from '../fields.ts';
 import { AnswerWithMessage, absentRoute, type Route, route } from '../route.ts';
 import { nothingBack, queuedShape, showQueued, showTask, taskShape } from '../shapes.ts';
 
-const NO_MULTIPART = { methods: 'any', access: 'guest', envelopeCode: 403, message: 'multipart upload is disabled' } as const;
 const NOT_BUILT = { methods: ['POST'], access: 'guest', envelopeCode: 500, message: 'not implement' } as const;
 
 export const fsWriteRoutes: readonly Route[] = [
@@ -144,11 +143,6 @@ export const fsWriteRoutes: readonly Route[] = [
     answer: z.object({ tasks: z.array(taskShape) }),
     call: async ({ peers, options }, input) => ({ tasks: (await peers.downloader.addDownloads(input, options)).tasks.map(showTask) }),
   }),
-  absentRoute({ ...NO_MULTIPART, path: '/api/fs/multipart/init' }),
-  absentRoute({ ...NO_MULTIPART, path: '/api/fs/multipart/chunk' }),
-  absentRoute({ ...NO_MULTIPART, path: '/api/fs/multipart/complete' }),
-  absentRoute({ ...NO_MULTIPART, path: '/api/fs/multipart/status' }),
-  absentRoute({ ...NO_MULTIPART, path: '/api/fs/multipart/abort' }),
   absentRoute({ ...NOT_BUILT, path: '/api/fs/archive/decompress' }),
   absentRoute({ ...NOT_BUILT, path: '/api/fs/get_direct_upload_info' }),
   absentRoute({ ...NOT_BUILT, path: '/api/fs/torrent/parse' }),

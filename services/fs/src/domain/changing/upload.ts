@@ -61,21 +61,13 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   const { snapshot, actor, changes, signal } = operation;
   const allowedAtMs = performance.now();
   const path = resolvePath(actor, request.path);
-  const name = baseName(path);
-  if (name === undefined || /[/\\]$/.test(request.path)) throw new AppError('INVALID_ARGUMENT', 'File-Path must name a file');
-  requireUpload(operation, path);
-  await requireCreationOf(operation, parentPath(path));
-  if (snapshot.settings.isOn('ignore_system_files') && (SYSTEM_FILES.has(name) || name.startsWith('._')))
-    throw new AppError('PERMISSION_DENIED', 'system file upload ignored');
-  if (snapshot.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
-  const located = request.storage === undefined ? locate(snapshot, path) : locateIn(snapshot, path, request.storage);
+  if (path === '/' || /[/\\]$/.test(request.path)) throw new AppError('INVALID_ARGUMENT', 'File-Path must name a file');
+  const located = await locateUpload(operation, path, request.storage);
   // Making a file asks for no password; destroying one does.
   const { password } = request;
   const mayReplace = password === undefined || snapshot.rules.canAccess(actor, path, password);
   if (!mayReplace && (await findEntry(snapshot, path, located, signal))) snapshot.rules.requireAccess(actor, path, password);
-  const driver = await located.mount.driver();
-  if (located.mount.definition.config.no_upload || !supports(driver, 'write'))
-    throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
+  const driver = await uploadDriver(located);
   // Refused early; the driver decides when the content is there.
   if (!request.overwrite && !(await isSaidFree(operation, located, driver)) && (await findEntry(snapshot, path, located, signal)))
     throw new AppError('ENTRY_EXISTS', 'file exists');
@@ -120,6 +112,30 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
 }
 
 /**
+ * The place that an upload goes to, if the caller may upload there at this moment.
+ *
+ * @param storage the id of the one that was chosen before. Undefined: whichever covers the path.
+ * @throws AppError PERMISSION_DENIED | MOUNT_NOT_FOUND | IS_A_DIRECTORY
+ */
+export async function locateUpload(operation: Operation, path: VirtualPath, storage: number | undefined): Promise<Located<Mount>> {
+  const { snapshot } = operation;
+  const name = baseName(path) ?? '';
+  requireUpload(operation, path);
+  await requireCreationOf(operation, parentPath(path));
+  if (snapshot.settings.isOn('ignore_system_files') && (SYSTEM_FILES.has(name) || name.startsWith('._')))
+    throw new AppError('PERMISSION_DENIED', 'system file upload ignored');
+  if (snapshot.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
+  return storage === undefined ? locate(snapshot, path) : locateIn(snapshot, path, storage);
+}
+
+/** The driver of a storage that takes files. @throws AppError UNSUPPORTED_OPERATION */
+export async function uploadDriver({ mount }: Located<Mount>): Promise<StorageDriver & Required<Pick<StorageDriver, 'write'>>> {
+  const driver = await mount.driver();
+  if (mount.definition.config.no_upload || !supports(driver, 'write')) throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
+  return driver;
+}
+
+/**
  * Whether a kept listing is without the name, so that the storage need not be asked twice. Safe only where the driver takes a new file
  * atomically: somebody may have made one since. That a listing has a name proves nothing, as somebody may have removed it.
  */
@@ -147,7 +163,7 @@ function requireUpload({ snapshot, actor }: Operation, path: VirtualPath): void 
  * @param upload.allowedAtMs when the rights were asked, by the clock of the process: the content may begin much later, as the last part of a form
  * @param upload.password lets the caller replace what is there; undefined: it is not asked for
  */
-async function* thenAllowed(
+export async function* thenAllowed(
   content: AsyncIterable<Uint8Array>,
   { renewed }: Operation,
   { path, allowedAtMs, password }: { path: VirtualPath; allowedAtMs: number; password: string | undefined },

@@ -15,10 +15,10 @@ export interface QuotaLedger {
   extend(owner: VirtualPath, claim: string, bytes: number, limitBytes: number): Promise<boolean>;
   /**
    * Makes a claim of this name and at least this size, or renews and enlarges the one that is there. The bytes that it grows by must fit
-   * under the limit.
+   * under the limit. @param leaseMs {@link CLAIM_LEASE_MS} where it is not given; never shortens what was given before
    * @returns as claim()
    */
-  hold(owner: VirtualPath, claim: string, bytes: number, limitBytes: number): Promise<'claimed' | 'full' | 'uncounted'>;
+  hold(owner: VirtualPath, claim: string, bytes: number, limitBytes: number, leaseMs?: number): Promise<'claimed' | 'full' | 'uncounted'>;
   /** Puts what was written in the place of a claim, however big it has become. */
   end(owner: VirtualPath, claim: string, writtenBytes: number): Promise<void>;
   /** Keeps a claim alive: its work goes on. */
@@ -90,10 +90,10 @@ export interface Quotas {
   /**
    * The same for work that goes on in other processes: one claim for all who give its name, of so many bytes at least. Where it has run out
    * meanwhile it is made anew.
-   * @param name letters, digits and `-`. @param signal of whoever holds it: it may grow later.
+   * @param name letters, digits and `-`. @param signal of whoever holds it: it may grow later. @param leaseMs holds for so long without being renewed
    * @throws AppError QUOTA_EXCEEDED; what `count` throws
    */
-  hold(actor: Actor, name: string, bytes: number, count: Count, signal: AbortSignal): Promise<HeldClaim>;
+  hold(actor: Actor, name: string, bytes: number, count: Count, signal: AbortSignal, leaseMs?: number): Promise<HeldClaim>;
   /** Ends a held claim from wherever it was made; one that is not there is success. */
   end(actor: Actor, name: string, writtenBytes: number): Promise<void>;
   /** Something was removed: there may be more room than is known. */
@@ -169,13 +169,13 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
         end: (writtenBytes) => ledger.settle(owner, wanted.id, claimed.bytes, writtenBytes),
       });
     },
-    async hold(actor, name, bytes, count, signal) {
+    async hold(actor, name, bytes, count, signal, leaseMs) {
       const limit = limits.get(actor.id)?.bytes;
       if (limit === undefined) return UNLIMITED;
       const wanted = { owner: actor.basePath, id: name, bytes, limit };
       const reach = (reached: number) =>
         claimRoom(ledger, wanted, {
-          claim: () => ledger.hold(wanted.owner, name, reached, limit),
+          claim: () => ledger.hold(wanted.owner, name, reached, limit, leaseMs),
           count: () => countOnce(wanted.owner, count, signal),
           clock,
         });

@@ -16,6 +16,8 @@ export interface OpenDraft {
   readonly session: WriteSession;
   readonly operation: Operation;
   readonly draft: Draft;
+  /** How long its room is held without being renewed; undefined: as other claims. */
+  readonly roomLeaseMs: number | undefined;
 }
 
 export interface InUse {
@@ -35,15 +37,22 @@ export interface OpenDrafts {
   releaseAll(): Promise<void>;
 }
 
-/** @param find throws AppError RECORD_NOT_FOUND */
-export function createOpenDrafts(operationOf: OperationOf, find: (id: string) => Promise<WriteSession>): OpenDrafts {
+export interface OpenDraftsOptions {
+  readonly operationOf: OperationOf;
+  readonly uploadIdleMs: number;
+  /** @throws AppError RECORD_NOT_FOUND */
+  find(id: string): Promise<WriteSession>;
+}
+
+export function createOpenDrafts({ operationOf, uploadIdleMs, find }: OpenDraftsOptions): OpenDrafts {
   const inUse = new Map<string, InUse>();
   const openDraft = async (session: WriteSession, signal: AbortSignal): Promise<OpenDraft> => {
     const { operation, located } = await locateSession(operationOf, session, signal);
     const driver = await located.mount.driver();
     if (!supports(driver, 'openDraft')) throw gone();
     try {
-      return { session, operation, draft: await driver.openDraft(located.path, session.id, { create: false, signal }) };
+      const draft = await driver.openDraft(located.path, session.id, { create: false, signal });
+      return { session, operation, draft, roomLeaseMs: session.upload && uploadIdleMs };
     } catch (error) {
       throw AppError.is(error, 'ENTRY_NOT_FOUND') ? gone() : error;
     }
@@ -90,9 +99,11 @@ export function createOpenDrafts(operationOf: OperationOf, find: (id: string) =>
 }
 
 /** The claim of a session that is in use here, over the announced size or what is there, whichever is more. @throws AppError QUOTA_EXCEEDED */
-export async function claimOf({ session, operation, draft }: OpenDraft, held: InUse): Promise<HeldClaim> {
+export async function claimOf({ session, operation, draft, roomLeaseMs }: OpenDraft, held: InUse): Promise<HeldClaim> {
   // For all who write to the session, as long as one does: no signal of one of them.
-  held.claiming ??= draft.sizeBytes().then((bytes) => holdRoom(operation, session.id, Math.max(session.sizeBytes, bytes), NEVER));
+  held.claiming ??= draft
+    .sizeBytes()
+    .then((bytes) => holdRoom(operation, session.id, Math.max(session.sizeBytes, bytes), NEVER, roomLeaseMs));
   try {
     return await held.claiming;
   } catch (error) {

@@ -1,8 +1,9 @@
 import { AppError } from '@wharf/errors';
-import { parseVirtualPath } from '@wharf/paths';
+import { type MountPath, parseVirtualPath } from '@wharf/paths';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import { type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { holdRoom } from '../changing/operations/claim-room.ts';
+import type { Operation } from '../changing/operations/operation.ts';
 import { abortSession, removeDraft } from './end-session.ts';
 import { RELEASE_MS } from './open-drafts.ts';
 import { expiryFrom, type SessionParts } from './session-parts.ts';
@@ -17,7 +18,7 @@ export async function openSession(
   { path, sizeBytes }: { readonly path: string; readonly sizeBytes: number },
   signal: AbortSignal,
 ): Promise<WriteSession> {
-  const { options, store } = parts;
+  const { options } = parts;
   if (!isDraftId(id)) throw new AppError('INVALID_ARGUMENT', 'the id of a write session has 32 hexadecimal digits');
   const operation = await options.operationOf(userId, signal);
   const wanted = parseVirtualPath(path);
@@ -36,18 +37,38 @@ export async function openSession(
     dataUrl: options.dataUrl,
     expiresAt: expiryFrom(options.clock),
   };
+  await keepSession(parts, session, { operation, path: located.path, driver, signal });
+  return session;
+}
+
+/** Where a session that is about to begin goes. */
+interface NewPlace {
+  readonly operation: Operation;
+  readonly path: MountPath;
+  readonly driver: StorageDriver;
+  readonly signal: AbortSignal;
+}
+
+/** Keeps a new session: its row, its claim and, where the storage takes ranges, its draft. @throws AppError QUOTA_EXCEEDED; what drivers throw */
+export async function keepSession(
+  parts: SessionParts,
+  session: WriteSession,
+  { operation, path, driver, signal }: NewPlace,
+): Promise<void> {
+  const { options, store } = parts;
+  const { id, sizeBytes } = session;
   await requireSpace(driver, sizeBytes, signal);
   signal.throwIfAborted();
   // The row first: a draft without one would be found by nobody.
   await store.insert(session);
-  const claim = await holdRoom(operation, id, sizeBytes).catch(async (error) => {
+  const claim = await holdRoom(operation, id, sizeBytes, signal, session.upload && options.uploadIdleMs).catch(async (error) => {
     await store.remove(id);
     throw error;
   });
   try {
-    if (hasDraft) {
+    if (session.hasDraft && supports(driver, 'openDraft')) {
       // Not the caller's signal: when the caller dies, whoever takes over finds the draft by its id.
-      const draft = await driver.openDraft(located.path, id, { create: true, signal: AbortSignal.timeout(RELEASE_MS) });
+      const draft = await driver.openDraft(path, id, { create: true, signal: AbortSignal.timeout(RELEASE_MS) });
       await draft.close();
       // Whoever took over has ended it meanwhile.
       if (!(await store.find(id))) {
@@ -62,7 +83,6 @@ export async function openSession(
     throw error;
   }
   claim.letGo();
-  return session;
 }
 
 /** Asks a storage that can tell for the room of a file of known size. @throws AppError QUOTA_EXCEEDED */

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../snapshot/snapshot.ts';
-import type { OpenDrafts } from './open-drafts.ts';
+import { createOpenDrafts, type OpenDrafts } from './open-drafts.ts';
 import type { OperationOf } from './session-place.ts';
 import { gone, type WriteSession, type WriteSessionStore } from './write-session.ts';
 
@@ -13,6 +13,8 @@ export interface WriteSessionsOptions {
   readonly clock: () => number;
   /** Of this replica's data plane; empty: any. */
   readonly dataUrl: string;
+  /** A user's own upload goes after so long without use, in milliseconds. Until then its room is held. */
+  readonly uploadIdleMs: number;
 }
 
 /** What the steps of a session work with. */
@@ -25,6 +27,17 @@ export interface SessionParts {
 /** When a session goes that is used now. */
 export function expiryFrom(clock: () => number): Date {
   return new Date(clock() + IDLE_MS);
+}
+
+/** The same of a user's own upload. */
+export function uploadExpiry({ options }: SessionParts): Date {
+  return new Date(options.clock() + options.uploadIdleMs);
+}
+
+/** Drafts that are open here and what else the steps of sessions work with, once for all of a process. */
+export function createSessionParts(options: WriteSessionsOptions): SessionParts {
+  const { store, operationOf, uploadIdleMs } = options;
+  return { options, store, drafts: createOpenDrafts({ operationOf, uploadIdleMs, find: (id) => findSession(store, id) }) };
 }
 
 /** @throws AppError RECORD_NOT_FOUND */

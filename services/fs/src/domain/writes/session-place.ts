@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
 import type { Operation } from '../changing/operations/operation.ts';
+import { locateUpload } from '../changing/upload.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { findEntry } from '../reading/get-entry.ts';
@@ -38,6 +39,7 @@ export async function locateSession(
   signal: AbortSignal,
 ): Promise<{ operation: Operation; located: Located<Mount> }> {
   const operation = await operationOf(session.userId, signal);
+  if (session.upload) return { operation, located: await locateUpload(operation, session.path, session.storageId) };
   await requireFile(operation, session.path);
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     const located = locate(operation.snapshot, session.path);

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
+import type { Hashes } from '../../driver-contract/storage-driver.ts';
 
 /** A file on its way into the tree, as the store keeps it. */
 export interface WriteSession {
@@ -17,6 +18,32 @@ export interface WriteSession {
   readonly sizeBytes: number;
   readonly dataUrl: string;
   readonly expiresAt: Date;
+  /** Of a user's own upload; absent in files that other services bring in. */
+  readonly upload?: UploadState | undefined;
+}
+
+/** What a user's own upload has beyond other write sessions. */
+export interface UploadState {
+  /** `parts`: a grid of parts, in any order. `stream`: from the start on, one writer at a time. */
+  readonly kind: 'parts' | 'stream';
+  /** Bytes of each part but the last; of a stream 0. */
+  readonly chunkBytes: number;
+  readonly overwrite: boolean;
+  readonly modifiedAt: Date | undefined;
+  /** What the whole file must hash to. */
+  readonly hashes: Hashes;
+  /** The CRC-32 of each accepted part, by index. */
+  readonly parts: ReadonlyMap<number, number>;
+  /** Of a stream: so many bytes are durable. */
+  readonly offsetBytes: number;
+  /** Another process may still write into the draft. */
+  readonly isTakenOver: boolean;
+  /** One of several that are put together, and no file itself. */
+  readonly isPartial: boolean;
+  /** Opaque text of the client. */
+  readonly metadata: string;
+  readonly userName: string;
+  readonly createdAt: Date;
 }
 
 /** Where sessions are kept. */

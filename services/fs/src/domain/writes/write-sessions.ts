@@ -4,10 +4,10 @@ import { supports } from '../../driver-contract/storage-driver.ts';
 import { withinClaim } from '../quota/quota.ts';
 import type { Digests } from './digests.ts';
 import { abortSession } from './end-session.ts';
-import { claimOf, createOpenDrafts, RELEASE_MS } from './open-drafts.ts';
+import { claimOf, RELEASE_MS } from './open-drafts.ts';
 import { openSession } from './open-session.ts';
 import { commit, heldDuring, published, writeWhole } from './publish-session.ts';
-import { expiryFrom, findSession, type SessionParts, type WriteSessionsOptions } from './session-parts.ts';
+import { expiryFrom, findSession, type SessionParts } from './session-parts.ts';
 import { publishedAlready, requireEntry } from './session-place.ts';
 import type { WriteSession } from './write-session.ts';
 
@@ -48,10 +48,9 @@ export interface WriteSessions {
   close(): Promise<void>;
 }
 
-export function createWriteSessions(options: WriteSessionsOptions): WriteSessions {
-  const { store, clock } = options;
-  const drafts = createOpenDrafts(options.operationOf, (id) => findSession(store, id));
-  const parts: SessionParts = { options, store, drafts };
+export function createWriteSessions(parts: SessionParts): WriteSessions {
+  const { options, store, drafts } = parts;
+  const { clock } = options;
   const expiry = () => expiryFrom(clock);
 
   return {

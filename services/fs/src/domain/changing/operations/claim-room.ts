@@ -20,10 +20,16 @@ export function claimRoom(operation: Operation, bytes: number): Promise<Claim> {
 /**
  * The same for work that goes on in other processes: they share the claim of this name.
  *
- * @param signal of whoever holds the claim, where that outlives the operation. @throws AppError QUOTA_EXCEEDED
+ * @param signal of whoever holds the claim, where that outlives the operation. @param leaseMs as Quotas.hold() has it. @throws AppError QUOTA_EXCEEDED
  */
-export function holdRoom(operation: Operation, name: string, bytes: number, signal = operation.signal): Promise<HeldClaim> {
-  return operation.snapshot.quotas.hold(operation.actor, name, bytes, counterOf(operation), signal);
+export function holdRoom(
+  operation: Operation,
+  name: string,
+  bytes: number,
+  signal = operation.signal,
+  leaseMs?: number,
+): Promise<HeldClaim> {
+  return operation.snapshot.quotas.hold(operation.actor, name, bytes, counterOf(operation), signal, leaseMs);
 }
 
 /** Adds up everything below the caller's base path, for whoever waits for it: not bound to the operation. */

@@ -1,0 +1,28 @@
+import { crc32 } from 'node:zlib';
+import { AppError } from '@wharf/errors';
+
+/** What passed through a content. */
+export interface Passed {
+  bytes: number;
+  crc: number;
+}
+
+/** Passes a content on, counted. @throws AppError INVALID_ARGUMENT: it is longer; before the first byte that is too many */
+export async function* counted(
+  content: AsyncIterable<Uint8Array>,
+  expectedBytes: number,
+  passed: Passed,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const chunk of content) {
+    if (passed.bytes + chunk.byteLength > expectedBytes)
+      throw new AppError('INVALID_ARGUMENT', `this part has ${expectedBytes} bytes, not more`);
+    passed.crc = crc32(chunk, passed.crc);
+    passed.bytes += chunk.byteLength;
+    yield chunk;
+  }
+}
+
+/** @throws AppError INVALID_ARGUMENT: another number of bytes */
+export function requireLength(bytes: number, expectedBytes: number): void {
+  if (bytes !== expectedBytes) throw new AppError('INVALID_ARGUMENT', `this part has ${expectedBytes} bytes, not ${bytes}`);
+}

@@ -1,0 +1,114 @@
+import { crc32 } from 'node:zlib';
+import { AppError } from '@wharf/errors';
+import { type BeforePublish, type Draft, type Entry, type HashName, supports } from '../../driver-contract/storage-driver.ts';
+import { claimRoom, holdRoom } from '../changing/operations/claim-room.ts';
+import type { Operation } from '../changing/operations/operation.ts';
+import { locateUpload, uploadDriver } from '../changing/upload.ts';
+import { verify } from '../writes/digests.ts';
+import { removeDraft } from '../writes/end-session.ts';
+import { published } from '../writes/publish-session.ts';
+import { type SessionParts, stillThere } from '../writes/session-parts.ts';
+import { publishedAlready } from '../writes/session-place.ts';
+import { gone } from '../writes/write-session.ts';
+import type { RunningHashes } from './running-hashes.ts';
+import type { HeldPart } from './upload-claims.ts';
+import { partRange, type UploadSession } from './upload-session.ts';
+
+/**
+ * Gives an upload whose bytes are all durable its name, if its user still may, and what is there is what was announced.
+ *
+ * @param held the claim on its end. @throws AppError CONTENT_CORRUPT | PERMISSION_DENIED | QUOTA_EXCEEDED | ENTRY_EXISTS and what drivers throw
+ */
+export async function publishUpload(
+  parts: SessionParts,
+  running: RunningHashes,
+  operation: Operation,
+  held: HeldPart,
+): Promise<UploadSession> {
+  const { store, drafts, options } = parts;
+  const { session } = held;
+  const { signal } = held;
+  if (session.publishingPath) {
+    const done = await publishedAlready(options.operationOf, session, signal);
+    if (done) return finish(parts, session, done.operation, done.sizeBytes);
+  }
+  const located = await locateUpload(operation, session.path, session.storageId);
+  const driver = await uploadDriver(located);
+  if (!supports(driver, 'openDraft')) throw gone();
+  // A quota that has become smaller is noticed here, as the room of the file is held already.
+  const claim = await holdRoom(operation, session.id, session.sizeBytes);
+  try {
+    await (await claimRoom(operation, 0)).release();
+    await drafts.release(session.id);
+    const draft = await driver.openDraft(located.path, session.id, { create: false, signal });
+    try {
+      await requireContent(draft, session, running, signal);
+      await store.beginPublishing(session.id, session.path);
+      const { overwrite, modifiedAt } = session.upload;
+      const beforePublish = stillOurs(parts, operation, held);
+      let entry: Entry;
+      if (session.upload.isTakenOver)
+        entry = await driver.write(located.path, checkedParts(draft, session, signal), {
+          ...{ overwrite, modifiedAt, beforePublish, signal },
+          sizeBytes: session.sizeBytes,
+        });
+      else entry = await draft.publish({ overwrite, modifiedAt, beforePublish, signal });
+      return await finish(parts, session, operation, entry.sizeBytes);
+    } finally {
+      await draft.close();
+    }
+  } finally {
+    claim.letGo();
+  }
+}
+
+async function finish(parts: SessionParts, session: UploadSession, operation: Operation, sizeBytes: number): Promise<UploadSession> {
+  // A copy leaves its draft where it could not be discarded at once.
+  if (session.upload.isTakenOver) await removeDraft(parts, session, AbortSignal.timeout(REMOVE_MS)).catch(() => undefined);
+  const done = await published(parts.store, session, operation, session.path, sizeBytes);
+  return { ...session, ...done, upload: session.upload };
+}
+
+const REMOVE_MS = 30_000;
+
+/** Rights, login and claim are asked for again when the file is about to get its name. */
+function stillOurs({ store }: SessionParts, operation: Operation, held: HeldPart): BeforePublish {
+  const { session } = held;
+  const isThere = stillThere(store, session.id);
+  return async () => {
+    await held.keep();
+    await isThere();
+    const now = operation.renewed ? await operation.renewed() : operation;
+    await locateUpload(now, session.path, session.storageId);
+  };
+}
+
+/** @throws AppError CONTENT_CORRUPT: another size or another digest */
+async function requireContent(draft: Draft, session: UploadSession, running: RunningHashes, signal: AbortSignal): Promise<void> {
+  const { hashes } = session.upload;
+  const known = running.digests(session);
+  const names = Object.keys(hashes).filter((name): name is HashName => name === 'md5' || name === 'sha1' || name === 'sha256');
+  const wrong = known && names.find((name) => known[name] !== hashes[name]);
+  if (wrong) throw new AppError('CONTENT_CORRUPT', `the file does not have the announced ${wrong} digest`);
+  const digests = known ? {} : Object.fromEntries(names.map((name) => [name, hashes[name] ?? '']));
+  await verify(draft, { sizeBytes: session.sizeBytes, digests }, signal);
+}
+
+/** The bytes of a draft into which somebody may still write, each part held against what was accepted. @throws AppError CONTENT_CORRUPT */
+async function* checkedParts(draft: Draft, session: UploadSession, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+  let index = 0;
+  let part = { bytes: 0, crc: 0 };
+  for await (const chunk of draft.read({ signal })) {
+    for (let from = 0; session.upload.kind === 'parts' && from < chunk.byteLength; ) {
+      const { lengthBytes } = partRange(session, index);
+      const piece = chunk.subarray(from, from + lengthBytes - part.bytes);
+      part = { bytes: part.bytes + piece.byteLength, crc: crc32(piece, part.crc) };
+      from += piece.byteLength;
+      if (part.bytes < lengthBytes) continue;
+      if (part.crc !== session.upload.parts.get(index)) throw new AppError('CONTENT_CORRUPT', `part ${index} is not what was accepted`);
+      index += 1;
+      part = { bytes: 0, crc: 0 };
+    }
+    yield chunk;
+  }
+}
