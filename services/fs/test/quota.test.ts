@@ -18,6 +18,8 @@ import { actor, bytesOf, type MemoryTree, openTree, vpath } from '../src/domain/
 import { refusalOf } from '../src/domain/testing/refusal.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import { createQuotaLedger } from '../src/store/quota-ledger.ts';
+import { runPlacement } from '../src/tasks/testing/place-now.ts';
+import { createTestRun } from '../src/tasks/testing/test-run.ts';
 
 let dir: TempDir;
 let store: EmbeddedMongo;
@@ -140,7 +142,7 @@ describe('C17: a quota', () => {
     const { home, memory, upload, pass } = await openHome(100);
     await upload('a', 'x'.repeat(10));
     const ledger = createQuotaLedger(models, Date.now);
-    expect(await ledger.claim(vpath(home), 'dead', 80, 100)).toBe('claimed');
+    expect(await ledger.claim(vpath(home), 'dead', 80, 100, 'counted')).toBe('claimed');
     await memory.put(`${home}/written`, 'x'.repeat(30));
     expect(await refusalOf(upload('b', 'x'.repeat(60)))).toEqual(FULL(100));
     pass(CLAIM_LEASE_MS + 1_000);
@@ -152,16 +154,16 @@ describe('C17: a quota', () => {
     const owner = vpath('/home-counted');
     const ledger = createQuotaLedger(models, Date.now);
     await ledger.count(owner, async () => 10);
-    expect(await ledger.claim(owner, 'a', 20, 100)).toBe('claimed');
+    expect(await ledger.claim(owner, 'a', 20, 100, 'counted')).toBe('claimed');
     await ledger.count(owner, async () => {
       await ledger.settle(owner, 'a', 20, 25);
-      expect(await ledger.claim(owner, 'b', 30, 100)).toBe('claimed');
+      expect(await ledger.claim(owner, 'b', 30, 100, 'counted')).toBe('claimed');
       await pause(0);
       return 10;
     });
     // 10 counted, 25 written while it ran, 30 claimed.
-    expect(await ledger.claim(owner, 'c', 36, 100)).toBe('full');
-    expect(await ledger.claim(owner, 'c', 35, 100)).toBe('claimed');
+    expect(await ledger.claim(owner, 'c', 36, 100, 'counted')).toBe('full');
+    expect(await ledger.claim(owner, 'c', 35, 100, 'counted')).toBe('claimed');
   });
 
   it('is counted for all who wait: one who goes away fails nobody else, and the count ends with the last one', async () => {
@@ -176,7 +178,7 @@ describe('C17: a quota', () => {
       await Promise.race([held.promise, aborted]);
     });
     const caller = new AbortController();
-    const hold = (name: string, signal: AbortSignal) => holdRoom(memory.operation(owner, signal), name, 60, signal);
+    const hold = (name: string, signal: AbortSignal) => holdRoom(memory.operation(owner, signal), { name, bytes: 60 }, signal);
     const first = hold('first', caller.signal);
     await begun.promise;
     const second = hold('second', new AbortController().signal);
@@ -196,7 +198,7 @@ describe('C17: a quota', () => {
       await new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(new Error('nobody waits'))));
     });
     const only = new AbortController();
-    const waiting = holdRoom(nobody.memory.operation(nobody.owner, only.signal), 'only', 1);
+    const waiting = holdRoom(nobody.memory.operation(nobody.owner, only.signal), { name: 'only', bytes: 1 });
     const signal = await counting.promise;
     only.abort();
     await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' });
@@ -205,7 +207,7 @@ describe('C17: a quota', () => {
 
   it('of work that many processes share is claimed once, grows, and is claimed anew where it ran out', async () => {
     const { home, memory, owner, upload, pass } = await openHome(100);
-    const hold = (name: string, bytes: number) => holdRoom(memory.operation(owner), name, bytes);
+    const hold = (name: string, bytes: number) => holdRoom(memory.operation(owner), { name, bytes });
     const [one, two] = await Promise.all([hold('shared', 60), hold('shared', 60)]);
     await Promise.all([one.extend(30), two.extend(30)]);
     expect(await refusalOf(hold('other', 11))).toEqual(FULL(100));
@@ -267,6 +269,52 @@ describe('C17: a quota', () => {
     await quotas.relocating([vpath('/elsewhere')], () => upload('g', 'x'.repeat(50)));
   });
 
+  it.each([
+    ['for the first time', false],
+    ['again, as nobody knows what an upload left', true],
+  ])('lets its user write while others rename without end and nothing can be counted %s', async (_what, isKnown) => {
+    const driver = createTestDriver('Restless');
+    const { home, memory, owner, upload } = await openHome(100, { drivers: [driver.definition], storages: [{ driver: 'Restless' }] });
+    await memory.put(`${home}/d0/old`, 'x'.repeat(40));
+    if (isKnown) {
+      await upload('known', 'x');
+      await memory.snapshot.quotas.uncounted([vpath(home)], 0);
+    }
+    let renames = 0;
+    driver.afterListing(async () => {
+      const path = `${home}/d${renames}`;
+      renames += 1;
+      await renameEntry(memory.operation(), { path, name: `d${renames}`, overwrite: false });
+    });
+    await upload('mine', 'x'.repeat(50));
+    expect(renames).toBeGreaterThan(0);
+    // What is known is not passed meanwhile.
+    if (isKnown) expect((await refusalOf(upload('more', 'x'.repeat(20))))[0]).toBe('STALE_VERSION');
+    driver.afterListing(NONE);
+    await removeEntries(memory.operation(owner), { dir: '/', names: ['mine'] });
+    await upload('more', 'x'.repeat(55));
+    expect(await refusalOf(upload('last', 'x'.repeat(6)))).toEqual(FULL(100));
+  });
+
+  it('is not passed by work that fails while nothing can be counted', async () => {
+    const driver = createTestDriver('Lossy', ['rename', 'copy']);
+    const { home, memory, owner, upload } = await openHome(100, { drivers: [driver.definition], storages: [{ driver: 'Lossy' }] });
+    const { quotas } = memory.snapshot;
+    await upload('d/a', 'x'.repeat(30));
+    await upload('d/full', 'x');
+    driver.failWrites((path) => path.endsWith('/full'));
+    await quotas.relocating([vpath(home)], async () => {
+      // The copy of `a` stays in both places.
+      await refusalOf(renameEntry(memory.operation(owner), { path: '/d', name: 'e', overwrite: false }));
+      const claim = await holdRoom(memory.operation(owner), { name: 'left', bytes: 30 });
+      await claim.abandon();
+      expect((await refusalOf(upload('more', 'x'.repeat(10))))[0]).toBe('STALE_VERSION');
+    });
+    await upload('more', 'x'.repeat(39));
+    expect(await bytesIn(memory, home)).toBe(100);
+    expect(await refusalOf(upload('last', 'x'))).toEqual(FULL(100));
+  });
+
   it('counts what a copy of a folder found, however that changed while it was added up', async () => {
     const driver = createTestDriver('Grown');
     const { home, memory, owner, upload } = await openHome(100, { drivers: [driver.definition], storages: [{ driver: 'Grown' }] });
@@ -284,6 +332,42 @@ describe('C17: a quota', () => {
     expect(await bytesIn(memory, home)).toBe(80);
     expect(await refusalOf(upload('more', 'x'.repeat(21)))).toEqual(FULL(100));
     await upload('more', 'x'.repeat(20));
+  });
+
+  /** A home of 100 bytes with two storages, and the task that copies the folder `d` from one to the other. */
+  async function openCopy() {
+    const home = await openHome(100, { storages: [{ mount_path: '/' }, { mount_path: `/home-${homes + 1}/t` }] });
+    await home.memory.makeFolder(`${home.home}/t`);
+    const run = createTestRun({ signal: new AbortController().signal });
+    const ends = { source: `${home.home}/d`, target: `${home.home}/t/d`, sourceStorage: 1, targetStorage: 2 };
+    const copy = () => runPlacement(home.memory.operation(home.owner), 'copy', { ...ends, conflict: 'refuse' }, run);
+    return { ...home, run, copy };
+  }
+
+  it('holds for what the task of a copy finds when it opens a file, and counts what it wrote', async () => {
+    const { home, memory, upload, run, copy } = await openCopy();
+    await upload('d/f', 'x'.repeat(10));
+    run.onCheckpoint(async () => {
+      if (run.checkpoints() === 1) await upload('d/f', 'x'.repeat(60));
+    });
+    expect(await refusalOf(copy())).toEqual(FULL(100));
+    expect(await bytesIn(memory, home)).toBe(60);
+    await memory.put(`${home}/d/f`, 'x'.repeat(20));
+    await copy();
+    expect(await bytesIn(memory, home)).toBe(40);
+  });
+
+  it('holds for a file that a task could not copy, and tries again', async () => {
+    const { home, memory, owner, upload, run, copy } = await openCopy();
+    await upload('d/a', 'x'.repeat(30));
+    await upload('d/b', 'x'.repeat(10));
+    await memory.put(`${home}/t/d/a`, '');
+    expect((await refusalOf(copy()))[0]).toBe('ENTRY_EXISTS');
+    await upload('other', 'x'.repeat(45));
+    await removeEntries(memory.operation(owner), { dir: '/t/d', names: ['a'] });
+    expect((await refusalOf(copy()))[0]).toBe('QUOTA_EXCEEDED');
+    expect(await bytesIn(memory, home)).toBe(95);
+    expect(run.checkpoints()).toBeGreaterThan(0);
   });
 
   it('counts what a move by copying left in both places', async () => {

@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { httpRequest } from '@wharf/harness';
+import { modelsOf, writeSessionModelOf } from '@wharf/models';
 import { MOUNT_ROOT } from '@wharf/paths';
-import { callHeaders } from '@wharf/service-kit';
+import { callHeaders, connectStore } from '@wharf/service-kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
@@ -26,7 +27,7 @@ beforeAll(async () => {
   await installation.login({ id: 6, permission: 0 });
   await installation.login({ id: 7, permission: OFFLINE });
   await installation.login({ id: 8, permission: OFFLINE, base_path: '/l/limited', quota_bytes: 10 });
-  for (const id of [20, 21, 22, 23, 24]) await installation.login({ id, permission: OFFLINE, base_path: `/l/q${id}`, quota_bytes: 10 });
+  for (const id of [20, 21, 22, 23, 24, 26]) await installation.login({ id, permission: OFFLINE, base_path: `/l/q${id}`, quota_bytes: 10 });
   await installation.login({ id: 25, permission: OFFLINE, base_path: '/p/q25', quota_bytes: 10 });
   replica = await installation.open([localDriver, plain.definition]);
 });
@@ -156,6 +157,24 @@ describe('a write session', () => {
       const third = await open('/l/q22/c', 22, 7);
       await expect(open('/l/q22/d', 22, 1)).rejects.toMatchObject(FULL);
       await replica.writes.abortWrite({ id: third }, asService());
+    });
+
+    it('holds the room of a draft longer than the session lives, whether anybody writes to it or not', async () => {
+      const connection = await connectStore(installation.storeUrl);
+      const [sessions, { quotaLedgers }] = [writeSessionModelOf(connection), modelsOf(connection)];
+      const id = await open('/l/q26/a', 26, 6);
+      const claim = async () => (await quotaLedgers.findById('/l/q26').lean())?.claims[id];
+      const outlives = async () => {
+        const session = await sessions.findById(id).lean();
+        return ((await claim())?.expires_at.getTime() ?? 0) > (session?.expires_at.getTime() ?? Number.POSITIVE_INFINITY);
+      };
+      expect(await outlives()).toBe(true);
+      await put(id, 'offset=0', 'xxx');
+      await replica.writes.syncWrite({ id, size: 3 }, asService());
+      expect(await outlives()).toBe(true);
+      await replica.writes.abortWrite({ id }, asService());
+      expect(await claim()).toBeUndefined();
+      await connection.close();
     });
 
     it('needs its room once, whichever replicas have a part in it', async () => {

@@ -1,12 +1,20 @@
 import type { Models, QuotaLedgerRecord } from '@wharf/models';
-import { CLAIM_LEASE_MS, type QuotaLedger } from '../domain/quota/quota.ts';
+import { CLAIM_LEASE_MS, type QuotaLedger, type Trust } from '../domain/quota/quota.ts';
 
-/** The time of a ledger that waits for a count. */
+/** The time of a ledger of which nothing is known. */
 const NEVER = new Date(0);
+/** The time of one that waits for a count, and holds more than there is until then. */
+const FORGOTTEN = new Date(1);
 /** The time of one whose count is too old to be relied on where there seems to be no room. */
-const LONG_AGO = new Date(1);
+const LONG_AGO = new Date(2);
 
-const leaseFrom = (clock: () => number) => new Date(clock() + CLAIM_LEASE_MS);
+const leaseFrom = (clock: () => number, leaseMs = CLAIM_LEASE_MS) => new Date(clock() + leaseMs);
+const isCounted = ({ counted_at }: QuotaLedgerRecord) => counted_at > FORGOTTEN;
+/** Of ledgers that may be relied on, and what becomes of them. */
+const trusted = (trust: Trust) =>
+  trust === 'counted'
+    ? { filter: { counted_at: { $gt: FORGOTTEN } }, change: {} }
+    : { filter: {}, change: { $max: { counted_at: LONG_AGO } } };
 const readerOf = (quotaLedgers: Models['quotaLedgers']) => async (owner: string) => quotaLedgers.findById(owner).lean<QuotaLedgerRecord>();
 
 /**
@@ -14,46 +22,44 @@ const readerOf = (quotaLedgers: Models['quotaLedgers']) => async (owner: string)
  * that claims in parallel never add up to more than the limit, whichever replica makes them.
  */
 export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number): QuotaLedger {
-  const until = () => leaseFrom(clock);
   const read = readerOf(quotaLedgers);
-  const forget = async (owner: string) => {
-    await quotaLedgers.updateOne({ _id: owner }, { $set: { counted_at: NEVER } });
-  };
   return {
-    async claim(owner, claim, bytes, limitBytes) {
+    async claim(owner, claim, bytes, limitBytes, trust) {
+      const { filter, change } = trusted(trust);
       const { matchedCount } = await quotaLedgers.updateOne(
-        { _id: owner, counted_at: { $gt: NEVER }, held_bytes: { $lte: limitBytes - bytes } },
-        { $inc: { held_bytes: bytes }, $set: { [`claims.${claim}`]: { bytes, expires_at: until() } } },
+        { _id: owner, ...filter, held_bytes: { $lte: limitBytes - bytes } },
+        { $inc: { held_bytes: bytes }, $set: { [`claims.${claim}`]: { bytes, expires_at: leaseFrom(clock) } }, ...change },
       );
       if (matchedCount > 0) return 'claimed';
       const ledger = await read(owner);
-      return ledger && ledger.counted_at > NEVER ? 'full' : 'uncounted';
+      return ledger && isCounted(ledger) ? 'full' : 'uncounted';
     },
     async extend(owner, claim, bytes, limitBytes) {
       const { matchedCount } = await quotaLedgers.updateOne(
         { _id: owner, held_bytes: { $lte: limitBytes - bytes }, [`claims.${claim}.bytes`]: { $gte: 0 } },
-        { $inc: { held_bytes: bytes, [`claims.${claim}.bytes`]: bytes }, $max: { [`claims.${claim}.expires_at`]: until() } },
+        { $inc: { held_bytes: bytes, [`claims.${claim}.bytes`]: bytes }, $max: { [`claims.${claim}.expires_at`]: leaseFrom(clock) } },
       );
       return matchedCount > 0;
     },
-    async hold(owner, claim, bytes, limitBytes, leaseMs = CLAIM_LEASE_MS) {
+    async hold(owner, claim, bytes, limitBytes, trust, leaseMs) {
+      const { filter, change } = trusted(trust);
       // Whoever changed the claim in between has got on: then it is looked at anew.
       for (;;) {
         const ledger = await read(owner);
         const known = ledger?.claims[claim]?.bytes;
         const missing = Math.max(0, bytes - (known ?? 0));
         const isThere = { [`claims.${claim}.bytes`]: known ?? { $exists: false } };
-        const renewed = { [`claims.${claim}.expires_at`]: new Date(clock() + leaseMs) };
+        const renewed = { [`claims.${claim}.expires_at`]: leaseFrom(clock, leaseMs) };
         if (known !== undefined && missing === 0) {
           const { matchedCount } = await quotaLedgers.updateOne({ _id: owner, ...isThere }, { $max: renewed });
           if (matchedCount > 0) return 'claimed';
           continue;
         }
-        if (!ledger || ledger.counted_at <= NEVER) return 'uncounted';
+        if (!ledger || (trust === 'counted' && !isCounted(ledger))) return 'uncounted';
         if (ledger.held_bytes > limitBytes - missing) return 'full';
         const { matchedCount } = await quotaLedgers.updateOne(
-          { _id: owner, counted_at: { $gt: NEVER }, held_bytes: { $lte: limitBytes - missing }, ...isThere },
-          { $inc: { held_bytes: missing, [`claims.${claim}.bytes`]: missing }, $max: renewed },
+          { _id: owner, ...filter, held_bytes: { $lte: limitBytes - missing }, ...isThere },
+          { $inc: { held_bytes: missing, [`claims.${claim}.bytes`]: missing }, $max: { ...renewed, ...change.$max } },
         );
         if (matchedCount > 0) return 'claimed';
       }
@@ -72,10 +78,10 @@ export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number)
         if (matchedCount > 0 || known === undefined) return;
       }
     },
-    async renew(owner, claim) {
+    async renew(owner, claim, leaseMs) {
       await quotaLedgers.updateOne(
         { _id: owner, [`claims.${claim}.bytes`]: { $gte: 0 } },
-        { $max: { [`claims.${claim}.expires_at`]: until() } },
+        { $max: { [`claims.${claim}.expires_at`]: leaseFrom(clock, leaseMs) } },
       );
     },
     async settle(owner, claim, claimedBytes, writtenBytes) {
@@ -87,7 +93,12 @@ export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number)
       if (matchedCount === 0 && writtenBytes > 0)
         await quotaLedgers.updateOne({ _id: owner }, { $inc: { held_bytes: writtenBytes, written_bytes: writtenBytes } });
     },
-    forget,
+    async forget(owner, atMostBytes) {
+      await quotaLedgers.updateOne(
+        { _id: owner },
+        { $min: { counted_at: FORGOTTEN }, $inc: { held_bytes: atMostBytes, written_bytes: atMostBytes } },
+      );
+    },
     async age(owner) {
       await quotaLedgers.updateOne({ _id: owner }, { $min: { counted_at: LONG_AGO } });
     },
@@ -99,7 +110,7 @@ export function createQuotaLedger({ quotaLedgers }: Models, clock: () => number)
         // Whoever held it may have written something: only a count tells.
         await quotaLedgers.updateOne(
           { _id: owner, [`claims.${claim}.bytes`]: bytes, [`claims.${claim}.expires_at`]: expires_at },
-          { $inc: { held_bytes: -bytes }, $unset: { [`claims.${claim}`]: '' }, $set: { counted_at: NEVER } },
+          { $inc: { written_bytes: bytes }, $unset: { [`claims.${claim}`]: '' }, $min: { counted_at: FORGOTTEN } },
         );
         hasDropped = true;
       }
@@ -129,12 +140,14 @@ function createCounting(quotaLedgers: Models['quotaLedgers'], clock: () => numbe
       const startedAt = new Date(clock());
       const relocations = relocationsOf(before);
       const base = (await count()) - before.written_bytes;
-      if (relocations === undefined) return;
       // What is held is base, written and claims: only the base changes, so that nothing written or claimed meanwhile is lost.
-      await quotaLedgers.updateOne(
-        { _id: owner, base_bytes: before.base_bytes, counted_at: before.counted_at, relocations: before.relocations ?? { $exists: false } },
-        { $set: { base_bytes: base, counted_at: startedAt }, $inc: { held_bytes: base - before.base_bytes } },
-      );
+      const since = { _id: owner, base_bytes: before.base_bytes, counted_at: before.counted_at };
+      const counted = { $set: { base_bytes: base }, $inc: { held_bytes: base - before.base_bytes } };
+      const undisturbed = { ...since, relocations: before.relocations ?? { $exists: false } };
+      const isBelieved =
+        relocations !== undefined &&
+        (await quotaLedgers.updateOne(undisturbed, { ...counted, $set: { base_bytes: base, counted_at: startedAt } })).matchedCount > 0;
+      if (!isBelieved && before.counted_at <= NEVER && base > before.base_bytes) await quotaLedgers.updateOne(since, counted);
     },
     async relocate(owners, name) {
       // A ledger that is not there yet is made: its first count may have begun.

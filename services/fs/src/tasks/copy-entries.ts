@@ -35,7 +35,7 @@ export async function copyEntries(placement: PlacementRun): Promise<void> {
   try {
     for (const position of [...state.failed]) {
       const entry = (await manifest.read(position.chunk))?.[position.index];
-      if (entry) await settle(placement, failures, position, entry, true);
+      if (entry && (await settle(placement, failures, position, entry, true))) state.doneBytes += entry.size;
     }
     for (let isFirst = true; ; isFirst = false) {
       const entries = await manifest.read(state.next.chunk);
@@ -79,7 +79,8 @@ async function copyWindow(
   const { state } = placement;
   const { chunk, index: start } = state.next;
   const end = Math.min(entries.length, state.begunBefore);
-  const settled = new Set<number>();
+  /** By index, and whether it is where it goes. */
+  const settled = new Map<number, boolean>();
   let following = start;
   let fatal: { error: unknown } | undefined;
 
@@ -89,12 +90,14 @@ async function copyWindow(
       following += 1;
       const entry = entries[index];
       if (!entry) return;
-      await settle(placement, failures, { chunk, index }, entry, index < inDoubtBefore);
-      settled.add(index);
+      settled.set(index, await settle(placement, failures, { chunk, index }, entry, index < inDoubtBefore));
       let next = state.next.index;
-      for (; settled.delete(next); next += 1) {
+      for (let isDone = settled.get(next); isDone !== undefined; isDone = settled.get(next)) {
+        settled.delete(next);
         state.doneEntries += 1;
-        state.doneBytes += entries[next]?.size ?? 0;
+        // What failed is still to be copied, and claimed, by whoever tries it again.
+        if (isDone) state.doneBytes += entries[next]?.size ?? 0;
+        next += 1;
       }
       state.next = { chunk, index: next };
       await placement.save();
@@ -109,28 +112,31 @@ async function copyWindow(
   if (fatal) throw fatal.error;
 }
 
-/** Brings one entry to its place, or notes why it did not come there. @throws AppError where others would fail too */
+/** Brings one entry to its place, or notes why it did not come there. @returns whether it came there. @throws AppError where others would fail too */
 async function settle(
   placement: PlacementRun,
   failures: Failure[],
   position: Position,
   entry: ManifestEntry,
   isInDoubt: boolean,
-): Promise<void> {
+): Promise<boolean> {
   const { run, state } = placement;
   const isHere = (other: Position) => other.chunk === position.chunk && other.index === position.index;
   run.signal.throwIfAborted();
   try {
     await copyEntry(placement, position, entry, isInDoubt);
     state.failed = state.failed.filter((other) => !isHere(other));
+    placement.countEntries(1);
+    return true;
   } catch (error) {
     run.signal.throwIfAborted();
     if (!AppError.is(error) || AppError.means(error, 'general') || AppError.is(error, 'CANCELLED')) throw error;
     failures.push({ position, path: entry.path, error });
     if (!state.failed.some(isHere)) state.failed = [...state.failed, position];
     if (failures.length > MAX_FAILED) throw described({ position, path: entry.path, error }, failures.length);
+    placement.countEntries(1);
+    return false;
   }
-  placement.countEntries(1);
 }
 
 async function copyEntry(placement: PlacementRun, position: Position, entry: ManifestEntry, isInDoubt: boolean): Promise<void> {
@@ -199,17 +205,13 @@ async function copyFile(
   }
   let copied = 0;
   try {
-    const { source } = await copyOneFile({
-      from,
-      to,
-      overwrite,
-      signal: run.signal,
-      onBytes(bytes) {
-        copied += bytes;
-        placement.countBytes(bytes);
-      },
-      beforePublish: placement.assertLease,
-    });
+    const onBytes = (bytes: number) => {
+      copied += bytes;
+      placement.countBytes(bytes);
+    };
+    const { source } = await placement.room.during((onOpened) =>
+      copyOneFile({ ...{ from, to, overwrite, signal: run.signal, onOpened, onBytes }, beforePublish: placement.assertLease }),
+    );
     return source;
   } catch (error) {
     placement.countBytes(-copied);

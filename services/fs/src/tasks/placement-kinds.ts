@@ -1,8 +1,8 @@
 import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { defineTaskKind, type TaskKind } from '@wharf/task-engine';
-import { withRoom } from '../domain/changing/operations/claim-room.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { copyEntries, WINDOW } from './copy-entries.ts';
+import { withCopyRoom } from './copy-room.ts';
 import { listSource } from './list-source.ts';
 import { manifestChunk } from './manifest.ts';
 import { type PlacementInput, placementShape, type Verb } from './placement.ts';
@@ -53,14 +53,10 @@ async function place(placement: PlacementRun): Promise<void> {
     // A move leaves as much as there was, unless it fails.
     if (placement.verb === 'move') await countedIfFailed(placement, () => copyEntries(placement));
     else
-      await withRoom(
-        operation,
-        async () => state.totalBytes - state.doneBytes,
-        async () => {
-          await copyEntries(placement);
-          return true;
-        },
-      );
+      await withCopyRoom(operation, state.totalBytes - state.doneBytes, (room) => {
+        placement.room = room;
+        return copyEntries(placement);
+      });
     if (placement.verb === 'copy') return;
     await enter(placement, 'removing');
   }
@@ -76,7 +72,7 @@ async function countedIfFailed(placement: PlacementRun, work: () => Promise<void
   try {
     await work();
   } catch (error) {
-    await operation.snapshot.quotas.uncounted(placesOfRun(placement));
+    await operation.snapshot.quotas.uncounted(placesOfRun(placement), placement.state.doneBytes);
     throw error;
   }
 }

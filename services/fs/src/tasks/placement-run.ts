@@ -2,6 +2,7 @@ import { parentPath, type VirtualPath } from '@wharf/paths';
 import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { Operation } from '../domain/changing/operations/operation.ts';
+import { ANY_ROOM, type CopyRoom } from './copy-room.ts';
 import { type Manifest, type manifestChunk, openManifest, type Position, positionShape } from './manifest.ts';
 import { openEnds, type PlacementEnds, type PlacementInput, type Verb } from './placement.ts';
 
@@ -47,6 +48,8 @@ export interface PlacementRun {
   readonly state: PlacementCheckpoint;
   /** Set when this attempt, and no earlier one, has begun to copy. */
   hasBegunCopying: boolean;
+  /** What the files may take; a copy sets it before the first of them. */
+  room: CopyRoom;
   /** Both ends, with the rights and rules of a moment ago. @throws as openEnds() */
   ends(): Promise<PlacementEnds>;
   /** Resolves while this attempt surely holds its task. @throws AppError CANCELLED */
@@ -140,7 +143,7 @@ export async function beginPlacement(
     verb,
     manifest,
     state,
-    hasBegunCopying: false,
+    ...{ hasBegunCopying: false, room: ANY_ROOM },
     ends,
     assertLease,
     save(isForced = false) {

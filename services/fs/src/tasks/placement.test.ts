@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { createRuleBook } from '../domain/access/rule-book.ts';
 import { placeEntries } from '../domain/changing/operations/place-entries.ts';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import { recursiveMove } from '../domain/changing/operations/recursive-move.ts';
 import { removeEntries } from '../domain/changing/operations/remove-entries.ts';
 import { actor, type MemoryTree, vpath } from '../domain/testing/memory-tree.ts';
+import { ruleRecord } from '../domain/testing/records.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
 import { createTestDriver } from '../domain/testing/test-drivers.ts';
 import { DENIED, openStorages, without } from '../domain/testing/three-storages.ts';
@@ -260,6 +262,24 @@ describe('C16: a guarded file that appears after the look', () => {
       outcomes.push(await refusalOf(runPlacement(operation, verb, input)).catch(() => 'done'));
     expect(outcomes).toEqual([['ENTRY_EXISTS', 'file [late] exists'], 'done']);
     expect([await memory.textOf('/b/late'), await memory.textOf('/b/free')]).toEqual(['older', 'new']);
+  });
+
+  it.each(['move', 'copy'] as const)('is not replaced by a %s that was queued before there was the rule', async (verb) => {
+    const memory = await openStorages();
+    for (const name of ['late', 'free']) {
+      await memory.put(`/a/${name}`, 'new');
+      await memory.put(`/b/${name}`, 'older');
+    }
+    const queued: Item[] = [];
+    const request = placement('/a', '/b', ['late', 'free'], { overwrite: true });
+    await placeEntries(memory.operation(untrusted), request, verb, async (items) => void queued.push(...items));
+    const snapshot = { ...memory.snapshot, rules: createRuleBook([ruleRecord(late)]) };
+    const outcomes = [];
+    for (const { input } of placementTasks(verb, queued, creator))
+      outcomes.push(await refusalOf(runPlacement({ ...memory.operation(untrusted), snapshot }, verb, input)).catch(() => 'done'));
+    expect(outcomes).toEqual([['ENTRY_EXISTS', 'file [late] exists'], 'done']);
+    expect([await memory.textOf('/b/late'), await memory.textOf('/b/free')]).toEqual(['older', 'new']);
+    expect(await memory.textOf('/a/late')).toBe('new');
   });
 
   it('is not replaced by the task of a recursive move, which takes along what it may replace', async () => {

@@ -20,6 +20,8 @@ export interface FileCopy {
   readonly to: Place & { readonly driver: TargetDriver };
   readonly overwrite: boolean;
   readonly signal: AbortSignal;
+  /** The source is open, with so many bytes: waited for before the first of them is written. It may be told again. */
+  readonly onOpened?: (bytes: number) => Promise<void>;
   /** Told of bytes as they are copied; of all at once where the storage copies itself. */
   readonly onBytes?: (bytes: number) => void;
   /** Asked before the file gets its name; where the storage copies itself, right before it begins. */
@@ -53,12 +55,13 @@ export function copiesItself(from: Place, to: Place): boolean {
 }
 
 /** @returns undefined where no storage can do it itself */
-async function copyInside({ from, to, overwrite, signal, onBytes, beforePublish }: FileCopy): Promise<CopiedFile | undefined> {
+async function copyInside({ from, to, overwrite, signal, onOpened, onBytes, beforePublish }: FileCopy): Promise<CopiedFile | undefined> {
   const { driver } = from;
   if (!copiesItself(from, to) || !supports(driver, 'copy')) return undefined;
   // What changes after this look is not what was noted: whoever removes the source compares it, and it stays.
   const source = await driver.stat(from.path, { signal });
   if (source.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
+  await onOpened?.(source.sizeBytes);
   const make = async () => {
     await beforePublish?.();
     return driver.copy(from.path, to.path, { overwrite, signal });
@@ -78,12 +81,13 @@ async function copyInside({ from, to, overwrite, signal, onBytes, beforePublish 
   }
 }
 
-async function readAndWrite({ from, to, overwrite, signal, onBytes, beforePublish }: FileCopy): Promise<CopiedFile> {
+async function readAndWrite({ from, to, overwrite, signal, onOpened, onBytes, beforePublish }: FileCopy): Promise<CopiedFile> {
   // Aborted at the end in any case: a content that was refused before its first byte still holds its source.
   const reading = new AbortController();
   const content = await from.driver.read(from.path, undefined, { signal: AbortSignal.any([signal, reading.signal]) });
   const { entry } = content;
   try {
+    await onOpened?.(entry.sizeBytes);
     const target = await to.driver.write(to.path, onBytes ? watched(content, onBytes) : content, {
       overwrite,
       beforePublish,

@@ -18,16 +18,27 @@ interface Copied {
  * entered. Each file is written whole or not at all and its size compared with its source. Each source goes after a last look, when it is
  * still what was copied and its copy is there. Folders go when nothing is left in them.
  *
- * @param source what `stat` says of `from`.
+ * @param source what `stat` says of `from`. @param onCopied told of each file that is there twice now, in bytes.
  * @returns the file at its new place; undefined of a folder, and of a file that stayed
  * @throws AppError ENTRY_EXISTS | UNSUPPORTED_OPERATION (the target takes no writes, the source no removals) | CONTENT_CORRUPT; what was
  * copied stays, and what was not removed
  */
-export async function moveTree(from: Place, source: Entry, to: Place, conflict: Conflict, signal: AbortSignal): Promise<Entry | undefined> {
+export async function moveTree(
+  from: Place,
+  source: Entry,
+  to: Place,
+  conflict: Conflict,
+  signal: AbortSignal,
+  onCopied: (bytes: number) => void = () => {},
+): Promise<Entry | undefined> {
   const { driver } = from;
   if (!supports(driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   const copied: Copied[] = [];
-  await copyInto(copied, from, source, to, conflict, signal);
+  const note = (one: Copied) => {
+    copied.push(one);
+    onCopied(one.target.sizeBytes);
+  };
+  await copyInto(note, from, source, to, conflict, signal);
   for (const { path, entry } of copied) {
     const target = (to.path + path.slice(from.path.length)) as MountPath;
     const [now, copy] = await Promise.all([driver.stat(path, { signal }), to.driver.stat(target, { signal })]);
@@ -48,14 +59,21 @@ function isSameFile(before: Entry, now: Entry): boolean {
   );
 }
 
-/** @param copied the files that were written are added to it. */
-async function copyInto(copied: Copied[], from: Place, source: Entry, to: Place, conflict: Conflict, signal: AbortSignal): Promise<void> {
+/** @param note told of each file that was written */
+async function copyInto(
+  note: (copied: Copied) => void,
+  from: Place,
+  source: Entry,
+  to: Place,
+  conflict: Conflict,
+  signal: AbortSignal,
+): Promise<void> {
   const { driver } = to;
   if (!supports(driver, 'write') || !supports(driver, 'makeDirectory')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   if (!source.isDirectory) {
     try {
       const { source: entry, target } = await copyFile({ from, to: { ...to, driver }, overwrite: conflict === 'replace', signal });
-      copied.push({ path: from.path, entry, target });
+      note({ path: from.path, entry, target });
     } catch (error) {
       if (conflict !== 'keep' || !AppError.is(error, 'ENTRY_EXISTS')) throw error;
     }
@@ -66,7 +84,7 @@ async function copyInto(copied: Copied[], from: Place, source: Entry, to: Place,
   await driver.makeDirectory(to.path, { signal });
   for (const entry of entries) {
     const inner = { ...from, path: childPath(from.path, entry.name) };
-    await copyInto(copied, inner, entry, { ...to, path: childPath(to.path, entry.name) }, conflict, signal);
+    await copyInto(note, inner, entry, { ...to, path: childPath(to.path, entry.name) }, conflict, signal);
   }
 }
 

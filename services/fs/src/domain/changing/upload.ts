@@ -78,12 +78,13 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
     located,
     mayReplace,
     whileAllowed,
-    hold: (claim) => holdRoom(operation, claim, request.sizeBytes ?? 0),
+    hold: (name) => holdRoom(operation, { name, bytes: request.sizeBytes ?? 0 }),
     async store(content, beforePublish) {
       const { sizeBytes, modifiedAt, expectedHashes } = request;
       const overwrite = request.overwrite && mayReplace;
       const known = sizeBytes ?? 0;
-      const claim = await (request.claim === undefined ? claimRoom(operation, known) : holdRoom(operation, request.claim, known));
+      const { claim: name } = request;
+      const claim = await (name === undefined ? claimRoom(operation, known) : holdRoom(operation, { name, bytes: known }));
       const bounded = snapshot.quotas.limits(actor) ? withinClaim(content, claim) : content;
       const checked = whileAllowed(bounded);
       let entry: Entry;
@@ -146,7 +147,8 @@ async function isSaidFree({ folderCache }: Operation, located: Located<Mount>, {
   return listing !== undefined && listing.find(name) === undefined;
 }
 
-function isOutcomeKnown(error: unknown): boolean {
+/** Whether a write that failed so has surely made nothing. */
+export function isOutcomeKnown(error: unknown): boolean {
   return AppError.is(error) && !OPEN_OUTCOMES.some((code) => AppError.is(error, code));
 }
 

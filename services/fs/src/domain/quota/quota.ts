@@ -8,34 +8,35 @@ import { createSharedWork } from './shared-work.ts';
 export interface QuotaLedger {
   /**
    * Adds a claim when it fits under the limit together with everything that is held.
+   * @param trust `counted`: what is there must have been counted; `known`: what is known is taken for all there is.
    * @returns `uncounted` when what is there must be counted first
    */
-  claim(owner: VirtualPath, claim: string, bytes: number, limitBytes: number): Promise<'claimed' | 'full' | 'uncounted'>;
+  claim(owner: VirtualPath, claim: string, bytes: number, limitBytes: number, trust: Trust): Promise<Claimed>;
   /** Makes a claim bigger, under the same condition. */
   extend(owner: VirtualPath, claim: string, bytes: number, limitBytes: number): Promise<boolean>;
   /**
    * Makes a claim of this name and at least this size, or renews and enlarges the one that is there. The bytes that it grows by must fit
-   * under the limit. @param leaseMs {@link CLAIM_LEASE_MS} where it is not given; never shortens what was given before
-   * @returns as claim()
+   * under the limit.
+   * @param leaseMs how long it stays without being renewed. @returns as claim()
    */
-  hold(owner: VirtualPath, claim: string, bytes: number, limitBytes: number, leaseMs?: number): Promise<'claimed' | 'full' | 'uncounted'>;
+  hold(owner: VirtualPath, claim: string, bytes: number, limitBytes: number, trust: Trust, leaseMs: number): Promise<Claimed>;
   /** Puts what was written in the place of a claim, however big it has become. */
   end(owner: VirtualPath, claim: string, writtenBytes: number): Promise<void>;
   /** Keeps a claim alive: its work goes on. */
-  renew(owner: VirtualPath, claim: string): Promise<void>;
+  renew(owner: VirtualPath, claim: string, leaseMs: number): Promise<void>;
   /** Puts what was written in the place of a claim of so many bytes. */
   settle(owner: VirtualPath, claim: string, claimedBytes: number, writtenBytes: number): Promise<void>;
   /** Notes that something was removed. The next claim that finds no room makes a new count. */
   age(owner: VirtualPath): Promise<void>;
-  /** Makes the next claim wait for a count: what is there has changed by an unknown number of bytes. */
-  forget(owner: VirtualPath): Promise<void>;
-  /** Drops claims that were not renewed in time. @returns whether there were any; then a count is due */
+  /** Makes the next claim wait for a count: what is there has changed, by so many bytes at most, which count as written until then. */
+  forget(owner: VirtualPath, atMostBytes: number): Promise<void>;
+  /** Takes claims that were not renewed in time for written. @returns whether there were any; then a count is due */
   dropExpired(owner: VirtualPath): Promise<boolean>;
   /** When the last count began, in milliseconds since 1970. */
   countedAt(owner: VirtualPath): Promise<number>;
   /**
    * Replaces what was known by what `count` finds. What is written while it runs is added. Nothing is replaced when entries were moved
-   * meanwhile: the walk may have missed them.
+   * meanwhile: the walk may have missed them. Only where nothing is known what it found is taken for the least there is.
    */
   count(owner: VirtualPath, count: () => Promise<number>): Promise<void>;
   /** Entries are moved from now on, until {@link relocated} of this name or the end of a lease that is not renewed. */
@@ -44,6 +45,9 @@ export interface QuotaLedger {
   /** How often entries began to be moved; undefined while some are. */
   relocations(owner: VirtualPath): Promise<number | undefined>;
 }
+
+export type Trust = 'counted' | 'known';
+export type Claimed = 'claimed' | 'full' | 'uncounted';
 
 /** A claim on bytes for one piece of work. It must be ended by one of settle(), release() and abandon(). */
 export interface Claim {
@@ -55,13 +59,13 @@ export interface Claim {
   settle(writtenBytes: number): Promise<void>;
   /** Nothing was written. */
   release(): Promise<void>;
-  /** Nobody knows how much was written: it is counted before the next claim. */
-  abandon(): Promise<void>;
+  /** Nobody knows how much was written, but not more than this, or than was claimed: it is counted before the next claim. */
+  abandon(atMostBytes?: number): Promise<void>;
 }
 
 /** A claim that other processes may go on with, by its name. Whoever made it need not end it: another process may, or it runs out. */
 export interface HeldClaim extends Claim {
-  /** Stops renewing the claim, which then holds for {@link CLAIM_LEASE_MS} from the last renewal. Safe twice. */
+  /** Stops renewing the claim, which then holds for its lease from the last renewal. Safe twice. */
   letGo(): void;
 }
 
@@ -69,6 +73,13 @@ export interface HeldClaim extends Claim {
  * Adds up what is below a base path. Several callers share one count. It has a signal of its own: a caller that goes away does not end it.
  */
 type Count = (signal: AbortSignal) => Promise<number>;
+
+/** What a held claim is over. */
+export interface HeldRoom {
+  readonly name: string;
+  readonly bytes: number;
+  readonly leaseMs?: number | undefined;
+}
 
 /** What one user may store, and where it is counted. */
 export interface Limit {
@@ -90,10 +101,10 @@ export interface Quotas {
   /**
    * The same for work that goes on in other processes: one claim for all who give its name, of so many bytes at least. Where it has run out
    * meanwhile it is made anew.
-   * @param name letters, digits and `-`. @param signal of whoever holds it: it may grow later. @param leaseMs holds for so long without being renewed
-   * @throws AppError QUOTA_EXCEEDED; what `count` throws
+   * @param held.name letters, digits and `-`. @param held.leaseMs {@link CLAIM_LEASE_MS} by default.
+   * @param signal of whoever holds it: it may grow later. @throws AppError QUOTA_EXCEEDED; what `count` throws
    */
-  hold(actor: Actor, name: string, bytes: number, count: Count, signal: AbortSignal, leaseMs?: number): Promise<HeldClaim>;
+  hold(actor: Actor, held: HeldRoom, count: Count, signal: AbortSignal): Promise<HeldClaim>;
   /** Ends a held claim from wherever it was made; one that is not there is success. */
   end(actor: Actor, name: string, writtenBytes: number): Promise<void>;
   /** Something was removed: there may be more room than is known. */
@@ -103,8 +114,8 @@ export interface Quotas {
    * files it may concern.
    */
   relocating<Result>(paths: readonly VirtualPath[], work: () => Promise<Result>): Promise<Result>;
-  /** A move by copying failed at, below or into these paths: both copies may be there, and are counted before the next claim. */
-  uncounted(paths: readonly VirtualPath[]): Promise<void>;
+  /** A move by copying failed at, below or into these paths: so much may be there twice, and is counted before the next claim. */
+  uncounted(paths: readonly VirtualPath[], atMostBytes: number): Promise<void>;
   /** Adds something up. @returns undefined where entries were moved meanwhile: then the sum may lack some */
   undisturbed(actor: Actor, sum: () => Promise<number>): Promise<number | undefined>;
 }
@@ -155,13 +166,14 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
       const owner = actor.basePath;
       const wanted = { owner, id: randomBytes(12).toString('hex'), bytes, limit };
       await claimRoom(ledger, wanted, {
-        claim: () => ledger.claim(owner, wanted.id, bytes, limit),
+        claim: (trust) => ledger.claim(owner, wanted.id, bytes, limit, trust),
         count: () => countOnce(owner, count, signal),
         clock,
       });
       const claimed = { bytes };
       return openClaim(ledger, wanted, {
         claimed,
+        leaseMs: CLAIM_LEASE_MS,
         async extend(more) {
           if (!(await ledger.extend(owner, wanted.id, more, limit))) throw exceeded(limit);
           claimed.bytes += more;
@@ -169,13 +181,13 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
         end: (writtenBytes) => ledger.settle(owner, wanted.id, claimed.bytes, writtenBytes),
       });
     },
-    async hold(actor, name, bytes, count, signal, leaseMs) {
+    async hold(actor, { name, bytes, leaseMs = CLAIM_LEASE_MS }, count, signal) {
       const limit = limits.get(actor.id)?.bytes;
       if (limit === undefined) return UNLIMITED;
       const wanted = { owner: actor.basePath, id: name, bytes, limit };
       const reach = (reached: number) =>
         claimRoom(ledger, wanted, {
-          claim: () => ledger.hold(wanted.owner, name, reached, limit, leaseMs),
+          claim: (trust) => ledger.hold(wanted.owner, name, reached, limit, trust, leaseMs),
           count: () => countOnce(wanted.owner, count, signal),
           clock,
         });
@@ -183,6 +195,7 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
       const claimed = { bytes };
       return openClaim(ledger, wanted, {
         claimed,
+        leaseMs,
         async extend(more) {
           const reached = claimed.bytes + more;
           await reach(reached);
@@ -198,8 +211,8 @@ export function createQuotas(ledger: QuotaLedger, clock: () => number): (limits:
       if (limits.has(actor.id)) await ledger.age(actor.basePath);
     },
     relocating: (paths, work) => relocating(ledger, concerned(limits, paths), work),
-    async uncounted(paths) {
-      for (const owner of concerned(limits, paths)) await ledger.forget(owner);
+    async uncounted(paths, atMostBytes) {
+      for (const owner of concerned(limits, paths)) await ledger.forget(owner, atMostBytes);
     },
     async undisturbed(actor, sum) {
       const before = await ledger.relocations(actor.basePath);
@@ -219,7 +232,7 @@ async function relocating<Result>(ledger: QuotaLedger, owners: readonly VirtualP
   if (owners.length === 0) return work();
   const name = `moving-${randomBytes(12).toString('hex')}`;
   await ledger.relocate(owners, name);
-  const renewals = owners.map((owner) => keepRenewing(ledger, owner, name));
+  const renewals = owners.map((owner) => keepRenewing(ledger, owner, name, CLAIM_LEASE_MS));
   try {
     return await work();
   } finally {
@@ -237,7 +250,7 @@ interface Wanted {
 }
 
 interface Claiming {
-  readonly claim: () => ReturnType<QuotaLedger['claim']>;
+  readonly claim: (trust: Trust) => Promise<Claimed>;
   readonly count: () => Promise<void>;
   readonly clock: () => number;
 }
@@ -245,7 +258,7 @@ interface Claiming {
 async function claimRoom(ledger: QuotaLedger, { owner, limit }: Wanted, { claim, count, clock }: Claiming): Promise<void> {
   let knownCount: number | undefined;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const outcome = await claim();
+    const outcome = await claim('counted');
     if (outcome === 'claimed') return;
     if (outcome === 'full' && !(await ledger.dropExpired(owner))) {
       const countedAt = await ledger.countedAt(owner);
@@ -258,6 +271,8 @@ async function claimRoom(ledger: QuotaLedger, { owner, limit }: Wanted, { claim,
     }
     await count();
   }
+  // Whoever goes on moving entries stops nobody else: what is known, of earlier counts and all that was written since, is enough where there is room.
+  if ((await claim('known')) === 'claimed') return;
   throw new AppError('STALE_VERSION', 'your files change too fast to be counted, try again');
 }
 
@@ -265,13 +280,14 @@ async function claimRoom(ledger: QuotaLedger, { owner, limit }: Wanted, { claim,
 interface ClaimSteps {
   /** What is claimed so far. */
   readonly claimed: { readonly bytes: number };
+  readonly leaseMs: number;
   extend(bytes: number): Promise<void>;
   end(writtenBytes: number): Promise<void>;
 }
 
 /** A claim that was made, renewed until it ends. */
-function openClaim(ledger: QuotaLedger, { owner, id }: Wanted, { claimed, extend, end }: ClaimSteps): HeldClaim {
-  const letGo = keepRenewing(ledger, owner, id);
+function openClaim(ledger: QuotaLedger, { owner, id }: Wanted, { claimed, leaseMs, extend, end }: ClaimSteps): HeldClaim {
+  const letGo = keepRenewing(ledger, owner, id, leaseMs);
   const settle = async (writtenBytes: number) => {
     letGo();
     await end(writtenBytes);
@@ -283,17 +299,17 @@ function openClaim(ledger: QuotaLedger, { owner, id }: Wanted, { claimed, extend
     extend,
     settle,
     release: () => settle(0),
-    async abandon() {
-      await ledger.forget(owner);
-      await settle(0);
+    async abandon(atMostBytes = claimed.bytes) {
+      await ledger.forget(owner, 0);
+      await settle(atMostBytes);
     },
     letGo,
   };
 }
 
 /** @returns what stops it */
-function keepRenewing(ledger: QuotaLedger, owner: VirtualPath, claim: string): () => void {
-  const renewing = setInterval(() => void ledger.renew(owner, claim).catch(() => undefined), RENEW_EVERY_MS);
+function keepRenewing(ledger: QuotaLedger, owner: VirtualPath, claim: string, leaseMs: number): () => void {
+  const renewing = setInterval(() => void ledger.renew(owner, claim, leaseMs).catch(() => undefined), RENEW_EVERY_MS);
   renewing.unref();
   return () => clearInterval(renewing);
 }

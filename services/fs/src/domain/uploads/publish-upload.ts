@@ -9,7 +9,7 @@ import { removeDraft } from '../writes/end-session.ts';
 import { published } from '../writes/publish-session.ts';
 import { type SessionParts, stillThere } from '../writes/session-parts.ts';
 import { publishedAlready } from '../writes/session-place.ts';
-import { gone } from '../writes/write-session.ts';
+import { gone, roomOf } from '../writes/write-session.ts';
 import type { RunningHashes } from './running-hashes.ts';
 import type { HeldPart } from './upload-claims.ts';
 import { partRange, type UploadSession } from './upload-session.ts';
@@ -36,7 +36,7 @@ export async function publishUpload(
   const driver = await uploadDriver(located);
   if (!supports(driver, 'openDraft')) throw gone();
   // A quota that has become smaller is noticed here, as the room of the file is held already.
-  const claim = await holdRoom(operation, session.id, session.sizeBytes);
+  const claim = await holdRoom(operation, roomOf(session, session.sizeBytes));
   try {
     await (await claimRoom(operation, 0)).release();
     await drafts.release(session.id);

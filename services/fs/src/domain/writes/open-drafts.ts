@@ -5,7 +5,7 @@ import { holdRoom } from '../changing/operations/claim-room.ts';
 import type { Operation } from '../changing/operations/operation.ts';
 import type { HeldClaim } from '../quota/quota.ts';
 import { locateSession, type OperationOf } from './session-place.ts';
-import { gone, type WriteSession } from './write-session.ts';
+import { gone, roomOf, type WriteSession } from './write-session.ts';
 
 /** A draft that nobody writes to is let go of, in milliseconds; the next write opens it again. */
 export const RELEASE_MS = 30_000;
@@ -16,8 +16,8 @@ export interface OpenDraft {
   readonly session: WriteSession;
   readonly operation: Operation;
   readonly draft: Draft;
-  /** How long its room is held without being renewed; undefined: as other claims. */
-  readonly roomLeaseMs: number | undefined;
+  /** How long a user's own upload lives without use, in milliseconds. */
+  readonly uploadIdleMs: number;
 }
 
 export interface InUse {
@@ -52,7 +52,7 @@ export function createOpenDrafts({ operationOf, uploadIdleMs, find }: OpenDrafts
     if (!supports(driver, 'openDraft')) throw gone();
     try {
       const draft = await driver.openDraft(located.path, session.id, { create: false, signal });
-      return { session, operation, draft, roomLeaseMs: session.upload && uploadIdleMs };
+      return { session, operation, draft, uploadIdleMs };
     } catch (error) {
       throw AppError.is(error, 'ENTRY_NOT_FOUND') ? gone() : error;
     }
@@ -99,11 +99,11 @@ export function createOpenDrafts({ operationOf, uploadIdleMs, find }: OpenDrafts
 }
 
 /** The claim of a session that is in use here, over the announced size or what is there, whichever is more. @throws AppError QUOTA_EXCEEDED */
-export async function claimOf({ session, operation, draft, roomLeaseMs }: OpenDraft, held: InUse): Promise<HeldClaim> {
+export async function claimOf({ session, operation, draft, uploadIdleMs }: OpenDraft, held: InUse): Promise<HeldClaim> {
   // For all who write to the session, as long as one does: no signal of one of them.
   held.claiming ??= draft
     .sizeBytes()
-    .then((bytes) => holdRoom(operation, session.id, Math.max(session.sizeBytes, bytes), NEVER, roomLeaseMs));
+    .then((bytes) => holdRoom(operation, roomOf(session, Math.max(session.sizeBytes, bytes), uploadIdleMs), NEVER));
   try {
     return await held.claiming;
   } catch (error) {

@@ -8,7 +8,7 @@ import { abortSession, removeDraft } from './end-session.ts';
 import { RELEASE_MS } from './open-drafts.ts';
 import { expiryFrom, type SessionParts } from './session-parts.ts';
 import { requireFile } from './session-place.ts';
-import { gone, type WriteSession } from './write-session.ts';
+import { gone, roomOf, type WriteSession } from './write-session.ts';
 
 /** Makes a session: its row, its claim and, where the storage takes ranges, its draft. @throws AppError as WriteSessions.open() */
 export async function openSession(
@@ -61,7 +61,7 @@ export async function keepSession(
   signal.throwIfAborted();
   // The row first: a draft without one would be found by nobody.
   await store.insert(session);
-  const claim = await holdRoom(operation, id, sizeBytes, signal, session.upload && options.uploadIdleMs).catch(async (error) => {
+  const claim = await holdRoom(operation, roomOf(session, sizeBytes, options.uploadIdleMs), signal).catch(async (error) => {
     await store.remove(id);
     throw error;
   });

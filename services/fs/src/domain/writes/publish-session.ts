@@ -9,7 +9,7 @@ import { freeNames } from './free-names.ts';
 import { claimOf } from './open-drafts.ts';
 import { findSession, type SessionParts, stillThere } from './session-parts.ts';
 import { locateSession, publishedAlready } from './session-place.ts';
-import { gone, type WriteSession, type WriteSessionStore } from './write-session.ts';
+import { gone, roomOf, type WriteSession, type WriteSessionStore } from './write-session.ts';
 
 /** What a caller says of a file that is complete. */
 export interface AnnouncedFile {
@@ -106,7 +106,7 @@ export async function heldDuring(
   sizeBytes: number,
   run: () => Promise<WriteSession>,
 ): Promise<WriteSession> {
-  const claim = await holdRoom(operation, session.id, sizeBytes);
+  const claim = await holdRoom(operation, roomOf(session, sizeBytes));
   try {
     return await run();
   } finally {

@@ -1,10 +1,7 @@
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { createOpenDrafts, type OpenDrafts } from './open-drafts.ts';
 import type { OperationOf } from './session-place.ts';
-import { gone, type WriteSession, type WriteSessionStore } from './write-session.ts';
-
-/** A session goes after so long without use, in milliseconds. */
-const IDLE_MS = 86_400_000;
+import { gone, IDLE_MS, type WriteSession, type WriteSessionStore } from './write-session.ts';
 
 export interface WriteSessionsOptions {
   readonly store: WriteSessionStore;

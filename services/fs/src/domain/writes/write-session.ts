@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
 import type { Hashes } from '../../driver-contract/storage-driver.ts';
+import type { HeldRoom } from '../quota/quota.ts';
 
 /** A file on its way into the tree, as the store keeps it. */
 export interface WriteSession {
@@ -44,6 +45,17 @@ export interface UploadState {
   readonly metadata: string;
   readonly userName: string;
   readonly createdAt: Date;
+}
+
+/** A session goes after so long without use, in milliseconds. */
+export const IDLE_MS = 86_400_000;
+/** How much longer than a session its claim holds where nobody renews it, in milliseconds: sessions are swept now and then. */
+const UNSWEPT_MS = 3_600_000;
+
+/** The room of a session's file. A draft takes room as long as the session lives, whoever writes to it and whether anybody does. */
+export function roomOf({ id, hasDraft, upload }: WriteSession, bytes: number, uploadIdleMs = IDLE_MS): HeldRoom {
+  const idleMs = upload ? uploadIdleMs : IDLE_MS;
+  return { name: id, bytes, leaseMs: upload || hasDraft ? idleMs + UNSWEPT_MS : undefined };
 }
 
 /** Where sessions are kept. */

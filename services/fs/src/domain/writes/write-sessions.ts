@@ -14,8 +14,8 @@ import type { WriteSession } from './write-session.ts';
 /** Files that other services bring into the tree, range by range. */
 export interface WriteSessions {
   /**
-   * Claims the announced size, which is held until the session ends, or for as long as quotas hold after it was last used. Whatever a
-   * failure leaves is found by the id.
+   * Claims the announced size, which is held until the session ends: as long as its draft lives, and without a draft for as long as quotas
+   * hold after it was last used. Whatever a failure leaves is found by the id.
    * @param id nobody's yet: 32 random hexadecimal digits. @param file.sizeBytes 0: not known.
    * @throws AppError PERMISSION_DENIED | UNSUPPORTED_OPERATION | NOT_A_DIRECTORY | MOUNT_NOT_FOUND | UNSAFE_PATH | QUOTA_EXCEEDED | INVALID_ARGUMENT |
    * RECORD_EXISTS: the id is another session's
@@ -61,7 +61,12 @@ export function createWriteSessions(parts: SessionParts): WriteSessions {
       if (session.isPublished) return session;
       if (session.hasDraft) {
         try {
-          await drafts.use(id, async () => undefined);
+          // The session lives longer from now on, and so does its claim. Where there is no room any more, the next byte is refused.
+          await drafts.use(id, async (open, held) => {
+            await claimOf(open, held).catch((error) => {
+              if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
+            });
+          });
         } catch (error) {
           if (!AppError.is(error, 'RECORD_NOT_FOUND')) throw error;
           const done = await publishedAlready(options.operationOf, session, signal);

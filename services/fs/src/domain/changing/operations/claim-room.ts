@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
-import type { Claim, HeldClaim } from '../../quota/quota.ts';
+import type { Claim, HeldClaim, HeldRoom } from '../../quota/quota.ts';
 import { findEntry } from '../../reading/get-entry.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import type { Operation } from './operation.ts';
@@ -20,16 +20,10 @@ export function claimRoom(operation: Operation, bytes: number): Promise<Claim> {
 /**
  * The same for work that goes on in other processes: they share the claim of this name.
  *
- * @param signal of whoever holds the claim, where that outlives the operation. @param leaseMs as Quotas.hold() has it. @throws AppError QUOTA_EXCEEDED
+ * @param signal of whoever holds the claim, where that outlives the operation. @throws AppError QUOTA_EXCEEDED
  */
-export function holdRoom(
-  operation: Operation,
-  name: string,
-  bytes: number,
-  signal = operation.signal,
-  leaseMs?: number,
-): Promise<HeldClaim> {
-  return operation.snapshot.quotas.hold(operation.actor, name, bytes, counterOf(operation), signal, leaseMs);
+export function holdRoom(operation: Operation, held: HeldRoom, signal = operation.signal): Promise<HeldClaim> {
+  return operation.snapshot.quotas.hold(operation.actor, held, counterOf(operation), signal);
 }
 
 /** Adds up everything below the caller's base path, for whoever waits for it: not bound to the operation. */

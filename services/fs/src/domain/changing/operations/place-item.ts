@@ -41,15 +41,19 @@ export async function renameItem(operation: Operation, item: Item): Promise<void
   const { source, target, entry, from, to, conflict } = item;
   const { changes, signal } = operation;
   const since = changes.now();
+  let copiedBytes = 0;
+  const onCopied = (bytes: number) => {
+    copiedBytes += bytes;
+  };
   try {
     const [here, there] = [await open(from), await open(to)];
     if (entry.isDirectory && (await isFull(there, signal))) throw storageError('DIRECTORY_NOT_EMPTY');
-    const moved = await moveTree(here, entry, there, conflict, signal);
+    const moved = await moveTree(here, entry, there, conflict, signal, onCopied);
     if (moved === undefined || here.driver !== there.driver) return changes.entryChanged(source, target);
     for (const outcome of outcomesOf(item, here.driver, moved, since)) changes.entryBecame(outcome);
   } catch (error) {
     changes.entryChanged(source, target);
-    await operation.snapshot.quotas.uncounted([source, target]);
+    await operation.snapshot.quotas.uncounted([source, target], copiedBytes);
     throw named(error, baseName(target));
   }
 }
