@@ -4,15 +4,18 @@ import { AppError } from '@wharf/errors';
 import { httpRequest } from '@wharf/harness';
 import { expect, it, onTestFinished } from 'vitest';
 import { type Installation, openInstallation, USER } from './installation.ts';
-import { foldingDisks } from './local/folding-disks.ts';
+import { foldingDisks, foldingServers } from './local/folding-disks.ts';
 
-it.each(await foldingDisks())('a rule on a folder guards it in every spelling, on $title', async ({ driver, makeFolder }) => {
+const storages = [...(await foldingDisks()), ...(await foldingServers())];
+
+it.each(storages)('a rule on a folder guards it in every spelling, on $title', async ({ driver, items, makeFolder }) => {
   const installation = await openInstallation();
   onTestFinished(() => installation.close());
   const folder = await makeFolder();
   await mkdir(path.join(folder, 'secret'));
   await writeFile(path.join(folder, 'secret/file'), 'text');
-  await installation.writeStorage({ _id: 1, mount_path: '/local', addition: JSON.stringify({ root_folder_path: folder }) });
+  const addition = JSON.stringify({ ...items, root_folder_path: folder });
+  await installation.writeStorage({ _id: 1, mount_path: '/local', driver: driver.name, addition });
   await installation.writeSetting('sign_all', 'false');
   const admin = await ruled(installation);
   const login = await installation.login({ id: USER.id, permission: USER.permission });

@@ -1,4 +1,67 @@
 import { AppError } from '@wharf/errors';
+import { LRUCache } from 'lru-cache';
+
+/** How a disk takes names. */
+export interface NameTraits {
+  /** `A` and `a` are two entries. */
+  readonly caseSensitive: boolean;
+  /** Some entries answer to more spellings than their own: another case, or the same letters composed otherwise (NFC, NFD). */
+  readonly folds: boolean;
+}
+
+/** What became of an entry that was made under a name. */
+export interface TriedName {
+  /** It is listed with that name. */
+  readonly isKept: boolean;
+  /** It answers to the other name too. */
+  readonly isFolded: boolean;
+}
+
+/** So many entries are enough to learn from. */
+const MAX_LOOKED_AT = 1000;
+/** Of all folders together, each about 100 bytes; a folder with more is read each time. */
+const MAX_KEPT_NAMES = 300_000;
+/** FAT keeps times in steps of two seconds: a folder that changed within this time may change again without a new time on it. */
+const SETTLED_AFTER_MS = 3000;
+
+/** Judges a disk by what can be made on it. @param tryName makes an entry with the first name, and looks for the second */
+export async function triedTraits(tryName: (name: string, other: string) => Promise<TriedName>): Promise<NameTraits> {
+  const byCase = await tryName('Aa', 'aA');
+  const byForm = await tryName('\u00e9', 'e\u0301');
+  return { caseSensitive: !byCase.isFolded, folds: [byCase, byForm].some(({ isFolded, isKept }) => isFolded || !isKept) };
+}
+
+/**
+ * Judges a disk by names that are on it. Where none tells, names are taken to fold: that is right on every disk and costs time only.
+ *
+ * @param isThere whether a name that is not listed leads to something all the same. @param maxNames so many are looked at
+ */
+export async function existingTraits(
+  listed: Iterable<string>,
+  isThere: (name: string) => boolean | Promise<boolean>,
+  maxNames = MAX_LOOKED_AT,
+): Promise<NameTraits> {
+  const names = new Set(listed);
+  const others = [...names].slice(0, maxNames).flatMap((name) => [otherCase(name) ?? name, name.normalize('NFC'), name.normalize('NFD')]);
+  const asked = others.filter((other) => !names.has(other));
+  const folds = asked.length === 0 || (await Promise.all(asked.map(isThere))).some(Boolean);
+  return { caseSensitive: !folds, folds };
+}
+
+/** Names of folders that rest. What is kept only ever says yes: a name that appeared in a folder without a new version of it is looked for there. */
+export class KeptNames {
+  readonly #kept = new LRUCache<string, ReadonlySet<string>>({ maxSize: MAX_KEPT_NAMES, sizeCalculation: ({ size }) => size + 1 });
+
+  hasAll(version: string, names: readonly string[]): boolean {
+    const kept = this.#kept.get(version);
+    return kept !== undefined && names.every((name) => kept.has(name));
+  }
+
+  /** @param changedMs when the folder changed last */
+  keep(version: string, names: ReadonlySet<string>, changedMs: number): void {
+    if (changedMs < Date.now() - SETTLED_AFTER_MS) this.#kept.set(version, names);
+  }
+}
 
 /** The same name with each letter in the other case; undefined for one without letters. */
 export function otherCase(name: string): string | undefined {

@@ -1,13 +1,14 @@
 import fs from 'node:fs';
 import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
+import type { NameTraits } from '../../driver-contract/folding.ts';
 import type { ByteRange } from '../../driver-contract/storage-driver.ts';
 import type { LocalSettings } from './config.ts';
 import { ConfinedRoot } from './confined-root.ts';
 import { DiskCopies } from './disk-copies.ts';
 import { DiskReads } from './disk-reads.ts';
 import { DiskWrites } from './disk-writes.ts';
-import { type NameTraits, probeNames } from './probe-names.ts';
+import { probeNames } from './probe-names.ts';
 import { openRecycleBin } from './recycle-bin.ts';
 import { TempArea, type TempRef } from './temp-area.ts';
 

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { createTurns } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath } from '@wharf/paths';
 import { isDraftId } from '../../driver-contract/draft.ts';
+import type { NameTraits } from '../../driver-contract/folding.ts';
 import type {
   ByteRange,
   CallOptions,
@@ -29,7 +30,6 @@ import { fileContent, inlineContent } from './file-content.ts';
 import { LastSeenEntries } from './last-seen-entries.ts';
 import { LocalDraft } from './local-draft.ts';
 import { NUMBERS_PER_ENTRY, type PackedEntry, unpackEntry, unpackOne } from './packed-entries.ts';
-import type { NameTraits } from './probe-names.ts';
 import { publishFile } from './publish-file.ts';
 import { pumpContent } from './pump-content.ts';
 import type { TempRef } from './temp-area.ts';

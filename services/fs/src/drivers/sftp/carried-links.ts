@@ -1,12 +1,13 @@
 import { posix } from 'node:path';
 import { createGate } from '@wharf/pace';
 import { carriedText, leadsOut } from '../../driver-contract/carried-links.ts';
-import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
 import type { RemoteAttrs, SftpSession } from './client.ts';
 import { isRefusal } from './errors.ts';
+import { folderPages } from './folder-pages.ts';
+import { childPlace, isOneName, MAX_PLACE_LENGTH } from './places.ts';
 import { placeExclusively, replace } from './publish-file.ts';
 import { orAbsent } from './remote-root.ts';
-import { childPlace, isOneName, MAX_PLACE_LENGTH } from './remove-tree.ts';
 
 /** Folders, and links of one folder, that are looked at at once. */
 const PARALLEL = 8;
@@ -72,21 +73,13 @@ async function hasLinkOut(session: SftpSession, place: string, signal: AbortSign
   const look = async ({ place: at, inner }: Folder): Promise<{ isOut: boolean; folders: Folder[] }> => {
     const links: string[] = [];
     const folders: Folder[] = [];
-    const handle = await session.openFolder(at);
-    try {
-      for (;;) {
-        throwIfAborted(signal);
-        const page = await session.readFolder(handle);
-        if (page === undefined) break;
-        entries += page.length + 1;
-        if (entries > MAX_ENTRIES || at.length > MAX_PLACE_LENGTH) throw storageError('UNSUPPORTED_OPERATION');
-        for (const { name, attrs } of page.filter((item) => isOneName(item.name))) {
-          if (attrs.kind === 'link') links.push(childPlace(at, name));
-          if (attrs.kind === 'folder') folders.push({ place: childPlace(at, name), inner: `${inner}/${name}` });
-        }
+    for await (const page of folderPages(session, at, signal)) {
+      entries += page.length;
+      if (entries > MAX_ENTRIES || at.length > MAX_PLACE_LENGTH) throw storageError('UNSUPPORTED_OPERATION');
+      for (const { name, attrs } of page.filter((item) => isOneName(item.name))) {
+        if (attrs.kind === 'link') links.push(childPlace(at, name));
+        if (attrs.kind === 'folder') folders.push({ place: childPlace(at, name), inner: `${inner}/${name}` });
       }
-    } finally {
-      await session.close(handle);
     }
     const inTurn = createGate(PARALLEL);
     const texts = await Promise.all(links.map((link) => inTurn.run(() => session.readLink(link))));

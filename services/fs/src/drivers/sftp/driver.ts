@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@wharf/errors';
 import { createGate } from '@wharf/pace';
 import {
@@ -14,7 +13,7 @@ import {
 } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
-import { foldsCase, otherCase } from '../../driver-contract/folding.ts';
+import type { NameTraits } from '../../driver-contract/folding.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import type {
   ByteRange,
@@ -50,6 +49,7 @@ import type { SftpSettings } from './config.ts';
 import { isRefusal, STATUS } from './errors.ts';
 import { readStretch } from './file-content.ts';
 import { changedHostKey, formatHostKey, parseHostKey } from './host-key.ts';
+import { probeNames } from './probe-names.ts';
 import { checkReplaceable, placeExclusively, placeFolderExclusively, publishFile, replace } from './publish-file.ts';
 import { pumpContent } from './pump-content.ts';
 import { RemoteFile, RemoteNames } from './remote-file.ts';
@@ -87,23 +87,29 @@ export class SftpDriver implements StorageDriver {
   /** Of all listings, what links lead to: a page may be nothing but links. */
   readonly #links = createGate(PARALLEL_LINKS);
 
-  private constructor({ calls, pool }: Connections, root: RemoteRoot, temps: TempFiles, extensions: Extensions, hidesBrokenLinks: boolean) {
+  private constructor(
+    { calls, pool }: Connections,
+    root: RemoteRoot,
+    temps: TempFiles,
+    server: Extensions & NameTraits,
+    hidesBrokenLinks: boolean,
+  ) {
     this.#calls = calls;
     this.#pool = pool;
     this.#root = root;
     this.#temps = temps;
     this.#hidesBrokenLinks = hidesBrokenLinks;
     this.traits = {
-      caseSensitive: true,
+      caseSensitive: server.caseSensitive,
       keepsEmptyDirectories: true,
       modTimeStepMs: 1000,
       maxNameBytes: 255,
       hashes: [],
-      exclusiveCreate: extensions.hardlink || extensions.posixRename,
+      exclusiveCreate: server.hardlink || server.posixRename,
       copiesFolders: false,
     };
-    if (extensions.copyData) this.copy = (from, to, options) => this.#copy(from, to, options);
-    if (extensions.statvfs) this.space = (options) => this.#space(options);
+    if (server.copyData) this.copy = (from, to, options) => this.#copy(from, to, options);
+    if (server.statvfs) this.space = (options) => this.#space(options);
   }
 
   /** @throws AppError STORAGE_LOGIN_FAILED (also for another host key) | INVALID_ARGUMENT | FAILED_PRECONDITION: no such folder; as the contract */
@@ -122,8 +128,11 @@ export class SftpDriver implements StorageDriver {
         const { session, release } = await pool.take('names');
         try {
           const root = new RemoteRoot(await findRoot(session, rootPath));
-          temps = new TempFiles(root, calls, pool);
-          const driver = new SftpDriver({ calls, pool }, root, temps, session.extensions, settings.hidesBrokenLinks);
+          const files = new TempFiles(root, calls, pool);
+          temps = files;
+          const names = await probeNames(session, root.realPath, () => files.newPlace(MOUNT_ROOT));
+          if (names.folds) root.guardSpelling((folder) => files.newPlace(folder));
+          const driver = new SftpDriver({ calls, pool }, root, files, { ...session.extensions, ...names }, settings.hidesBrokenLinks);
           calls.track(driver.#sweepRoot());
           return driver;
         } finally {
@@ -271,9 +280,10 @@ export class SftpDriver implements StorageDriver {
       if (from !== to) {
         const [fromPlace, toPlace] = [this.#root.place(from), this.#root.place(to)];
         const text = await textElsewhere(session, source, fromPlace, toPlace, call.signal);
+        const isRespelled = await this.#root.checkFree(session, to, from);
         throwIfAborted(call.signal);
         call.commit();
-        const move = overwrite ? replace : source.kind === 'folder' ? placeFolderExclusively : placeExclusively;
+        const move = overwrite || isRespelled ? replace : source.kind === 'folder' ? placeFolderExclusively : placeExclusively;
         if (text === undefined) await move(session, fromPlace, toPlace);
         else await moveLink(session, text, [fromPlace, this.#temps.newPlace(parentPath(to)), toPlace], overwrite);
       }
@@ -386,6 +396,7 @@ export class SftpDriver implements StorageDriver {
     if (there !== undefined) throw storageError('NOT_A_DIRECTORY');
     if (path === MOUNT_ROOT) throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
     await this.#ensureFolder(session, parentPath(path), signal);
+    await this.#root.checkFree(session, path);
     throwIfAborted(signal);
     try {
       await session.makeFolder(this.#root.place(path));
@@ -434,7 +445,7 @@ export class SftpDriver implements StorageDriver {
     if (!isEntryName(name)) return undefined;
     if (attrs.kind !== 'link') return toEntry(name, { attrs, isLink: false, isBroken: false });
     try {
-      const seen = await this.#root.look(session, childPath(directory, name));
+      const seen = await this.#root.lookAtListed(session, childPath(directory, name));
       return seen === undefined || (seen.isBroken && this.#hidesBrokenLinks) ? undefined : toEntry(name, seen);
     } catch (error) {
       // It leads out of the root, or its path is too long to be reached.
@@ -526,7 +537,6 @@ async function findRoot(session: SftpSession, rootPath: string): Promise<string>
   const real = await orAbsent(session.realpath(rootPath));
   const attrs = real === undefined ? undefined : await orAbsent(session.stat(real));
   if (real === undefined || attrs?.kind !== 'folder') throw new AppError('FAILED_PRECONDITION', `root folder ${rootPath} not exists`);
-  await refuseFolding(session, real, attrs);
   return real;
 }
 
@@ -566,12 +576,4 @@ function timesOf(modifiedAt: Date | undefined): ChangedAttrs {
   if (modifiedAt === undefined) return {};
   const seconds = (ms: number) => Math.min(MAX_SECONDS, Math.max(0, Math.floor(ms / 1000)));
   return { atime: seconds(Date.now()), mtime: seconds(modifiedAt.getTime()) };
-}
-
-/** Looked for by the name of the root: one that is called `/` is taken for one that tells. @throws AppError FAILED_PRECONDITION */
-async function refuseFolding(session: SftpSession, root: string, attrs: RemoteAttrs): Promise<void> {
-  const at = root.lastIndexOf('/') + 1;
-  const other = otherCase(root.slice(at));
-  const spelled = other === undefined ? undefined : await orAbsent(session.lstat(root.slice(0, at) + other));
-  if (spelled !== undefined && isDeepStrictEqual(attrs, spelled)) throw foldsCase();
 }

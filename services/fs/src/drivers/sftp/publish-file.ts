@@ -39,6 +39,7 @@ export async function publishFile(
         holder.letGo();
       }
     }
+    await root.checkFree(session, file);
     throwIfAborted(call.signal);
     call.commit();
     return overwrite ? replace(session, place, root.place(file)) : placeExclusively(session, place, root.place(file));
@@ -54,7 +55,10 @@ export async function checkReplaceable(
   overwrite: boolean,
 ): Promise<RemoteAttrs | undefined> {
   const there = await root.look(session, file);
-  if (there === undefined) return undefined;
+  if (there === undefined) {
+    await root.checkFree(session, file);
+    return undefined;
+  }
   if (!overwrite) throw storageError('ENTRY_EXISTS');
   if (there.attrs.kind === 'folder') throw storageError('IS_A_DIRECTORY');
   return there.attrs;

@@ -1,14 +1,9 @@
-import { AppError } from '@wharf/errors';
 import type { Handle, RemoteAttrs, RemoteName, SftpSession } from './client.ts';
+import { boundNames } from './folder-pages.ts';
 import type { Lease } from './session-pool.ts';
 
 /** So many requests for names are on their way: OpenSSH answers each with a hundred at most. */
 const READS_AHEAD = 8;
-/** More names than any folder in use has: a server that never ends its listing is not followed. */
-const MAX_NAMES = 300_000;
-/** An answer without a name counts as much: there is no good reason for it. */
-const EMPTY_ANSWER = 10_000;
-
 /** An open file of the server, or a folder that is being read, with the connection it is open on. */
 export class RemoteFile {
   readonly session: SftpSession;
@@ -46,7 +41,7 @@ export class RemoteNames {
   readonly #file: RemoteFile;
   readonly #ahead: Promise<RemoteName[] | undefined>[] = [];
   readonly #depth: number;
-  #count = 0;
+  readonly #count = boundNames();
 
   constructor(file: RemoteFile) {
     this.#file = file;
@@ -62,8 +57,7 @@ export class RemoteNames {
       this.#ahead.push(asked);
     }
     const page = await this.#ahead.shift();
-    this.#count += page?.length || EMPTY_ANSWER;
-    if (this.#count > MAX_NAMES) throw new AppError('UNSUPPORTED_OPERATION', `the folder has more than ${MAX_NAMES} entries`);
+    this.#count(page);
     return page;
   }
 

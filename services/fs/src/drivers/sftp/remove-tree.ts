@@ -1,16 +1,15 @@
 import { createGate } from '@wharf/pace';
-import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
 import type { RemoteName, SftpSession } from './client.ts';
 import { isRefusal, STATUS } from './errors.ts';
+import { folderPages } from './folder-pages.ts';
+import { childPlace, isOneName, MAX_PLACE_LENGTH } from './places.ts';
 import { orAbsent } from './remote-root.ts';
 
 /** Files that are removed at once. */
 const PARALLEL = 16;
 /** Entries that appear while a folder is emptied are removed too, so many times. */
 const MAX_ROUNDS = 3;
-/** The usual PATH_MAX of servers: what is deeper cannot be, or a hostile server makes it up. */
-export const MAX_PLACE_LENGTH = 4096;
-
 /** Removes a folder with all it holds, from the bottom up. A link is removed, never followed. @throws AppError DIRECTORY_NOT_EMPTY: something stays */
 export async function removeTree(session: SftpSession, place: string, signal: AbortSignal): Promise<void> {
   if (place.length > MAX_PLACE_LENGTH) throw storageError('INVALID_ARGUMENT');
@@ -37,29 +36,12 @@ export async function removeEmptyFolder(session: SftpSession, place: string): Pr
 
 async function removeContent(session: SftpSession, place: string, signal: AbortSignal): Promise<void> {
   const gate = createGate(PARALLEL);
-  const handle = await session.openFolder(place);
   const folders: RemoteName[] = [];
-  try {
-    for (;;) {
-      throwIfAborted(signal);
-      const page = await session.readFolder(handle);
-      if (page === undefined) break;
-      const reachable = page.filter(({ name }) => isOneName(name));
-      folders.push(...reachable.filter(({ attrs }) => attrs.kind === 'folder'));
-      const files = reachable.filter(({ attrs }) => attrs.kind !== 'folder');
-      await Promise.all(files.map(({ name }) => gate.run(() => orAbsent(session.removeFile(childPlace(place, name))))));
-    }
-  } finally {
-    await session.close(handle);
+  for await (const page of folderPages(session, place, signal)) {
+    const reachable = page.filter(({ name }) => isOneName(name));
+    folders.push(...reachable.filter(({ attrs }) => attrs.kind === 'folder'));
+    const files = reachable.filter(({ attrs }) => attrs.kind !== 'folder');
+    await Promise.all(files.map(({ name }) => gate.run(() => orAbsent(session.removeFile(childPlace(place, name))))));
   }
   for (const { name } of folders) await orAbsent(removeTree(session, childPlace(place, name), signal));
-}
-
-/** What leads into this folder and nowhere else. Names that no path of ours can say go with their folder. */
-export function isOneName(name: string): boolean {
-  return name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name);
-}
-
-export function childPlace(place: string, name: string): string {
-  return place === '/' ? `/${name}` : `${place}/${name}`;
 }

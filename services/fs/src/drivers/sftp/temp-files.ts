@@ -6,6 +6,7 @@ import type { Calls } from './calls.ts';
 import type { RemoteName, SftpSession } from './client.ts';
 import { isRefusal } from './errors.ts';
 import type { RemoteRoot } from './remote-root.ts';
+import { removeTree } from './remove-tree.ts';
 import type { Lease, SessionPool } from './session-pool.ts';
 
 /** What another host left goes after two days without a write: the clocks of hosts and servers differ. */
@@ -74,6 +75,8 @@ export class TempFiles {
       !isAbandoned(name, attrs.modifiedAt * 1000, this.#owner, Date.now(), OTHERS_MAX_AGE_MS)
     )
       return;
-    this.#calls.track(this.#removals.run(() => session.removeFile(this.placeOf(folder, name))));
+    const place = this.placeOf(folder, name);
+    const remove = () => (attrs.kind === 'folder' ? removeTree(session, place, this.#calls.closing) : session.removeFile(place));
+    this.#calls.track(this.#removals.run(remove));
   }
 }
