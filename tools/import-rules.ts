@@ -104,7 +104,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   }),
   ...folders('fs', {
     clients: ['domain/'],
-    metrics: ['domain/'],
+    metrics: ['domain/', 'driver-contract/'],
     events: ['domain/', 'store/'],
     'search-engines': ['domain/', 'configuration.ts'],
     thumbnails: ['domain/', 'driver-contract/'],

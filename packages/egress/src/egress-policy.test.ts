@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
 import { createEgressPolicy, type EgressOptions } from './egress-policy.ts';
-import { endpointsOf } from './endpoints.ts';
+import { endpointsOf, ownEndpoints } from './endpoints.ts';
 
 const policy = (options: Partial<EgressOptions> = {}) => createEgressPolicy({ allow: [], forbidden: [], audience: 'user', ...options });
 
@@ -142,6 +142,11 @@ describe('what an admin allows', () => {
     ])
       expect(() => admin.parseUrl(`http://${host}/`)).toThrowError(/not allowed/);
   });
+});
+
+it('the collector of traces is an address of Wharf itself', () => {
+  expect(ownEndpoints({ otlpEndpoint: 'http://collector:4318' })).toEqual([{ host: 'collector', port: 4318 }]);
+  expect(ownEndpoints({ otlpEndpoint: 'https://collector/otlp' })).toEqual([{ host: 'collector', port: 443 }]);
 });
 
 it('connection strings name their hosts', () => {

@@ -29,6 +29,8 @@ export interface OwnAddresses {
   readonly fsAddress?: string | undefined;
   readonly downloaderAddress?: string | undefined;
   readonly fsDataUrl?: string | undefined;
+  /** The collector of traces. */
+  readonly otlpEndpoint?: string | undefined;
 }
 
 /** Where Wharf itself listens: nothing that a user or an admin names may lead there. */
@@ -37,6 +39,7 @@ export function ownEndpoints(own: OwnAddresses): Endpoint[] {
   return [
     ...[own.mongoUrl, ...(own.engines ?? [])].flatMap((address) => endpointsOf(address, MONGO_PORT)),
     ...endpointsOf(own.natsUrl, NATS_PORT),
+    ...endpointsOf(own.otlpEndpoint, own.otlpEndpoint?.startsWith('https:') ? 443 : 80),
     ...peers.flatMap((address) => endpointsOf(address, GRPC_PORT)),
   ];
 }

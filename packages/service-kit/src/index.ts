@@ -49,10 +49,12 @@ export {
   forUsers,
   type Guarded,
   notImplemented,
+  type RpcDefinition,
   type RpcService,
 } from './rpc/service.ts';
 export { runProcess, runService, type Service } from './run-service.ts';
 export { createServiceKit, kitFor, type ServiceKit } from './service-kit.ts';
 export { connectStore, type StoreConnection } from './store.ts';
 export { foreseen } from './store-outage.ts';
+export { inSpan, NO_TRACING, type OpenSpan, streamInSpan, type Tracing, traceHeaders, traceparentOf } from './telemetry/tracing.ts';
 export { within } from './within.ts';

@@ -14,6 +14,8 @@ import { opsHandler } from './ops/ops-server.ts';
 import type { RpcService } from './rpc/service.ts';
 import { createServiceKit, type ServiceKit } from './service-kit.ts';
 import { connectStore } from './store.ts';
+import { openTracing } from './telemetry/open-tracing.ts';
+import { NO_TRACING, type Tracing } from './telemetry/tracing.ts';
 
 /** A running part of Wharf: what it serves, and how it begins and ends. */
 export interface Service {
@@ -39,6 +41,7 @@ export interface ProcessConfig {
   readonly logLevel: string;
   readonly drainSeconds: number;
   readonly graceSeconds: number;
+  readonly otlpEndpoint: string | undefined;
   readonly authAddress: string;
   readonly adminAddress: string;
   readonly fsAddress: string;
@@ -66,7 +69,7 @@ export async function runService<Config extends ProcessConfig>(options: {
   readConfig: () => Config;
   create: (config: Config, kit: ServiceKit) => Service;
 }): Promise<void> {
-  const start: Start<Config> = async (config, logger) => {
+  const start: Start<Config> = async (config, logger, tracing) => {
     if (config.mongoUrl === undefined)
       throw new ConfigError(['MONGO_URL: a service on its own needs a store. `npm run services` brings one.']);
     const store = await connectStore(config.mongoUrl);
@@ -75,8 +78,8 @@ export async function runService<Config extends ProcessConfig>(options: {
     const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, options.name, onBusError);
     // Only a process of its own needs gRPC; it takes a while to load.
     const { createGrpcPeers, startGrpcServer } = await import('./grpc.ts');
-    const grpcPeers = createGrpcPeers(config);
-    const kit = createServiceKit({ name: options.name, logger, secret: config.secret, store, bus, peers: () => grpcPeers.peers });
+    const grpcPeers = createGrpcPeers(config, tracing);
+    const kit = createServiceKit({ name: options.name, logger, secret: config.secret, store, bus, tracing, peers: () => grpcPeers.peers });
     const service = options.create(config, kit);
     await service.start();
 
@@ -89,6 +92,7 @@ export async function runService<Config extends ProcessConfig>(options: {
             host: config.bind,
             port: config.grpcPort,
             tokens: kit.tokens,
+            tracing,
             isReady,
             onUnforeseen,
           })
@@ -124,7 +128,7 @@ function stopTimes(config: Pick<ProcessConfig, 'drainSeconds' | 'graceSeconds'>,
 }
 
 /** Opens everything and answers how to close it again; `isFailing`: because of an error that nobody caught. */
-type Start<Config> = (config: Config, logger: Logger) => Promise<(isFailing: boolean) => Promise<void>>;
+type Start<Config> = (config: Config, logger: Logger, tracing: Tracing) => Promise<(isFailing: boolean) => Promise<void>>;
 
 /**
  * The frame of every process: configuration errors are printed whole, signals end it in order and once, and what nobody caught is logged
@@ -132,7 +136,7 @@ type Start<Config> = (config: Config, logger: Logger) => Promise<(isFailing: boo
  *
  * @param stopWithinMs how long closing may take; after that the process ends with 1.
  */
-export async function runProcess<Config extends { readonly logLevel: string }>(
+export async function runProcess<Config extends { readonly logLevel: string; readonly otlpEndpoint: string | undefined }>(
   name: string,
   readConfig: () => Config,
   start: Start<Config>,
@@ -142,12 +146,14 @@ export async function runProcess<Config extends { readonly logLevel: string }>(
   let stop: ((isFailing: boolean) => Promise<void>) | undefined;
   let limitMs = STOP_LIMIT_MS;
   let logger: Logger | undefined;
+  let tracing = NO_TRACING;
   const end = async (code: number) => {
     if (isEnding) return;
     isEnding = true;
     setTimeout(() => process.exit(1), limitMs).unref();
     try {
       await stop?.(code !== 0);
+      await tracing.close();
       process.exit(code);
     } catch (error) {
       logger?.error({ err: error }, 'stopping failed');
@@ -164,9 +170,10 @@ export async function runProcess<Config extends { readonly logLevel: string }>(
 
   try {
     const config = readConfig();
-    logger = createLogger(name, config.logLevel);
+    logger = createLogger(name, config.logLevel, config.otlpEndpoint === undefined ? undefined : () => tracing.logIds());
     limitMs = stopWithinMs(config);
-    stop = await start(config, logger);
+    tracing = await openTracing(name, config.otlpEndpoint, logger);
+    stop = await start(config, logger, tracing);
     collectWhenIdle();
   } catch (error) {
     if (error instanceof ConfigError) {

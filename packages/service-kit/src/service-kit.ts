@@ -9,6 +9,7 @@ import { createReadiness, type Readiness } from './ops/readiness.ts';
 import { outgoingCall } from './rpc/call.ts';
 import type { Peers } from './rpc/peers.ts';
 import { createStoreCheck, type StoreConnection } from './store.ts';
+import { NO_TRACING, type Tracing } from './telemetry/tracing.ts';
 
 /** What a service gets from its process. */
 export interface ServiceKit {
@@ -23,6 +24,7 @@ export interface ServiceKit {
   readonly peers: Peers;
   readonly metrics: Registry;
   readonly readiness: Readiness;
+  readonly tracing: Tracing;
   /** Options for a call to a peer on the service's own account. */
   ownCall(): CallOptions;
 }
@@ -34,9 +36,11 @@ export function createServiceKit(parts: {
   secret: Secret;
   store: StoreConnection;
   bus: Bus;
+  /** Left out: there are no traces. */
+  tracing?: Tracing;
   peers: (tokens: InternalTokens) => Peers;
 }): ServiceKit {
-  const { name, logger, store, bus } = parts;
+  const { name, logger, store, bus, tracing = NO_TRACING } = parts;
   const clock = () => Date.now();
   const keys = deriveKeys(parts.secret);
   const tokens = createInternalTokens(keys.internal, clock);
@@ -54,6 +58,7 @@ export function createServiceKit(parts: {
     peers: parts.peers(tokens),
     metrics,
     readiness,
+    tracing,
     ownCall: ownCall(tokens, name),
   };
 }

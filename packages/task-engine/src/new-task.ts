@@ -21,15 +21,19 @@ export interface NewTask<Input> {
 /** Records that are made and written between two turns of others: a few milliseconds. */
 const RECORDS_PER_PIECE = 100;
 
-/** The records of tasks that are added in one call, in pieces, one millisecond apart, so that they are worked on and listed in their order. */
+/** The records of tasks that are added in one call, in pieces, one millisecond apart, so that they are worked on and listed in their order. @param trace goes on with them */
 export function* newTaskRecords<Input>(
   kind: TaskKind<Input>,
   tasks: readonly NewTask<Input>[],
   now: Date,
+  trace = '',
 ): Generator<readonly TaskRecord[], void> {
   for (let from = 0; from < tasks.length; from += RECORDS_PER_PIECE) {
     const piece = tasks.slice(from, from + RECORDS_PER_PIECE);
-    yield piece.map((task, index) => newRecord(kind, task, new Date(now.getTime() + from + index), now));
+    yield piece.map((task, index) => ({
+      ...newRecord(kind, task, new Date(now.getTime() + from + index), now),
+      trace,
+    }));
   }
 }
 

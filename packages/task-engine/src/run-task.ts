@@ -1,6 +1,6 @@
 import { AppError, ERROR_CODES } from '@wharf/errors';
 import type { TaskRecord } from '@wharf/models';
-import { foreseen, type Logger } from '@wharf/service-kit';
+import { foreseen, inSpan, type Logger, type OpenSpan, type Tracing } from '@wharf/service-kit';
 import { MAX_CLEANUPS } from './held-tasks.ts';
 import { postponedMs } from './postponed.ts';
 import { createRawRuns } from './raw-run.ts';
@@ -31,18 +31,21 @@ export interface RunContext {
   readonly queue: TaskQueue;
   readonly kind: TaskKind<never>;
   readonly logger: Logger;
+  readonly tracing: Tracing;
   /** Something about the task changed in the store. */
   readonly onChange: (record: TaskRecord) => void;
   /** An attempt is over. */
   readonly onAttempt: (result: 'succeeded' | 'failed' | 'retried' | 'postponed' | StopReason) => void;
+  /** With what, for those that failed. */
+  readonly onFailure?: (error: unknown) => void;
 }
 
 /** Works on a claimed task until it has ended, waits again or was lost. */
 export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
   const logger = context.logger.child({ task: record._id, kind: context.kind.name });
   const hold = holdTask(context.queue, record, logger, context.onChange);
-  const run: Run = { ...context, logger, hold, raw: createRawRuns(context.queue, hold, logger) };
-  const ended = attempt(run)
+  const run = { ...context, logger, hold, raw: createRawRuns(context.queue, hold, logger) };
+  const ended = inSpan(context.tracing, `task ${context.kind.name}`, spanOf(record), (span) => attempt(withSpan(run, span)))
     .catch((error) => logger.warn({ err: error }, 'a task could not be brought to its end here; its lease runs out'))
     .finally(() => hold.release());
   return { record, look: hold.look, stop: hold.stop, ended };
@@ -51,6 +54,23 @@ export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
 interface Run extends RunContext {
   readonly hold: TaskHold;
   readonly raw: (signal: AbortSignal) => RawRun;
+}
+
+/** Each attempt is a part of the trace in which the task was queued. */
+function spanOf({ _id, trace = '', fence }: TaskRecord) {
+  return { kind: 'consumer', parent: trace, facts: { 'wharf.task': _id, 'wharf.task.fence': fence } } as const;
+}
+
+function withSpan(run: Run, span: OpenSpan | undefined): Run {
+  if (!span) return run;
+  return {
+    ...run,
+    onAttempt(result) {
+      span.tell({ 'wharf.task.result': result });
+      run.onAttempt(result);
+    },
+    onFailure: (error) => span.fail(error),
+  };
 }
 
 async function attempt(run: Run): Promise<void> {
@@ -94,6 +114,7 @@ async function succeed({ queue, kind, hold, onAttempt, onChange }: Run): Promise
 
 async function fail(run: Run, error: unknown): Promise<void> {
   const { queue, kind, hold, logger } = run;
+  run.onFailure?.(error);
   const { _id: id, fence } = hold.record;
   const known = AppError.from(error);
   if (known.code === 'INTERNAL') logger.error({ err: error }, 'task');

@@ -1,5 +1,5 @@
 import { makeIndexes, type TaskOwner, type TaskRecord, taskModelsOf } from '@wharf/models';
-import type { Bus, Logger, StoreConnection } from '@wharf/service-kit';
+import { type Bus, type Logger, NO_TRACING, type StoreConnection, type Tracing } from '@wharf/service-kit';
 import type { Registry } from 'prom-client';
 import { createHousekeeping } from './housekeeping.ts';
 import { type NewTask, newTaskRecords } from './new-task.ts';
@@ -42,11 +42,14 @@ export interface TaskEngineOptions extends WorkLimits {
   readonly bus: Bus;
   readonly logger: Logger;
   readonly metrics: Registry;
+  /** Left out: there are no traces. */
+  readonly tracing?: Tracing;
   readonly kinds: readonly TaskKind<never>[];
 }
 
 /** A durable queue over the store, and a worker on it. The bus only makes it quicker. */
 export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
+  const { tracing = NO_TRACING } = options;
   const models = taskModelsOf(options.store, options.owner);
   const clock = createStoreClock(options.store);
   const queue = createTaskQueue(models, clock);
@@ -56,14 +59,14 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   if (kinds.size !== options.kinds.length) throw new Error('two kinds of tasks have the same name');
   const housekeeping = createHousekeeping(models, clock, [...kinds.keys()]);
   const metrics = createTaskMetrics(options.metrics, options.owner, models);
-  const worker = createTaskWorker({ ...options, kinds, queue, clock, metrics, housekeeping });
+  const worker = createTaskWorker({ ...options, tracing, kinds, queue, clock, metrics, housekeeping });
 
   const addAll: TaskEngine['addAll'] = async (kind, tasks) => {
     if (kinds.get(kind.name) !== (kind as unknown)) throw new Error(`this engine has no kind of task ${kind.name}`);
     await clock.sync();
     for (const [creatorId, count] of countsOfCreators(tasks)) await openLimit.take(creatorId, count);
     const added: TaskRecord[] = [];
-    for (const records of newTaskRecords(kind, tasks, clock.now())) added.push(...(await queue.insert(records)));
+    for (const records of newTaskRecords(kind, tasks, clock.now(), tracing.traceparent())) added.push(...(await queue.insert(records)));
     worker.added(added);
     return added;
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { MAX_WAKE_IDS, type TaskOwner, type TaskRecord, taskProgressed, taskWake } from '@wharf/models';
-import { type Bus, type Logger, within } from '@wharf/service-kit';
+import { type Bus, type Logger, type Tracing, within } from '@wharf/service-kit';
 import { createClaimRounds } from './claim-rounds.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import { startRun } from './run-task.ts';
@@ -37,6 +37,7 @@ export interface TaskWorkerOptions extends WorkLimits {
   readonly owner: TaskOwner;
   readonly bus: Bus;
   readonly logger: Logger;
+  readonly tracing: Tracing;
   /** By their names. */
   readonly kinds: ReadonlyMap<string, TaskKind<never>>;
   readonly queue: TaskQueue;
@@ -46,7 +47,7 @@ export interface TaskWorkerOptions extends WorkLimits {
 }
 
 export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
-  const { bus, logger, queue, clock, metrics } = options;
+  const { bus, logger, tracing, queue, clock, metrics } = options;
   const progressed = taskProgressed(options.owner);
   const wake = taskWake(options.owner);
   const id = randomUUID();
@@ -64,7 +65,8 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
     const kind = options.kinds.get(record.kind);
     if (!kind) throw new Error(`there is no kind of task ${record.kind}`);
     announce(record);
-    return startRun({ queue, kind, logger, onChange: announce, onAttempt: (result) => metrics.countAttempt(kind.name, result) }, record);
+    const onAttempt = (result: string) => metrics.countAttempt(kind.name, result);
+    return startRun({ queue, kind, logger, tracing, onChange: announce, onAttempt }, record);
   };
   const runs = createWorkerRuns(options, start, () => rounds.pump());
   const rounds = createClaimRounds({

@@ -1,3 +1,4 @@
+import { NO_TRACING } from '@wharf/service-kit';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -83,7 +84,7 @@ it('putting a task away is given up when five workers were lost over it', async 
   }
   const record = await queue.claimCleanup(['poison'], 'the last worker');
   if (!record) throw new Error('nothing to put away');
-  await startRun({ queue, kind, logger, onChange: () => {}, onAttempt: () => {} }, record).ended;
+  await startRun({ queue, kind, logger, tracing: NO_TRACING, onChange: () => {}, onAttempt: () => {} }, record).ended;
   expect(ended).toEqual([]);
   expect(await place.read(record._id)).toMatchObject({ state: TASK_STATE.failed, done: true });
 });

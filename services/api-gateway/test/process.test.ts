@@ -52,6 +52,7 @@ const startGateway = () =>
       // Nobody listens there: calls to the services fail at once.
       WHARF_AUTH_ADDR: '127.0.0.1:1',
       WHARF_LOG_LEVEL: 'debug',
+      WHARF_DRAIN_SECONDS: '0',
     },
     ready: {
       line: (line) => (line.includes('"msg":"listening"') ? (JSON.parse(line) as { url: string; opsPort: number }) : undefined),

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEgressPolicy, createGuardedClient, ownEndpoints } from '@wharf/egress';
+import { createEgressPolicy, createGuardedClient, type EgressPolicy, ownEndpoints } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { configurationChanged, modelsOf, readAdminRevision, readSettingsRecord, settingsFrom } from '@wharf/models';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
@@ -24,6 +24,7 @@ import type { DownloaderConfig } from './config.ts';
 import { BUILT_IN_TOOL } from './domain/download-input.ts';
 import { createRateLimit } from './fetch/rate-limit.ts';
 import { createScratch } from './fetch/scratch.ts';
+import { tracedClient } from './fetch/traced-client.ts';
 import { createSeedStore } from './store/seed-store.ts';
 import { createDownloadTasks, type DownloadTasks } from './tasks/download-tasks.ts';
 import { createFetchTasks } from './tasks/fetch-task.ts';
@@ -56,7 +57,10 @@ export type DownloaderOptions = Pick<
   | 'toolsDir'
 > &
   Partial<
-    Pick<DownloaderConfig, 'bind' | 'scratchDir' | 'fsDataUrl' | 'authAddress' | 'adminAddress' | 'fsAddress' | 'downloaderAddress'>
+    Pick<
+      DownloaderConfig,
+      'bind' | 'scratchDir' | 'fsDataUrl' | 'otlpEndpoint' | 'authAddress' | 'adminAddress' | 'fsAddress' | 'downloaderAddress'
+    >
   > & {
     /** The store and the bus where they are no part of the configuration: they were started by this process. */
     readonly engines?: readonly string[];
@@ -73,7 +77,7 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
 
   const settings = createSettingsCache(kit);
   const countBytes = createByteCounter(kit);
-  const openNetwork = () => ({ policy, client: createGuardedClient(policy, { maxConnections: config.downloadConnections }) });
+  const openNetwork = networkOf(policy, config.downloadConnections, kit);
   let proxy: Awaited<ReturnType<typeof startToolProxy>> | undefined;
   const toolProxy = (): ToolProxy => {
     if (!proxy) throw new AppError('STORAGE_UNAVAILABLE', 'the downloader is starting');
@@ -153,6 +157,11 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
       toolClient.close();
     },
   };
+}
+
+/** The way to sources, for one download at a time. */
+function networkOf(policy: EgressPolicy, maxConnections: number, { tracing }: ServiceKit) {
+  return () => ({ policy, client: tracedClient(createGuardedClient(policy, { maxConnections }), tracing) });
 }
 
 function createByteCounter({ metrics }: ServiceKit): (tool: string, bytes: number) => void {

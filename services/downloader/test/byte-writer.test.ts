@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as turn } from 'node:timers/promises';
 import { lendPieces } from '@wharf/harness';
-import { createInternalTokens } from '@wharf/service-kit';
+import { createInternalTokens, NO_TRACING } from '@wharf/service-kit';
 import { afterEach, expect, it } from 'vitest';
 import { type ByteWriter, createHttpByteWriter } from '../src/clients/byte-writer.ts';
 
@@ -19,7 +19,10 @@ async function open(answer: http.RequestListener): Promise<ByteWriter> {
   const server = http.createServer(answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const tokens = createInternalTokens(Buffer.alloc(32, 1), Date.now);
-  const writer = createHttpByteWriter({ name: 'downloader', tokens }, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const writer = createHttpByteWriter(
+    { name: 'downloader', tokens, tracing: NO_TRACING },
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  );
   closing.push(() => {
     writer.close();
     server.closeAllConnections();

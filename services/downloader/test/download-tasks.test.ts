@@ -4,7 +4,7 @@ import { startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir } from '@wharf/harness';
 import { settingsFrom, taskModelsOf } from '@wharf/models';
 import { ROLE } from '@wharf/rights';
-import { connectStore, createLocalBus } from '@wharf/service-kit';
+import { connectStore, createLocalBus, NO_TRACING } from '@wharf/service-kit';
 import type { TaskCreator } from '@wharf/task-engine';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -32,7 +32,7 @@ it.each([
   };
   const drop = async () => {};
   const tasks = createDownloadTasks(
-    { store, bus: createLocalBus(() => {}), logger: pino({ enabled: false }), metrics: new Registry() },
+    { store, bus: createLocalBus(() => {}), logger: pino({ enabled: false }), metrics: new Registry(), tracing: NO_TRACING },
     {
       fetches: { run, drop },
       toolDownloads: { run, drop },
@@ -72,7 +72,7 @@ it('a worker that was held up while it queued transfers queues none of them twic
   const nothing = async () => {};
   const open = () =>
     createDownloadTasks(
-      { store, bus: createLocalBus(() => {}), logger: pino({ enabled: false }), metrics: new Registry() },
+      { store, bus: createLocalBus(() => {}), logger: pino({ enabled: false }), metrics: new Registry(), tracing: NO_TRACING },
       {
         fetches: { run: nothing, drop: nothing },
         toolDownloads: { run: nothing, drop: nothing },

@@ -44,6 +44,7 @@ import { createDriverRegistry, type DriverRegistry } from './driver-contract/dri
 import { DRIVERS } from './drivers/index.ts';
 import { createChangeFeed } from './events/change-feed.ts';
 import { createStorageMetrics } from './metrics/storage-metrics.ts';
+import { storageSpans } from './metrics/storage-spans.ts';
 import { createSearchKeeper } from './search-engines/search-keeper.ts';
 import { createChangeLog } from './store/change-log.ts';
 import { createUploadStore } from './store/upload-store.ts';
@@ -136,15 +137,7 @@ export function createFsService(
 
   const { writes, uploads, ...writing } = createWriting(kit, context, { dataSelfUrl, uploadIdleHours, isAlone });
   const callers = createCallers({ tokens: createLoginTokens(kit.keys.jwt, clock), reads, clock });
-  const dataPlane = createDataPlane({
-    context,
-    writes,
-    uploads,
-    tokens: kit.tokens,
-    callers,
-    transfers: createTransferLimit(maxTransfers),
-    logger,
-  });
+  const dataPlane = createDataPlane({ context, writes, uploads, kit, callers, transfers: createTransferLimit(maxTransfers) });
 
   return {
     rpc: createFsRpc({ context, keeper, mounts, registry, tests, replica }),
@@ -251,6 +244,7 @@ function createStorages(kit: ServiceKit, models: Models, registry: DriverRegistr
     egress,
     keepItem,
     onChange,
+    spansOf: (storage) => storageSpans(kit.tracing, storage),
     onStatus: (storage, status) => statuses.report(storage._id, status),
     onError: (error, storage) => logger.warn({ err: error, storage: storage.mount_path }, 'storage'),
   });

@@ -10,7 +10,7 @@ import { z } from 'zod';
 const { httpHost, httpPort, siteUrl, trustedProxies, corsOrigins, callsPerUser } = gatewayConfig;
 const { adminPassword, tokenHours } = authConfig;
 const { uploadIdleHours } = fsConfig;
-const { mongoUrl, natsUrl, bind, logLevel } = commonKeys;
+const { mongoUrl, natsUrl, bind, logLevel, otlpEndpoint } = commonKeys;
 
 /** The variables of all services in one process; what they need to find each other falls away. */
 export const standaloneConfig = {
@@ -26,6 +26,7 @@ export const standaloneConfig = {
   natsUrl,
   bind,
   logLevel,
+  otlpEndpoint,
   filesDir: {
     ...adminConfig.filesDir,
     description: 'Folder that is mounted at /local on a first start. Empty: `files` in the data folder.',

@@ -21,8 +21,10 @@ import {
   opsHandler,
   type Peers,
   prepareStore,
+  type RpcDefinition,
   type RpcService,
   type Service,
+  type Tracing,
 } from '@wharf/service-kit';
 import { readArguments } from './arguments.ts';
 import type { readStandaloneConfig } from './config.ts';
@@ -31,7 +33,11 @@ import type { readStandaloneConfig } from './config.ts';
 const STOP_GRACE_MS = 5_000;
 
 /** All services in one process: they call each other directly, over the same generated interfaces as anywhere else. */
-export async function startStandalone(config: ReturnType<typeof readStandaloneConfig>, logger: Logger): Promise<() => Promise<void>> {
+export async function startStandalone(
+  config: ReturnType<typeof readStandaloneConfig>,
+  logger: Logger,
+  tracing: Tracing,
+): Promise<() => Promise<void>> {
   const given = await readArguments(config.argv);
   const dataDir = await openDataDir(config.dataDir, config.secret);
   // The store starts in its own thread while this one loads the services.
@@ -66,21 +72,20 @@ export async function startStandalone(config: ReturnType<typeof readStandaloneCo
   const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, 'wharf', onBusError);
 
   const onUnforeseen = (error: unknown, method: string) => logger.error({ err: error, method }, 'unforeseen error');
-  const peers = (tokens: InternalTokens): Peers => ({
-    auth: createDirectClient(AuthServiceDefinition, () => rpcOf(auth), tokens, onUnforeseen),
-    admin: createDirectClient(AdminServiceDefinition, () => rpcOf(admin), tokens, onUnforeseen),
-    fs: createDirectClient(FsServiceDefinition, () => rpcOf(fs), tokens, onUnforeseen),
-    fsWrites: createDirectClient(WriteServiceDefinition, () => furtherOf(fs, WriteServiceDefinition.fullName), tokens, onUnforeseen),
-    downloader: createDirectClient(DownloaderServiceDefinition, () => rpcOf(downloader), tokens, onUnforeseen),
-    fsTasks: createDirectClient(TaskServiceDefinition, () => furtherOf(fs, TaskServiceDefinition.fullName), tokens, onUnforeseen),
-    downloaderTasks: createDirectClient(
-      TaskServiceDefinition,
-      () => furtherOf(downloader, TaskServiceDefinition.fullName),
-      tokens,
-      onUnforeseen,
-    ),
-  });
-  const kit = createServiceKit({ name: 'wharf', logger, secret: dataDir.secret, store, bus, peers });
+  const peers = (tokens: InternalTokens): Peers => {
+    const client = <Client>(definition: RpcDefinition, service: () => RpcService) =>
+      createDirectClient<Client>(definition, service, tokens, onUnforeseen, tracing);
+    return {
+      auth: client(AuthServiceDefinition, () => rpcOf(auth)),
+      admin: client(AdminServiceDefinition, () => rpcOf(admin)),
+      fs: client(FsServiceDefinition, () => rpcOf(fs)),
+      fsWrites: client(WriteServiceDefinition, () => furtherOf(fs, WriteServiceDefinition.fullName)),
+      downloader: client(DownloaderServiceDefinition, () => rpcOf(downloader)),
+      fsTasks: client(TaskServiceDefinition, () => furtherOf(fs, TaskServiceDefinition.fullName)),
+      downloaderTasks: client(TaskServiceDefinition, () => furtherOf(downloader, TaskServiceDefinition.fullName)),
+    };
+  };
+  const kit = createServiceKit({ name: 'wharf', logger, secret: dataDir.secret, store, bus, tracing, peers });
   const auth = createAuthService({ ...config, resetAdminPassword: given.resetAdminPassword }, kitFor(kit, 'auth'));
   const admin = createAdminService({ filesDir: config.filesDir, mounts: given.mounts }, kitFor(kit, 'admin'));
   const engines = embedded === undefined ? [] : [embedded.url];

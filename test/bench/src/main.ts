@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { startHttpServer } from '@wharf/harness';
 import { formatBlocked, measureBlocked } from './blocked.ts';
 import { prepareFetchWorks } from './fetch-works.ts';
 import { type Figures, medianOf } from './figures.ts';
@@ -59,7 +60,16 @@ async function bench(options: BenchOptions): Promise<void> {
   const isWanted = (name: WorkName) => only === undefined || only.includes(name);
   console.error('starting servers');
   const wharfs: WharfServer[] = [];
-  for (const shape of options.shapes) wharfs.push(keep(await startWharf(shape, fixture, options.cpuProfileDir)));
+  const collector = options.isTraced
+    ? await startHttpServer((request, response) => void request.resume().on('end', () => response.end()))
+    : undefined;
+  if (collector) stopping.push(() => collector.stop());
+  for (const shape of options.shapes) {
+    wharfs.push(keep(await startWharf(shape, fixture, options.cpuProfileDir)));
+    if (!collector) continue;
+    const traced = { name: 'traced', env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } };
+    wharfs.push(keep(await startWharf(shape, fixture, options.cpuProfileDir, traced)));
+  }
   const results = only?.every((name) => name === 'blocked') ? [] : await runWorks(options, fixture, wharfs, generator, keep);
   const blocked = isWanted('blocked') ? await measureBlocked(wharfs, fixture, options.rounds) : [];
   if (isInterrupted) return;

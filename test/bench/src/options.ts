@@ -9,6 +9,8 @@ export interface BenchOptions {
   readonly shapes: readonly Shape[];
   readonly isQuick: boolean;
   readonly rounds: number;
+  /** Each shape runs a second time, sending traces. */
+  readonly isTraced: boolean;
   /** Folder for V8 CPU profiles of Wharf's processes, one per process, of the whole run. */
   readonly cpuProfileDir: string | undefined;
 }
@@ -21,6 +23,7 @@ export function parseOptions(args: readonly string[], works: readonly string[]):
       only: { type: 'string' },
       shape: { type: 'string', default: SHAPES.join(',') },
       quick: { type: 'boolean', default: false },
+      traced: { type: 'boolean', default: false },
       rounds: { type: 'string', default: '3' },
       'cpu-prof': { type: 'string' },
     },
@@ -38,6 +41,7 @@ export function parseOptions(args: readonly string[], works: readonly string[]):
     shapes: SHAPES.filter((shape) => wanted.includes(shape)),
     isQuick: values.quick,
     rounds,
+    isTraced: values.traced,
     cpuProfileDir: values['cpu-prof'],
   };
 }

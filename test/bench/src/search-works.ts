@@ -61,7 +61,7 @@ async function startOnEngine({ fixture, isQuick, keep }: SearchOptions): Promise
   console.error(`making ${names.toLocaleString('en')} names and indexing them in the store`);
   makeNameTree(fixture.storeNamesDir, names);
   const wharf = await startWharf('services', { ...fixture, filesDir: fixture.storeNamesDir }, undefined, {
-    MONGO_URL: `${engine.url}bench`,
+    env: { MONGO_URL: `${engine.url}bench` },
   });
   keep(() => wharf.stop());
   return (await buildIndex(wharf)) ? { wharf, names } : undefined;

@@ -9,7 +9,8 @@ const START = { standalone: startStandalone, services: startServices };
 
 /** Wharf over the fixture, mounted at /local, with what requests to it need. */
 export interface WharfServer extends Server {
-  readonly name: Shape;
+  /** Its shape, and what else is special about it. */
+  readonly name: string;
   readonly adminPassword: string;
   /** Of the admin, who sends every request. */
   readonly token: string;
@@ -22,12 +23,12 @@ export interface WharfServer extends Server {
   linksIn(folder: string): Promise<string[]>;
 }
 
-/** @param engines `MONGO_URL` and the like, instead of the embedded ones. */
+/** @param special what is added to its environment, `MONGO_URL` and the like, and to its name */
 export async function startWharf(
   shape: Shape,
   fixture: Fixture,
   cpuProfileDir: string | undefined,
-  engines: Readonly<Record<string, string>> = {},
+  special: { readonly name?: string; readonly env: Readonly<Record<string, string>> } = { env: {} },
 ): Promise<WharfServer> {
   const dir = await makeTempDir(`bench-${shape}`);
   const adminPassword = randomBytes(12).toString('base64url');
@@ -42,7 +43,7 @@ export async function startWharf(
         WHARF_SECRET: secret,
         NODE_ENV: 'production',
         WHARF_EGRESS_ALLOW: '127.0.0.1',
-        ...engines,
+        ...special.env,
         ...env,
       },
     });
@@ -54,7 +55,7 @@ export async function startWharf(
   const { wharf, startMs } = await start(profiling);
   const admin = await login(wharf.base, 'admin', adminPassword);
   return {
-    name: shape,
+    name: special.name === undefined ? shape : `${shape}, ${special.name}`,
     base: wharf.base,
     pids: () => [wharf.pid],
     adminPassword,

@@ -17,5 +17,6 @@ export { type SshServer, type SshServerOptions, startSshServer } from './ssh-ser
 export { type StoreProcess, startStoreProcess } from './store-process.ts';
 export { countClients, countConnections } from './tcp-connections.ts';
 export { makeTempDir, type TempDir } from './temp-dir.ts';
+export { type ReceivedSpan, startTraceReceiver, type TraceReceiver } from './trace-receiver.ts';
 export { type WaitOptions, waitFor } from './wait-for.ts';
 export { startServices, startStandalone, type Wharf, type WharfOptions } from './wharf.ts';

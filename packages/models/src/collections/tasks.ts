@@ -1,5 +1,5 @@
 import { defineCollection } from '../collection.ts';
-import { flag, number, orNull, type RecordOf, required, text, texts } from '../fields.ts';
+import { addedLater, flag, number, orNull, type RecordOf, required, text, texts } from '../fields.ts';
 
 /** Durable background work. Written by the service that owns the collection, through @wharf/task-engine only. */
 const fields = {
@@ -51,6 +51,8 @@ const fields = {
   lease_until: required.date,
   /** True when its kind has something to put away after a cancel or a failure. */
   has_cleanup: flag,
+  /** The W3C traceparent of whatever queued it; empty: nothing that is traced. */
+  trace: addedLater(text),
   /** JSON text, in the shape of its kind. */
   input: text,
   /** JSON text, in the shape of its kind; empty: none yet. */

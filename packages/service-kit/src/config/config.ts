@@ -153,6 +153,11 @@ export const commonKeys = {
     schemas.seconds(25),
     'Seconds after which a service that was told to stop has ended; transfers are cut 4.5 seconds earlier. Keep it below what whoever stops it waits.',
   ),
+  otlpEndpoint: configKey(
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    schemas.optionalUrl,
+    'Address of an OpenTelemetry collector, for example http://127.0.0.1:4318, to which traces are sent; other variables of OpenTelemetry say how, and which. Empty: there are none.',
+  ),
 } as const;
 
 /** Where the other services are. */

@@ -15,10 +15,13 @@ export function shortError(error: Error): Record<string, unknown> {
 
 /**
  * JSON lines on standard output. Bodies are never logged; what may hold a credential is cut out by name as a second line of defence.
+ *
+ * @param ids what each line is to carry beside what it is given
  */
-export function createLogger(service: string, level: string): Logger {
+export function createLogger(service: string, level: string, ids?: () => object): Logger {
   return pino({
     level,
+    ...(ids && { mixin: ids }),
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: shortError },

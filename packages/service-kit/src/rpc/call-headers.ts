@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { Metadata } from 'nice-grpc-common';
 import type { InternalTokens } from '../identity/identity.ts';
+import { TRACEPARENT } from '../telemetry/tracing.ts';
 import { type Call, incomingCall, outgoingCall } from './call.ts';
 
 /** Headers that only our own processes may send; the gateway drops whatever a client sends under this prefix. */
@@ -41,5 +42,5 @@ export function readCallHeaders(
 
 /** Removes from a client's headers what only our own processes may say. */
 export function dropCallHeaders(headers: IncomingHttpHeaders): void {
-  for (const name of Object.keys(headers)) if (name.startsWith(PREFIX)) delete headers[name];
+  for (const name of Object.keys(headers)) if (name.startsWith(PREFIX) || name === TRACEPARENT) delete headers[name];
 }

@@ -2,8 +2,10 @@ import { AppError } from '@wharf/errors';
 import type { CallOptions } from 'nice-grpc-common';
 import type { InternalTokens } from '../identity/identity.ts';
 import { foreseen } from '../store-outage.ts';
+import { inSpan, NO_TRACING, streamInSpan } from '../telemetry/tracing.ts';
 import { directCall } from './call.ts';
 import { invoke, type MethodDefinition, type RpcDefinition, type RpcService } from './service.ts';
+import { spanNameOf } from './traced-client.ts';
 
 /**
  * A client that calls a service of this process: no socket, no serialisation, the same generated interface. Requests and answers pass
@@ -17,6 +19,7 @@ export function createDirectClient<Client>(
   service: () => RpcService,
   tokens: InternalTokens,
   onUnforeseen: (error: unknown, method: string) => void,
+  tracing = NO_TRACING,
 ): Client {
   const refuse = (thrown: unknown, method: string): AppError => {
     const error = foreseen(thrown);
@@ -27,17 +30,19 @@ export function createDirectClient<Client>(
   for (const [name, method] of Object.entries(definition.methods)) {
     const start = (request: never, options: CallOptions = {}) =>
       invoke(service(), name, method.requestType.fromPartial(request), directCall(tokens, options));
+    const spanName = spanNameOf(definition, name);
     client[name] = method.responseStream
       ? async function* (request: never, options?: CallOptions) {
           try {
-            for await (const message of start(request, options) as AsyncIterable<never>) yield method.responseType.fromPartial(message);
+            const messages = streamInSpan(tracing, spanName, {}, () => start(request, options) as AsyncIterable<never>);
+            for await (const message of messages) yield method.responseType.fromPartial(message);
           } catch (error) {
             throw refuse(error, name);
           }
         }
       : async (request: never, options?: CallOptions) => {
           try {
-            return answer(method, await start(request, options));
+            return answer(method, await inSpan(tracing, spanName, {}, async () => start(request, options)));
           } catch (error) {
             throw refuse(error, name);
           }

@@ -1,8 +1,10 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { type Channel, type CompatServiceDefinition, createChannel, createClientFactory } from 'nice-grpc';
 import type { CallOptions, ClientMiddlewareCall, Metadata } from 'nice-grpc-common';
+import { NO_TRACING } from '../telemetry/tracing.ts';
 import { fromGrpcError } from './errors.ts';
 import type { RpcDefinition } from './service.ts';
+import { tracedClient } from './traced-client.ts';
 
 /** No call that only reads may take longer, in milliseconds. */
 const READ_DEADLINE_MS = 30_000;
@@ -19,13 +21,13 @@ export interface GrpcPeer {
 }
 
 /** Speaks to a service behind `host:port`; a name with several addresses is used in turn. Connects when first used. */
-export function createGrpcPeer(address: string, definitions: readonly RpcDefinition[]): GrpcPeer {
+export function createGrpcPeer(address: string, definitions: readonly RpcDefinition[], tracing = NO_TRACING): GrpcPeer {
   const channel: Channel = createChannel(`dns:///${address}`, undefined, channelOptions(definitions));
   const factory = createClientFactory().use(withDeadlineAndErrors);
   return {
     // ts-proto's generic definitions are what nice-grpc takes; RpcDefinition names only the parts used here.
     client: <Client>(definition: RpcDefinition) =>
-      factory.create(definition as unknown as CompatServiceDefinition, channel) as unknown as Client,
+      tracedClient(factory.create(definition as unknown as CompatServiceDefinition, channel) as unknown as Client, definition, tracing),
     close: () => channel.close(),
   };
 }

@@ -4,19 +4,22 @@ import { type DownloaderServiceClient, DownloaderServiceDefinition } from '@whar
 import { type FsServiceClient, FsServiceDefinition } from '@wharf/proto/fs';
 import { type WriteServiceClient, WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { type TaskServiceClient, TaskServiceDefinition } from '@wharf/proto/task';
+import type { Tracing } from '../telemetry/tracing.ts';
 import { createGrpcPeer } from './grpc-client.ts';
-
 import type { Peers } from './peers.ts';
 
 /** Clients over gRPC. Nothing connects before its first call. */
-export function createGrpcPeers(addresses: { authAddress: string; adminAddress: string; fsAddress: string; downloaderAddress: string }): {
+export function createGrpcPeers(
+  addresses: { authAddress: string; adminAddress: string; fsAddress: string; downloaderAddress: string },
+  tracing: Tracing,
+): {
   peers: Peers;
   close(): void;
 } {
-  const auth = createGrpcPeer(addresses.authAddress, [AuthServiceDefinition]);
-  const admin = createGrpcPeer(addresses.adminAddress, [AdminServiceDefinition]);
-  const fs = createGrpcPeer(addresses.fsAddress, [FsServiceDefinition, WriteServiceDefinition, TaskServiceDefinition]);
-  const downloader = createGrpcPeer(addresses.downloaderAddress, [DownloaderServiceDefinition, TaskServiceDefinition]);
+  const auth = createGrpcPeer(addresses.authAddress, [AuthServiceDefinition], tracing);
+  const admin = createGrpcPeer(addresses.adminAddress, [AdminServiceDefinition], tracing);
+  const fs = createGrpcPeer(addresses.fsAddress, [FsServiceDefinition, WriteServiceDefinition, TaskServiceDefinition], tracing);
+  const downloader = createGrpcPeer(addresses.downloaderAddress, [DownloaderServiceDefinition, TaskServiceDefinition], tracing);
   return {
     peers: {
       auth: auth.client<AuthServiceClient>(AuthServiceDefinition),

@@ -36,10 +36,14 @@ export function createApp(parts: GatewayParts, bytes: ByteHandler, taskEvents: T
   };
   const pages = createPages(parts, fail);
   return (request, response) => {
-    parts.scopes.open(request, response);
-    const answered = answer(request, response);
-    if (answered === undefined) pages(request, response);
-    else answered.catch((error: unknown) => fail(error, request, response));
+    const { span } = parts.scopes.open(request, response);
+    const begin = () => {
+      const answered = answer(request, response);
+      if (answered === undefined) pages(request, response);
+      else answered.catch((error: unknown) => fail(error, request, response));
+    };
+    if (span) span.run(begin);
+    else begin();
   };
 }
 

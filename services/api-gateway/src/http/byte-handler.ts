@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { AppError, ERROR_CODES } from '@wharf/errors';
-import { type ByteServer, callHeaders, dropCallHeaders, type Identity, type TransferLimit } from '@wharf/service-kit';
+import { type ByteServer, callHeaders, dropCallHeaders, type Identity, type TransferLimit, traceHeaders } from '@wharf/service-kit';
 import type { Access } from '../api/route.ts';
 import { BYTE_ROUTES, indexRoutes } from '../api/route-table.ts';
 import { failure, requireAccess, splitUrl } from './api-handler.ts';
@@ -117,7 +117,7 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
       dropCallHeaders(request.headers);
       // The headers below say who calls, so the token is not passed on.
       delete request.headers.authorization;
-      Object.assign(request.headers, callHeaders(parts.kit.tokens, { ...call, siteUrl }));
+      Object.assign(request.headers, callHeaders(parts.kit.tokens, { ...call, siteUrl }), traceHeaders(parts.kit.tracing));
       void proxy.then((pass) => pass(request, response));
     },
     close: () => agent.destroy(),

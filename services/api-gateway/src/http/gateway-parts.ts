@@ -9,7 +9,7 @@ import type { RequestScopes } from './request-scopes.ts';
 
 /** What the handlers of the gateway share. */
 export interface GatewayParts {
-  readonly kit: Pick<ServiceKit, 'name' | 'logger' | 'tokens'>;
+  readonly kit: Pick<ServiceKit, 'name' | 'logger' | 'tokens' | 'tracing'>;
   /** Peers whose revisions are noted. */
   readonly peers: Peers;
   readonly revisions: KnownRevisions;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { codeMeans, type ErrorCode } from '@wharf/errors';
-import { identify, type ServiceKit } from '@wharf/service-kit';
+import { AppError, codeMeans, type ErrorCode } from '@wharf/errors';
+import { identify, type OpenSpan, type ServiceKit, traceparentOf } from '@wharf/service-kit';
 import { Counter, Histogram } from 'prom-client';
 import type { TrustedProxies } from './client-address.ts';
 
@@ -15,6 +15,8 @@ export interface RequestScope {
   userId: number | undefined;
   /** The name of the error that was answered. */
   error: ErrorCode | undefined;
+  /** Undefined: nobody wants to know. It ends with the request. */
+  readonly span: OpenSpan | undefined;
 }
 
 export interface RequestScopes {
@@ -32,7 +34,7 @@ const DURATION_BUCKETS_S = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600];
 const SCOPE = Symbol('scope');
 type Opened = IncomingMessage & { [SCOPE]?: RequestScope };
 
-export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics'>, proxies: TrustedProxies): RequestScopes {
+export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics' | 'tracing'>, proxies: TrustedProxies): RequestScopes {
   const requests = new Counter({
     name: 'http_requests_total',
     help: 'Answered requests by route and code.',
@@ -48,11 +50,18 @@ export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics'>,
   });
   return {
     open(request, response) {
-      const scope: RequestScope = { id: idOf(request, proxies), route: 'unknown', code: undefined, userId: undefined, error: undefined };
+      const scope: RequestScope = {
+        id: idOf(request, proxies),
+        route: 'unknown',
+        code: undefined,
+        userId: undefined,
+        error: undefined,
+        span: kit.tracing.open('HTTP', { kind: 'server', parent: proxies.isFromProxy(request) ? traceparentOf(request.headers) : '' }),
+      };
       const startedAt = performance.now();
       (request as Opened)[SCOPE] = scope;
       identify(response, scope.id);
-      response.once('close', () => {
+      const onClose = () => {
         const ms = Math.round((performance.now() - startedAt) * 1000) / 1000;
         const { id: requestId, route, code = response.statusCode, userId, error } = scope;
         requests.inc({ route, code });
@@ -60,7 +69,9 @@ export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics'>,
         const line = { requestId, method: request.method, route, code, ms, userId, error };
         if (error !== undefined && codeMeans(error, 'trouble')) kit.logger.info(line, 'request');
         else kit.logger.debug(line, 'request');
-      });
+        endSpan(scope, request, response);
+      };
+      response.once('close', () => (scope.span ? scope.span.run(onClose) : onClose()));
       return scope;
     },
     of(request) {
@@ -74,4 +85,22 @@ export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics'>,
 function idOf(request: IncomingMessage, proxies: TrustedProxies): string {
   const told = request.headers['x-request-id'];
   return typeof told === 'string' && SANE_ID.test(told) && proxies.isFromProxy(request) ? told : randomUUID();
+}
+
+/** The address of a request stays out of its span: it names files, and signs links. */
+function endSpan(scope: RequestScope, { method = 'GET' }: IncomingMessage, response: ServerResponse): void {
+  const { span, route, code, error, id } = scope;
+  if (!span) return;
+  span.rename(`${method} ${route}`);
+  span.tell({
+    'http.request.method': method,
+    'http.route': route,
+    'http.response.status_code': response.statusCode,
+    'wharf.code': code,
+    'wharf.request_id': id,
+  });
+  if (error !== undefined) span.fail(new AppError(error, ''));
+  else if ((code ?? response.statusCode) >= 500) span.fail(undefined);
+  else if (!response.writableFinished) span.fail(new AppError('CANCELLED', ''));
+  span.end();
 }

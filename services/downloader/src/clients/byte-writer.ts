@@ -2,7 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { AppError, isErrorCode } from '@wharf/errors';
 import { parseJson } from '@wharf/pace';
-import { callHeaders, type ServiceKit } from '@wharf/service-kit';
+import { callHeaders, inSpan, type ServiceKit, traceHeaders } from '@wharf/service-kit';
 import { z } from 'zod';
 import type { Digests } from '../domain/digests.ts';
 
@@ -30,21 +30,22 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
 const MAX_SOCKETS = 64;
 
 /** Over the data plane of fs, with the internal token. @param dataUrl where sessions go that name no replica */
-export function createHttpByteWriter(kit: Pick<ServiceKit, 'name' | 'tokens'>, dataUrl: string): ByteWriter {
+export function createHttpByteWriter(kit: Pick<ServiceKit, 'name' | 'tokens' | 'tracing'>, dataUrl: string): ByteWriter {
   const settings = { keepAlive: true, maxSockets: MAX_SOCKETS };
   const agents = { http: new http.Agent(settings), https: new https.Agent(settings) };
-  const put = async (session: WriteTarget, query: URLSearchParams, content: AsyncIterable<Uint8Array>, signal: AbortSignal) => {
+  const put = (...sent: Parameters<typeof send>) => inSpan(kit.tracing, 'PUT /internal/writes/*', { kind: 'client' }, () => send(...sent));
+  const send = async (session: WriteTarget, query: URLSearchParams, content: AsyncIterable<Uint8Array>, signal: AbortSignal) => {
     const url = new URL(`/internal/writes/${session.id}?${query}`, session.dataUrl || dataUrl);
     const isTls = url.protocol === 'https:';
     const identity = { kind: 'service', name: kit.name } as const;
     const call = { identity, requestId: `${kit.name}-own`, revisions: { auth: 0, admin: 0 }, siteUrl: '' };
     const request = (isTls ? https : http).request(url, {
       method: 'PUT',
-      headers: callHeaders(kit.tokens, call),
+      headers: { ...callHeaders(kit.tokens, call), ...traceHeaders(kit.tracing) },
       agent: isTls ? agents.https : agents.http,
       signal,
     });
-    await send(request, content, signal);
+    await sendBody(request, content, signal);
   };
   return {
     writeRange: (session, offsetBytes, content, signal) =>
@@ -62,7 +63,7 @@ export function createHttpByteWriter(kit: Pick<ServiceKit, 'name' | 'tokens'>, d
  * Sends a body as fast as it is taken, and stops at once when the other side answers before the end. A piece is only lent: it has gone to
  * the system before the next one is asked for.
  */
-async function send(request: http.ClientRequest, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+async function sendBody(request: http.ClientRequest, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
   const answer = Promise.withResolvers<http.IncomingMessage>();
   let isOver = false;
   let wake = () => {};

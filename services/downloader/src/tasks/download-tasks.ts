@@ -50,10 +50,10 @@ export interface DownloadTaskOptions {
 }
 
 export function createDownloadTasks(
-  kit: Pick<ServiceKit, 'store' | 'bus' | 'logger' | 'metrics'>,
+  kit: Pick<ServiceKit, 'store' | 'bus' | 'logger' | 'metrics' | 'tracing'>,
   options: DownloadTaskOptions,
 ): DownloadTasks {
-  const { store, bus, logger, metrics } = kit;
+  const { store, bus, logger, metrics, tracing } = kit;
   const { fetches, toolDownloads, transfers } = options;
   const checkpoint = z.union([fetchState, z.object({ tool: savedTool })]).nullable();
   type Checkpoint = z.output<typeof checkpoint>;
@@ -105,6 +105,7 @@ export function createDownloadTasks(
     bus,
     logger,
     metrics,
+    tracing,
     kinds: [fetchKind, toolKind, transferKind],
     ...limits,
     avoidedKeys: () => [...options.avoidedTools().map((tool) => `tool:${tool}`), ...transfers.unreadable().map(partsOf)],

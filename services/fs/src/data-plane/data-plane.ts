@@ -7,10 +7,11 @@ import {
   type Callers,
   type EnvelopeCodes,
   foreseen,
-  type InternalTokens,
-  type Logger,
+  inSpan,
   readCallHeaders,
+  type ServiceKit,
   type TransferLimit,
+  traceparentOf,
 } from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
 import type { Uploads } from '../domain/uploads/uploads.ts';
@@ -26,11 +27,10 @@ export interface DataPlaneOptions {
   readonly context: FsContext;
   readonly writes: RangeReceiver;
   readonly uploads: Uploads;
-  readonly tokens: InternalTokens;
+  readonly kit: Pick<ServiceKit, 'tokens' | 'logger' | 'tracing'>;
   /** For requests that reach us without a gateway. */
   readonly callers: Callers;
   readonly transfers: TransferLimit;
-  readonly logger: Logger;
 }
 
 /** What clients of the form route expect where a storage takes no uploads. */
@@ -45,6 +45,8 @@ export interface DataPlane {
   /** For whoever reaches us over HTTP. */
   readonly listener: RequestListener;
 }
+
+const NO_REVISIONS = { auth: 0, admin: 0 };
 
 /** A call as far as it is known before its request is looked at. */
 type HandedOver = Parameters<ByteServer>[2];
@@ -64,61 +66,97 @@ export function createDataPlane(options: DataPlaneOptions): DataPlane {
   return { serve: begin, listener: (request, response) => begin(request, response, undefined) };
 }
 
+/** A request as far as it tells what it is for. */
+interface Asked {
+  readonly path: string;
+  readonly query: () => URLSearchParams;
+  readonly isUpload: boolean;
+  /** Of an upload in parts. */
+  readonly isPart: boolean;
+  /** The write session that it brings bytes for. */
+  readonly writeSession: string | undefined;
+  readonly download: { readonly route: 'd' | 'p'; readonly path: string } | undefined;
+}
+
+function readAsked(request: IncomingMessage): Asked {
+  const { url = '/', method } = request;
+  const mark = url.indexOf('?');
+  const path = mark === -1 ? url : url.slice(0, mark);
+  const isPart = takesParts(request, path);
+  const download = method === 'GET' || method === 'HEAD' ? /^\/([dp])(\/.*)?$/s.exec(path) : null;
+  return {
+    path,
+    query: () => new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1)),
+    isUpload: isPart || path === '/api/fs/put' || path === '/api/fs/form',
+    isPart,
+    writeSession: writeSessionOf(request, path),
+    download: download ? { route: download[1] === 'd' ? 'd' : 'p', path: download[2] ?? '/' } : undefined,
+  };
+}
+
 async function serve(
   options: DataPlaneOptions,
   request: IncomingMessage,
   response: ServerResponse,
   { told, gone }: { told: HandedOver | undefined; gone: AbortController },
 ): Promise<void> {
-  const { context } = options;
+  const { context, kit } = options;
   const { signal } = gone;
-  const url = request.url ?? '/';
-  const mark = url.indexOf('?');
-  const path = mark === -1 ? url : url.slice(0, mark);
-  const isPart = takesParts(request, path);
-  const isUpload = isPart || path === '/api/fs/put' || path === '/api/fs/form';
-  const writeSession = writeSessionOf(request, path);
-  endWhenIdle(request, isUpload || writeSession !== undefined);
+  const asked = readAsked(request);
+  const { isUpload, isPart, path } = asked;
+  endWhenIdle(request, isUpload || asked.writeSession !== undefined);
   try {
     // Requests of our own services are bounded by the limits of those services.
-    if (writeSession === undefined) options.transfers.begin(response);
-    const call = told ? { ...told, signal } : callOf(options, request, signal);
-    if (isPart || (isUpload && request.method === 'PUT')) {
-      const isKnown = call.identity?.kind === 'user';
-      const identity = isKnown ? call.identity : (await options.callers.establish(request.headers.authorization)).identity;
-      const identified = { ...call, identity };
-      if (isPart) {
-        const query = new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
-        return await receiveParts(context, options.uploads, request, response, { path, query, call: identified });
-      }
-      const receive = path === '/api/fs/put' ? receiveRaw : receiveForm;
-      return await receive(context, request, response, identified);
-    }
-    if (writeSession !== undefined) {
-      const query = new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
-      return await receiveRange(options.writes, request, response, { id: writeSession, query, call });
-    }
-    const download = /^\/([dp])(\/.*)?$/s.exec(path);
-    if (download && (request.method === 'GET' || request.method === 'HEAD')) {
-      const query = new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
-      const route = download[1] === 'd' ? 'd' : 'p';
-      return await serveDownload(context, request, response, { call, route, path: download[2] ?? '/', query });
-    }
-    throw new AppError('RECORD_NOT_FOUND', 'not found');
+    if (asked.writeSession === undefined) options.transfers.begin(response);
+    const forwarded = told ? undefined : readCallHeaders(kit.tokens, request.headers, signal);
+    const call = told
+      ? { ...told, signal }
+      : (forwarded ?? { identity: undefined, requestId: randomUUID(), revisions: NO_REVISIONS, signal });
+    // A request that comes directly begins a trace.
+    const parent = told ? undefined : forwarded ? traceparentOf(request.headers) : '';
+    const spanOptions = { kind: 'server', ...(parent === undefined ? {} : { parent }) } as const;
+    await inSpan(kit.tracing, `${request.method} ${routeOf(asked)}`, spanOptions, async (span) => {
+      await answer(options, request, response, asked, call);
+      span?.tell({ 'http.response.status_code': response.statusCode });
+    });
   } catch (thrown) {
     const { cause: error, snapshot } = thrown instanceof UploadFailure ? thrown : { cause: thrown, snapshot: undefined };
     const refusal = AppError.from(foreseen(error));
     if (refusal.code === 'CANCELLED' || signal.aborted) return void response.destroy();
     // Whatever the request still holds, such as a file that was opened and not read.
     gone.abort();
-    if (refusal.code === 'INTERNAL') options.logger.error({ err: error, route: isUpload ? path : path.slice(0, 2) }, 'unforeseen error');
+    if (refusal.code === 'INTERNAL') kit.logger.error({ err: error, route: isUpload ? path : path.slice(0, 2) }, 'unforeseen error');
     const codes = isPart ? PART_CODES : path === '/api/fs/form' ? FORM_CODES : {};
     if (isUpload) await refuseUpload(context, request, response, refusal, { codes, data: snapshot });
     else refuseDownload(request, response, refusal);
   }
 }
 
-function callOf({ tokens }: DataPlaneOptions, request: IncomingMessage, signal: AbortSignal): Call {
-  const forwarded = readCallHeaders(tokens, request.headers, signal);
-  return forwarded ?? { identity: undefined, requestId: randomUUID(), revisions: { auth: 0, admin: 0 }, signal };
+async function answer(
+  options: DataPlaneOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+  asked: Asked,
+  call: Call,
+): Promise<void> {
+  const { context } = options;
+  const { path, query, isPart, writeSession, download } = asked;
+  if (isPart || (asked.isUpload && request.method === 'PUT')) {
+    const isKnown = call.identity?.kind === 'user';
+    const identity = isKnown ? call.identity : (await options.callers.establish(request.headers.authorization)).identity;
+    const identified = { ...call, identity };
+    if (isPart) return receiveParts(context, options.uploads, request, response, { path, query: query(), call: identified });
+    const receive = path === '/api/fs/put' ? receiveRaw : receiveForm;
+    return receive(context, request, response, identified);
+  }
+  if (writeSession !== undefined) return receiveRange(options.writes, request, response, { id: writeSession, query: query(), call });
+  if (download) return serveDownload(context, request, response, { call, ...download, query: query() });
+  throw new AppError('RECORD_NOT_FOUND', 'not found');
+}
+
+/** What a request is for, without what it names. */
+function routeOf({ path, isUpload, writeSession, download }: Asked): string {
+  if (isUpload) return path;
+  if (writeSession !== undefined) return '/internal/writes/*';
+  return download ? `/${download.route}/*` : 'unknown';
 }

@@ -58,7 +58,7 @@ export interface FsTasksParts {
 }
 
 export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksParts): FsTasks {
-  const { store, bus, logger, metrics, clock } = kit;
+  const { store, bus, logger, metrics, tracing, clock } = kit;
   const settings = createRevisionedCache({
     clock,
     readRevision: () => readAdminRevision(models),
@@ -88,6 +88,7 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     bus,
     logger,
     metrics,
+    tracing,
     kinds,
     concurrencyOf: async (kind) => (await settings.get()).number(`${listOf.get(kind) ?? kind}_task_threads_num`, DEFAULT_THREADS),
   });

@@ -6,6 +6,7 @@ import type { DriverDefinition, ThumbnailSettings } from '../../driver-contract/
 import type { DriverRegistry } from '../../driver-contract/driver-registry.ts';
 import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import type { CallSpans } from '../../driver-contract/with-spans.ts';
 import type { BreakerState } from './circuit-breaker.ts';
 import { type Base, createInnerMounts, type InnerMounts } from './inner-mounts.ts';
 import { type KeepItem, keptItemOf, openStorage, type Surroundings, statusOf } from './open-storage.ts';
@@ -85,6 +86,8 @@ export interface MountsOptions {
   readonly keepItem: KeepItem;
   /** Told what was changed below a storage that stands on it. */
   readonly onChange: (paths: readonly VirtualPath[]) => void;
+  /** Records the calls of a storage for traces. Undefined, and where it answers undefined: nobody does. */
+  readonly spansOf?: ((storage: StorageRecord) => CallSpans | undefined) | undefined;
   /** Told when a storage has another status than the one stored or told last: it could not be opened, went away, or works again. */
   readonly onStatus: (storage: StorageRecord, status: string) => void;
   /** Told what went wrong on opening or closing. */
@@ -325,6 +328,7 @@ function surroundingsOf(connection: Connection, inner: InnerMounts, options: Mou
   return {
     storageId,
     egress: options.egress,
+    spans: options.spansOf?.(connection.storage),
     warn: (error) => options.onError(error, connection.storage),
     keptItem: (name) => keptItemOf(connection, name, (before, after) => options.keepItem(storageId, name, before, after)),
     openMount: (path, mountOptions) => inner.open(connection.base, storageId, path, mountOptions),

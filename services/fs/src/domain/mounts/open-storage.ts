@@ -5,20 +5,25 @@ import type { KeptItem } from '../../driver-contract/kept-item.ts';
 import type { ContextParts } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { Watchdog } from '../../driver-contract/watchdog.ts';
+import { type CallSpans, withSpans } from '../../driver-contract/with-spans.ts';
 
 /** The longest that opening a storage may take, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000;
 
 type OwnParts = 'keptItem' | 'openMount';
 
-/** What a storage is opened with. Without `keptItem` the items that its driver keeps stay in memory, without `openMount` there is no tree. A signal ends the opening sooner. */
-export type Surroundings = Omit<ContextParts, OwnParts> & Partial<Pick<ContextParts, OwnParts>>;
+/**
+ * What a storage is opened with. Without `keptItem` the items that its driver keeps stay in memory, without `openMount` there is no tree. A
+ * signal ends the opening sooner. Each attempt at a call is recorded by `spans`, where there are any.
+ */
+export type Surroundings = Omit<ContextParts, OwnParts> &
+  Partial<Pick<ContextParts, OwnParts>> & { readonly spans?: CallSpans | undefined };
 
 /** Opens a storage with its limits around it. @param addition undefined: what is stored cannot be read. @throws what the driver says */
 export async function openStorage(
   definition: DriverDefinition,
   addition: string | undefined,
-  context: Surroundings,
+  { spans, ...context }: Surroundings,
 ): Promise<StorageDriver> {
   if (addition === undefined) throw new AppError('CONTENT_CORRUPT', 'the stored settings of the storage cannot be read');
   const watchdog = new Watchdog(context.signal);
@@ -28,7 +33,8 @@ export async function openStorage(
   // A driver that opens after all has nobody left who would close it, nor who would hear that closing failed.
   opening.then((driver) => (signal.aborted ? driver.close() : undefined)).catch(() => undefined);
   try {
-    return decorate(await watchdog.guard(opening), definition.limits);
+    const driver = await watchdog.guard(opening);
+    return decorate(spans ? withSpans(driver, spans) : driver, definition.limits);
   } finally {
     watchdog.dispose();
   }
