@@ -14,6 +14,8 @@ let replica: Replica;
 let folder: string;
 /** Takes whole files only. */
 const plain = createTestDriver('Plain', []);
+/** Its listings are kept. */
+const keeping = createTestDriver('Keeping', ['listNames', 'statMany']);
 const OFFLINE = 0b100;
 
 beforeAll(async () => {
@@ -29,7 +31,8 @@ beforeAll(async () => {
   await installation.login({ id: 8, permission: OFFLINE, base_path: '/l/limited', quota_bytes: 10 });
   for (const id of [20, 21, 22, 23, 24, 26]) await installation.login({ id, permission: OFFLINE, base_path: `/l/q${id}`, quota_bytes: 10 });
   await installation.login({ id: 25, permission: OFFLINE, base_path: '/p/q25', quota_bytes: 10 });
-  replica = await installation.open([localDriver, plain.definition]);
+  await installation.writeStorage({ _id: 4, mount_path: '/k', driver: 'Keeping', cache_expiration: 30 });
+  replica = await installation.open([localDriver, plain.definition, keeping.definition]);
 });
 afterAll(() => installation?.close());
 beforeEach(async () => {
@@ -258,6 +261,22 @@ describe('a write session', () => {
     await put(id, 'offset=0', 'new');
     expect((await commit(id, 3))?.published_path).toBe('/l/film.tar (2).gz');
     expect(await readFile(`${folder}/film.tar.gz`, 'utf8')).toBe('mine');
+  });
+
+  it('leaves a kept listing as it is now, without its folder being read again', async () => {
+    await open('/k/listed/first').then((id) => put(id, 'size=1', 'x'));
+    const list = async () => {
+      const names: string[] = [];
+      for await (const { entries } of replica.fs.listEntries({ path: '/k/listed' }, installation.as()))
+        names.push(...entries.map(({ name }) => name));
+      return names;
+    };
+    await list();
+    const id = await open('/k/listed/second');
+    keeping.calls();
+    await put(id, 'size=4', 'text');
+    expect(await list()).toEqual(['first', 'second']);
+    expect(keeping.calls().list).toBeUndefined();
   });
 
   it('on a storage without ranges takes the file at once', async () => {

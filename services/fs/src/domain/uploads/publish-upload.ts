@@ -6,7 +6,7 @@ import type { Operation } from '../changing/operations/operation.ts';
 import { locateUpload, uploadDriver } from '../changing/upload.ts';
 import { verify } from '../writes/digests.ts';
 import { removeDraft } from '../writes/end-session.ts';
-import { published } from '../writes/publish-session.ts';
+import { type PublishedFile, published } from '../writes/publish-session.ts';
 import { type SessionParts, stillThere } from '../writes/session-parts.ts';
 import { publishedAlready } from '../writes/session-place.ts';
 import { gone, roomOf } from '../writes/write-session.ts';
@@ -30,7 +30,7 @@ export async function publishUpload(
   const { signal } = held;
   if (session.publishingPath) {
     const done = await publishedAlready(options.operationOf, session, signal);
-    if (done) return finish(parts, session, done.operation, done.sizeBytes);
+    if (done) return finish(parts, session, done.operation, done);
   }
   const located = await locateUpload(operation, session.path, session.storageId);
   const driver = await uploadDriver(located);
@@ -47,13 +47,14 @@ export async function publishUpload(
       const { overwrite, modifiedAt } = session.upload;
       const beforePublish = stillOurs(parts, operation, held);
       let entry: Entry;
+      const since = operation.changes.now();
       if (session.upload.isTakenOver)
         entry = await driver.write(located.path, checkedParts(draft, session, signal), {
           ...{ overwrite, modifiedAt, beforePublish, signal },
           sizeBytes: session.sizeBytes,
         });
       else entry = await draft.publish({ overwrite, modifiedAt, beforePublish, signal });
-      return await finish(parts, session, operation, entry.sizeBytes);
+      return await finish(parts, session, operation, { sizeBytes: entry.sizeBytes, told: { driver, entry, since } });
     } finally {
       await draft.close();
     }
@@ -62,10 +63,15 @@ export async function publishUpload(
   }
 }
 
-async function finish(parts: SessionParts, session: UploadSession, operation: Operation, sizeBytes: number): Promise<UploadSession> {
+async function finish(
+  parts: SessionParts,
+  session: UploadSession,
+  operation: Operation,
+  { sizeBytes, told }: Omit<PublishedFile, 'path'>,
+): Promise<UploadSession> {
   // A copy leaves its draft where it could not be discarded at once.
   if (session.upload.isTakenOver) await removeDraft(parts, session, AbortSignal.timeout(REMOVE_MS)).catch(() => undefined);
-  const done = await published(parts.store, session, operation, session.path, sizeBytes);
+  const done = await published(parts.store, session, operation, { path: session.path, sizeBytes, told });
   return { ...session, ...done, upload: session.upload };
 }
 

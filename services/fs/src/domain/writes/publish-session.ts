@@ -3,6 +3,7 @@ import type { VirtualPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
 import { holdRoom } from '../changing/operations/claim-room.ts';
 import type { Operation } from '../changing/operations/operation.ts';
+import type { Outcome } from '../reading/folder-cache.ts';
 import { type Digests, driverHashes, verify } from './digests.ts';
 import { removeDraft } from './end-session.ts';
 import { freeNames } from './free-names.ts';
@@ -34,11 +35,12 @@ export async function writeWhole(
     for await (const { path, place } of freeNames(operation, session.path, located)) {
       await store.beginPublishing(id, path);
       const expectedHashes = driverHashes(digests);
+      const since = operation.changes.now();
       const entry = await driver.write(place.path, content, {
         ...{ overwrite: false, sizeBytes, expectedHashes, signal },
         beforePublish: stillThere(store, id),
       });
-      return published(store, session, operation, path, entry.sizeBytes);
+      return published(store, session, operation, { path, sizeBytes: entry.sizeBytes, told: { driver, entry, since } });
     }
     throw noName();
   });
@@ -53,7 +55,7 @@ export async function commit(parts: SessionParts, id: string, file: AnnouncedFil
   const done = session.publishingPath && (await publishedAlready(options.operationOf, session, signal));
   if (done) {
     await removeDraft(parts, session, signal).catch(() => undefined);
-    return published(store, session, done.operation, done.path, done.sizeBytes);
+    return published(store, session, done.operation, done);
   }
   // The room is held before the draft is read to be verified.
   await drafts.use(id, async (open, held) => {
@@ -68,9 +70,10 @@ export async function commit(parts: SessionParts, id: string, file: AnnouncedFil
     for await (const { path, place } of freeNames(operation, session.path, located)) {
       const draft = await driver.openDraft(place.path, id, { create: false, signal });
       await store.beginPublishing(id, path);
+      const since = operation.changes.now();
       try {
         const entry = await draft.publish({ overwrite: false, beforePublish: stillThere(store, id) });
-        return await published(store, session, operation, path, entry.sizeBytes);
+        return await published(store, session, operation, { path, sizeBytes: entry.sizeBytes, told: { driver, entry, since } });
       } catch (error) {
         await draft.close();
         // Somebody took the name in between.
@@ -81,17 +84,25 @@ export async function commit(parts: SessionParts, id: string, file: AnnouncedFil
   });
 }
 
+/** A file that has its name. */
+export interface PublishedFile {
+  readonly path: VirtualPath;
+  readonly sizeBytes: number;
+  /** What the storage answered. Absent where that was lost with its process. */
+  readonly told?: Omit<Outcome, 'path'> | undefined;
+}
+
 /** Notes that the file has its name: the claim ends, and the change is told. */
 export async function published(
   store: WriteSessionStore,
   session: WriteSession,
   operation: Operation,
-  path: VirtualPath,
-  sizeBytes: number,
+  { path, sizeBytes, told }: PublishedFile,
 ): Promise<WriteSession> {
   await store.markPublished(session.id, sizeBytes);
   await operation.snapshot.quotas.end(operation.actor, session.id, sizeBytes);
-  operation.changes.entryChanged(path);
+  if (told) operation.changes.entryBecame({ path, ...told });
+  else operation.changes.entryChanged(path);
   return { ...session, publishingPath: path, isPublished: true, sizeBytes };
 }
 

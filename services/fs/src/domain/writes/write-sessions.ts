@@ -70,7 +70,7 @@ export function createWriteSessions(parts: SessionParts): WriteSessions {
         } catch (error) {
           if (!AppError.is(error, 'RECORD_NOT_FOUND')) throw error;
           const done = await publishedAlready(options.operationOf, session, signal);
-          if (done) return published(store, session, done.operation, done.path, done.sizeBytes);
+          if (done) return published(store, session, done.operation, done);
           throw error;
         }
       }
