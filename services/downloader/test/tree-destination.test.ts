@@ -30,7 +30,7 @@ function wholeFileStorage(keepsScratch = false) {
   return { fs, phases, open };
 }
 
-const file = { name: parseEntryName('film.mkv'), sizeBytes: 11 };
+const file = { name: parseEntryName('film.mkv'), sizeBytes: 11, hasDigests: false };
 const content = async function* (text: string) {
   yield Buffer.from(text);
 };

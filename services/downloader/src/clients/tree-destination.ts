@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
+import { childPath, type VirtualPath } from '@wharf/paths';
 import type { WriteSession } from '@wharf/proto/fs-write';
 import type { Peers, ServiceKit } from '@wharf/service-kit';
 import type { Destination, Draft } from '../fetch/fetch-file.ts';
@@ -40,10 +40,10 @@ export function createTreeDestination(options: TreeDestinationOptions): Destinat
     }
   };
   return {
-    async begin({ name, sizeBytes }: { name: EntryName; sizeBytes: number | undefined }, note) {
+    async begin({ name, sizeBytes, hasDigests }, note) {
       const draftId = newScratchId(sizeBytes);
       await note(draftId);
-      const file = { user_id: userId, path: childPath(directory, name), size: sizeBytes ?? 0 };
+      const file = { user_id: userId, path: childPath(directory, name), size: sizeBytes ?? 0, with_digests: hasDigests };
       const session = required((await fsWrites.openWrite({ id: sessionIdOf(draftId), ...file }, kit.ownCall())).session);
       if (session.takes_ranges) return rangedDraft(options, draftId, session);
       try {
@@ -76,6 +76,7 @@ function rangedDraft({ kit, bytes, signal }: TreeDestinationOptions, id: string,
   return {
     id,
     sink: {
+      partBytes: Math.max(1, session.part_bytes),
       write: (offsetBytes, content, stop) => bytes.writeRange(target, offsetBytes, content, stop),
       async sync() {
         await fsWrites.syncWrite({ id: session.id, size: 0 }, kit.ownCall());
@@ -112,6 +113,7 @@ function scratchDraft(options: TreeDestinationOptions, session: WriteSession, fi
   return {
     id: file.id,
     sink: {
+      partBytes: 1,
       write: (offsetBytes, content, stop) => file.sink.write(offsetBytes, withRoom(content, offsetBytes), stop),
       sync: () => file.sink.sync(),
     },

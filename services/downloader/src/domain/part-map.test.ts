@@ -18,6 +18,14 @@ it.each([
   expect(map.range(count - 1).end).toBe(sizeBytes - 1);
 });
 
+it.each([
+  [20 * MIB, 8 * MIB, 8 * MIB],
+  [1024 * MIB, 8 * MIB, 16 * MIB],
+  [1024 * MIB, 12 * MIB, 24 * MIB],
+])('a file of %i bytes for a place that has parts of %i is cut at multiples of it', (sizeBytes, gridBytes, partBytes) => {
+  expect(PartMap.begin(sizeBytes, validator, gridBytes).partBytes).toBe(partBytes);
+});
+
 it('parts are looked for as they are asked for', () => {
   let looked = 0;
   class Counting extends PartMap {

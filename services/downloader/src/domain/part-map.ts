@@ -40,9 +40,11 @@ export class PartMap {
     this.#begun = new Map(saved.begun.map(({ part, bytes }) => [part, bytes]));
   }
 
-  static begin(sizeBytes: number, validator: Validator): PartMap {
+  /** @param gridBytes parts are multiples of this */
+  static begin(sizeBytes: number, validator: Validator, gridBytes = 1): PartMap {
     const [, usualBytes = MIB] = PART_SIZES.find(([fileBytes]) => sizeBytes >= fileBytes) ?? [];
-    const partBytes = Math.max(usualBytes, Math.ceil(sizeBytes / MAX_PARTS / MIB) * MIB);
+    const wantedBytes = Math.max(usualBytes, Math.ceil(sizeBytes / MAX_PARTS / MIB) * MIB);
+    const partBytes = Math.ceil(wantedBytes / gridBytes) * gridBytes;
     return new PartMap({ sizeBytes, partBytes, validator, done: '', begun: [] });
   }
 

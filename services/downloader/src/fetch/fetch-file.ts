@@ -27,13 +27,20 @@ export interface Draft {
   release(): Promise<void>;
 }
 
+export interface NewFile {
+  readonly name: EntryName;
+  readonly sizeBytes: number | undefined;
+  /** Whether the commit will bring digests. */
+  readonly hasDigests: boolean;
+}
+
 /** Where fetched files go. */
 export interface Destination {
   /**
    * @param file.sizeBytes undefined when the source does not say. @param note stores the draft's id before the draft is made. So the draft
    * is found although the process dies in between.
    */
-  begin(file: { readonly name: EntryName; readonly sizeBytes: number | undefined }, note: (id: string) => Promise<void>): Promise<Draft>;
+  begin(file: NewFile, note: (id: string) => Promise<void>): Promise<Draft>;
   /** A draft of an earlier run; undefined when it is gone. */
   resume(id: string): Promise<Draft | undefined>;
 }
@@ -147,7 +154,7 @@ async function fetchSource(
     });
     options.onVerify();
     await options.beforeCommit?.();
-    await draft.commit({ sizeBytes, digests: { ...source.digests, ...options.digests } });
+    await draft.commit({ sizeBytes, digests: digestsOf(options, source) });
     return { name, sizeBytes };
   } catch (error) {
     // A draft that cannot be continued is removed at once. Any other waits for the next run.
@@ -157,6 +164,10 @@ async function fetchSource(
     } else await draft.release();
     throw error;
   }
+}
+
+function digestsOf(options: FetchOptions, source: Source): Digests {
+  return { ...source.digests, ...options.digests };
 }
 
 /** The draft of the earlier run, when the source has not changed; else a new draft. */
@@ -172,6 +183,7 @@ async function takeDraft(options: FetchOptions, source: Source, saved: SavedFetc
     await draft?.abort();
   }
   const name = chooseFileName(source, options.clock());
-  const draft = await destination.begin({ name, sizeBytes }, (draftId) => options.onSave({ name, draftId, parts: undefined }));
+  const hasDigests = Object.keys(digestsOf(options, source)).length > 0;
+  const draft = await destination.begin({ name, sizeBytes, hasDigests }, (draftId) => options.onSave({ name, draftId, parts: undefined }));
   return { draft, name, parts: undefined as SavedParts | undefined };
 }

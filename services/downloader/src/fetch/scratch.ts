@@ -211,6 +211,7 @@ function scratchFile(file: {
   return {
     id,
     sink: {
+      partBytes: 1,
       async write(offsetBytes, content) {
         try {
           await writeAt(handle, offsetBytes, granted(content, offsetBytes));

@@ -8,6 +8,8 @@ import { type FetchNetwork, openRange, type Source } from './source.ts';
 
 /** Where the bytes of one file go. Calls for different ranges may run in parallel. */
 export interface FileSink {
+  /** Content is best cut at multiples of this; 1: anywhere. */
+  readonly partBytes: number;
   /** Stores content from this offset on. A piece is lent until the next one is asked for. After a failure what was there is undefined. */
   write(offsetBytes: number, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>;
   /** Makes durable what was written. */
@@ -39,6 +41,8 @@ export interface TransferOptions {
 /** Failures of one range without a byte in between, before it is given up. */
 const MAX_FAILURES = 5;
 const FIRST_WAIT_MS = 250;
+/** What came of a part that is not whole after so long is stored. */
+const SLOW_STRETCH_MS = 30_000;
 /** Answers that mean: not so many connections. */
 const CROWDED = new Set([403, 429, 503]);
 /** Answers of an address whose signature has run out. */
@@ -54,7 +58,7 @@ const EXPIRED = new Set([401, 403, 404, 410]);
 export async function transfer(options: TransferOptions): Promise<number> {
   const { source, saved } = options;
   if (source.hasRanges && source.sizeBytes !== undefined) {
-    const map = saved ? new PartMap(saved) : PartMap.begin(source.sizeBytes, source.validator);
+    const map = saved ? new PartMap(saved) : PartMap.begin(source.sizeBytes, source.validator, options.sink.partBytes);
     await transferParts(options, map, source.sizeBytes);
     return source.sizeBytes;
   }
@@ -112,10 +116,13 @@ async function transferParts(options: TransferOptions, map: PartMap, sizeBytes: 
       await range.return();
     }
   };
-  /** Fetches a part until its progress is due to be saved. So a slow part does not begin anew after each failure. */
+  /**
+   * Fetches a part until its progress is due to be saved. So a slow part does not begin anew after each failure. Where parts of parts cost the storage
+   * more, that is later.
+   */
   const fetchStretch = async (part: number, range: AsyncGenerator<Uint8Array, void>): Promise<void> => {
     const { start, end } = map.range(part);
-    const until = performance.now() + options.saveEveryMs;
+    const until = performance.now() + (sink.partBytes === 1 ? options.saveEveryMs : SLOW_STRETCH_MS);
     let received = 0;
     const stretch = async function* () {
       while (received < end - start + 1 && (received === 0 || performance.now() < until)) {

@@ -3,7 +3,7 @@ import { defineRpcService, forServices, forUsers, type RpcService } from '@wharf
 import { beginOperation, type FsContext } from '../context.ts';
 import { resolvePath } from '../domain/snapshot/snapshot.ts';
 import { checkTarget } from '../domain/writes/check-target.ts';
-import type { WriteSession } from '../domain/writes/write-session.ts';
+import type { OpenedSession, WriteSession } from '../domain/writes/write-session.ts';
 import type { WriteSessions } from '../domain/writes/write-sessions.ts';
 
 /** The calls that frame files brought in by other services. */
@@ -15,8 +15,8 @@ export function createWriteRpc(context: FsContext, sessions: WriteSessions): Rpc
       const located = await checkTarget(operation, path);
       return { path, mount_path: located.mount.storage.mount_path, inner_path: located.path };
     }),
-    openWrite: forServices(async ({ id, user_id, path, size }, call) => ({
-      session: toWire(await sessions.open(id, user_id, { path, sizeBytes: size }, call.signal)),
+    openWrite: forServices(async ({ id, user_id, path, size, with_digests }, call) => ({
+      session: toWire(await sessions.open(id, user_id, { path, sizeBytes: size, hasDigests: with_digests }, call.signal)),
     })),
     resumeWrite: forServices(async ({ id }, call) => ({ session: toWire(await sessions.resume(id, call.signal)) })),
     syncWrite: forServices(async ({ id, size }) => {
@@ -37,12 +37,13 @@ export function createWriteRpc(context: FsContext, sessions: WriteSessions): Rpc
   });
 }
 
-function toWire(session: WriteSession): WireSession {
+function toWire(session: WriteSession | OpenedSession): WireSession {
   return {
     id: session.id,
     takes_ranges: session.hasDraft,
     data_url: session.dataUrl,
     published_path: session.isPublished ? (session.publishingPath ?? session.path) : '',
     size: session.sizeBytes,
+    part_bytes: 'partBytes' in session ? session.partBytes : 0,
   };
 }

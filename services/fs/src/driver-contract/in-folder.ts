@@ -60,6 +60,7 @@ function notRoot(path: MountPath): MountPath {
 
 function tellingDraft(draft: Draft, changing: (publish: () => Promise<Entry>) => Promise<Entry>): Draft {
   return {
+    partBytes: draft.partBytes,
     write: (offsetBytes, content, options) => draft.write(offsetBytes, content, options),
     sync: () => draft.sync(),
     sizeBytes: () => draft.sizeBytes(),

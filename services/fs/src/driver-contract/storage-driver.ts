@@ -84,9 +84,22 @@ export interface FileContent extends AsyncIterable<Uint8Array> {
 export interface DraftOptions extends CallOptions {
   /** Makes the draft; false: opens the one that was made under this id, by whatever process. */
   readonly create: boolean;
+  /** With `create`: of the file, where that is known. A storage may choose its parts by it, and refuse what goes beyond with INVALID_ARGUMENT. */
+  readonly sizeBytes?: number | undefined;
 }
 
-export interface PublishOptions extends PlaceOptions {
+/** How the drafts of a storage take their content. */
+export interface DraftTraits {
+  /** `ascending`: each range begins where the one before ended. */
+  readonly order: 'any' | 'ascending';
+  /** Whether `read` answers. */
+  readonly readsBack: boolean;
+}
+
+/** Of a range of a draft. */
+export type RangeOptions = CallOptions & Pick<WriteOptions, 'onProgress'>;
+
+export interface PublishOptions extends PlaceOptions, Pick<WriteOptions, 'onProgress'> {
   readonly modifiedAt?: Date | undefined;
   readonly beforePublish?: BeforePublish | undefined;
 }
@@ -97,15 +110,20 @@ export interface PublishOptions extends PlaceOptions {
  */
 export interface Draft {
   /**
+   * A range that begins at a multiple of this, and ends at one or at the end of the file, goes to its place at once. Others are taken too, and wait in
+   * the storage until their part is whole: that costs more calls. 1: all ranges are alike. It stays the same as long as the draft is there.
+   */
+  readonly partBytes: number;
+  /**
    * Writes content from an offset on, also in parallel for other ranges. A piece of it is only lent until the next one is asked for.
    * @returns the bytes written; after a failure the range is undefined
    */
-  write(offsetBytes: number, content: AsyncIterable<Uint8Array>, options?: CallOptions): Promise<number>;
+  write(offsetBytes: number, content: AsyncIterable<Uint8Array>, options?: RangeOptions): Promise<number>;
   /** Makes durable what was written. */
   sync(): Promise<void>;
   /** Bytes up to the last that was written. */
   sizeBytes(): Promise<number>;
-  /** All bytes from the start. A chunk is only lent until the next one is asked for. */
+  /** All bytes from the start. A chunk is only lent until the next one is asked for. Where there are parts, nothing is written after that. */
   read(options?: CallOptions): AsyncIterable<Uint8Array>;
   /**
    * Gives the file the name it was opened for, durably. The draft is gone then.
@@ -166,6 +184,8 @@ export interface DriverTraits {
   readonly exclusiveCreate: boolean;
   /** `copy` takes folders too; where not, it refuses them with UNSUPPORTED_OPERATION, and their files are copied one by one. */
   readonly copiesFolders: boolean;
+  /** Where there are drafts. */
+  readonly drafts?: DraftTraits;
 }
 
 /**

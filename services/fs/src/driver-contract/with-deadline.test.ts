@@ -44,7 +44,7 @@ it('a call that never answers ends, for every operation', async () => {
 it('a draft whose storage stands still ends', async () => {
   const never = () => new Promise<never>(() => undefined);
   const driver = await memoryDriver.open('');
-  const stuck = { write: never, sync: never, sizeBytes: never, read: never, publish: never, discard: never, close: never };
+  const stuck = { partBytes: 1, write: never, sync: never, sizeBytes: never, read: never, publish: never, discard: never, close: never };
   driver.openDraft = async () => ({ ...stuck, read: hangingSteps }) as Draft;
   const draft = await withDeadline(driver, LIMITS).openDraft?.(file, '0'.repeat(32), { create: true });
   if (!draft) throw new Error('there are no drafts');

@@ -52,8 +52,9 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
 function draftWithin(draft: Draft, limits: Deadlines): Draft {
   const { callMs, stallMs, commitMs } = limits;
   return {
+    partBytes: draft.partBytes,
     write: (offsetBytes, content, options = {}) =>
-      writeWithin(limits, content, options, (chunks, call) => draft.write(offsetBytes, chunks, call)),
+      writeWithin(limits, content, options, (chunks, call) => draft.write(offsetBytes, chunks, { ...options, ...call })),
     sync: () => within(commitMs, undefined, () => draft.sync()),
     sizeBytes: () => within(callMs, undefined, () => draft.sizeBytes()),
     read: (options) => listWithin(stallMs, options, (call) => draft.read(call)),

@@ -88,6 +88,7 @@ async function* leavingAtEnd(content: FileContent, leave: () => void): AsyncGene
 
 function draftInLanes(draft: Draft, { names, writes }: { names: Lane; writes: Lane }): Draft {
   return {
+    partBytes: draft.partBytes,
     write: (offsetBytes, content, options) => writes.run(options, () => draft.write(offsetBytes, content, options)),
     sync: () => writes.run(undefined, () => draft.sync()),
     sizeBytes: () => names.run(undefined, () => draft.sizeBytes()),

@@ -38,6 +38,7 @@ export function withObserver(driver: StorageDriver, observer: CallObserver): Sto
 function observedDraft(draft: Draft, observer: CallObserver): Draft {
   const untimed = <Result>(run: () => Promise<Result>) => observed(observer, false, run);
   return {
+    partBytes: draft.partBytes,
     write: (offsetBytes, content, options: Publishing = {}) =>
       observedWrite(observer, content, options, (...noted) => draft.write(offsetBytes, ...noted)),
     sync: () => untimed(() => draft.sync()),

@@ -34,6 +34,7 @@ export function withSpans(driver: StorageDriver, spans: CallSpans): StorageDrive
 
 function recordedDraft(draft: Draft, spans: CallSpans): Draft {
   return {
+    partBytes: draft.partBytes,
     write: (offsetBytes, content, options) => spans.call('writeRange', () => draft.write(offsetBytes, content, options)),
     sync: () => spans.call('sync', () => draft.sync()),
     sizeBytes: () => draft.sizeBytes(),

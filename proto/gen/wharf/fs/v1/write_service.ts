@@ -33,6 +33,8 @@ export interface OpenWriteRequest {
   size: number;
   /** Of the session, made and noted by the caller first: so that a caller that died before it heard the answer finds it again. 32 random hexadecimal digits. */
   id: string;
+  /** The commit will bring digests: where a storage could not be asked for what it has, the session takes the file whole. */
+  with_digests: boolean;
 }
 
 export interface OpenWriteResponse {
@@ -50,6 +52,11 @@ export interface WriteSession {
   published_path: string;
   /** Of the published file; before, as it was announced. */
   size: number;
+  /**
+   * A range that begins at a multiple of this, and ends at one or at the end of the file, goes straight to its place; others cost more calls.
+   * 0 or 1: all ranges are alike.
+   */
+  part_bytes: number;
 }
 
 export interface ResumeWriteRequest {
@@ -235,7 +242,7 @@ export const CheckTargetResponse: MessageFns<CheckTargetResponse> = {
 };
 
 function createBaseOpenWriteRequest(): OpenWriteRequest {
-  return { user_id: 0, path: "", size: 0, id: "" };
+  return { user_id: 0, path: "", size: 0, id: "", with_digests: false };
 }
 
 export const OpenWriteRequest: MessageFns<OpenWriteRequest> = {
@@ -251,6 +258,9 @@ export const OpenWriteRequest: MessageFns<OpenWriteRequest> = {
     }
     if (message.id !== "") {
       writer.uint32(34).string(message.id);
+    }
+    if (message.with_digests !== false) {
+      writer.uint32(40).bool(message.with_digests);
     }
     return writer;
   },
@@ -300,6 +310,14 @@ export const OpenWriteRequest: MessageFns<OpenWriteRequest> = {
             message.id = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.with_digests = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -321,6 +339,7 @@ export const OpenWriteRequest: MessageFns<OpenWriteRequest> = {
     message.path = object.path ?? "";
     message.size = object.size ?? 0;
     message.id = object.id ?? "";
+    message.with_digests = object.with_digests ?? false;
     return message;
   },
 };
@@ -383,7 +402,7 @@ export const OpenWriteResponse: MessageFns<OpenWriteResponse> = {
 };
 
 function createBaseWriteSession(): WriteSession {
-  return { id: "", takes_ranges: false, data_url: "", published_path: "", size: 0 };
+  return { id: "", takes_ranges: false, data_url: "", published_path: "", size: 0, part_bytes: 0 };
 }
 
 export const WriteSession: MessageFns<WriteSession> = {
@@ -402,6 +421,9 @@ export const WriteSession: MessageFns<WriteSession> = {
     }
     if (message.size !== 0) {
       writer.uint32(40).int64(message.size);
+    }
+    if (message.part_bytes !== 0) {
+      writer.uint32(48).int64(message.part_bytes);
     }
     return writer;
   },
@@ -459,6 +481,14 @@ export const WriteSession: MessageFns<WriteSession> = {
             message.size = longToNumber(reader.int64());
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.part_bytes = longToNumber(reader.int64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -481,6 +511,7 @@ export const WriteSession: MessageFns<WriteSession> = {
     message.data_url = object.data_url ?? "";
     message.published_path = object.published_path ?? "";
     message.size = object.size ?? 0;
+    message.part_bytes = object.part_bytes ?? 0;
     return message;
   },
 };

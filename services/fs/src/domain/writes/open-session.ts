@@ -8,23 +8,32 @@ import { abortSession, removeDraft } from './end-session.ts';
 import { RELEASE_MS } from './open-drafts.ts';
 import { expiryFrom, type SessionParts } from './session-parts.ts';
 import { requireFile } from './session-place.ts';
-import { gone, roomOf, type WriteSession } from './write-session.ts';
+import { gone, type OpenedSession, roomOf, type WriteSession } from './write-session.ts';
+
+/** A file that is about to come. */
+export interface NewFile {
+  readonly path: string;
+  /** 0: not known. */
+  readonly sizeBytes: number;
+  /** Whether it will be held to digests. */
+  readonly hasDigests: boolean;
+}
 
 /** Makes a session: its row, its claim and, where the storage takes ranges, its draft. @throws AppError as WriteSessions.open() */
 export async function openSession(
   parts: SessionParts,
   id: string,
   userId: number,
-  { path, sizeBytes }: { readonly path: string; readonly sizeBytes: number },
+  { path, sizeBytes, hasDigests }: NewFile,
   signal: AbortSignal,
-): Promise<WriteSession> {
+): Promise<OpenedSession> {
   const { options } = parts;
   if (!isDraftId(id)) throw new AppError('INVALID_ARGUMENT', 'the id of a write session has 32 hexadecimal digits');
   const operation = await options.operationOf(userId, signal);
   const wanted = parseVirtualPath(path);
   const located = await requireFile(operation, wanted);
   const driver = await located.mount.driver();
-  const hasDraft = supports(driver, 'openDraft');
+  const hasDraft = takesRanges(driver, hasDigests);
   const session: WriteSession = {
     id,
     userId,
@@ -37,8 +46,13 @@ export async function openSession(
     dataUrl: options.dataUrl,
     expiresAt: expiryFrom(options.clock),
   };
-  await keepSession(parts, session, { operation, path: located.path, driver, signal });
-  return session;
+  return keepSession(parts, session, { operation, path: located.path, driver, signal });
+}
+
+/** Whether ranges may come in any order, and what is there can be held to digests where that is asked for. */
+function takesRanges(driver: StorageDriver, hasDigests: boolean): boolean {
+  const { drafts } = driver.traits;
+  return supports(driver, 'openDraft') && drafts?.order === 'any' && (drafts.readsBack || !hasDigests);
 }
 
 /** Where a session that is about to begin goes. */
@@ -54,7 +68,7 @@ export async function keepSession(
   parts: SessionParts,
   session: WriteSession,
   { operation, path, driver, signal }: NewPlace,
-): Promise<void> {
+): Promise<OpenedSession> {
   const { options, store } = parts;
   const { id, sizeBytes } = session;
   await requireSpace(driver, sizeBytes, signal);
@@ -65,10 +79,12 @@ export async function keepSession(
     await store.remove(id);
     throw error;
   });
+  let partBytes = 1;
   try {
     if (session.hasDraft && supports(driver, 'openDraft')) {
       // Not the caller's signal: when the caller dies, whoever takes over finds the draft by its id.
-      const draft = await driver.openDraft(path, id, { create: true, signal: AbortSignal.timeout(RELEASE_MS) });
+      const draft = await driver.openDraft(path, id, { create: true, sizeBytes, signal: AbortSignal.timeout(RELEASE_MS) });
+      partBytes = draft.partBytes;
       await draft.close();
       // Whoever took over has ended it meanwhile.
       if (!(await store.find(id))) {
@@ -83,6 +99,7 @@ export async function keepSession(
     throw error;
   }
   claim.letGo();
+  return { ...session, partBytes };
 }
 
 /** Asks a storage that can tell for the room of a file of known size. @throws AppError QUOTA_EXCEEDED */

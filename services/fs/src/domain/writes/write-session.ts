@@ -58,6 +58,12 @@ export function roomOf({ id, hasDraft, upload }: WriteSession, bytes: number, up
   return { name: id, bytes, leaseMs: upload || hasDraft ? idleMs + UNSWEPT_MS : undefined };
 }
 
+/** A session in use. */
+export interface OpenedSession extends WriteSession {
+  /** As of its draft. */
+  readonly partBytes: number;
+}
+
 /** Where sessions are kept. */
 export interface WriteSessionStore {
   init(): Promise<void>;

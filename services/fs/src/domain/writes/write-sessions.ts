@@ -5,24 +5,24 @@ import { withinClaim } from '../quota/quota.ts';
 import type { Digests } from './digests.ts';
 import { abortSession } from './end-session.ts';
 import { claimOf, RELEASE_MS } from './open-drafts.ts';
-import { openSession } from './open-session.ts';
+import { type NewFile, openSession } from './open-session.ts';
 import { commit, heldDuring, published, writeWhole } from './publish-session.ts';
 import { expiryFrom, findSession, type SessionParts } from './session-parts.ts';
 import { publishedAlready, requireEntry } from './session-place.ts';
-import type { WriteSession } from './write-session.ts';
+import type { OpenedSession, WriteSession } from './write-session.ts';
 
 /** Files that other services bring into the tree, range by range. */
 export interface WriteSessions {
   /**
    * Claims the announced size, which is held until the session ends: as long as its draft lives, and without a draft for as long as quotas
    * hold after it was last used. Whatever a failure leaves is found by the id.
-   * @param id nobody's yet: 32 random hexadecimal digits. @param file.sizeBytes 0: not known.
+   * @param id nobody's yet: 32 random hexadecimal digits.
    * @throws AppError PERMISSION_DENIED | UNSUPPORTED_OPERATION | NOT_A_DIRECTORY | MOUNT_NOT_FOUND | UNSAFE_PATH | QUOTA_EXCEEDED | INVALID_ARGUMENT |
    * RECORD_EXISTS: the id is another session's
    */
-  open(id: string, userId: number, file: { readonly path: string; readonly sizeBytes: number }, signal: AbortSignal): Promise<WriteSession>;
+  open(id: string, userId: number, file: NewFile, signal: AbortSignal): Promise<OpenedSession>;
   /** @throws AppError RECORD_NOT_FOUND, also when what it had written is gone */
-  resume(id: string, signal: AbortSignal): Promise<WriteSession>;
+  resume(id: string, signal: AbortSignal): Promise<OpenedSession>;
   /**
    * Writes a range. Several may be written at a time. @throws AppError RECORD_NOT_FOUND | FAILED_PRECONDITION (it takes no ranges) |
    * QUOTA_EXCEEDED (before the first byte that has no room)
@@ -58,29 +58,30 @@ export function createWriteSessions(parts: SessionParts): WriteSessions {
     async resume(id, signal) {
       const session = await findSession(store, id);
       await store.touch(id, expiry());
-      if (session.isPublished) return session;
-      if (session.hasDraft) {
+      let partBytes = 1;
+      if (session.hasDraft && !session.isPublished) {
         try {
           // The session lives longer from now on, and so does its claim. Where there is no room any more, the next byte is refused.
-          await drafts.use(id, async (open, held) => {
+          partBytes = await drafts.use(id, async (open, held) => {
             await claimOf(open, held).catch((error) => {
               if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
             });
+            return open.draft.partBytes;
           });
         } catch (error) {
           if (!AppError.is(error, 'RECORD_NOT_FOUND')) throw error;
           const done = await publishedAlready(options.operationOf, session, signal);
-          if (done) return published(store, session, done.operation, done);
-          throw error;
+          if (!done) throw error;
+          return { ...(await published(store, session, done.operation, done)), partBytes };
         }
       }
-      return session;
+      return { ...session, partBytes };
     },
     writeRange: (id, offsetBytes, content, signal) =>
       drafts.use(id, async (open, held) => {
         const claim = await claimOf(open, held);
         const bounded = claim.bytes === Number.POSITIVE_INFINITY ? content : withinClaim(content, claim, offsetBytes);
-        await open.draft.write(offsetBytes, bounded, { signal });
+        await open.draft.write(offsetBytes, bounded, { signal, caller: `user ${open.session.userId}` });
       }),
     writeWhole: (id, file, content, signal) => writeWhole(parts, id, file, content, signal),
     async sync(id, keptBytes) {

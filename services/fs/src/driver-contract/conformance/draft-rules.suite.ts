@@ -34,6 +34,32 @@ function makingRules(rule: Rule): void {
     await draft.publish({ overwrite: false });
     expect(digest(await collect(await driver.read(at('/d/file'))))).toBe(digest(content));
   });
+  rule('a draft of known size takes its parts in any order and at once, each on its grid', ['openDraft'], async (driver) => {
+    const id = newId();
+    const { partBytes } = await driver.openDraft(at('/size'), newId(), { create: true, sizeBytes: 1_000_000 }).then(async (draft) => {
+      await draft.discard();
+      return draft;
+    });
+    const step = partBytes === 1 ? 600_000 : partBytes;
+    const content = pattern(2 * step + 12_345);
+    const made = await driver.openDraft(at('/file'), id, { create: true, sizeBytes: content.byteLength });
+    const [first, second, last] = [content.subarray(0, step), content.subarray(step, 2 * step), content.subarray(2 * step)];
+    expect(await Promise.all([made.write(2 * step, pieces(last)), made.write(step, pieces(second))])).toEqual([last.byteLength, step]);
+    await made.sync();
+    await made.close();
+    const again = await driver.openDraft(at('/file'), id, { create: false });
+    expect([again.partBytes, await again.sizeBytes()]).toEqual([made.partBytes, content.byteLength]);
+    // What came is not what comes in the end.
+    await again.write(0, pieces(content.subarray(5, 5 + step)));
+    await again.write(0, pieces(first));
+    expect((await again.publish({ overwrite: false })).sizeBytes).toBe(content.byteLength);
+    expect(digest(await collect(await driver.read(at('/file'))))).toBe(digest(content));
+  });
+  rule('an empty draft becomes an empty file', ['openDraft'], async (driver) => {
+    const draft = await driver.openDraft(at('/file'), newId(), { create: true });
+    expect(await draft.write(0, pieces(Buffer.alloc(0)))).toBe(0);
+    expect((await draft.publish({ overwrite: false })).sizeBytes).toBe(0);
+  });
   rule('a draft is found again by its id once it was let go of', ['openDraft'], async (driver) => {
     const id = newId();
     const first = await driver.openDraft(at('/file'), id, { create: true });

@@ -28,6 +28,9 @@ export function lifeRules(rule: Rule): void {
     const entry = await put(driver, '/file', content);
     for (const name of driver.traits.hashes) expect(entry.hashes?.[name]).toBe(createHash(name).update(content).digest('hex'));
   });
+  rule('a storage with drafts says how they take their content', ['openDraft'], async (driver) => {
+    expect(driver.traits.drafts).toEqual({ order: expect.stringMatching(/^(any|ascending)$/), readsBack: expect.any(Boolean) });
+  });
   rule('the space that is free is part of the whole', ['space'], async (driver) => {
     const { totalBytes, freeBytes } = await driver.space();
     expect(freeBytes).toBeGreaterThanOrEqual(0);

@@ -59,6 +59,7 @@ export class LocalDriver implements StorageDriver {
       hashes: [],
       exclusiveCreate: true,
       copiesFolders: true,
+      drafts: { order: 'any', readsBack: true },
     };
     this.#disk = disk;
     this.#addsUpFolders = addsUpFolders;

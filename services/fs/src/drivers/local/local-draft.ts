@@ -19,6 +19,7 @@ const closeHandle = promisify(fs.close);
 
 /** A temporary file that belongs to no process, open in this one. */
 export class LocalDraft implements Draft {
+  readonly partBytes = 1;
   readonly #disk: Disk;
   readonly #file: MountPath;
   readonly #temp: TempRef;

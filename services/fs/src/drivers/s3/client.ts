@@ -16,6 +16,16 @@ export interface ObjectHead {
   readonly modifiedAt: Date;
   /** Its ETag without quotes. */
   readonly version: string;
+  /** Which draft it was, where it was one and the store was asked for it alone. */
+  readonly draftId?: string | undefined;
+}
+
+/** What a new object is told to be. */
+export interface NewObject {
+  readonly contentType: string;
+  readonly draftId?: string | undefined;
+  /** False: in the class that the store gives by itself, from which it can be copied at once. */
+  readonly hasClass?: false;
 }
 
 export interface ListedObject extends ObjectHead {
@@ -57,6 +67,17 @@ export interface UploadedPart {
   readonly etag: string;
 }
 
+export interface StoredPart extends UploadedPart {
+  readonly sizeBytes: number;
+  readonly modifiedAt: Date;
+}
+
+export interface OpenUpload {
+  readonly key: string;
+  readonly id: string;
+  readonly startedAt: Date;
+}
+
 /** Of a call that sends content. */
 export type UploadOptions = CallOptions & Pick<WriteOptions, 'onProgress'>;
 
@@ -80,6 +101,8 @@ const UPLOAD_ANSWER_MS = 120_000;
 /** Copies inside the store, and putting parts together, take their time. */
 const SLOW_MS = 600_000;
 const MAX_CONNECTIONS = 32;
+/** Copied with an object. */
+const DRAFT_HEADER = 'x-amz-meta-wharf-draft';
 const EMPTY_SHA256 = createHash('sha256').digest('hex');
 /** What cannot stand in XML 1.0 in any form. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -163,9 +186,9 @@ export class S3Client {
   }
 
   /** @param isNew only where there is none. @throws AppError STALE_VERSION: there is one */
-  async put(key: string, payload: Payload, contentType: string, isNew: boolean, options: UploadOptions): Promise<void> {
+  async put(key: string, payload: Payload, object: NewObject, isNew: boolean, options: UploadOptions): Promise<void> {
     const { signal, onProgress } = options;
-    const headers = { ...this.#newObject(contentType), 'If-None-Match': isNew ? '*' : undefined };
+    const headers = { ...this.#newObject(object), 'If-None-Match': isNew ? '*' : undefined };
     const ask: Ask = { method: 'PUT', key, headers, payload, signal, onProgress, headersTimeoutMs: UPLOAD_ANSWER_MS };
     await drain(await this.#ask(ask), signal);
   }
@@ -196,15 +219,23 @@ export class S3Client {
     if (failed) throw toAppError({ status: 200, code: textOf(failed, 'Code') });
   }
 
-  /** Of an object of 5 GiB at most. @throws AppError STALE_VERSION (it is not `version` any more) | ENTRY_NOT_FOUND */
-  async copy(from: string, version: string, to: string, { signal }: CallOptions): Promise<void> {
-    const headers = { ...this.#copySource(from, version), 'x-amz-storage-class': this.#settings.storageClass };
+  /**
+   * Of an object of 5 GiB at most, with its type and what is noted on it.
+   * @param isNew as of put(), where the store looks at it here
+   * @throws AppError STALE_VERSION (it is not `version` any more) | ENTRY_NOT_FOUND
+   */
+  async copy(from: string, version: string, to: string, isNew: boolean, { signal }: CallOptions): Promise<void> {
+    const headers = {
+      ...this.#copySource(from, version),
+      'x-amz-storage-class': this.#settings.storageClass,
+      'If-None-Match': isNew ? '*' : undefined,
+    };
     await this.#askXml({ method: 'PUT', key: to, headers, signal, headersTimeoutMs: SLOW_MS });
   }
 
   /** @returns the id of the upload */
-  async createUpload(key: string, contentType: string, { signal }: CallOptions): Promise<string> {
-    const answer = await this.#askXml({ method: 'POST', key, query: { uploads: '' }, headers: this.#newObject(contentType), signal });
+  async createUpload(key: string, object: NewObject, { signal }: CallOptions): Promise<string> {
+    const answer = await this.#askXml({ method: 'POST', key, query: { uploads: '' }, headers: this.#newObject(object), signal });
     const id = textOf(answer, 'UploadId');
     if (id === undefined || id === '' || id.length > 4096) throw badAnswer('no upload');
     return id;
@@ -249,6 +280,38 @@ export class S3Client {
     await this.#askXml({ method: 'POST', key, query: { uploadId }, headers, payload, signal, headersTimeoutMs: SLOW_MS });
   }
 
+  /** The parts that an upload has, in their order. @throws AppError ENTRY_NOT_FOUND: there is no such upload */
+  async listParts(key: string, uploadId: string, { signal }: CallOptions): Promise<StoredPart[]> {
+    const parts: StoredPart[] = [];
+    for (let isMore = true; isMore; ) {
+      const reached = parts.at(-1)?.number ?? 0;
+      const query = { 'max-parts': String(PAGE_KEYS), 'part-number-marker': String(reached), uploadId };
+      const answer = await this.#askXml({ method: 'GET', key, query, signal }, MAX_PAGE_BYTES).catch((error: unknown) => {
+        throw isGoneUpload(error) ? storageError('ENTRY_NOT_FOUND', error) : error;
+      });
+      const page = childrenOf(answer, 'Part').map(storedPart);
+      isMore = textOf(answer, 'IsTruncated')?.trim() === 'true';
+      if (isMore && !((page.at(-1)?.number ?? 0) > reached)) throw badAnswer('a list of parts that does not go on');
+      parts.push(...page);
+    }
+    return parts;
+  }
+
+  /** Uploads that have not ended, the first thousand. @param prefix of their keys; some stores know only whole keys here */
+  async listUploads(prefix: string, { signal }: CallOptions): Promise<OpenUpload[]> {
+    const query = { uploads: '', 'encoding-type': 'url', 'max-uploads': String(PAGE_KEYS), prefix };
+    const answer = await this.#askXml({ method: 'GET', key: '', query, signal }, MAX_PAGE_BYTES);
+    const isEncoded = textOf(answer, 'EncodingType')?.trim() === 'url';
+    return childrenOf(answer, 'Upload').map((upload) => {
+      const key = textOf(upload, 'Key') ?? '';
+      return {
+        key: isEncoded ? decodeKey(key) : key,
+        id: textOf(upload, 'UploadId') ?? '',
+        startedAt: dateOf(textOf(upload, 'Initiated')),
+      };
+    });
+  }
+
   /** One that is gone is success. */
   async abortUpload(key: string, uploadId: string, { signal }: CallOptions): Promise<void> {
     try {
@@ -263,6 +326,21 @@ export class S3Client {
     const { answer } = await this.get(key, 0, undefined, options);
     const pieces = await Array.fromAsync(bounded(answer, options.signal, MAX_SMALL_BYTES), (piece) => Buffer.from(piece));
     return Buffer.concat(pieces).toString('utf8');
+  }
+
+  /** Fills memory with an object of its size. */
+  async readInto({ key, version }: ListedObject, memory: Uint8Array, options: CallOptions): Promise<void> {
+    const body = await this.get(key, 0, undefined, options);
+    if (body.version !== version || body.sizeBytes !== memory.byteLength) {
+      body.answer.destroy();
+      throw badAnswer('another object than it listed');
+    }
+    let filled = 0;
+    for await (const piece of bounded(body.answer, options.signal, memory.byteLength)) {
+      memory.set(piece, filled);
+      filled += piece.byteLength;
+    }
+    if (filled !== memory.byteLength) throw badAnswer('a file that breaks off');
   }
 
   /** An address that serves a file without us. @param fileName what the store is asked to call it */
@@ -287,8 +365,12 @@ export class S3Client {
     this.#client.close();
   }
 
-  #newObject(contentType: string) {
-    return { 'Content-Type': contentType, 'x-amz-storage-class': this.#settings.storageClass };
+  #newObject({ contentType, draftId, hasClass }: NewObject) {
+    return {
+      'Content-Type': contentType,
+      'x-amz-storage-class': hasClass === false ? undefined : this.#settings.storageClass,
+      [DRAFT_HEADER]: draftId,
+    };
   }
 
   #copySource(key: string, version: string) {
@@ -414,7 +496,8 @@ async function failureOf(answer: Answer, status: number, signal: AbortSignal | u
   }
 }
 
-function isGoneUpload(error: unknown): boolean {
+/** Whether a call failed because its upload in parts has ended. */
+export function isGoneUpload(error: unknown): boolean {
   if (AppError.is(error, 'ENTRY_NOT_FOUND')) return true;
   return AppError.is(error) && error.cause instanceof Error && error.cause.message.endsWith(' NoSuchUpload');
 }
@@ -432,7 +515,13 @@ function etagOf({ headers }: Answer): string {
 }
 
 function headOf(answer: Answer, sizeBytes: number): ObjectHead {
-  return { sizeBytes, modifiedAt: dateOf(answer.headers['last-modified']), version: plainEtag(etagOf(answer)) };
+  const draftId = answer.headers[DRAFT_HEADER];
+  return {
+    sizeBytes,
+    modifiedAt: dateOf(answer.headers['last-modified']),
+    version: plainEtag(etagOf(answer)),
+    ...(typeof draftId === 'string' && { draftId }),
+  };
 }
 
 function plainEtag(etag: string): string {
@@ -458,6 +547,15 @@ function bodyOf(answer: Answer, start: number, end: number | undefined): ObjectB
   const isAsked = first === start && last + 1 === Math.min(end ?? sizeBytes, sizeBytes) && lengthBytes === last + 1 - first;
   if (!isAsked) throw badAnswer('another range');
   return { ...headOf(answer, sizeBytes), answer, start, end: last + 1 };
+}
+
+function storedPart(part: XmlElement): StoredPart {
+  const [number, sizeBytes] = [textOf(part, 'PartNumber') ?? '', textOf(part, 'Size') ?? ''];
+  const etag = textOf(part, 'ETag') ?? '';
+  if (!/^\d{1,5}$/.test(number) || !/^\d{1,15}$/.test(sizeBytes) || etag === '' || etag.length > MAX_ETAG_LENGTH) {
+    throw badAnswer('a part that is none');
+  }
+  return { number: Number(number), sizeBytes: Number(sizeBytes), etag, modifiedAt: dateOf(textOf(part, 'LastModified')) };
 }
 
 /** Of an object in a listing; longer ones are no ETags. */

@@ -2,16 +2,20 @@ import { AppError } from '@wharf/errors';
 import { baseName, type EntryName, isWithin, MOUNT_ROOT, type MountPath, parentPath, ROOT_NAME } from '@wharf/paths';
 import mime from 'mime-types';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { isDraftId } from '../../driver-contract/draft.ts';
 import { foldsCase, otherCase } from '../../driver-contract/folding.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import type {
   ByteRange,
   CallOptions,
   DirectLink,
+  Draft,
+  DraftOptions,
   DriverTraits,
   Entry,
   FileContent,
   PlaceOptions,
+  PublishOptions,
   RemoveOptions,
   StorageDriver,
   WriteOptions,
@@ -23,7 +27,9 @@ import type { S3Settings } from './config.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createNotedUploads, type NotedUploads } from './noted-uploads.ts';
 import { emptyContent, objectContent } from './object-content.ts';
-import { cutIntoParts, type Part, type PartSource } from './part-source.ts';
+import { cutIntoParts, growingPartBytes, type Part, type PartHashes, type PartSource, partBytesOf } from './part-source.ts';
+import { type DraftPlace, S3Draft } from './s3-draft.ts';
+import { type DraftStore, StoredDraft, sweepDrafts } from './stored-draft.ts';
 import { copyParts, uploadParts } from './upload-parts.ts';
 
 /** Folders have no date of their own in a bucket. */
@@ -62,6 +68,7 @@ export class S3Driver implements StorageDriver {
       hashes: [],
       exclusiveCreate,
       copiesFolders: false,
+      drafts: { order: 'any', readsBack: true },
     };
   }
 
@@ -76,7 +83,7 @@ export class S3Driver implements StorageDriver {
           : error;
       });
       const driver = new S3Driver(settings, client, await createsExclusively(settings, client, storageId === 0, { signal }));
-      driver.#uploads.sweep({ signal: driver.#closing.signal }).catch((error: unknown) => {
+      driver.#sweep().catch((error: unknown) => {
         if (!driver.#closing.signal.aborted) warn(error);
       });
       return driver;
@@ -139,15 +146,17 @@ export class S3Driver implements StorageDriver {
   async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
     this.#begin(options);
     const key = this.#newKey(path, this.#keys.fileKey(path), options);
+    const { sizeBytes } = options;
     const stop = new AbortController();
     const forward = () => stop.abort(options.signal?.reason);
     options.signal?.addEventListener('abort', forward, { once: true });
     this.#closing.signal.addEventListener('abort', () => stop.abort(storageError('STORAGE_UNAVAILABLE')), { signal: stop.signal });
     const source = cutIntoParts(verifiedContent(content, { ...options, signal: stop.signal }), {
-      sizeBytes: options.sizeBytes,
+      sizeBytes,
+      partBytes: sizeBytes === undefined ? growingPartBytes : () => partBytesOf(sizeBytes),
       caller: options.caller,
       onProgress: options.onProgress,
-      hashes: { sha256: this.#settings.endpoint.protocol === 'http:', md5: this.#settings.sendsMd5 },
+      hashes: this.#hashes(),
     });
     try {
       throwIfAborted(options.signal);
@@ -217,18 +226,7 @@ export class S3Driver implements StorageDriver {
     const above = parentPath(to);
     const [isBelowFolder] = await Promise.all([this.#isFolder(above, options), this.#checkPlace(to, key, options)]);
     if (!isBelowFolder) throw storageError('ENTRY_NOT_FOUND');
-    if (source.sizeBytes <= MAX_COPY_BYTES) await this.#client.copy(fromKey, source.version, key, options);
-    else {
-      const upload = await this.#uploads.begin(key, contentType(key), options);
-      try {
-        const parts = await copyParts({ client: this.#client, key, uploadId: upload.id }, fromKey, source, options);
-        await this.#checkPlace(to, key, options);
-        await upload.complete(parts, !options.overwrite && this.traits.exclusiveCreate, options);
-      } catch (error) {
-        await this.#takeBack(upload.abort());
-        throw error;
-      }
-    }
+    await this.#copyObject(fromKey, source, { path: to, key }, options);
     return fileEntry(nameOf(to), await this.#client.head(key, options));
   }
 
@@ -245,6 +243,29 @@ export class S3Driver implements StorageDriver {
     this.#closing.abort();
     await Promise.allSettled(this.#ending);
     this.#client.close();
+  }
+
+  async openDraft(path: MountPath, id: string, options: DraftOptions): Promise<Draft> {
+    this.#begin(options);
+    if (!isDraftId(id)) throw storageError('ENTRY_NOT_FOUND');
+    const key = this.#newKey(path, this.#keys.fileKey(path), { overwrite: true });
+    const store = this.#drafts();
+    if (options.create) await this.#makeFoldersAbove(path, options);
+    const file = { sizeBytes: options.sizeBytes ?? 0, contentType: contentType(key), isNew: this.traits.exclusiveCreate };
+    const stored = await (options.create ? StoredDraft.make(store, id, file, options) : StoredDraft.find(store, id, options));
+    const place: DraftPlace = {
+      hashes: store.hashes,
+      closing: this.#closing.signal,
+      read: (draft, call) => this.#readObject(draft.wholeKey, call),
+      publish: (draft, call) => this.#publishDraft(draft, { path, key }, call),
+    };
+    return new S3Draft(place, stored);
+  }
+
+  async #sweep(): Promise<void> {
+    const options = { signal: this.#closing.signal };
+    await this.#uploads.sweep(options);
+    await sweepDrafts(this.#drafts(), options);
   }
 
   #begin({ signal }: CallOptions): void {
@@ -313,8 +334,64 @@ export class S3Driver implements StorageDriver {
     }
   }
 
+  async #makeFoldersAbove(path: MountPath, options: CallOptions): Promise<void> {
+    const above = parentPath(path);
+    const [isThere] = await Promise.all([this.#isFolder(above, options), this.#checkAbove(path, options)]);
+    const prefix = this.#keys.folderPrefix(above);
+    if (!isThere && prefix !== undefined) await this.#keepFolder(prefix, options);
+  }
+
+  #drafts(): DraftStore {
+    return { client: this.#client, keyPrefix: this.#settings.keyPrefix, hashes: this.#hashes() };
+  }
+
+  #hashes(): PartHashes {
+    return { sha256: this.#settings.endpoint.protocol === 'http:', md5: this.#settings.sendsMd5 };
+  }
+
+  async #publishDraft(draft: StoredDraft, place: Place, options: PublishOptions): Promise<Entry> {
+    const { path, key } = place;
+    this.#newKey(path, key, options);
+    await this.#checkPlace(path, key, options);
+    const whole = await draft.seal(options);
+    await draft.notePublishing(key, options);
+    await this.#mayPublish(place, options);
+    await this.#copyObject(draft.wholeKey, whole, place, options);
+    const entry = fileEntry(nameOf(path), await this.#client.head(key, options));
+    await this.#takeBack(draft.remove());
+    return entry;
+  }
+
+  async *#readObject(key: string, options: CallOptions): AsyncGenerator<Uint8Array, void> {
+    const body = await this.#client.get(key, 0, undefined, options);
+    yield* objectContent(fileEntry(ROOT_NAME, body), body, options);
+  }
+
+  /** Has the store copy an object, with what is noted on it. */
+  async #copyObject(from: string, source: ObjectHead, { path, key }: Place, options: PublishOptions): Promise<void> {
+    const isNew = !options.overwrite && this.traits.exclusiveCreate;
+    if (source.sizeBytes <= MAX_COPY_BYTES) {
+      try {
+        return await this.#client.copy(from, source.version, key, isNew, options);
+      } catch (error) {
+        // The source changed, or something has the name.
+        if (!isNew || !AppError.is(error, 'STALE_VERSION') || !(await this.#client.findHead(key, options))) throw error;
+        throw storageError('ENTRY_EXISTS', error);
+      }
+    }
+    const upload = await this.#uploads.begin(key, { contentType: contentType(key), draftId: source.draftId }, options);
+    try {
+      const parts = await copyParts({ client: this.#client, key, uploadId: upload.id }, from, source, options);
+      await this.#checkPlace(path, key, options);
+      await exclusively(upload.complete(parts, isNew, options));
+    } catch (error) {
+      await this.#takeBack(upload.abort());
+      throw error;
+    }
+  }
+
   /** The last look at the place, and the question: until nothing else has the name afterwards than before. @throws AppError as #checkPlace */
-  async #mayPublish({ path, key }: Place, options: WriteOptions): Promise<void> {
+  async #mayPublish({ path, key }: Place, options: PublishOptions): Promise<void> {
     let there = await this.#checkPlace(path, key, options);
     for (let isAnswered = !options.beforePublish; !isAnswered; ) {
       await options.beforePublish?.();
@@ -329,7 +406,9 @@ export class S3Driver implements StorageDriver {
     const { overwrite, onProgress } = options;
     try {
       await this.#mayPublish(place, options);
-      await exclusively(this.#client.put(key, part, contentType(key), !overwrite && this.traits.exclusiveCreate, { signal, onProgress }));
+      await exclusively(
+        this.#client.put(key, part, { contentType: contentType(key) }, !overwrite && this.traits.exclusiveCreate, { signal, onProgress }),
+      );
     } finally {
       part.release();
     }
@@ -339,7 +418,7 @@ export class S3Driver implements StorageDriver {
     const { key } = place;
     const { signal } = stop;
     const upload = await this.#checkPlace(place.path, key, options)
-      .then(() => this.#uploads.begin(key, contentType(key), { signal }))
+      .then(() => this.#uploads.begin(key, { contentType: contentType(key) }, { signal }))
       .catch((error: unknown) => {
         first.release();
         throw error;
@@ -363,7 +442,7 @@ export class S3Driver implements StorageDriver {
   }
 
   async #keepFolder(prefix: string, options: CallOptions): Promise<void> {
-    await this.#client.put(this.#keys.placeholderKey(prefix), payloadOf('', false), FOLDER_TYPE, false, options);
+    await this.#client.put(this.#keys.placeholderKey(prefix), payloadOf('', false), { contentType: FOLDER_TYPE }, false, options);
   }
 
   /** A folder stays when its last entry goes. */
@@ -386,7 +465,7 @@ export class S3Driver implements StorageDriver {
 async function createsExclusively(settings: S3Settings, client: S3Client, leavesNothing: boolean, options: CallOptions): Promise<boolean> {
   const key = createKeys(settings).placeholderKey(settings.keyPrefix);
   let folds = false;
-  const make = (isNew: boolean) => client.put(key, payloadOf('', false), FOLDER_TYPE, isNew, options);
+  const make = (isNew: boolean) => client.put(key, payloadOf('', false), { contentType: FOLDER_TYPE }, isNew, options);
   try {
     const there = await client.findHead(key, options);
     if (there && there.sizeBytes > 0) return false;

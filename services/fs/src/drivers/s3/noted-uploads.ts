@@ -2,12 +2,12 @@ import { AppError } from '@wharf/errors';
 import { currentOwner, newOwnedName, OWNED_NAME, ownerOf } from '@wharf/owned-names';
 import { parseJson } from '@wharf/pace';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
-import { payloadOf, type S3Client, type UploadedPart } from './client.ts';
+import { type NewObject, payloadOf, type S3Client, type UploadedPart } from './client.ts';
 import { UPLOADS_FOLDER } from './keys.ts';
 
 /** A store does not tell whose an upload in parts is, so each of ours has a note beside it, which names its process. */
 export interface NotedUploads {
-  begin(key: string, contentType: string, options: CallOptions): Promise<NotedUpload>;
+  begin(key: string, object: NewObject, options: CallOptions): Promise<NotedUpload>;
   /** Ends what processes left that have ended, of other hosts what is two days old. Nothing without a note of ours is touched. */
   sweep(options: CallOptions): Promise<void>;
 }
@@ -35,12 +35,12 @@ export function createNotedUploads(client: S3Client, keyPrefix: string): NotedUp
     await client.delete(noteKey, options);
   };
   return {
-    async begin(key, contentType, options) {
-      const id = await client.createUpload(key, contentType, options);
+    async begin(key, object, options) {
+      const id = await client.createUpload(key, object, options);
       const noteKey = folder + newOwnedName(self);
       const abort = () => cleanUp(noteKey, key, id);
       try {
-        await client.put(noteKey, payloadOf(JSON.stringify({ key, id }), false), NOTE_TYPE, false, options);
+        await client.put(noteKey, payloadOf(JSON.stringify({ key, id }), false), { contentType: NOTE_TYPE }, false, options);
       } catch (error) {
         await abort().catch(() => undefined);
         throw error;

@@ -11,6 +11,12 @@ const MOST_PART_BYTES = 32 * MIB;
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html */
 export const MAX_PARTS = 10_000;
 
+/** Digests that go along with a part. */
+export interface PartHashes {
+  readonly sha256: boolean;
+  readonly md5: boolean;
+}
+
 /** Content cut into parts, each of them in memory that is given back when it is stored. */
 export interface Part extends Payload, Pick<PartBuffer, 'release'> {
   /** Nothing comes after it. */
@@ -25,19 +31,21 @@ export interface PartSource {
 }
 
 export interface PartOptions {
-  /** Of the whole content; undefined where nobody knows: then parts grow as they get more. */
+  /** Of the whole content; undefined where nobody knows. */
   readonly sizeBytes: number | undefined;
+  /** Of the part behind so many others, where it is not the last. */
+  readonly partBytes: (count: number) => number;
   /** Who holds the memory of its parts. */
   readonly caller?: string | undefined;
   /** Told from time to time while others have all memory there is: that is not the storage's fault. */
   readonly onProgress?: (() => void) | undefined;
-  readonly hashes: { readonly sha256: boolean; readonly md5: boolean };
+  readonly hashes: PartHashes;
 }
 
 /** @param content ends well only when it is what was promised; its pieces are only lent */
 export function cutIntoParts(
   content: AsyncGenerator<Uint8Array, void>,
-  { sizeBytes, caller, onProgress, hashes }: PartOptions,
+  { sizeBytes, partBytes, caller, onProgress, hashes }: PartOptions,
 ): PartSource {
   let count = 0;
   let takenBytes = 0;
@@ -52,7 +60,7 @@ export function cutIntoParts(
   return {
     async next(signal) {
       if (count === MAX_PARTS) throw tooLarge();
-      const wantedBytes = partBytes(sizeBytes, count);
+      const wantedBytes = partBytes(count);
       count += 1;
       const neededBytes = Math.min(wantedBytes, Math.max(1, (sizeBytes ?? wantedBytes + takenBytes) - takenBytes));
       const buffer = await waiting(takePartBuffer(neededBytes, { signal, caller }), onProgress);
@@ -90,7 +98,7 @@ export function cutIntoParts(
 /** How often who waits for memory says so, in milliseconds. */
 const WAITING_MS = 10_000;
 
-async function waiting<Result>(turn: Promise<Result>, onProgress: (() => void) | undefined): Promise<Result> {
+export async function waiting<Result>(turn: Promise<Result>, onProgress: (() => void) | undefined): Promise<Result> {
   const timer = onProgress && setInterval(onProgress, WAITING_MS);
   try {
     return await turn;
@@ -99,18 +107,31 @@ async function waiting<Result>(turn: Promise<Result>, onProgress: (() => void) |
   }
 }
 
-/** @param count of the parts before it */
-function partBytes(sizeBytes: number | undefined, count: number): number {
-  if (sizeBytes === undefined) return LEAST_PART_BYTES * 2 ** Math.min(2, Math.floor(count / 2_500));
+/** The same for all parts of a file of this size. @throws AppError QUOTA_EXCEEDED */
+export function partBytesOf(sizeBytes: number): number {
   const needed = Math.ceil(sizeBytes / MAX_PARTS / MIB) * MIB;
   if (needed > MOST_PART_BYTES) throw tooLarge();
   return Math.max(LEAST_PART_BYTES, needed);
+}
+
+/** Of a content of unknown size, that comes from its start: parts grow as it gets more of them. @param count of the parts before it */
+export function growingPartBytes(count: number): number {
+  return LEAST_PART_BYTES * 2 ** Math.min(2, Math.floor(count / 2_500));
+}
+
+/** A part that is in memory already. */
+export function payloadOfPart(bytes: Uint8Array, { sha256, md5 }: PartHashes): Payload {
+  return {
+    bytes,
+    sha256: startHash(sha256, 'sha256')?.update(bytes).digest('hex'),
+    md5: startHash(md5, 'md5')?.update(bytes).digest('base64'),
+  };
 }
 
 function startHash(isWanted: boolean, name: string): Hash | undefined {
   return isWanted ? createHash(name) : undefined;
 }
 
-function tooLarge(): AppError {
+export function tooLarge(): AppError {
   return new AppError('QUOTA_EXCEEDED', `files of more than ${(MAX_PARTS * MOST_PART_BYTES) / MIB / 1024} GiB are not uploaded`);
 }

@@ -1,5 +1,5 @@
-import type { CallOptions, WriteOptions } from '../../driver-contract/storage-driver.ts';
-import type { ObjectHead, S3Client, UploadedPart } from './client.ts';
+import type { WriteOptions } from '../../driver-contract/storage-driver.ts';
+import type { ObjectHead, S3Client, UploadedPart, UploadOptions } from './client.ts';
 import { MAX_PARTS, type Part, type PartSource } from './part-source.ts';
 
 /** Parts of one upload that are on their way at once. */
@@ -27,7 +27,7 @@ export async function uploadParts(
   onProgress: WriteOptions['onProgress'],
 ): Promise<UploadedPart[]> {
   let part: Part | undefined = first;
-  return storeParts(stop, async (number, send) => {
+  const stored = await storeParts<UploadedPart>(stop, async (number, send) => {
     part ??= await source.next(stop.signal);
     const { isLast, release } = part;
     const payload = part;
@@ -35,6 +35,11 @@ export async function uploadParts(
     send(target.client.uploadPart(target.key, target.uploadId, number, payload, { signal: stop.signal, onProgress }).finally(release));
     return !isLast;
   });
+  return inOrder(stored);
+}
+
+function inOrder(parts: UploadedPart[]): UploadedPart[] {
+  return parts.sort((one, other) => one.number - other.number);
 }
 
 /** Lets the store put an object together from another one. */
@@ -42,28 +47,30 @@ export async function copyParts(
   target: PartTarget,
   from: string,
   { sizeBytes, version }: ObjectHead,
-  { signal }: CallOptions,
+  { signal, onProgress }: UploadOptions,
 ): Promise<UploadedPart[]> {
   const stop = new AbortController();
   const both = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
   const partBytes = Math.max(LEAST_COPIED_BYTES, Math.ceil(sizeBytes / MAX_PARTS));
-  return storeParts(stop, async (number, send) => {
+  const stored = await storeParts<UploadedPart>(stop, async (number, send) => {
     const start = (number - 1) * partBytes;
     const end = Math.min(sizeBytes, start + partBytes);
-    send(target.client.copyPart(target.key, target.uploadId, number, { key: from, version, start, end }, { signal: both }));
+    const copied = target.client.copyPart(target.key, target.uploadId, number, { key: from, version, start, end }, { signal: both });
+    send(copied.finally(onProgress));
     return end < sizeBytes;
   });
+  return inOrder(stored);
 }
 
-/** @param next begins one part; false: it was the last */
-async function storeParts(
+/** Several at a time; when it ends, whichever way, none is on its way any more. @param next begins one part; false: it was the last */
+export async function storeParts<Stored>(
   stop: AbortController,
-  next: (number: number, send: (stored: Promise<UploadedPart>) => void) => Promise<boolean>,
-): Promise<UploadedPart[]> {
+  next: (number: number, send: (stored: Promise<Stored>) => void) => Promise<boolean>,
+): Promise<Stored[]> {
   const running = new Set<Promise<unknown>>();
-  const parts: UploadedPart[] = [];
+  const parts: Stored[] = [];
   let failure: { readonly error: unknown } | undefined;
-  const send = (stored: Promise<UploadedPart>) => {
+  const send = (stored: Promise<Stored>) => {
     const watched = stored
       .then(
         (part) => void parts.push(part),
@@ -87,5 +94,5 @@ async function storeParts(
   }
   await Promise.all(running);
   if (failure) throw failure.error;
-  return parts.sort((one, other) => one.number - other.number);
+  return parts;
 }

@@ -107,6 +107,7 @@ export class SftpDriver implements StorageDriver {
       hashes: [],
       exclusiveCreate: server.hardlink || server.posixRename,
       copiesFolders: false,
+      drafts: { order: 'any', readsBack: true },
     };
     if (server.copyData) this.copy = (from, to, options) => this.#copy(from, to, options);
     if (server.statvfs) this.space = (options) => this.#space(options);

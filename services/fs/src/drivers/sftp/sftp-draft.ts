@@ -18,6 +18,7 @@ export interface DraftPlace {
 
 /** A temporary file that belongs to no process, open in this one. Where its connection breaks it is opened again. */
 export class SftpDraft implements Draft {
+  readonly partBytes = 1;
   readonly #place: DraftPlace;
   readonly #closing = new AbortController();
   /** What uses the file now. */

@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type StorageDriver, supports } from '../../../driver-contract/storage-driver.ts';
 import { s3Driver } from '../index.ts';
 import { type Bucket, testEgress } from './bucket.ts';
+import { draftRules } from './draft-rules.ts';
 
 const MIB = 1024 * 1024;
 const at = (path: string) => relativeTo(VIRTUAL_ROOT, parseVirtualPath(path));
@@ -95,6 +96,8 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       await expect(driver.makeDirectory(at('/.wharf-uploads/x'))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     });
   });
+
+  draftRules(bucket, open);
 
   describe('folders', () => {
     it('show neither what keeps them nor what no path can say', async () => {

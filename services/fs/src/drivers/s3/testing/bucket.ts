@@ -1,5 +1,12 @@
 import { Agent } from 'node:http';
-import { CreateBucketCommand, ListMultipartUploadsCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  CreateBucketCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { createEgress, createEgressPolicy, type Egress } from '@wharf/egress';
 import type { CephRgw } from '@wharf/harness';
 
@@ -25,6 +32,7 @@ export interface Bucket {
   /** Keys with a prefix, without it. */
   keys(prefix: string): Promise<string[]>;
   put(key: string, body?: string | Uint8Array): Promise<void>;
+  text(key: string): Promise<string>;
   /** Keys of uploads in parts that have not ended. */
   uploads(prefix: string): Promise<string[]>;
 }
@@ -61,6 +69,10 @@ export async function makeBucket(server: CephRgw, name: string): Promise<Bucket>
     },
     async put(key, body = '') {
       await sdk.send(new PutObjectCommand({ Bucket: name, Key: key, Body: body, ContentLength: Buffer.byteLength(body) }));
+    },
+    async text(key) {
+      const { Body } = await sdk.send(new GetObjectCommand({ Bucket: name, Key: key }));
+      return (await Body?.transformToString()) ?? '';
     },
     async uploads(prefix) {
       const { Uploads = [] } = await sdk.send(new ListMultipartUploadsCommand({ Bucket: name, Prefix: prefix }));
