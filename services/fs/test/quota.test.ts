@@ -18,7 +18,7 @@ import { actor, bytesOf, type MemoryTree, openTree, vpath } from '../src/domain/
 import { refusalOf } from '../src/domain/testing/refusal.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import { createQuotaLedger } from '../src/store/quota-ledger.ts';
-import { runPlacement } from '../src/tasks/testing/place-now.ts';
+import { copyEntries, runPlacement } from '../src/tasks/testing/place-now.ts';
 import { createTestRun } from '../src/tasks/testing/test-run.ts';
 
 let dir: TempDir;
@@ -99,6 +99,19 @@ describe('C17: a quota', () => {
     await upload('fits', 'x'.repeat(20));
     expect(await refusalOf(upload('one', 'x'))).toEqual(FULL(100));
     await upload('empty', '');
+  });
+
+  it('holds against copies of files whose storage tells no sizes, byte by byte', async () => {
+    const addition = '{"profile":"unknown sizes"}';
+    const { home, memory, owner } = await openHome(100, { storages: [{}, { mount_path: `/home-${homes + 1}/unsized`, addition }] });
+    await memory.put(`${home}/unsized/f`, 'x'.repeat(60));
+    await memory.put(`${home}/unsized/g`, 'x'.repeat(60));
+    const copy = (name: string) =>
+      copyEntries(memory.operation(owner), { src_dir: '/unsized', dst_dir: '/', names: [name], overwrite: false, skip_existing: false });
+    await copy('f');
+    expect(await memory.textOf(`${home}/f`)).toBe('x'.repeat(60));
+    expect(await refusalOf(copy('g'))).toEqual(['QUOTA_EXCEEDED', expect.stringContaining('100 bytes in all')]);
+    expect(await memory.everything(home)).not.toContain(`${home}/g`);
   });
 
   it('has room again when files were removed, replaced by smaller ones, or could not be stored', async () => {

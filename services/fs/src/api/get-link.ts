@@ -16,5 +16,5 @@ export const getLinkHandler =
     const { entry } = await getEntry(snapshot, path, call.signal);
     if (entry.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
     const url = `${request.site_url}/p${encodePath(path)}?d&sign=${encodeURIComponent(signature(snapshot, path))}`;
-    return { url, header: {}, content_length: entry.sizeBytes };
+    return { url, header: {}, content_length: entry.sizeBytes ?? 0 };
   };

@@ -19,7 +19,8 @@ export function toWireEntry(snapshot: Snapshot, caller: Caller, mount: Mount | u
   const isOpen = path !== undefined && snapshot.rules.isOpen(caller.actor, path, caller.password);
   return {
     name,
-    size: entry.sizeBytes,
+    // The family has no word for a size that is not known.
+    size: entry.sizeBytes ?? 0,
     is_dir: isDirectory,
     modified,
     sign: isOpen && mount ? signOf(snapshot, mount, path) : '',

@@ -81,7 +81,12 @@ async function sendFile(
     const verdict = evaluatePreconditions(request.headers, etag, entry.modifiedAt);
     if (verdict !== 'proceed') return void response.writeHead(verdict === 'failed' ? 412 : 304, headers).end();
 
-    const ranges = rangesFor(request, entry, etag);
+    if (entry.sizeBytes === undefined) {
+      // No range can be counted in it.
+      if (request.method !== 'HEAD') return sendWhole(driver, path, name, response, call);
+      return void response.writeHead(200, headers).end();
+    }
+    const ranges = rangesFor(request, entry.sizeBytes, entry, etag);
     if (ranges === 'unsatisfiable') return refuseRange(response, headers, entry.sizeBytes);
     const plan = planBody(ranges, entry.sizeBytes, headers['Content-Type'] ?? '');
     const begin = () => response.writeHead(plan.status, { ...headers, ...plan.headers });
@@ -112,9 +117,9 @@ async function sendWhole(
     const content = await driver.read(path, undefined, call);
     const { entry, whole } = content;
     const headers = fileHeaders(entry, name, etagOf(entry));
-    headers['Content-Length'] = String(entry.sizeBytes);
+    if (entry.sizeBytes !== undefined) headers['Content-Length'] = String(entry.sizeBytes);
     response.writeHead(200, headers);
-    if (whole?.byteLength === entry.sizeBytes) return void response.end(whole);
+    if (whole !== undefined && whole.byteLength === (entry.sizeBytes ?? whole.byteLength)) return void response.end(whole);
     await sendContent(response, content, entry.sizeBytes);
     response.end();
   } catch (error) {
@@ -166,7 +171,12 @@ function refuseRange(response: ServerResponse, headers: Record<string, string>, 
 }
 
 /** Ranges are for GET only (RFC 9110 section 14.2). */
-function rangesFor(request: IncomingMessage, { sizeBytes, modifiedAt }: Entry, etag: string): Range[] | 'unsatisfiable' | undefined {
+function rangesFor(
+  request: IncomingMessage,
+  sizeBytes: number,
+  { modifiedAt }: Entry,
+  etag: string,
+): Range[] | 'unsatisfiable' | undefined {
   if (request.method !== 'GET' || !isRangeCurrent(singleHeader(request.headers['if-range']), etag, modifiedAt)) return undefined;
   return rangesOf(sizeBytes, request.headers.range);
 }
@@ -175,7 +185,7 @@ function rangesFor(request: IncomingMessage, { sizeBytes, modifiedAt }: Entry, e
 function etagOf(entry: Entry): string {
   const known = entry.hashes?.sha256 ?? entry.hashes?.sha1 ?? entry.hashes?.md5 ?? entry.version;
   const digest = known?.replace(/[^\x21\x23-\x7e]/g, '');
-  return digest === undefined ? `"${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes.toString(16)}"` : `"${digest}"`;
+  return digest === undefined ? `"${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes?.toString(16) ?? ''}"` : `"${digest}"`;
 }
 
 /** Files are for saving: nothing a user stored runs as a page of ours (nosniff, sandbox, attachment). */
@@ -184,7 +194,7 @@ function fileHeaders(entry: Entry, name: string, etag: string): Record<string, s
     ...headersOfName(name),
     'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'",
     'X-Content-Type-Options': 'nosniff',
-    'Accept-Ranges': 'bytes',
+    'Accept-Ranges': entry.sizeBytes === undefined ? 'none' : 'bytes',
     'Access-Control-Allow-Origin': '*',
     'Access-Control-Expose-Headers': 'Content-Length, Content-Range, Content-Disposition, ETag, Last-Modified, Accept-Ranges',
     ETag: etag,

@@ -23,7 +23,7 @@ export async function serveThumbnail(
   for (let look = 1; ; look += 1) {
     const entry = await driver.stat(path, { signal });
     if (entry.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
-    const etag = `"thumb-${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes.toString(16)}"`;
+    const etag = `"thumb-${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes?.toString(16) ?? ''}"`;
     const headers = pictureHeaders(entry, etag);
     const verdict = evaluatePreconditions(request.headers, etag, entry.modifiedAt);
     if (verdict !== 'proceed') return void response.writeHead(verdict === 'failed' ? 412 : 304, headers).end();

@@ -10,8 +10,8 @@ export interface Entry {
   /** `root` for the root of the storage. */
   readonly name: EntryName;
   readonly isDirectory: boolean;
-  /** 0 for a folder, unless the storage counts what is in it. */
-  readonly sizeBytes: number;
+  /** 0 for a folder, unless the storage counts what is in it. Undefined: of a file that the storage does not tell the size of. */
+  readonly sizeBytes: number | undefined;
   readonly modifiedAt: Date;
   /** Absent when the storage does not tell. */
   readonly createdAt?: Date;

@@ -30,7 +30,7 @@ async function* resumed(
   pausesMs: readonly number[],
   options: CallOptions | undefined,
 ): AsyncGenerator<Uint8Array, void> {
-  const { start, end } = resolveRange(range, first.entry.sizeBytes);
+  const { start, end } = resolveRange(range, first.entry.sizeBytes ?? Number.POSITIVE_INFINITY);
   let content = first;
   let readBytes = 0;
   let tries = 0;
@@ -50,7 +50,7 @@ async function* resumed(
       if (pauseMs === undefined) throw error;
       tries += 1;
       await pauseAfter(error, pauseMs, options?.signal);
-      content = await reopen({ offsetBytes, lengthBytes: end - offsetBytes }).catch((again: unknown) => {
+      content = await reopen({ offsetBytes, lengthBytes: Number.isFinite(end) ? end - offsetBytes : undefined }).catch((again: unknown) => {
         if (!AppError.means(again, 'glitch')) throw error;
         return failing(first.entry, again);
       });

@@ -35,7 +35,7 @@ export async function copyEntries(placement: PlacementRun): Promise<void> {
   try {
     for (const position of [...state.failed]) {
       const entry = (await manifest.read(position.chunk))?.[position.index];
-      if (entry && (await settle(placement, failures, position, entry, true))) state.doneBytes += entry.size;
+      if (entry && (await settle(placement, failures, position, entry, true))) state.doneBytes += entry.size ?? 0;
     }
     for (let isFirst = true; ; isFirst = false) {
       const entries = await manifest.read(state.next.chunk);
@@ -194,7 +194,7 @@ async function copyFile(
         // To copy it once more costs less than to read both, where no byte comes here.
         const isRepeated = conflict === 'replace' && copiesItself(from, to);
         if (isProof || (isAlike !== false && !isRepeated && (await haveSameContent(from, to, run.signal)))) {
-          placement.countBytes(source.sizeBytes);
+          placement.countBytes(source.sizeBytes ?? 0);
           return source;
         }
         // An earlier attempt made it, of what the source was then.
@@ -204,17 +204,18 @@ async function copyFile(
     }
   }
   let copied = 0;
+  const count = entry.size === undefined ? placement.countUnsized : placement.countBytes;
   try {
     const onBytes = (bytes: number) => {
       copied += bytes;
-      placement.countBytes(bytes);
+      count(bytes);
     };
     const { source } = await placement.room.during((onOpened) =>
       copyOneFile({ ...{ from, to, overwrite, signal: run.signal, onOpened, onBytes }, beforePublish: placement.assertLease }),
     );
     return source;
   } catch (error) {
-    placement.countBytes(-copied);
+    count(-copied);
     if (!AppError.is(error, 'ENTRY_EXISTS')) throw error;
     if (conflict === 'keep') return 'left';
     throw nameTaken(baseName(places.target));
@@ -224,7 +225,9 @@ async function copyFile(
 /** Whether a file is a copy of what was noted of its source. */
 function isCopyOf({ size, modified }: ManifestEntry, { sizeBytes, modifiedAt }: Entry, { traits }: StorageDriver): boolean {
   const stepMs = traits.modTimeStepMs;
-  return stepMs !== undefined && size === sizeBytes && Math.abs(modifiedAt.getTime() - modified) <= Math.max(1, stepMs);
+  return (
+    stepMs !== undefined && size !== undefined && size === sizeBytes && Math.abs(modifiedAt.getTime() - modified) <= Math.max(1, stepMs)
+  );
 }
 
 /** Two storages can show one folder. A copy is made later than its source, and on most storages can tell. */

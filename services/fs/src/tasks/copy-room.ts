@@ -48,7 +48,7 @@ export async function withCopyRoom(operation: Operation, listedBytes: number, co
             throw error;
           });
         });
-        use(copied.target.sizeBytes);
+        use(copied.target.sizeBytes ?? copied.source.sizeBytes ?? copied.readBytes ?? 0);
         return copied;
       } catch (error) {
         // A copy that is not like its source is there all the same.

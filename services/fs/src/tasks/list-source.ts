@@ -70,5 +70,5 @@ function permissionIn(ends: PlacementEnds, { run }: PlacementRun, path: string):
 
 function count(state: PlacementRun['state'], entry: Entry): void {
   state.totalEntries += 1;
-  if (!entry.isDirectory) state.totalBytes += entry.sizeBytes;
+  if (!entry.isDirectory) state.totalBytes += entry.sizeBytes ?? 0;
 }

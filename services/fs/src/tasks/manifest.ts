@@ -7,8 +7,8 @@ const entryShape = z.object({
   path: z.string(),
   /** A link to a folder becomes a folder: it is never entered. */
   kind: z.enum(['folder', 'link', 'file']),
-  /** The file as it was when it was listed, then as it was copied. */
-  size: z.number(),
+  /** The file as it was when it was listed, then as it was copied; no size where the storage does not tell one. */
+  size: z.number().optional(),
   modified: z.number(),
   /** Absent where the storage does not tell. */
   created: z.number().optional(),
@@ -113,7 +113,8 @@ export function manifestEntry(path: string, entry: Entry): ManifestEntry {
 /** What tells one content of a file from another. */
 export function versionOf(entry: Entry): Pick<ManifestEntry, 'size' | 'modified' | 'created'> {
   const { isDirectory, sizeBytes, modifiedAt, createdAt } = entry;
-  const version = { size: isDirectory ? 0 : sizeBytes, modified: modifiedAt.getTime() };
+  const size = isDirectory ? 0 : sizeBytes;
+  const version = { ...(size !== undefined && { size }), modified: modifiedAt.getTime() };
   return createdAt ? { ...version, created: createdAt.getTime() } : version;
 }
 

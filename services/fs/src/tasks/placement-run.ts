@@ -58,6 +58,8 @@ export interface PlacementRun {
   save(isForced?: boolean): Promise<void>;
   /** Bytes that were copied, also of files that are not settled. */
   countBytes(bytes: number): void;
+  /** The same of a file whose size was not known: the whole grows with it. */
+  countUnsized(bytes: number): void;
   /** Entries that were settled, or removed. */
   countEntries(entries: number): void;
   /** Something changed in this folder. */
@@ -81,9 +83,6 @@ export async function beginPlacement(
   let toldAtMs = performance.now();
   let changes: Operation['changes'] | undefined;
   const pending = new Set<VirtualPath>();
-  // The files on their way count too, so these run ahead of what is settled.
-  const shown = { bytes: state.doneBytes, entries: state.doneEntries };
-
   const save = async () => {
     // The state first: what is settled while the manifest is written is looked at again by whoever goes on.
     const settled = { ...state, failed: [...state.failed] };
@@ -91,17 +90,6 @@ export async function beginPlacement(
     await run.saveCheckpoint(settled.phase === 'listing' ? { ...settled, ...extent } : settled);
     savedAtMs = performance.now();
   };
-  const show = () => {
-    const steps = verb === 'move' ? 2 : 1;
-    const total = state.totalBytes + ENTRY_WEIGHT * state.totalEntries * steps;
-    const done = shown.bytes + ENTRY_WEIGHT * shown.entries;
-    run.progress({
-      doneBytes: Math.min(shown.bytes, state.totalBytes),
-      totalBytes: state.totalBytes,
-      percent: total === 0 ? 0 : Math.min(99.9, (100 * done) / total),
-    });
-  };
-
   const ends = () => {
     const nowMs = performance.now();
     if (!open || nowMs - open.atMs > ENDS_MS) {
@@ -152,7 +140,39 @@ export async function beginPlacement(
       saving = saving.catch(() => undefined).then(save);
       return saving;
     },
+    ...createCounts(run, verb, state),
+    touched(folder) {
+      pending.add(folder);
+      if (performance.now() - toldAtMs >= TELL_MS) tell();
+    },
+    tell,
+  };
+}
+
+type Counts = Pick<PlacementRun, 'countBytes' | 'countUnsized' | 'countEntries'>;
+
+/** What the task shows of how far it is. */
+function createCounts(run: PlacementTaskRun, verb: Verb, state: PlacementCheckpoint): Counts {
+  // The files on their way count too, so these run ahead of what is settled.
+  const shown = { bytes: state.doneBytes, entries: state.doneEntries };
+  const show = () => {
+    const steps = verb === 'move' ? 2 : 1;
+    const total = state.totalBytes + ENTRY_WEIGHT * state.totalEntries * steps;
+    const done = shown.bytes + ENTRY_WEIGHT * shown.entries;
+    run.progress({
+      doneBytes: Math.min(shown.bytes, state.totalBytes),
+      totalBytes: state.totalBytes,
+      percent: total === 0 ? 0 : Math.min(99.9, (100 * done) / total),
+    });
+  };
+  return {
     countBytes(bytes) {
+      shown.bytes += bytes;
+      show();
+    },
+    countUnsized(bytes) {
+      state.totalBytes += bytes;
+      state.doneBytes += bytes;
       shown.bytes += bytes;
       show();
     },
@@ -160,11 +180,6 @@ export async function beginPlacement(
       shown.entries += entries;
       show();
     },
-    touched(folder) {
-      pending.add(folder);
-      if (performance.now() - toldAtMs >= TELL_MS) tell();
-    },
-    tell,
   };
 }
 

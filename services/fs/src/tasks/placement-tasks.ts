@@ -14,7 +14,7 @@ export function placementTasks(verb: Verb, items: readonly Item[], creator: Task
     name: placementName(conflict === 'keep' ? 'merge' : verb, from, to),
     creator,
     input: { source, target, sourceStorage: from.mount.storage._id, targetStorage: to.mount.storage._id, conflict },
-    totalBytes: entry.isDirectory ? 0 : entry.sizeBytes,
+    totalBytes: entry.isDirectory ? 0 : (entry.sizeBytes ?? 0),
   }));
 }
 

@@ -106,6 +106,7 @@ async function readPicture(driver: StorageDriver, path: MountPath, looked: Entry
     const { entry } = content;
     if (entry.sizeBytes !== looked.sizeBytes || entry.modifiedAt.getTime() !== looked.modifiedAt.getTime())
       throw new AppError('STALE_VERSION', 'the file was replaced meanwhile');
+    if (entry.sizeBytes === undefined) return await readUnsized(content);
     const image = new Uint8Array(entry.sizeBytes);
     let filled = 0;
     for await (const chunk of content) {
@@ -123,6 +124,17 @@ async function readPicture(driver: StorageDriver, path: MountPath, looked: Entry
   }
 }
 
-function checkSize({ sizeBytes }: Entry): void {
+async function readUnsized(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of content) {
+    sizeBytes += chunk.byteLength;
+    checkSize({ sizeBytes });
+    chunks.push(Uint8Array.from(chunk));
+  }
+  return Buffer.concat(chunks);
+}
+
+function checkSize({ sizeBytes = 0 }: { readonly sizeBytes: number | undefined }): void {
   if (sizeBytes > MAX_INPUT_BYTES) throw new AppError('INVALID_ARGUMENT', 'the file is too large for a thumbnail');
 }

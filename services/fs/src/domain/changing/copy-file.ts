@@ -1,13 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { parentPath } from '@wharf/paths';
-import {
-  type BeforePublish,
-  type Entry,
-  type FileContent,
-  type HashName,
-  type StorageDriver,
-  supports,
-} from '../../driver-contract/storage-driver.ts';
+import { type BeforePublish, type Entry, type HashName, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import type { Place } from './operations/operation.ts';
 
 const HASH_NAMES: readonly HashName[] = ['sha256', 'sha1', 'md5'];
@@ -20,7 +13,7 @@ export interface FileCopy {
   readonly to: Place & { readonly driver: TargetDriver };
   readonly overwrite: boolean;
   readonly signal: AbortSignal;
-  /** The source is open, with so many bytes: waited for before the first of them is written. It may be told again. */
+  /** The source is open, with so many bytes: waited for before the first of them is written. It may be told again, as a file of unknown size grows. */
   readonly onOpened?: (bytes: number) => Promise<void>;
   /** Told of bytes as they are copied; of all at once where the storage copies itself. */
   readonly onBytes?: (bytes: number) => void;
@@ -33,10 +26,13 @@ export interface CopiedFile {
   /** As it was when it was opened or, where the storage copied it, right before. */
   readonly source: Entry;
   readonly target: Entry;
+  /** Undefined where the storage copied it. */
+  readonly readBytes: number | undefined;
 }
 
 /**
- * Copies one file, whole or not at all and with its time, and compares size and, where both are told, hash. Within one opened storage that
+ * Copies one file, whole or not at all and with its time, and compares size and hash, where both are told. Of a source that
+ * tells no size the bytes count that were read. Within one opened storage that
  * copies itself no byte passes through us; else the file is read and written. Missing parents of the target are made.
  *
  * @throws AppError ENTRY_EXISTS | ENTRY_NOT_FOUND | IS_A_DIRECTORY | CONTENT_CORRUPT | what the storages throw
@@ -44,7 +40,7 @@ export interface CopiedFile {
 export async function copyFile(copy: FileCopy): Promise<CopiedFile> {
   const copied = (await copyInside(copy)) ?? (await readAndWrite(copy));
   const { source, target } = copied;
-  if (target.sizeBytes !== source.sizeBytes || hasOtherHash(source, target))
+  if (hasOtherSize({ sizeBytes: source.sizeBytes ?? copied.readBytes }, target) || hasOtherHash(source, target))
     throw new AppError('CONTENT_CORRUPT', 'the copy is not like its source');
   return copied;
 }
@@ -61,7 +57,7 @@ async function copyInside({ from, to, overwrite, signal, onOpened, onBytes, befo
   // What changes after this look is not what was noted: whoever removes the source compares it, and it stays.
   const source = await driver.stat(from.path, { signal });
   if (source.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
-  await onOpened?.(source.sizeBytes);
+  await onOpened?.(source.sizeBytes ?? 0);
   const make = async () => {
     await beforePublish?.();
     return driver.copy(from.path, to.path, { overwrite, signal });
@@ -73,8 +69,8 @@ async function copyInside({ from, to, overwrite, signal, onOpened, onBytes, befo
       await to.driver.makeDirectory(parentPath(to.path), { signal });
       return make();
     });
-    onBytes?.(source.sizeBytes);
-    return { source, target };
+    onBytes?.(source.sizeBytes ?? 0);
+    return { source, target, readBytes: undefined };
   } catch (error) {
     if (AppError.is(error, 'UNSUPPORTED_OPERATION')) return undefined;
     throw error;
@@ -87,8 +83,15 @@ async function readAndWrite({ from, to, overwrite, signal, onOpened, onBytes, be
   const content = await from.driver.read(from.path, undefined, { signal: AbortSignal.any([signal, reading.signal]) });
   const { entry } = content;
   try {
-    await onOpened?.(entry.sizeBytes);
-    const target = await to.driver.write(to.path, onBytes ? watched(content, onBytes) : content, {
+    await onOpened?.(entry.sizeBytes ?? 0);
+    let readBytes = 0;
+    const count = (bytes: number) => {
+      readBytes += bytes;
+      onBytes?.(bytes);
+    };
+    const known = onBytes || entry.sizeBytes === undefined ? watched(content, count) : content;
+    const claimed = entry.sizeBytes === undefined && onOpened ? asItGrows(known, onOpened) : known;
+    const target = await to.driver.write(to.path, claimed, {
       overwrite,
       beforePublish,
       sizeBytes: entry.sizeBytes,
@@ -96,17 +99,42 @@ async function readAndWrite({ from, to, overwrite, signal, onOpened, onBytes, be
       expectedHashes: entry.hashes,
       signal,
     });
-    return { source: entry, target };
+    return { source: entry, target, readBytes: entry.sizeBytes === undefined ? readBytes : undefined };
   } finally {
     reading.abort();
   }
 }
 
-async function* watched(content: FileContent, onBytes: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+/** How far ahead of what is read room is asked for, in bytes. */
+const AHEAD_BYTES = 1024 * 1024;
+
+/** @param take may refuse the bytes from the begin up to here, and is asked before they are passed on */
+async function* asItGrows(content: AsyncIterable<Uint8Array>, take: (bytes: number) => Promise<void>): AsyncGenerator<Uint8Array, void> {
+  let [readBytes, takenBytes] = [0, 0];
+  for await (const chunk of content) {
+    readBytes += chunk.byteLength;
+    if (readBytes > takenBytes) {
+      takenBytes = readBytes + AHEAD_BYTES;
+      await take(takenBytes).catch(() => {
+        takenBytes = readBytes;
+        return take(takenBytes);
+      });
+    }
+    yield chunk;
+  }
+}
+
+/** Passes a content on and tells how much of it. */
+export async function* watched(content: AsyncIterable<Uint8Array>, onBytes: (bytes: number) => void): AsyncGenerator<Uint8Array> {
   for await (const chunk of content) {
     onBytes(chunk.byteLength);
     yield chunk;
   }
+}
+
+/** Whether a size that both files tell differs. */
+export function hasOtherSize(source: Pick<Entry, 'sizeBytes'>, target: Pick<Entry, 'sizeBytes'>): boolean {
+  return source.sizeBytes !== undefined && target.sizeBytes !== undefined && source.sizeBytes !== target.sizeBytes;
 }
 
 /** Whether a digest that both files tell differs. */

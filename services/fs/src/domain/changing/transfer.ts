@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { childPath, type MountPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
-import { copyFile } from './copy-file.ts';
+import { copyFile, hasOtherSize } from './copy-file.ts';
 import type { Place } from './operations/operation.ts';
 import type { Conflict } from './operations/plan-placement.ts';
 
@@ -36,13 +36,13 @@ export async function moveTree(
   const copied: Copied[] = [];
   const note = (one: Copied) => {
     copied.push(one);
-    onCopied(one.target.sizeBytes);
+    onCopied(one.target.sizeBytes ?? one.entry.sizeBytes ?? 0);
   };
   await copyInto(note, from, source, to, conflict, signal);
   for (const { path, entry } of copied) {
     const target = (to.path + path.slice(from.path.length)) as MountPath;
     const [now, copy] = await Promise.all([driver.stat(path, { signal }), to.driver.stat(target, { signal })]);
-    if (!isSameFile(entry, now) || copy.sizeBytes !== now.sizeBytes)
+    if (!isSameFile(entry, now) || hasOtherSize(now, copy))
       throw new AppError('CONTENT_CORRUPT', 'a file changed while it was moved; it stays in both places');
     await driver.remove(path, { recursive: false, signal });
   }

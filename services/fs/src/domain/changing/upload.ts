@@ -7,6 +7,7 @@ import type { Mount } from '../mounts/mounts.ts';
 import { type HeldClaim, withinClaim } from '../quota/quota.ts';
 import { findEntry } from '../reading/get-entry.ts';
 import { locate, locateIn, resolvePath } from '../snapshot/snapshot.ts';
+import { watched } from './copy-file.ts';
 import { claimRoom, holdRoom } from './operations/claim-room.ts';
 import { type Operation, requireCreation, requireCreationOf } from './operations/operation.ts';
 
@@ -27,6 +28,9 @@ export interface UploadRequest {
   readonly claim?: string | undefined;
 }
 
+/** A file with the size it has, whether its storage tells it or not. */
+export type StoredFile = Entry & { readonly sizeBytes: number };
+
 /** An upload that may begin. */
 export interface Upload {
   readonly path: VirtualPath;
@@ -38,7 +42,7 @@ export interface Upload {
   /** Claims room for a content that is stored later, perhaps by another process. @throws AppError QUOTA_EXCEEDED */
   hold(claim: string): Promise<HeldClaim>;
   /** Stores the content whole or not at all. @throws AppError QUOTA_EXCEEDED as soon as there is no room for the next byte */
-  store(content: AsyncIterable<Uint8Array>, beforePublish?: BeforePublish): Promise<Entry>;
+  store(content: AsyncIterable<Uint8Array>, beforePublish?: BeforePublish): Promise<StoredFile>;
 }
 
 /** While content comes, the login and the rights are asked for again so often, in milliseconds. */
@@ -86,7 +90,9 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
       const { claim: name } = request;
       const claim = await (name === undefined ? claimRoom(operation, known) : holdRoom(operation, { name, bytes: known }));
       const bounded = snapshot.quotas.limits(actor) ? withinClaim(content, claim) : content;
-      const checked = whileAllowed(bounded);
+      let countedBytes = 0;
+      const counted = sizeBytes === undefined ? watched(bounded, (bytes) => (countedBytes += bytes)) : bounded;
+      const checked = whileAllowed(counted);
       let entry: Entry;
       const since = changes.now();
       try {
@@ -105,9 +111,10 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
         if (!mayReplace && AppError.is(error, 'ENTRY_EXISTS')) snapshot.rules.requireAccess(actor, path, password);
         throw error;
       }
-      await claim.settle(entry.sizeBytes);
+      const writtenBytes = entry.sizeBytes ?? sizeBytes ?? countedBytes;
+      await claim.settle(writtenBytes);
       changes.entryBecame({ path, driver, entry, since });
-      return entry;
+      return { ...entry, sizeBytes: writtenBytes };
     },
   };
 }

@@ -14,7 +14,8 @@ export interface EntryOrder {
 
 const COMPARE: Readonly<Record<string, (left: Entry, right: Entry) => number>> = {
   name: (left, right) => compareNaturally(left.name, right.name),
-  size: (left, right) => left.sizeBytes - right.sizeBytes,
+  // A size that is not known is the smallest, as clients see 0.
+  size: (left, right) => (left.sizeBytes ?? 0) - (right.sizeBytes ?? 0),
   modified: (left, right) => left.modifiedAt.getTime() - right.modifiedAt.getTime(),
 };
 

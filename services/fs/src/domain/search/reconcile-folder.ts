@@ -126,7 +126,7 @@ async function readOnce({ mount, path }: Located<Mount>, signal: AbortSignal): P
 
 /** What the index keeps of an entry. A link is not entered: it could be a circle. */
 export function toIndexed({ name, isDirectory, sizeBytes, isLink }: Entry): IndexedEntry {
-  return { name, isDirectory, sizeBytes, ...(isLink ? { isLink } : {}) };
+  return { name, isDirectory, sizeBytes: sizeBytes ?? 0, ...(isLink ? { isLink } : {}) };
 }
 
 function* slices<Item>(items: readonly Item[]): Generator<Item[]> {

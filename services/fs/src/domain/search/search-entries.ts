@@ -69,7 +69,7 @@ export async function searchFolder(
   const pace = createPace(signal);
   for (const { name, isDirectory, sizeBytes } of entries) {
     if ((scope === 'all' || isDirectory === (scope === 'folders')) && containsAll(name, words))
-      collector.add({ parent, name, isDirectory, sizeBytes });
+      collector.add({ parent, name, isDirectory, sizeBytes: sizeBytes ?? 0 });
     await pace.step();
   }
   return collector.answer();

@@ -6,6 +6,7 @@ import type { Actor } from '../access/permissions.ts';
 export interface IndexedEntry {
   readonly name: EntryName;
   readonly isDirectory: boolean;
+  /** 0 where the storage does not tell. */
   readonly sizeBytes: number;
   /** For `put` only: a folder that stands in for another place is not entered. */
   readonly isLink?: true;

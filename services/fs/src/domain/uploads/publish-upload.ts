@@ -54,7 +54,7 @@ export async function publishUpload(
           sizeBytes: session.sizeBytes,
         });
       else entry = await draft.publish({ overwrite, modifiedAt, beforePublish, signal });
-      return await finish(parts, session, operation, { sizeBytes: entry.sizeBytes, told: { driver, entry, since } });
+      return await finish(parts, session, operation, { sizeBytes: entry.sizeBytes ?? session.sizeBytes, told: { driver, entry, since } });
     } finally {
       await draft.close();
     }

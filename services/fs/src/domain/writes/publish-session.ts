@@ -40,7 +40,7 @@ export async function writeWhole(
         ...{ overwrite: false, sizeBytes, expectedHashes, signal },
         beforePublish: stillThere(store, id),
       });
-      return published(store, session, operation, { path, sizeBytes: entry.sizeBytes, told: { driver, entry, since } });
+      return published(store, session, operation, { path, sizeBytes: entry.sizeBytes ?? sizeBytes, told: { driver, entry, since } });
     }
     throw noName();
   });
@@ -73,7 +73,11 @@ export async function commit(parts: SessionParts, id: string, file: AnnouncedFil
       const since = operation.changes.now();
       try {
         const entry = await draft.publish({ overwrite: false, beforePublish: stillThere(store, id) });
-        return await published(store, session, operation, { path, sizeBytes: entry.sizeBytes, told: { driver, entry, since } });
+        return await published(store, session, operation, {
+          path,
+          sizeBytes: entry.sizeBytes ?? file.sizeBytes,
+          told: { driver, entry, since },
+        });
       } catch (error) {
         await draft.close();
         // Somebody took the name in between.

@@ -68,5 +68,5 @@ export async function publishedAlready(
     }
   }
   const entry = await findEntry(operation.snapshot, path, locate(operation.snapshot, path, located), signal);
-  return entry && !entry.isDirectory ? { operation, path, sizeBytes: entry.sizeBytes } : undefined;
+  return entry && !entry.isDirectory ? { operation, path, sizeBytes: entry.sizeBytes ?? session.sizeBytes } : undefined;
 }

@@ -17,7 +17,7 @@ function pieceRules(rule: Rule): void {
   for (const sizeBytes of CHUNK_EDGES_BYTES) {
     rule(`${sizeBytes} bytes come back as they went`, ['write'], async (driver) => {
       const content = pattern(sizeBytes);
-      expect((await put(driver, '/file', content, { sizeBytes })).sizeBytes).toBe(sizeBytes);
+      expect([sizeBytes, undefined]).toContain((await put(driver, '/file', content, { sizeBytes })).sizeBytes);
       const read = await driver.read(at('/file'));
       expect(read.entry).toEqual(await driver.stat(at('/file')));
       expect(digest(await collect(read))).toBe(digest(content));

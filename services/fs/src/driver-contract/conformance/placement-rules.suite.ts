@@ -49,7 +49,7 @@ export function renameRules(rule: Rule): void {
     const before = await put(driver, '/a', 'hello');
     await driver.makeDirectory(at('/d'));
     const after = await driver.rename(at('/a'), at('/d/b'), { overwrite: false });
-    expect(after).toMatchObject({ name: 'b', sizeBytes: 5, modifiedAt: before.modifiedAt });
+    expect(after).toMatchObject({ name: 'b', sizeBytes: before.sizeBytes, modifiedAt: before.modifiedAt });
     expect(await textOf(driver, '/d/b')).toBe('hello');
     await refuses('ENTRY_NOT_FOUND', driver.stat(at('/a')));
   });
@@ -117,7 +117,7 @@ export function copyRules(rule: Rule): void {
     const content = pattern(2_100_000);
     const before = await put(driver, '/a', content);
     const copied = await driver.copy(at('/a'), at('/b'), { overwrite: false });
-    expect(copied).toMatchObject({ name: 'b', sizeBytes: 2_100_000 });
+    expect(copied).toMatchObject({ name: 'b', sizeBytes: before.sizeBytes });
     if (driver.traits.modTimeStepMs !== undefined) expect(copied.modifiedAt).toEqual(before.modifiedAt);
     await put(driver, '/a', 'changed');
     expect(digest(await collect(await driver.read(at('/b'))))).toBe(digest(content));

@@ -35,6 +35,8 @@ export interface MemoryProfile {
   readonly timeStepMs?: number | 'own';
   /** As a store of objects: files have versions, and folders are not copied. */
   readonly hasObjects?: boolean;
+  /** What a file holds is known when it was read. */
+  readonly hidesSizes?: boolean;
 }
 
 interface MemoryFile {
@@ -253,7 +255,14 @@ export class MemoryDriver implements StorageDriver {
     const { modifiedAt, createdAt } = node;
     if (isFolder(node)) return { name, isDirectory: true, sizeBytes: 0, modifiedAt, createdAt };
     const version = this.#profile.hasObjects ? { version: node.version } : {};
-    return { name, isDirectory: false, sizeBytes: node.content.byteLength, modifiedAt, createdAt, ...version };
+    return {
+      name,
+      isDirectory: false,
+      sizeBytes: this.#profile.hidesSizes ? undefined : node.content.byteLength,
+      modifiedAt,
+      createdAt,
+      ...version,
+    };
   }
 
   #onGrid(given: Date | undefined, now: Date): Date {

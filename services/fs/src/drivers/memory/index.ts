@@ -10,6 +10,7 @@ const PROFILES = {
   'no rename': {},
   'case folding': { foldsCase: true },
   'times of two seconds': { timeStepMs: 2_000 },
+  'unknown sizes': { hidesSizes: true },
 } as const satisfies Record<string, MemoryProfile>;
 
 /** Storages that can do less than memory could. @internal for tests */

@@ -138,7 +138,7 @@ export class S3Driver implements StorageDriver {
     }
     const entry = await this.stat(path, options);
     if (entry.isDirectory) throw storageError('IS_A_DIRECTORY');
-    const { start, end } = resolveRange(range, entry.sizeBytes);
+    const { start, end } = resolveRange(range, entry.sizeBytes ?? 0);
     if (start < end) throw storageError('STORAGE_UNAVAILABLE');
     return emptyContent(entry, options);
   }

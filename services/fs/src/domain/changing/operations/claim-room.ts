@@ -66,7 +66,7 @@ export async function bytesAt(operation: Operation, path: VirtualPath, located: 
   return entry?.isDirectory ? bytesBelow(operation, { path, located }) : (entry?.sizeBytes ?? 0);
 }
 
-/** Bytes of all files at or below a folder. Links are not followed, and take no room. */
+/** Bytes of all files at or below a folder. Links are not followed, and take no room; nor does a file whose size its storage does not tell. */
 export async function bytesBelow(operation: Operation, root: WalkedFolder): Promise<number> {
   const pending: WalkedFolder[] = [root];
   let bytes = 0;
@@ -77,7 +77,7 @@ export async function bytesBelow(operation: Operation, root: WalkedFolder): Prom
     for (const { name, isDirectory, isLink, sizeBytes } of entries) {
       if (isLink) continue;
       if (isDirectory) folders.add(name);
-      else bytes += sizeBytes;
+      else bytes += sizeBytes ?? 0;
     }
     for (const name of folders) pending.push(childFolder(operation, folder, name));
   }

@@ -21,7 +21,7 @@ export async function placeInOneStep(operation: Operation, item: Item, verb: Ver
   const { source, target, entry, from, to } = item;
   if (from.mount.storage._id !== to.mount.storage._id) return false;
   if (verb !== 'copy') return step(operation, item, verb);
-  const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : entry.sizeBytes);
+  const bytes = async () => (entry.isDirectory ? bytesBelow(operation, { path: source, located: from }) : (entry.sizeBytes ?? 0));
   return withRoom(
     operation,
     bytes,

@@ -1,0 +1,45 @@
+import { type HttpRequest, httpRequest } from '@wharf/harness';
+import type { ListEntriesResponse } from '@wharf/proto/fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { memoryDriver } from '../src/drivers/memory/index.ts';
+import { type Installation, openInstallation, type Replica } from './installation.ts';
+
+let installation: Installation;
+let replica: Replica;
+let login: string;
+const content = Buffer.alloc(300_000, 'a text that repeats ');
+
+beforeAll(async () => {
+  installation = await openInstallation();
+  await installation.writeStorage({ _id: 1, mount_path: '/u', driver: 'Memory', addition: '{"profile":"unknown sizes"}' });
+  login = await installation.login({ id: 5, permission: 0b1000 });
+  replica = await installation.open([memoryDriver]);
+  const headers = { Authorization: login, 'File-Path': '/u/f' };
+  const answer = await httpRequest(replica.url, { method: 'PUT', path: '/api/fs/put', headers, body: content });
+  expect(answer.json()).toMatchObject({ code: 200, data: { task: { total_bytes: content.length } } });
+});
+afterAll(() => installation?.close());
+
+const get = (request: Partial<HttpRequest> = {}) => httpRequest(replica.url, { path: `/d/u/f?${installation.sign('/u/f')}`, ...request });
+
+describe('a file whose storage tells no size', () => {
+  it('is listed with the size 0, as the family has no word for it', async () => {
+    const entries: unknown[] = [];
+    const listing = replica.fs.listEntries({ path: '/u' }, installation.as()) as AsyncIterable<ListEntriesResponse>;
+    for await (const message of listing) entries.push(...message.entries);
+    expect(entries).toMatchObject([{ name: 'f', size: 0 }]);
+    expect(await replica.fs.getEntry({ path: '/u/f' }, installation.as())).toMatchObject({ size: 0 });
+  });
+
+  it('comes whole and without a length, whatever range is asked for', async () => {
+    for (const headers of [{}, { Range: 'bytes=5-9' }, { Range: 'bytes=900000-' }]) {
+      const answer = await get({ headers });
+      expect([answer.status, answer.headers['content-length'], answer.headers['accept-ranges']]).toEqual([200, undefined, 'none']);
+      expect(answer.body.length).toBe(content.length);
+      expect(answer.body.equals(content)).toBe(true);
+    }
+    const head = await get({ method: 'HEAD' });
+    expect([head.status, head.headers['content-length'], head.headers['accept-ranges']]).toEqual([200, undefined, 'none']);
+    expect((await get({ headers: { 'If-None-Match': String(head.headers.etag) } })).status).toBe(304);
+  });
+});
