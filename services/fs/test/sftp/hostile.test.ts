@@ -1,5 +1,7 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { currentOwner, newOwnedName } from '@wharf/owned-names';
 import ssh2, { type SFTPWrapper } from 'ssh2';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -10,6 +12,11 @@ import { itemsOf, openSftp } from './open-sftp.ts';
 const FILE = { mode: 0o100644, size: 1_000_000 };
 const FOLDER = { mode: 0o040755, size: 0 };
 const LINK = { mode: 0o120777, size: 1 };
+const { privateKey } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+  publicKeyEncoding: { type: 'pkcs1', format: 'pem' },
+});
 const STATUS = ssh2.utils.sftp.STATUS_CODE;
 const attrsOf = (attrs: { mode: number; size: number }) => ({ uid: 0, gid: 0, atime: 0, mtime: 0, ...attrs });
 
@@ -23,6 +30,8 @@ interface Answers {
   kind: { mode: number; size: number };
   /** Told how many questions about one place wait for their answer. */
   onWaiting: (count: number) => void;
+  /** Told how many messages it got rid of after it was asked for `/root/flood`. */
+  onFlooded: (messages: number) => void;
 }
 
 /** A server that lets everybody in and says what it is told to. */
@@ -33,15 +42,15 @@ async function startHostile(given: Partial<Answers>) {
     bytes: () => undefined,
     kind: FILE,
     onWaiting: () => undefined,
+    onFlooded: () => undefined,
     ...given,
   };
-  const { private: privateKey } = ssh2.utils.generateKeyPairSync('ed25519');
   const server = new ssh2.Server({ hostKeys: [privateKey] }, (client) => {
     client.on('error', () => undefined);
     // Its many small answers would wait for each other.
     (Reflect.get(client, '_sock') as Socket).setNoDelay(true);
     client.on('authentication', (login) => login.accept());
-    client.on('session', (accept) => accept().on('sftp', (acceptSftp) => serve(acceptSftp(), answers)));
+    client.on('session', (accept) => accept().on('sftp', (acceptSftp) => serve(acceptSftp(), { ...answers, flood: () => flood(client) })));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -50,11 +59,30 @@ async function startHostile(given: Partial<Answers>) {
   return itemsOf({ host: '127.0.0.1', port, username: 'keeper', password: 'x', rootPath: '/root' });
 }
 
-function serve(sftp: SFTPWrapper, { realpath, names, bytes, kind, onWaiting }: Answers): void {
+/** Sends tiny messages that want an answer, as long as anybody takes them. @returns how many */
+async function flood(client: ssh2.Connection): Promise<number> {
+  const protocol = Reflect.get(client, '_protocol') as { ping(): void };
+  let sent = 0;
+  let isOver = false;
+  client.on('close', () => {
+    isOver = true;
+  });
+  while (!isOver && sent < 1_000_000) {
+    for (let message = 0; message < 500; message++) protocol.ping();
+    sent += 500;
+    await setImmediate();
+  }
+  return sent;
+}
+
+function serve(
+  sftp: SFTPWrapper,
+  { realpath, names, bytes, kind, onWaiting, onFlooded, flood }: Answers & { flood: () => Promise<number> },
+): void {
   let waiting = 0;
   const later = (answer: () => void) => {
     onWaiting(++waiting);
-    setImmediate(() => {
+    void setImmediate().then(() => {
       waiting -= 1;
       answer();
     });
@@ -68,7 +96,8 @@ function serve(sftp: SFTPWrapper, { realpath, names, bytes, kind, onWaiting }: A
     sftp.status(id, STATUS.OK);
   });
   sftp.on('RMDIR', (id) => sftp.status(id, STATUS.OK));
-  const look = (id: number, path: string) => later(() => sftp.attrs(id, attrsOf(path === '/root' ? FOLDER : kind)));
+  const look = (id: number, path: string) => (path === '/root/flood' ? void flood().then(onFlooded) : answer(id, path));
+  const answer = (id: number, path: string) => later(() => sftp.attrs(id, attrsOf(path === '/root' ? FOLDER : kind)));
   sftp.on('REALPATH', (id, path) => later(() => sftp.name(id, [{ filename: realpath(path), longname: '', attrs: attrsOf(FOLDER) }])));
   sftp.on('REMOVE', (id) => later(() => sftp.status(id, STATUS.OK)));
   const isTried = (path: string) => path.startsWith('/root/.wharf-tmp');
@@ -104,7 +133,10 @@ function serve(sftp: SFTPWrapper, { realpath, names, bytes, kind, onWaiting }: A
   });
 }
 
-describe('an SFTP server that is up to no good', () => {
+/** Both sides work in this process, on what takes a moment when nothing else runs. */
+const LIMIT_MS = 30_000;
+
+describe('an SFTP server that is up to no good', { timeout: LIMIT_MS }, () => {
   it('cannot say names that lead elsewhere, or one twice', async () => {
     const page = [
       'ok',
@@ -154,6 +186,14 @@ describe('an SFTP server that is up to no good', () => {
     const driver = await openSftp(await startHostile({ names, kind: LINK, onWaiting }));
     expect(await Array.fromAsync(driver.list(mpath('/')))).toHaveLength(200);
     expect(most).toBeLessThan(60);
+  });
+
+  it('cannot flood us with messages that nobody asked for', async () => {
+    const flooded = Promise.withResolvers<number>();
+    const driver = await openSftp(await startHostile({ onFlooded: flooded.resolve }));
+    expect(await refusalOf(driver.stat(mpath('/flood')))).toEqual(['STORAGE_UNAVAILABLE', expect.stringContaining('floods')]);
+    expect(await flooded.promise).toBeLessThan(20_000);
+    expect((await driver.stat(mpath('/file'))).sizeBytes).toBe(FILE.size);
   });
 
   it.each([

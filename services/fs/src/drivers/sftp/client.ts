@@ -7,6 +7,7 @@ import { storageError } from '../../driver-contract/storage-error.ts';
 import type { SftpSettings } from './config.ts';
 import { RefusedRequest, STATUS, toConnectError } from './errors.ts';
 import { type HostKey, hostKeyOf } from './host-key.ts';
+import { PacedReading } from './paced-reading.ts';
 
 /** For the connection, the login and the first answer together. */
 const CONNECT_TIMEOUT_MS = 15_000;
@@ -102,17 +103,20 @@ export class SftpSession {
   readonly hostKey: HostKey;
   readonly #client: Client;
   readonly #socket: Socket;
+  readonly #reading: PacedReading;
   readonly #sftp: SFTPWrapper;
   readonly #pending = new Set<(error: unknown) => void>();
   #failure: AppError | undefined;
 
-  private constructor(client: Client, socket: Socket, sftp: SFTPWrapper, hostKey: HostKey) {
+  private constructor(client: Client, socket: Socket, reading: PacedReading, sftp: SFTPWrapper, hostKey: HostKey) {
     this.#client = client;
     this.#socket = socket;
+    this.#reading = reading;
     this.#sftp = sftp;
     this.hostKey = hostKey;
     this.extensions = extensionsOf(sftp);
     const end = (cause?: unknown) => this.#end(cause);
+    reading.onFlood = end;
     for (const emitter of [client, sftp]) emitter.removeAllListeners('error').on('error', end).on('close', end).on('end', end);
   }
 
@@ -127,6 +131,7 @@ export class SftpSession {
     // Until the last word of a socket: an error without a listener ends the process.
     socket.on('error', () => undefined);
     const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+    const reading = new PacedReading(socket, fail);
     const onAbort = () =>
       fail(late.aborted ? new AppError('DEADLINE_EXCEEDED', 'the server did not answer in time') : storageError('STORAGE_UNAVAILABLE'));
     signal.addEventListener('abort', onAbort, { once: true });
@@ -147,7 +152,7 @@ export class SftpSession {
       await Promise.race([ready(client, { ...connectConfig(options), sock: socket, hostVerifier: check }), failed]);
       const sftp = await Promise.race([openChannel(client), failed]);
       if (hostKey === undefined) throw storageError('STORAGE_UNAVAILABLE');
-      return new SftpSession(client, socket, sftp, hostKey);
+      return new SftpSession(client, socket, reading, sftp, hostKey);
     } catch (error) {
       client.removeAllListeners('error').on('error', () => undefined);
       client.end();
@@ -293,6 +298,7 @@ export class SftpSession {
       this.#pending.add(reject);
       send(this.#sftp, (error, answer) => {
         if (!this.#pending.delete(reject)) return;
+        this.#reading.answered();
         if (error) reject(this.#refusal(error));
         else resolve(answer as Answer);
       });
@@ -306,7 +312,7 @@ export class SftpSession {
 
   #end(cause: unknown): void {
     if (this.#failure) return;
-    this.#failure = storageError('STORAGE_UNAVAILABLE', cause);
+    this.#failure = AppError.is(cause) ? cause : storageError('STORAGE_UNAVAILABLE', cause);
     for (const reject of this.#pending) reject(this.#failure);
     this.#pending.clear();
     this.#client.end();
