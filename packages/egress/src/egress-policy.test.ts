@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
 import { createEgressPolicy, type EgressOptions } from './egress-policy.ts';
@@ -126,6 +127,22 @@ describe('what an admin allows', () => {
     for (const host of ['127.0.0.1', '127.0.0.2', '::ffff:127.0.0.1', '::1'])
       await expect(guarded.resolve(host, 27018)).rejects.toThrowError();
     await expect(guarded.resolve('127.0.0.1', 4222)).rejects.toThrowError(/not allowed/);
+  });
+
+  it('never opens our own ports, by any address of this machine', async () => {
+    const forbidden = ownEndpoints({ engines: ['0.0.0.0:5244', '127.0.0.1:9090', '[::]:5245'] });
+    const outside = Object.values(networkInterfaces()).flatMap((found) => (found ?? []).filter(({ family }) => family === 'IPv4'));
+    const admin = policy({ audience: 'admin', forbidden, allow: outside.map(({ address }) => address) });
+    for (const { address } of outside) {
+      await expect(admin.resolve(address, 5244)).rejects.toThrowError(/not allowed/);
+      expect(await admin.resolve(address, 80)).toEqual([address]);
+    }
+    for (const [host, port] of [
+      ['127.0.0.1', 5244],
+      ['::1', 5245],
+      ['127.0.0.1', 9090],
+    ] as const)
+      await expect(admin.resolve(host, port)).rejects.toThrowError(/not allowed/);
   });
 
   it('may be private where the admin entered it, but never link-local or metadata', async () => {

@@ -1,5 +1,6 @@
 import dns from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { AppError } from '@wharf/errors';
 import { type AddressKind, carriedIpv4, contains, kindOfAddress, parseAddress, parseBlock } from './ip-address.ts';
 
@@ -144,15 +145,25 @@ function familyOf(address: string): 4 | 6 {
   return address.includes(':') ? 6 : 4;
 }
 
-function isSamePlace(left: string, right: string): boolean {
-  const a = parseAddress(left);
-  const b = parseAddress(right);
+/** @param own may be one that means all addresses of this machine */
+function isSamePlace(own: string, address: string): boolean {
+  const a = parseAddress(own);
+  const b = parseAddress(address);
   if (!a || !b) return false;
   const plainA = carriedIpv4(a) ?? a;
   const plainB = carriedIpv4(b) ?? b;
   // Every address of this machine leads to a port that is bound to all of them.
   if (isLocal(plainA) && isLocal(plainB)) return true;
+  if (kindOfAddress(plainA) === 'unspecified' && isOfThisMachine(plainB)) return true;
   return plainA.length === plainB.length && plainA.every((byte, index) => byte === plainB[index]);
+}
+
+function isOfThisMachine(bytes: readonly number[]): boolean {
+  const found = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return found.some(({ address }) => {
+    const one = parseAddress(address);
+    return one?.length === bytes.length && one.every((byte, index) => byte === bytes[index]);
+  });
 }
 
 function isLocal(bytes: readonly number[]): boolean {

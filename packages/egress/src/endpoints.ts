@@ -22,7 +22,7 @@ const GRPC_PORT = 443;
 export interface OwnAddresses {
   readonly mongoUrl?: string | undefined;
   readonly natsUrl?: string | undefined;
-  /** The store and the bus where they are no part of the configuration: they were started by this process. */
+  /** Where else this process listens: a store and a bus that it started, its own ports. */
   readonly engines?: readonly string[] | undefined;
   readonly authAddress?: string | undefined;
   readonly adminAddress?: string | undefined;

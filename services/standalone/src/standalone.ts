@@ -88,7 +88,11 @@ export async function startStandalone(
   const kit = createServiceKit({ name: 'wharf', logger, secret: dataDir.secret, store, bus, tracing, peers });
   const auth = createAuthService({ ...config, resetAdminPassword: given.resetAdminPassword }, kitFor(kit, 'auth'));
   const admin = createAdminService({ filesDir: config.filesDir, mounts: given.mounts }, kitFor(kit, 'admin'));
-  const engines = embedded === undefined ? [] : [embedded.url];
+  const engines = [
+    ...(embedded === undefined ? [] : [embedded.url]),
+    placeOf(config.httpHost, config.httpPort),
+    ...(config.opsPort === undefined ? [] : [placeOf(config.bind, config.opsPort)]),
+  ];
   const fs = createFsService(
     { ...config, dataDir: dataDir.path, searchDir: join(dataDir.path, 'search'), isAlone: true, engines },
     kitFor(kit, 'fs'),
@@ -120,6 +124,8 @@ export async function startStandalone(
     await ops?.stop(0);
   };
 }
+
+const placeOf = (host: string, port: number) => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 function rpcOf({ rpc }: Service): RpcService {
   if (!rpc) throw new Error('this service offers no RPCs');
