@@ -21,7 +21,11 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['{packages,services}/*/test/**/*.test.ts', 'services/*/src/**/*.conformance.test.ts', 'test/harness/**/*.test.ts'],
+          include: [
+            '{packages,services}/*/test/**/*.test.ts',
+            'services/*/src/**/*.conformance.test.ts',
+            'test/{harness,deploy}/**/*.test.ts',
+          ],
           exclude: ['**/node_modules/**'],
           testTimeout: 60_000,
           hookTimeout: 120_000,

@@ -158,6 +158,11 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'proto/gen/', may: ['proto/gen/'], npm: ['@bufbuild/protobuf', 'nice-grpc-common'] },
   { files: 'test/harness/', may: ['test/harness/'], npm: ['@aws-sdk/client-s3'] },
   { files: 'test/e2e/', may: ['test/e2e/', '@wharf/harness'], npm: ['@aws-sdk/client-s3', 'ajv', 'fast-check', 'playwright-core'] },
+  {
+    files: 'test/deploy/',
+    may: ['test/deploy/', '@wharf/harness', '@wharf/service-kit'],
+    npm: ['@prometheus-io/lezer-promql', 'ajv', 'kubernetes-models', 'yaml', 'zod'],
+  },
   { files: 'test/bench/', may: ['test/bench/', 'test/e2e/support/', '@wharf/harness'], npm: ['express'] },
   { files: 'tools/', may: ['tools/', '@wharf/service-kit', '@wharf/errors', '@wharf/rights', 'services/*/src/config.ts'], npm: [] },
 ];

@@ -34,6 +34,8 @@ export { createLoginTokens, type LoginClaims, type LoginTokens } from './identit
 export { type HttpListener, listenHttp } from './ops/http-listener.ts';
 export { identify } from './ops/identified-response.ts';
 export type { Logger } from './ops/logger.ts';
+export { METRICS, type MetricDeclaration } from './ops/metric-catalogue.ts';
+export { counter, gauge, histogram, processMetrics } from './ops/metrics.ts';
 export { opsHandler } from './ops/ops-server.ts';
 export type { Readiness } from './ops/readiness.ts';
 export { createRevisionedCache, type RevisionedCache } from './revisioned-cache.ts';

@@ -68,7 +68,7 @@ it('metrics tell what is known while the store is away', async () => {
   const engine = await place.open([kind], { metrics });
   const { _id: id } = await engine.add(kind, { name: 'counted', creator: ANN, input: {} });
   await place.untilState(id, TASK_STATE.succeeded);
-  const readiness = { require: () => {}, missing: () => [], drain: () => {} };
+  const readiness = { require: () => {}, parts: () => new Map(), missing: () => [], drain: () => {} };
   const ops = await listenHttp(opsHandler(readiness, metrics), '127.0.0.1', 0);
   store.pause();
   try {

@@ -1,6 +1,5 @@
 import { accountsChanged, makeIndexes, modelsOf } from '@wharf/models';
-import { createChangeAnnouncer, type Service, type ServiceKit, seal } from '@wharf/service-kit';
-import { Counter } from 'prom-client';
+import { counter, createChangeAnnouncer, type Service, type ServiceKit, seal } from '@wharf/service-kit';
 import { createAuthRpc } from './api/auth-rpc.ts';
 import type { AuthConfig } from './config.ts';
 import { createArgon2 } from './crypto/argon2.ts';
@@ -19,11 +18,7 @@ export interface AuthOptions extends Pick<AuthConfig, 'adminPassword' | 'tokenHo
 export function createAuthService(config: AuthOptions, kit: ServiceKit): Service {
   const models = modelsOf(kit.store);
   const stores = createStores(models);
-  const verifications = new Counter({
-    name: 'wharf_auth_password_verifications_total',
-    help: 'Passwords that were verified, those of unknown names included.',
-    registers: [kit.metrics],
-  });
+  const verifications = counter(kit.metrics, 'wharf_auth_password_verifications_total');
   const argon2id = createArgon2();
   const passwords = createPasswords({
     hash: argon2id.hash,

@@ -5,6 +5,7 @@ import { AppError } from '@wharf/errors';
 import { configurationChanged, modelsOf, readAdminRevision, readSettingsRecord, settingsFrom } from '@wharf/models';
 import { DownloaderServiceDefinition } from '@wharf/proto/downloader';
 import {
+  counter,
   createRevisionedCache,
   defineRpcService,
   forAnyone,
@@ -15,7 +16,6 @@ import {
   unseal,
 } from '@wharf/service-kit';
 import { createTaskRpc } from '@wharf/task-engine';
-import { Counter } from 'prom-client';
 import { addDownloadsHandler } from './api/add-downloads.ts';
 import { listToolsHandler } from './api/list-tools.ts';
 import { probeToolHandler } from './api/probe-tool.ts';
@@ -165,12 +165,7 @@ function networkOf(policy: EgressPolicy, maxConnections: number, { tracing }: Se
 }
 
 function createByteCounter({ metrics }: ServiceKit): (tool: string, bytes: number) => void {
-  const fetchedBytes = new Counter({
-    name: 'wharf_downloader_fetched_bytes_total',
-    help: 'Bytes that downloads brought in, by tool.',
-    labelNames: ['tool'],
-    registers: [metrics],
-  });
+  const fetchedBytes = counter(metrics, 'wharf_downloader_fetched_bytes_total');
   return (tool, bytes) => fetchedBytes.inc({ tool }, bytes);
 }
 

@@ -1,12 +1,16 @@
 import type { RequestListener } from 'node:http';
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 import { knownMetrics } from './known-metrics.ts';
+import { gauge } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
 
 /** `/healthz`: the event loop turns. `/readyz`: everything needed works, else 503 with the names of what does not. `/metrics`: Prometheus text. */
 export function opsHandler(readiness: Readiness, metrics: Registry): RequestListener {
   // Measuring the process costs something too: only where somebody can ask.
   collectDefaultMetrics({ register: metrics });
+  gauge(metrics, 'wharf_part_working', (parts) => {
+    for (const [part, isWorking] of readiness.parts()) parts.set({ part }, isWorking ? 1 : 0);
+  });
   return (request, response) => {
     const answer = (status: number, text: string, type = 'text/plain; charset=utf-8') =>
       response.writeHead(status, { 'Content-Type': type }).end(text);

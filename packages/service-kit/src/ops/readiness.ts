@@ -2,6 +2,8 @@
 export interface Readiness {
   /** Adds a part that must work. The check must be quick and must not throw. */
   require(part: string, isWorking: () => boolean): void;
+  /** Every part, and whether it works now. */
+  parts(): ReadonlyMap<string, boolean>;
   /** Names of the parts that do not work now; `stopping` once drain() was called. */
   missing(): string[];
   /** Says for good that no more work is wanted. */
@@ -15,6 +17,7 @@ export function createReadiness(): Readiness {
     require(part, isWorking) {
       parts.set(part, isWorking);
     },
+    parts: () => new Map([...parts].map(([part, isWorking]) => [part, isWorking()])),
     missing() {
       const missing = [...parts].filter(([, isWorking]) => !isWorking()).map(([part]) => part);
       return isStopping ? ['stopping', ...missing] : missing;

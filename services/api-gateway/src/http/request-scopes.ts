@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, codeMeans, type ErrorCode } from '@wharf/errors';
-import { identify, type OpenSpan, type ServiceKit, traceparentOf } from '@wharf/service-kit';
-import { Counter, Histogram } from 'prom-client';
+import { counter, histogram, identify, type OpenSpan, type ServiceKit, traceparentOf } from '@wharf/service-kit';
 import type { TrustedProxies } from './client-address.ts';
 
 /** The facts about one request for the log and the metrics. Never bodies, tokens or query strings. */
@@ -27,27 +26,15 @@ export interface RequestScopes {
 }
 
 const SANE_ID = /^[\w.:-]{8,128}$/;
-/** Upper bounds in seconds: quick answers from memory to long transfers. */
-const DURATION_BUCKETS_S = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600];
 
 /** Where a request carries its scope. */
 const SCOPE = Symbol('scope');
 type Opened = IncomingMessage & { [SCOPE]?: RequestScope };
 
 export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics' | 'tracing'>, proxies: TrustedProxies): RequestScopes {
-  const requests = new Counter({
-    name: 'http_requests_total',
-    help: 'Answered requests by route and code.',
-    labelNames: ['route', 'code'],
-    registers: [kit.metrics],
-  });
-  const durations = new Histogram({
-    name: 'http_request_duration_seconds',
-    help: 'Time from the headers of a request to the end of its answer.',
-    labelNames: ['route'],
-    buckets: DURATION_BUCKETS_S,
-    registers: [kit.metrics],
-  });
+  const requests = counter(kit.metrics, 'http_requests_total');
+  const errors = counter(kit.metrics, 'wharf_request_errors_total');
+  const durations = histogram(kit.metrics, 'http_request_duration_seconds');
   return {
     open(request, response) {
       const scope: RequestScope = {
@@ -65,6 +52,7 @@ export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics' |
         const ms = Math.round((performance.now() - startedAt) * 1000) / 1000;
         const { id: requestId, route, code = response.statusCode, userId, error } = scope;
         requests.inc({ route, code });
+        if (error !== undefined) errors.inc({ route, error });
         durations.observe({ route }, ms / 1000);
         const line = { requestId, method: request.method, route, code, ms, userId, error };
         if (error !== undefined && codeMeans(error, 'trouble')) kit.logger.info(line, 'request');

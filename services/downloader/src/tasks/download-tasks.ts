@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { type Settings, taskModelsOf } from '@wharf/models';
-import type { ServiceKit } from '@wharf/service-kit';
+import { counter, type ServiceKit } from '@wharf/service-kit';
 import {
   createTaskEngine,
   defineTaskKind,
@@ -11,7 +11,6 @@ import {
   type TaskEngine,
   type TaskKind,
 } from '@wharf/task-engine';
-import { Counter } from 'prom-client';
 import { z } from 'zod';
 import { BUILT_IN_TOOL, type DownloadInput, downloadInput } from '../domain/download-input.ts';
 import { type FetchState, type FetchTasks, fetchState, hasProgress } from './fetch-task.ts';
@@ -60,12 +59,7 @@ export function createDownloadTasks(
   const fetchOf = (saved: Checkpoint | undefined): FetchState | undefined => (saved && !('tool' in saved) ? saved : undefined);
   const toolOf = (saved: Checkpoint | undefined): SavedTool | undefined => (saved && 'tool' in saved ? saved.tool : undefined);
 
-  const failures = new Counter({
-    name: 'wharf_downloader_failures_total',
-    help: 'Attempts at downloads that failed, by tool and reason (docs/errors.md).',
-    labelNames: ['tool', 'reason'],
-    registers: [metrics],
-  });
+  const failures = counter(metrics, 'wharf_downloader_failures_total');
   const downloadsOf = (name: string) =>
     defineTaskKind({
       name,
