@@ -38,8 +38,9 @@ it('a store that is away for longer than a lease takes no task from a live worke
     // Also what is being put away stays with who does it.
     onEnd: (_outcome, run) => unlessAborted(run.signal, hold.opened),
   });
-  const engine = await place.open([kind], { concurrencyOf: async () => TASKS / 2 });
-  await place.open([kind], { concurrencyOf: async () => TASKS / 2 });
+  // One user leaves a place to others.
+  const engine = await place.open([kind], { concurrencyOf: async () => TASKS / 2 + 1 });
+  await place.open([kind], { concurrencyOf: async () => TASKS / 2 + 1 });
   const tasks = await engine.addAll(
     kind,
     Array.from({ length: TASKS }, () => ({ name: 'held', creator: ANN, input: {} })),
