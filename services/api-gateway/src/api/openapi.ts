@@ -19,7 +19,8 @@ export function openApiDocument(routes: readonly Route[], byteRoutes: readonly B
     info: {
       title: 'Wharf',
       version: '1',
-      description: 'A storage gateway. Every answer has the HTTP status 200 and an envelope, whose `code` is 200 or says what went wrong.',
+      description:
+        'A storage gateway. Every answer has the HTTP status 200 and an envelope, whose `code` is 200 or says what went wrong. Uploads by tus 1.0 (https://tus.io) begin at `/api/fs/tus`, with the headers of `put`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],

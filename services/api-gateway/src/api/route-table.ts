@@ -158,6 +158,9 @@ export const BYTE_ROUTES: readonly ByteRoute[] = [
   },
 ];
 
+/** Where uploads by tus 1.0 begin; each has its address below. They answer real statuses, with the errors' own. */
+export const TUS_PATH = '/api/fs/tus';
+
 /** A route that answers with a stream of server-sent events instead of an envelope. */
 export interface EventRoute {
   readonly path: `/api/${string}`;

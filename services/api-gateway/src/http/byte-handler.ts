@@ -2,7 +2,7 @@ import { Agent, type IncomingMessage, type RequestListener, type ServerResponse 
 import { AppError, ERROR_CODES } from '@wharf/errors';
 import { type ByteServer, callHeaders, dropCallHeaders, type Identity, type TransferLimit, traceHeaders } from '@wharf/service-kit';
 import type { Access } from '../api/route.ts';
-import { BYTE_ROUTES, indexRoutes } from '../api/route-table.ts';
+import { BYTE_ROUTES, indexRoutes, TUS_PATH } from '../api/route-table.ts';
 import { failure, requireAccess, splitUrl } from './api-handler.ts';
 import { preflightDownload } from './cors.ts';
 import type { GatewayParts } from './gateway-parts.ts';
@@ -41,11 +41,21 @@ export function createByteHandler(parts: GatewayParts, dataPlane: ByteServer): B
     }
   };
 
+  const answerTusOptions = async (request: IncomingMessage, response: ServerResponse) => {
+    if (request.headers['access-control-request-method'] !== undefined) parts.cors.preflight(request, response);
+    else handOver(request, response, ourselves);
+  };
+
   return (request, response) => {
     const { path } = splitUrl(request.url ?? '/');
     if (path.startsWith('/d/') || path.startsWith('/p/')) {
       parts.scopes.of(request).route = `${path.slice(0, 3)}*`;
       return answerDownload(request, response);
+    }
+    if (isTus(path)) {
+      parts.scopes.of(request).route = TUS_PATH;
+      if (request.method === 'OPTIONS') return answerTusOptions(request, response);
+      return takeUpload(request, response, { access: 'guest' });
     }
     const upload = uploads.get(path);
     if (!upload || upload.method !== request.method) return undefined;
@@ -54,12 +64,21 @@ export function createByteHandler(parts: GatewayParts, dataPlane: ByteServer): B
   };
 }
 
+function isTus(path: string): boolean {
+  return path === TUS_PATH || path.startsWith(`${TUS_PATH}/`);
+}
+
+/** A client of tus reads real statuses; those of the family read envelopes. */
 async function refuseUpload(parts: GatewayParts, request: IncomingMessage, response: ServerResponse, thrown: unknown): Promise<void> {
   const scope = parts.scopes.of(request);
   const envelope = await failure(parts, scope.id, thrown);
   scope.code = envelope.code;
   scope.error = AppError.from(thrown).code;
-  if (await beforeRefusal(request, response)) sendJson(response, JSON.stringify(envelope));
+  if (!(await beforeRefusal(request, response))) return;
+  if (isTus(splitUrl(request.url ?? '/').path)) {
+    response.setHeader('Tus-Resumable', '1.0.0');
+    sendText(response, ERROR_CODES[AppError.from(thrown).code].http, `${envelope.message}\n`);
+  } else sendJson(response, JSON.stringify(envelope));
 }
 
 /** A data plane in another process. */

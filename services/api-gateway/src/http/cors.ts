@@ -20,6 +20,26 @@ const API_HEADERS = [
   'X-Chunk-Size',
   'X-Chunk-Index',
   'X-Upload-Id',
+  'X-HTTP-Method-Override',
+  'Tus-Resumable',
+  'Upload-Length',
+  'Upload-Offset',
+  'Upload-Metadata',
+  'Upload-Checksum',
+  'Upload-Concat',
+].join(', ');
+
+const EXPOSED_HEADERS = [
+  'X-Request-Id',
+  'Location',
+  'Tus-Resumable',
+  'Tus-Version',
+  'Tus-Extension',
+  'Upload-Offset',
+  'Upload-Length',
+  'Upload-Expires',
+  'Upload-Metadata',
+  'Upload-Concat',
 ].join(', ');
 
 /** Lets pages of other origins call the API, where they are configured to. */
@@ -39,14 +59,14 @@ export function createCors(origins: readonly string[]): Cors {
     const { origin } = request.headers;
     if (origin === undefined || !(allowed.has('*') || allowed.has(origin))) return false;
     response.setHeader('Access-Control-Allow-Origin', origin);
-    response.setHeader('Access-Control-Expose-Headers', 'X-Request-Id');
+    response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
     return true;
   };
   return {
     allow,
     preflight(request, response) {
       if (allow(request, response)) {
-        response.setHeader('Access-Control-Allow-Methods', 'GET, POST, PUT, DELETE, HEAD, OPTIONS');
+        response.setHeader('Access-Control-Allow-Methods', 'GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS');
         response.setHeader('Access-Control-Allow-Headers', API_HEADERS);
         response.setHeader('Access-Control-Max-Age', PREFLIGHT_AGE_S);
       }

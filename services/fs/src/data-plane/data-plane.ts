@@ -21,6 +21,7 @@ import { receiveForm } from './receive-form.ts';
 import { receiveParts, takesParts, UploadFailure } from './receive-parts.ts';
 import { type RangeReceiver, receiveRange, writeSessionOf } from './receive-range.ts';
 import { receiveRaw } from './receive-raw.ts';
+import { isTus, receiveTus } from './receive-tus.ts';
 import { refuseDownload, refuseUpload } from './refusal.ts';
 
 export interface DataPlaneOptions {
@@ -52,7 +53,7 @@ const NO_REVISIONS = { auth: 0, admin: 0 };
 type HandedOver = Parameters<ByteServer>[2];
 
 /**
- * The HTTP routes that carry bytes: `PUT /api/fs/put` and `/api/fs/form`, uploads in parts below `/api/fs/multipart`, and downloads below `/d` and `/p`. The gateway hands requests
+ * The HTTP routes that carry bytes: `PUT /api/fs/put` and `/api/fs/form`, uploads in parts below `/api/fs/multipart` and `/api/fs/tus`, and downloads below `/d` and `/p`. The gateway hands requests
  * over with the caller's identity; one that comes directly is authenticated here, from its `Authorization` header.
  */
 export function createDataPlane(options: DataPlaneOptions): DataPlane {
@@ -73,6 +74,8 @@ interface Asked {
   readonly isUpload: boolean;
   /** Of an upload in parts. */
   readonly isPart: boolean;
+  /** By tus. */
+  readonly isTus: boolean;
   /** The write session that it brings bytes for. */
   readonly writeSession: string | undefined;
   readonly download: { readonly route: 'd' | 'p'; readonly path: string } | undefined;
@@ -87,8 +90,9 @@ function readAsked(request: IncomingMessage): Asked {
   return {
     path,
     query: () => new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1)),
-    isUpload: isPart || path === '/api/fs/put' || path === '/api/fs/form',
+    isUpload: isPart || isTus(path) || path === '/api/fs/put' || path === '/api/fs/form',
     isPart,
+    isTus: isTus(path),
     writeSession: writeSessionOf(request, path),
     download: download ? { route: download[1] === 'd' ? 'd' : 'p', path: download[2] ?? '/' } : undefined,
   };
@@ -127,7 +131,8 @@ async function serve(
     gone.abort();
     if (refusal.code === 'INTERNAL') kit.logger.error({ err: error, route: isUpload ? path : path.slice(0, 2) }, 'unforeseen error');
     const codes = isPart ? PART_CODES : path === '/api/fs/form' ? FORM_CODES : {};
-    if (isUpload) await refuseUpload(context, request, response, refusal, { codes, data: snapshot });
+    if (asked.isTus) refuseDownload(request, response, refusal);
+    else if (isUpload) await refuseUpload(context, request, response, refusal, { codes, data: snapshot });
     else refuseDownload(request, response, refusal);
   }
 }
@@ -141,10 +146,13 @@ async function answer(
 ): Promise<void> {
   const { context } = options;
   const { path, query, isPart, writeSession, download } = asked;
+  const identify = async (): Promise<Call> => {
+    if (call.identity?.kind === 'user') return call;
+    return { ...call, identity: (await options.callers.establish(request.headers.authorization)).identity };
+  };
+  if (asked.isTus) return receiveTus(context, options.uploads, request, response, { path, identified: identify });
   if (isPart || (asked.isUpload && request.method === 'PUT')) {
-    const isKnown = call.identity?.kind === 'user';
-    const identity = isKnown ? call.identity : (await options.callers.establish(request.headers.authorization)).identity;
-    const identified = { ...call, identity };
+    const identified = await identify();
     if (isPart) return receiveParts(context, options.uploads, request, response, { path, query: query(), call: identified });
     const receive = path === '/api/fs/put' ? receiveRaw : receiveForm;
     return receive(context, request, response, identified);
@@ -155,7 +163,8 @@ async function answer(
 }
 
 /** What a request is for, without what it names. */
-function routeOf({ path, isUpload, writeSession, download }: Asked): string {
+function routeOf({ path, isUpload, isTus: isByTus, writeSession, download }: Asked): string {
+  if (isByTus) return '/api/fs/tus/*';
   if (isUpload) return path;
   if (writeSession !== undefined) return '/internal/writes/*';
   return download ? `/${download.route}/*` : 'unknown';

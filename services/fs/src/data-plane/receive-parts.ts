@@ -64,7 +64,7 @@ export async function receiveParts(
 }
 
 /** @throws AppError PERMISSION_DENIED: the setting `multipart_enabled` is off */
-function requireOffered({ snapshot }: Operation): void {
+export function requireOffered({ snapshot }: Operation): void {
   if (!snapshot.settings.isOn('multipart_enabled')) throw new AppError('PERMISSION_DENIED', 'multipart upload is disabled');
 }
 

@@ -25,7 +25,7 @@ export async function refuseUpload(
 }
 
 /** Resolves when the body has ended, when the client is gone, or when it takes too long. */
-async function drain(request: IncomingMessage): Promise<void> {
+export async function drain(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return;
   request.resume();
   await finished(request, { writable: false, signal: AbortSignal.timeout(DRAIN_MS) }).catch(() => undefined);

@@ -31,6 +31,8 @@ export async function appendStream(
     let now = held.session;
     if (now.upload.offsetBytes !== offsetBytes)
       throw new AppError('FAILED_PRECONDITION', `the upload goes on at ${now.upload.offsetBytes}, not at ${offsetBytes}`);
+    // Closing the draft waits for what is on its way.
+    if (held.isAfterAnother) await parts.drafts.release(id);
     const body = inBlocks(kept(allowed(content, operation, session.path), held), sizeBytes - offsetBytes, check);
     let at = offsetBytes;
     const advance = async () => {
@@ -38,11 +40,15 @@ export async function appendStream(
       if (!advanced) throw noUpload();
       now = advanced;
     };
-    while (!body.isOver()) {
-      const hashed = running.follow(session, at, body.next());
-      at += await writeRange(parts, held, at, hashed.content);
-      hashed.keep();
-      if (!check) await advance();
+    try {
+      while (!body.isOver()) {
+        const hashed = running.follow(session, at, body.next());
+        at += await writeRange(parts, held, at, hashed.content);
+        hashed.keep();
+        if (!check) await advance();
+      }
+    } finally {
+      body.close();
     }
     body.throwIfCut();
     check?.verify();
@@ -87,6 +93,8 @@ function inBlocks(content: AsyncIterable<Uint8Array>, maxBytes: number, check: B
         left = piece.byteLength < left.byteLength ? left.subarray(piece.byteLength) : undefined;
       }
     },
+    /** The content is told to end, and not waited for: it may stand still. */
+    close: () => void pieces.return?.().catch(() => undefined),
     throwIfCut() {
       if (end && 'error' in end) throw end.error;
     },

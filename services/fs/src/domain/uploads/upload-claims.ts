@@ -12,6 +12,8 @@ export interface HeldPart {
   /** As it was when the claim was made. */
   readonly session: UploadSession;
   readonly writer: string;
+  /** Another writer of this process was ended for this one: what it sent to the storage may still be on its way. */
+  readonly isAfterAnother: boolean;
   /** Aborted when somebody in this process takes the claim over. */
   readonly signal: AbortSignal;
   /** To be awaited before anything is written. @throws AppError FAILED_PRECONDITION: somebody else has it */
@@ -43,24 +45,27 @@ export function createUploadClaims({ store, clock, isAlone }: UploadClaimsOption
   const writing = new Map<string, { readonly stop: AbortController; readonly ended: Promise<void> }>();
   const end = async (writer: string) => {
     const known = writing.get(writer);
-    known?.stop.abort(heldElsewhere());
+    // Its client stands still, or has gone on by another connection: there is nobody to answer.
+    known?.stop.abort(new AppError('CANCELLED', 'this upload goes on by another connection'));
     await known?.ended;
   };
   const until = () => new Date(clock() + CLAIM_MS);
 
   const claim = async (id: string, key: string, writer: string, isPressing: boolean) => {
+    let isAfterAnother = false;
     for (const startedAt = clock(); ; ) {
-      const outcome = await store.claim({ id, key, writer, until: until() }, new Date(clock()), (former) => !isAlone && !isOurs(former));
+      const outcome = await store.claim({ id, key, writer, until: until() }, new Date(clock()), (former) => !isAlone || isOurs(former));
       if (outcome === 'gone') throw noUpload();
       if (outcome === 'accepted') return outcome;
       if (outcome !== 'held') {
         // Its bytes must not come after ours.
         if (outcome.former !== undefined) await end(outcome.former);
-        return outcome.session;
+        return { session: outcome.session, isAfterAnother };
       }
       if (!isPressing || clock() - startedAt > CLAIM_MS + RENEW_MS) throw heldElsewhere();
-      const ours = [...writing.keys()].filter((known) => known.endsWith(`-${id}-${key}`));
+      const ours = [...writing.keys()].filter((known) => known !== writer && known.endsWith(`-${id}-${key}`));
       await Promise.all(ours.map(end));
+      isAfterAnother ||= ours.length > 0;
       if (ours.length === 0) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   };
@@ -73,8 +78,8 @@ export function createUploadClaims({ store, clock, isAlone }: UploadClaimsOption
       writing.set(writer, { stop, ended });
       try {
         let renewedAt = clock();
-        const session = await claim(id, key, writer, isPressing);
-        if (session === 'accepted') return session;
+        const claimed = await claim(id, key, writer, isPressing);
+        if (claimed === 'accepted') return claimed;
         const keep = async () => {
           stop.signal.throwIfAborted();
           if (clock() - renewedAt < RENEW_MS) return;
@@ -82,7 +87,7 @@ export function createUploadClaims({ store, clock, isAlone }: UploadClaimsOption
           if (!(await store.renew({ id, key, writer, until: until() }))) throw heldElsewhere();
           renewedAt = at;
         };
-        return await run({ session, writer, signal: stop.signal, keep });
+        return await run({ ...claimed, writer, signal: stop.signal, keep });
       } finally {
         writing.delete(writer);
         resolve();

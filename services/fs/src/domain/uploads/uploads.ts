@@ -13,6 +13,7 @@ import { keepSession } from '../writes/open-session.ts';
 import { type SessionParts, uploadExpiry } from '../writes/session-parts.ts';
 import type { UploadState } from '../writes/write-session.ts';
 import { appendStream, type BodyCheck } from './append-stream.ts';
+import { concatenate } from './concatenate.ts';
 import { publishUpload } from './publish-upload.ts';
 import { createRunningHashes } from './running-hashes.ts';
 import { createUploadClaims, noUpload } from './upload-claims.ts';
@@ -67,6 +68,12 @@ export interface Uploads {
     content: AsyncIterable<Uint8Array>,
     check?: BodyCheck,
   ): Promise<UploadSession>;
+  /** Makes one file of partial uploads of the caller, and gives it its name, as concatenate() has it. */
+  concatenate(
+    operation: Operation,
+    partials: readonly UploadSession[],
+    asked: Omit<NewUpload, 'sizeBytes' | 'kind'>,
+  ): Promise<UploadSession>;
   /** Gives the file its name. A second call answers the same. What is refused for good is taken away. @throws AppError INVALID_ARGUMENT: parts are missing */
   complete(operation: Operation, session: UploadSession): Promise<UploadSession>;
   /** Takes an upload away; one that is not there is success. A file that was published stays. */
@@ -116,6 +123,25 @@ export function createUploads({ parts, store, clock, isAlone }: UploadsOptions):
     return outcome;
   };
 
+  const complete: Uploads['complete'] = async (operation, session) => {
+    if (session.isPublished) return session;
+    if (!isComplete(session)) throw new AppError('INVALID_ARGUMENT', 'parts of the upload are missing');
+    const known = completing.get(session.id);
+    if (known) return known;
+    const ending = orNothing(session, () => publish(operation, session)).catch(async (error) => {
+      // Somebody else has come to its end first.
+      const now = await store.find(session.id);
+      if (now?.isPublished) return now;
+      throw error;
+    });
+    completing.set(session.id, ending);
+    try {
+      return await ending;
+    } finally {
+      completing.delete(session.id);
+    }
+  };
+
   return {
     begin: (operation, asked) => begin(upload, operation, asked),
     async find({ actor }, id) {
@@ -139,24 +165,13 @@ export function createUploads({ parts, store, clock, isAlone }: UploadsOptions):
         await requireAllowed(operation, session);
         return appendStream(upload, offsetBytes, { operation, session, content }, check);
       }),
-    async complete(operation, session) {
-      if (session.isPublished) return session;
-      if (!isComplete(session)) throw new AppError('INVALID_ARGUMENT', 'parts of the upload are missing');
-      const known = completing.get(session.id);
-      if (known) return known;
-      const ending = orNothing(session, () => publish(operation, session)).catch(async (error) => {
-        // Somebody else has come to its end first.
-        const now = await store.find(session.id);
-        if (now?.isPublished) return now;
-        throw error;
-      });
-      completing.set(session.id, ending);
-      try {
-        return await ending;
-      } finally {
-        completing.delete(session.id);
-      }
-    },
+    concatenate: (operation, partials, asked) =>
+      concatenate(upload, operation, partials, {
+        begin: async (sizeBytes) => (await begin(upload, operation, { ...asked, sizeBytes, kind: 'stream' })).session,
+        complete: (session) => complete(operation, session),
+        abort,
+      }),
+    complete,
     abort,
     async list(userId, page) {
       const [sessions, total] = await Promise.all([store.list(userId, page), store.count(userId)]);
