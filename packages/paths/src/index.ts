@@ -3,6 +3,7 @@ export {
   childPath,
   compareNames,
   type EntryName,
+  hasRoomFor,
   isEntryName,
   isWithin,
   joinPath,

@@ -6,6 +6,7 @@ import {
   childPath,
   compareNames,
   type EntryName,
+  hasRoomFor,
   isEntryName,
   isWithin,
   joinPath,
@@ -232,6 +233,8 @@ describe('paths together', () => {
     const long = parseVirtualPath('/abc'.repeat(1000));
     expect(refusal(() => joinPath(long, long))).toBe('INVALID_ARGUMENT');
     expect(refusal(() => childPath(long, 'x'.repeat(255) as EntryName))).toBe('INVALID_ARGUMENT');
+    expect(hasRoomFor(long, 'x'.repeat(255) as EntryName)).toBe(false);
+    expect(hasRoomFor(parentPath(long), 'x' as EntryName)).toBe(true);
   });
 });
 

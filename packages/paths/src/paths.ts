@@ -79,6 +79,11 @@ export function childPath<P extends VirtualPath | MountPath>(directory: P, name:
   return checkedLength(directory === '/' ? `/${name}` : `${directory}/${name}`) as P;
 }
 
+/** Whether a path of this name in this folder is short enough to be one: a storage may hold what no path leads to. */
+export function hasRoomFor(directory: VirtualPath, name: EntryName): boolean {
+  return !isLongerThan(`${directory}/${name}`, MAX_PATH_BYTES);
+}
+
 /** The folder that holds `path`; the root holds itself. */
 export function parentPath<P extends VirtualPath | MountPath>(path: P): P {
   const slash = path.lastIndexOf('/');

@@ -1,11 +1,16 @@
 import { AppError } from '@wharf/errors';
 import type { EntryName } from '@wharf/paths';
 import type { Entry } from '../driver-contract/storage-driver.ts';
+import { MAX_WALKED_ENTRIES, tooMany } from '../driver-contract/walk-bound.ts';
 import { manifestEntry } from './manifest.ts';
 import { below, type PlacementEnds, placesOf } from './placement.ts';
 import type { PlacementRun } from './placement-run.ts';
 
-/** Writes down everything that is to be copied, folder by folder. The manifest itself says which folders are still to be listed. */
+/**
+ * Writes down everything that is to be copied, folder by folder. The manifest itself says which folders are still to be listed.
+ *
+ * @throws AppError FAILED_PRECONDITION for a tree that does not end
+ */
 export async function listSource(placement: PlacementRun): Promise<void> {
   const { run, state, manifest } = placement;
   if (state.chunks === 0) await beginListing(placement);
@@ -70,5 +75,6 @@ function permissionIn(ends: PlacementEnds, { run }: PlacementRun, path: string):
 
 function count(state: PlacementRun['state'], entry: Entry): void {
   state.totalEntries += 1;
+  if (state.totalEntries > MAX_WALKED_ENTRIES) throw tooMany();
   if (!entry.isDirectory) state.totalBytes += entry.sizeBytes ?? 0;
 }

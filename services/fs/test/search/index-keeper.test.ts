@@ -83,6 +83,28 @@ describe('a build', () => {
     expect(world.errors).not.toEqual([]);
   });
 
+  it('leaves a storage that does not end, and says so', async () => {
+    const world = await open({ tree: { storages: [{ mount_path: '/endless' }, { mount_path: '/good' }] }, maxEntries: 20 });
+    for (let index = 1; index <= 100; index += 1) await world.memory.makeFolder(`/endless/${index}/again`);
+    await world.memory.put('/good/file');
+    await world.keeper.build(world.memory.snapshot);
+    expect(await world.done()).toMatchObject({ is_done: true, error: expect.stringContaining('the tree has over 20 entries') });
+    const found = await world.found();
+    expect(found.slice(-2)).toEqual(['/good', '/good/file']);
+    expect(found.length).toBeLessThan(2 + 1 + 200);
+  });
+
+  it('leaves out what no path leads to: a name too deep to be asked for', async () => {
+    const deep = createTestDriver('Deep', ['listNames', 'statMany']);
+    const storages = [{ mount_path: '/deep/inside', driver: 'Deep' }, { mount_path: '/good' }];
+    const world = await open({ tree: { storages, drivers: [deep.definition] } });
+    await deep.storeOf().write(mpath(`/${'0123456/'.repeat(511)}end`), bytesOf(''), { overwrite: true });
+    await world.memory.put('/good/file');
+    await world.build();
+    expect(await world.found('good')).toEqual(['/good']);
+    expect(await world.found('end')).toEqual([]);
+  });
+
   it('that a process did not live to end is ended by the next one', async () => {
     const driver = createTestDriver('Slow', ['listNames', 'statMany']);
     const tree = { storages: [{ mount_path: '/', driver: 'Slow' }], drivers: [driver.definition] };

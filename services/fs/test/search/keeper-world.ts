@@ -42,6 +42,7 @@ export interface KeeperWorldOptions {
   readonly memory?: MemoryTree;
   readonly owner?: string;
   readonly clock?: () => number;
+  readonly maxEntries?: number;
 }
 
 const ON = { search_index: 'database' };
@@ -63,6 +64,7 @@ export async function openKeeperWorld(options: KeeperWorldOptions = {}): Promise
     clock: options.clock ?? Date.now,
     report: async (progress) => void reports.push(progress),
     onError: (error) => errors.push(error),
+    maxEntries: options.maxEntries,
   });
   const folderCache = createFolderCache(Date.now, keeper.noteListing);
   const world: KeeperWorld & { dir: TempDir } = {

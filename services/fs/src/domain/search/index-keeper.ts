@@ -23,6 +23,8 @@ export interface IndexKeeperOptions {
   /** Keeps the progress where admins look for it. */
   readonly report: (progress: IndexProgress) => Promise<void>;
   readonly onError: (error: unknown) => void;
+  /** Entries of one storage that one walk looks at; MAX_WALKED_ENTRIES unless told. */
+  readonly maxEntries?: number | undefined;
 }
 
 /** Keeps the search index in step with the tree, in the background, while the setting `search_index` is on. */
@@ -71,6 +73,7 @@ export function createIndexKeeper(options: IndexKeeperOptions): IndexKeeper {
     owner: options.owner,
     clock,
     onError,
+    maxEntries: options.maxEntries,
     async onProgress(index) {
       const { job } = await index.readState();
       await progress.report(index, job === undefined);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
+import { MAX_WALKED_ENTRIES, tooMany } from '../../driver-contract/walk-bound.ts';
 import type { FolderCache } from '../reading/folder-cache.ts';
 import { getEntry } from '../reading/get-entry.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
@@ -18,6 +19,8 @@ export interface WalkerOptions {
   /** Called now and then with what was walked so far. */
   readonly onProgress: (index: SearchIndex) => Promise<void>;
   readonly onError: (error: unknown) => void;
+  /** Entries of one storage that one walk looks at; MAX_WALKED_ENTRIES unless told. */
+  readonly maxEntries: number | undefined;
   /** Called between portions, while nothing of a folder is under way. */
   readonly betweenPortions: (index: SearchIndex, snapshot: Snapshot) => Promise<void>;
 }
@@ -47,8 +50,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
   let begun = '';
 
   const walkOn = async (index: SearchIndex, signal: AbortSignal): Promise<void> => {
-    const failures = new Map<VirtualPath, number>();
-    let error = '';
+    const tally: Tally = { failures: new Map(), entries: new Map(), error: '' };
     while (!signal.aborted) {
       const snapshot = await options.snapshot();
       const scope = indexScope(snapshot);
@@ -66,7 +68,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         // Whoever claims the queue next goes on with it.
         await unlessAborted(() => index.makeFast(), signal);
         if (!state.job || signal.aborted) return;
-        const failed = error;
+        const failed = tally.error;
         await editState(index, (now) => (now.job && now.generation === state.generation ? ended(now, options.clock(), failed) : undefined));
         await options.onProgress(index);
         continue;
@@ -80,22 +82,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         isFresh: state.job !== undefined,
         signal,
       };
-      await inParallel(queued, PARALLEL, async ({ path }) => {
-        if (signal.aborted) return;
-        try {
-          await reconcileFolder(walk, path);
-          if (!signal.aborted) await index.settle([path]);
-        } catch (cause) {
-          if (!(cause instanceof FolderUnreadable)) throw cause;
-          if (signal.aborted) return;
-          options.onError(cause);
-          error ||= cause.message;
-          const count = (failures.get(cause.mountedAt) ?? 0) + 1;
-          failures.set(cause.mountedAt, count);
-          if (count < MAX_FAILURES) await index.settle([path]);
-          else await index.settle([cause.mountedAt], true);
-        }
-      });
+      await inParallel(queued, PARALLEL, ({ path }) => walkFolder(walk, path, tally, options));
       await options.betweenPortions(index, snapshot);
       if (state.job) await options.onProgress(index);
     }
@@ -127,6 +114,46 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
     isWalking: () => abort !== undefined,
     interrupt: () => abort?.abort(),
   };
+}
+
+/** What one walk met, for each storage by its place. */
+interface Tally {
+  readonly failures: Map<VirtualPath, number>;
+  readonly entries: Map<VirtualPath, number>;
+  /** What went wrong first; empty when nothing did. */
+  error: string;
+}
+
+/** Brings one folder of the queue up to date and takes it off. The rest of a storage that fails, or does not end, goes with it. */
+async function walkFolder(
+  walk: IndexWalk,
+  path: VirtualPath,
+  tally: Tally,
+  { onError, maxEntries = MAX_WALKED_ENTRIES }: WalkerOptions,
+): Promise<void> {
+  const { index, signal } = walk;
+  if (signal.aborted) return;
+  try {
+    const found = await reconcileFolder(walk, path);
+    if (signal.aborted) return;
+    const mountedAt = walk.snapshot.table.locate(path)?.mountedAt ?? path;
+    const seen = (tally.entries.get(mountedAt) ?? 0) + found;
+    tally.entries.set(mountedAt, seen);
+    if (seen > maxEntries) {
+      tally.failures.set(mountedAt, MAX_FAILURES);
+      throw new FolderUnreadable(path, mountedAt, tooMany(maxEntries));
+    }
+    await index.settle([path]);
+  } catch (cause) {
+    if (!(cause instanceof FolderUnreadable)) throw cause;
+    if (signal.aborted) return;
+    onError(cause);
+    tally.error ||= cause.message;
+    const count = (tally.failures.get(cause.mountedAt) ?? 0) + 1;
+    tally.failures.set(cause.mountedAt, count);
+    if (count < MAX_FAILURES) await index.settle([path]);
+    else await index.settle([cause.mountedAt], true);
+  }
 }
 
 function jobKey({ generation, job }: IndexState): string {

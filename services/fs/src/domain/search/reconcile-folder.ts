@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { baseName, childPath, type EntryName, parentPath, type VirtualPath } from '@wharf/paths';
+import { baseName, childPath, type EntryName, hasRoomFor, parentPath, type VirtualPath } from '@wharf/paths';
 import { type Entry, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -42,26 +42,27 @@ export class FolderUnreadable extends Error {
  * Makes the index of one folder what a listing of it shows: names that vanished go with all below them, new ones come, new folders are
  * queued. Of names that are known already only the kind is compared. A folder that is gone itself goes.
  *
- * @throws FolderUnreadable; AppError of the index
+ * @returns how many entries the folder has. @throws FolderUnreadable; AppError of the index
  */
-export async function reconcileFolder(walk: IndexWalk, path: VirtualPath): Promise<void> {
+export async function reconcileFolder(walk: IndexWalk, path: VirtualPath): Promise<number> {
   const { index, scope, generation, signal } = walk;
   const contents = await contentsOf(walk, path);
   const name = baseName(path);
   if (!contents) {
     if (name !== undefined) await index.remove(parentPath(path), [name]);
-    return;
+    return 0;
   }
-  const wanted = contents.names.filter((each) => !scope.isLeftOut(childPath(path, each)));
+  const wanted = contents.names.filter((each) => hasRoomFor(path, each) && !scope.isLeftOut(childPath(path, each)));
   const known = await index.children(path);
   const present = new Set(wanted);
   const gone = [...known.keys()].filter((each) => !present.has(each));
   for (const slice of slices(gone)) await index.remove(path, slice);
   const added = wanted.filter((each) => known.get(each) !== contents.isDirectory(each));
   for (const slice of slices(added)) {
-    if (signal.aborted) return;
+    if (signal.aborted) break;
     await index.put(path, await contents.entries(slice), generation);
   }
+  return wanted.length;
 }
 
 interface Contents {

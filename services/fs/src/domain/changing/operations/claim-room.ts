@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
-import type { VirtualPath } from '@wharf/paths';
+import { type EntryName, hasRoomFor, type VirtualPath } from '@wharf/paths';
+import { createWalkBound } from '../../../driver-contract/walk-bound.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import type { Claim, HeldClaim, HeldRoom } from '../../quota/quota.ts';
@@ -66,22 +67,38 @@ export async function bytesAt(operation: Operation, path: VirtualPath, located: 
   return entry?.isDirectory ? bytesBelow(operation, { path, located }) : (entry?.sizeBytes ?? 0);
 }
 
-/** Bytes of all files at or below a folder. Links are not followed, and take no room; nor does a file whose size its storage does not tell. */
-export async function bytesBelow(operation: Operation, root: WalkedFolder): Promise<number> {
-  const pending: WalkedFolder[] = [root];
+/**
+ * Bytes of all files at or below a folder. Links are not followed, and take no room; nor does a file whose size its storage does not tell.
+ *
+ * @param maxEntries what a test may lower. @throws AppError FAILED_PRECONDITION for a tree of more
+ */
+export async function bytesBelow(operation: Operation, root: WalkedFolder, maxEntries?: number): Promise<number> {
+  const countWalked = createWalkBound(maxEntries);
+  /** Folders on the way down, with the names of those in them that wait. */
+  const way: { folder: WalkedFolder; names: EntryName[] }[] = [];
   let bytes = 0;
-  for (let folder = pending.pop(); folder; folder = pending.pop()) {
+  for (let folder: WalkedFolder | undefined = root; folder; folder = nextFolder(operation, way)) {
     operation.signal.throwIfAborted();
     const { entries, mounted } = await contentsOf(operation, folder);
+    countWalked(entries.length);
     const folders = new Set(mounted);
     for (const { name, isDirectory, isLink, sizeBytes } of entries) {
       if (isLink) continue;
-      if (isDirectory) folders.add(name);
-      else bytes += sizeBytes ?? 0;
+      if (!isDirectory) bytes += sizeBytes ?? 0;
+      else if (hasRoomFor(folder.path, name)) folders.add(name);
     }
-    for (const name of folders) pending.push(childFolder(operation, folder, name));
+    if (folders.size > 0) way.push({ folder, names: [...folders] });
   }
   return bytes;
+}
+
+function nextFolder(operation: Operation, way: { folder: WalkedFolder; names: EntryName[] }[]): WalkedFolder | undefined {
+  for (let last = way.at(-1); last; last = way.at(-1)) {
+    const name = last.names.pop();
+    if (name !== undefined) return childFolder(operation, last.folder, name);
+    way.pop();
+  }
+  return undefined;
 }
 
 /** A folder that went away meanwhile, or is not there yet, holds nothing. */

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { createPace, type Pace } from '@wharf/pace';
 import { childPath, compareNames, type EntryName, parentPath, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../../driver-contract/storage-driver.ts';
+import { createWalkBound } from '../../../driver-contract/walk-bound.ts';
 import { denied, requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
@@ -25,6 +26,8 @@ export interface RecursiveMove {
 
 /** Files of one call; more are moved folder by folder. */
 const MAX_FILES = 100_000;
+/** Entries that one call looks at, folders among them. */
+const MAX_ENTRIES = 1_000_000;
 
 /** A file of the walk. */
 interface WalkedFile {
@@ -108,10 +111,12 @@ async function namesAt(operation: Operation, folder: WalkedFolder): Promise<Map<
 /** Files that the caller sees, breadth-first and by name. @throws AppError PERMISSION_DENIED where a rule closes a folder that the caller sees */
 async function* filesBelow(operation: Operation, root: WalkedFolder, pace: Pace): AsyncGenerator<WalkedFile> {
   const { snapshot, actor } = operation;
+  const countWalked = createWalkBound(MAX_ENTRIES);
   const pending: WalkedFolder[] = [root];
   for (const folder of pending) {
     if (!snapshot.rules.mayTouch(actor, folder.path, 'write')) throw denied();
     const { entries, mounted } = await everythingIn(operation, folder);
+    countWalked(entries.length);
     const isVisible = snapshot.rules.listingFilter(actor, folder.path);
     const folders = new Set(mounted.filter((name) => !isVisible || isVisible(name, true)));
     for (const entry of await sortInTurns(entries, (left, right) => compareNames(left.name, right.name), pace)) {

@@ -42,6 +42,14 @@ describe('removing empty folders', () => {
     expect(memory.published.toSorted()).toEqual(['/d/m/n/x', '/d/m/n/x/y', '/d/m/own', '/d/z']);
   });
 
+  it('of a tree without end stops', async () => {
+    const memory = await openStorages();
+    await memory.makeFolder(`/a/d${'/again'.repeat(30)}`);
+    const endless = removeEmptyDirectories(memory.operation(), { src_dir: '/a/d' }, 20);
+    expect((await refusalOf(endless))[0]).toBe('FAILED_PRECONDITION');
+    expect(await memory.everything('/a/d')).toHaveLength(1);
+  });
+
   it('needs its permission, and that of the folder', async () => {
     const memory = await openStorages({
       rules: [
