@@ -9,6 +9,7 @@ import { type LoadGenerator, startLoadGenerator } from './load.ts';
 import { measure, WrongAnswer } from './measure.ts';
 import { type BenchOptions, parseOptions } from './options.ts';
 import { readUsage } from './process-usage.ts';
+import { formatRemote, measureRemote } from './remote.ts';
 import { prepareReplicaWorks } from './replica-works.ts';
 import { formatHops, formatProcesses, formatTable, type ProcessFigures, type Result, writeJson } from './report.ts';
 import { prepareSearchWorks } from './search-works.ts';
@@ -70,8 +71,11 @@ async function bench(options: BenchOptions): Promise<void> {
     const traced = { name: 'traced', env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } };
     wharfs.push(keep(await startWharf(shape, fixture, options.cpuProfileDir, traced)));
   }
-  const results = only?.every((name) => name === 'blocked') ? [] : await runWorks(options, fixture, wharfs, generator, keep);
+  const results = only?.every((name) => name === 'blocked' || name === 'remote')
+    ? []
+    : await runWorks(options, fixture, wharfs, generator, keep);
   const blocked = isWanted('blocked') ? await measureBlocked(wharfs, fixture, options.rounds) : [];
+  const remote = isWanted('remote') ? await measureRemote(wharfs, fixture, options.rounds) : [];
   if (isInterrupted) return;
   if (results.length > 0) {
     console.error('at rest');
@@ -85,10 +89,11 @@ async function bench(options: BenchOptions): Promise<void> {
     results.length > 0 ? formatTable(results) : undefined,
     formatHops(results),
     blocked.length > 0 ? formatBlocked(blocked) : undefined,
+    remote.length > 0 ? formatRemote(remote) : undefined,
     results.length > 0 ? formatProcesses(processes) : undefined,
   ];
   console.log(`\n${tables.filter((table) => table !== undefined).join('\n\n')}\n`);
-  console.log(`written to ${await writeJson(RESULTS_DIR, results, processes, blocked)}`);
+  console.log(`written to ${await writeJson(RESULTS_DIR, results, processes, blocked, remote)}`);
 }
 
 /** Everything that is compared with other servers. */

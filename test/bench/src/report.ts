@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { alignColumns } from './align-columns.ts';
 import type { Wait } from './blocked.ts';
 import type { Figures } from './figures.ts';
+import type { RemoteResult } from './remote.ts';
 import type { Work } from './works.ts';
 
 /** What one server did in one work. */
@@ -77,6 +78,7 @@ export async function writeJson(
   results: readonly Result[],
   processes: readonly ProcessFigures[],
   blocked: readonly Wait[],
+  remote: readonly RemoteResult[],
 ): Promise<string> {
   const time = new Date().toISOString();
   const path = join(folder, `${time.replaceAll(':', '-')}.json`);
@@ -96,6 +98,7 @@ export async function writeJson(
     })),
     processes,
     blocked,
+    remote,
   };
   await mkdir(folder, { recursive: true });
   await writeFile(path, `${JSON.stringify(document, undefined, 2)}\n`);

@@ -61,6 +61,7 @@ export const WORKS = [
   'fetch',
   'fetch-replicas',
   'blocked',
+  'remote',
 ] as const;
 export type WorkName = (typeof WORKS)[number];
 

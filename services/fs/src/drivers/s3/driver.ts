@@ -34,8 +34,13 @@ import { copyParts, uploadParts } from './upload-parts.ts';
 
 /** Folders have no date of their own in a bucket. */
 const NO_DATE = new Date(0);
-/** The most that stores copy in one call: https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html */
-const MAX_COPY_BYTES = 5 * 1024 ** 3;
+/** The most that stores copy in one call: https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html, and what a part has at least beyond. */
+const COPY_LIMITS: CopyLimits = { wholeBytes: 5 * 1024 ** 3, partBytes: 512 * 1024 ** 2 };
+
+interface CopyLimits {
+  readonly wholeBytes: number;
+  readonly partBytes: number;
+}
 const FOLDER_TYPE = 'application/x-directory';
 
 /** Where a new file goes. */
@@ -48,6 +53,7 @@ interface Place {
 export class S3Driver implements StorageDriver {
   readonly traits: DriverTraits;
   readonly #settings: S3Settings;
+  readonly #copies: CopyLimits;
   readonly #client: S3Client;
   readonly #keys: Keys;
   readonly #uploads: NotedUploads;
@@ -55,8 +61,9 @@ export class S3Driver implements StorageDriver {
   /** Uploads that end and take back what they did. */
   readonly #ending = new Set<Promise<unknown>>();
 
-  private constructor(settings: S3Settings, client: S3Client, exclusiveCreate: boolean) {
+  private constructor(settings: S3Settings, client: S3Client, exclusiveCreate: boolean, copies: CopyLimits) {
     this.#settings = settings;
+    this.#copies = copies;
     this.#client = client;
     this.#keys = createKeys(settings);
     this.#uploads = createNotedUploads(client, settings.keyPrefix);
@@ -72,8 +79,8 @@ export class S3Driver implements StorageDriver {
     };
   }
 
-  /** @throws AppError in words for the admin */
-  static async open(settings: S3Settings, { egress, signal, warn, storageId }: OpenContext): Promise<S3Driver> {
+  /** @param copies of stores of another kind, and of tests @throws AppError in words for the admin */
+  static async open(settings: S3Settings, { egress, signal, warn, storageId }: OpenContext, copies = COPY_LIMITS): Promise<S3Driver> {
     const client = new S3Client(settings, egress);
     try {
       await client.firstPage({ prefix: settings.keyPrefix, maxKeys: 1, signal }).catch((error: unknown) => {
@@ -82,7 +89,7 @@ export class S3Driver implements StorageDriver {
           ? new AppError('FAILED_PRECONDITION', 'no store answers at this endpoint', { cause: error })
           : error;
       });
-      const driver = new S3Driver(settings, client, await createsExclusively(settings, client, storageId === 0, { signal }));
+      const driver = new S3Driver(settings, client, await createsExclusively(settings, client, storageId === 0, { signal }), copies);
       driver.#sweep().catch((error: unknown) => {
         if (!driver.#closing.signal.aborted) warn(error);
       });
@@ -370,7 +377,7 @@ export class S3Driver implements StorageDriver {
   /** Has the store copy an object, with what is noted on it. */
   async #copyObject(from: string, source: ObjectHead, { path, key }: Place, options: PublishOptions): Promise<void> {
     const isNew = !options.overwrite && this.traits.exclusiveCreate;
-    if (source.sizeBytes <= MAX_COPY_BYTES) {
+    if (source.sizeBytes <= this.#copies.wholeBytes) {
       try {
         return await this.#client.copy(from, source.version, key, isNew, options);
       } catch (error) {
@@ -381,7 +388,7 @@ export class S3Driver implements StorageDriver {
     }
     const upload = await this.#uploads.begin(key, { contentType: contentType(key), draftId: source.draftId }, options);
     try {
-      const parts = await copyParts({ client: this.#client, key, uploadId: upload.id }, from, source, options);
+      const parts = await copyParts({ client: this.#client, key, uploadId: upload.id }, from, source, this.#copies.partBytes, options);
       await this.#checkPlace(path, key, options);
       await exclusively(upload.complete(parts, isNew, options));
     } catch (error) {

@@ -4,8 +4,6 @@ import { MAX_PARTS, type Part, type PartSource } from './part-source.ts';
 
 /** Parts of one upload that are on their way at once. */
 const PARALLEL_PARTS = 4;
-/** Parts that a store copies itself may be large: 5 GiB at most, and fewer calls are better. */
-const LEAST_COPIED_BYTES = 512 * 1024 * 1024;
 
 /** The upload that parts go to. */
 export interface PartTarget {
@@ -42,16 +40,17 @@ function inOrder(parts: UploadedPart[]): UploadedPart[] {
   return parts.sort((one, other) => one.number - other.number);
 }
 
-/** Lets the store put an object together from another one. */
+/** Lets the store put an object together from another one. @param leastBytes of a part but the last: 5 GiB at most, and fewer calls are better */
 export async function copyParts(
   target: PartTarget,
   from: string,
   { sizeBytes, version }: ObjectHead,
+  leastBytes: number,
   { signal, onProgress }: UploadOptions,
 ): Promise<UploadedPart[]> {
   const stop = new AbortController();
   const both = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
-  const partBytes = Math.max(LEAST_COPIED_BYTES, Math.ceil(sizeBytes / MAX_PARTS));
+  const partBytes = Math.max(leastBytes, Math.ceil(sizeBytes / MAX_PARTS));
   const stored = await storeParts<UploadedPart>(stop, async (number, send) => {
     const start = (number - 1) * partBytes;
     const end = Math.min(sizeBytes, start + partBytes);

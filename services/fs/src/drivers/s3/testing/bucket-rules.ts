@@ -1,10 +1,14 @@
 import { createHash } from 'node:crypto';
 import { CreateMultipartUploadCommand, HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
+import type { Egress } from '@wharf/egress';
 import { type CephRgw, httpRequest, waitFor } from '@wharf/harness';
 import { currentOwner, newOwnedName } from '@wharf/owned-names';
 import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { plainContext } from '../../../driver-contract/open-context.ts';
 import { type StorageDriver, supports } from '../../../driver-contract/storage-driver.ts';
+import { s3ConfigSchema, s3Settings } from '../config.ts';
+import { S3Driver } from '../driver.ts';
 import { s3Driver } from '../index.ts';
 import { type Bucket, testEgress } from './bucket.ts';
 import { draftRules } from './draft-rules.ts';
@@ -18,6 +22,25 @@ async function* piecesOf(bytes: Uint8Array, onPiece: (sentBytes: number) => void
     onPiece(from);
     yield bytes.subarray(from, from + 700_001);
   }
+}
+
+/** @param sent what each call is for */
+function notingEgress(sent: string[]): Egress {
+  const egress = testEgress();
+  return {
+    ...egress,
+    openClient(options) {
+      const client = egress.openClient(options);
+      return {
+        close: () => client.close(),
+        request(asked) {
+          const isCopiedPart = asked.headers?.['x-amz-copy-source-range'] !== undefined;
+          sent.push(`${asked.method} ${isCopiedPart ? 'copied part' : asked.url.search.split(/[=&]/)[0]}`);
+          return client.request(asked);
+        },
+      };
+    },
+  };
 }
 
 /** What only stores of objects have to keep. */
@@ -167,6 +190,52 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
     const kept = await s3Driver.open(bucket.addition({ root_folder_path: root }), { egress: testEgress(), storageId: 7 });
     onTestFinished(() => kept.close());
     expect([kept.traits.exclusiveCreate, await bucket.keys(`${root}/`), await namesIn(kept, '/')]).toEqual([true, ['.wharf'], []]);
+  });
+
+  it('an object too large for one call is copied by the store in parts, as a copy and as a draft', async () => {
+    const root = `own-${++roots}`;
+    const settings = s3Settings(s3ConfigSchema.parse(JSON.parse(s3Driver.normaliseAddition(bucket.addition({ root_folder_path: root })))));
+    const limits = { wholeBytes: 10 * MIB, partBytes: 6 * MIB };
+    const sent: string[] = [];
+    const driver = await S3Driver.open(settings, plainContext({}, { egress: notingEgress(sent), storageId: 1 }), limits);
+    onTestFinished(() => driver.close());
+    const bytes = content(20 * MIB + 1);
+    await driver.write(at('/big.bin'), piecesOf(bytes), { overwrite: false });
+    expect((await driver.copy(at('/big.bin'), at('/copy.bin'), { overwrite: false })).sizeBytes).toBe(bytes.byteLength);
+    await expect(driver.copy(at('/big.bin'), at('/copy.bin'), { overwrite: false })).rejects.toMatchObject({ code: 'ENTRY_EXISTS' });
+    const draft = await driver.openDraft(at('/draft.bin'), '0'.repeat(32), { create: true });
+    await draft.write(0, piecesOf(bytes));
+    await draft.publish({ overwrite: false });
+    for (const path of ['/copy.bin', '/draft.bin']) expect(digest(await read(driver, path))).toBe(digest(bytes));
+    expect(sent.filter((call) => call === 'PUT copied part')).toHaveLength(8);
+    expect([await bucket.uploads(root), await bucket.keys(`${root}/.wharf-uploads/`)]).toEqual([[], []]);
+  });
+
+  it('a listing, a look, a range and an upload take as many calls as the README says', async () => {
+    const root = `own-${++roots}`;
+    const sent: string[] = [];
+    const driver = (await s3Driver.open(bucket.addition({ root_folder_path: root, list_object_version: 'v2' }), {
+      egress: notingEgress(sent),
+      storageId: 1,
+    })) as Required<StorageDriver>;
+    onTestFinished(() => driver.close());
+    for (let from = 0; from < 2_001; from += 87)
+      await Promise.all(Array.from({ length: 87 }, (_, index) => bucket.put(`${root}/many/${from + index}`)));
+    await bucket.put(`${root}/d/file`, 'hello');
+    await waitFor('the sweep', () => sent.includes('GET ?uploads'));
+    const callsOf = async (work: () => Promise<unknown>) => {
+      sent.length = 0;
+      await work();
+      return sent.length;
+    };
+    expect({
+      list: await callsOf(() => namesIn(driver, '/many')),
+      stat: await callsOf(() => driver.stat(at('/d/file'))),
+      folder: await callsOf(() => driver.stat(at('/d'))),
+      range: await callsOf(async () => Array.fromAsync(await driver.read(at('/d/file'), { offsetBytes: 1, lengthBytes: 2 }))),
+      link: await callsOf(() => driver.link(at('/d/file'))),
+      write: await callsOf(() => driver.write(at('/d/new'), piecesOf(Buffer.from('x')), { overwrite: false })),
+    }).toEqual({ list: 3, stat: 1, folder: 2, range: 1, link: 0, write: 6 });
   });
 
   it('a key has 1,024 bytes at most', async () => {
