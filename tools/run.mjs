@@ -4,12 +4,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isNewEnough, NODE_MINIMUM, nodePackage } from './node-package.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TOOLING = join(ROOT, '.tooling');
-/** Type stripping without a flag or a warning, and `node:sqlite`: Node 24.11, the first LTS release that has both. */
-const NODE_MINIMUM = [24, 11];
-const NODE_RANGE = '^24.11.0';
 const PNPM_RANGE = '^12.0.0';
 
 /** What each root script runs, in order; a line that fails ends the script. `node` is the right Node, other words are tools of node_modules. */
@@ -18,6 +16,7 @@ const SCRIPTS = {
   services: [['node', 'tools/services.ts']],
   test: [['node', 'tools/test.ts']],
   bench: [['node', 'test/bench/src/main.ts']],
+  'test:containers': [['node', 'test/contract/src/main.ts']],
   soak: [['node', 'test/e2e/src/main.ts']],
   typecheck: [['tsc', '-p', 'tsconfig.json']],
   lint: [
@@ -53,23 +52,16 @@ for (const words of commands) {
 /** The user's own Node when it is new enough, else one from npm in .tooling. */
 function findNode() {
   if (isNewEnough(process.versions.node)) return process.execPath;
-  const packageName = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
-  const installed = join(TOOLING, 'node_modules', packageName, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  const { name, range, binary } = nodePackage(process.platform, process.arch);
+  const installed = join(TOOLING, 'node_modules', name, binary);
   if (nodeVersion(installed) === undefined) {
-    note(`this is Node ${process.versions.node}; fetching Node ${NODE_RANGE} from npm into .tooling (once)`);
-    installTool(`${packageName}@${NODE_RANGE}`);
+    note(`this is Node ${process.versions.node}; fetching Node ${range} from npm into .tooling (once)`);
+    installTool(`${name}@${range}`);
   }
   const version = nodeVersion(installed);
   if (version === undefined || !isNewEnough(version))
-    fail(
-      `npm has no Node ${NODE_RANGE} that runs on ${process.platform}-${process.arch}. Install Node ${NODE_MINIMUM.join('.')} or later.`,
-    );
+    fail(`npm has no Node ${range} that runs on ${process.platform}-${process.arch}. Install Node ${NODE_MINIMUM.join('.')} or later.`);
   return installed;
-}
-
-function isNewEnough(version) {
-  const [major, minor] = version.split('.').map(Number);
-  return major > NODE_MINIMUM[0] || (major === NODE_MINIMUM[0] && minor >= NODE_MINIMUM[1]);
 }
 
 function nodeVersion(binary) {
