@@ -119,10 +119,10 @@ it(
     const { mount, root } = await emptyStorage();
     const first = await start();
     const id = await beginCopy(first, mount);
-    const second = await start();
     await until('a part to be copied', async () => (await countIn(join(root, 'big'))) > FILES / 4);
     await first.kill();
     running.splice(running.indexOf(first), 1);
+    const second = await start();
     const before = await filesBelow(join(root, 'big'));
     expect(before.size).toBeLessThan(FILES);
     await until('another worker to go on', async () => (await countIn(join(root, 'big'))) > before.size + 10);
