@@ -4,6 +4,7 @@ import { withDeadline } from './with-deadline.ts';
 import { type StorageLimits, withLimits } from './with-limits.ts';
 import { withResumedReads } from './with-resumed-reads.ts';
 import { withRetry } from './with-retry.ts';
+import { withTraits } from './with-traits.ts';
 
 /** What a storage may take for each call, in milliseconds: one that hangs holds nobody for longer. */
 const DEADLINES = { callMs: 30_000, stallMs: 60_000, commitMs: 300_000, treeMs: 3_600_000 } as const;
@@ -18,7 +19,8 @@ const LISTING_BOUNDS = { maxBytes: 64 * 1024 * 1024, maxMs: 600_000 } as const;
  * @param limits of a storage behind a network; undefined: it is this machine's own, where listings do not end by themselves neither
  */
 export function decorate(driver: StorageDriver, limits: StorageLimits | undefined): StorageDriver {
-  if (!limits) return withDeadline(withRetry(driver), DEADLINES);
-  // The lanes are outermost: a turn that does not come is no failure of the storage.
-  return withLimits(withDeadline(withResumedReads(withRetry(withBoundedListings(driver, LISTING_BOUNDS))), REMOTE_DEADLINES), limits);
+  if (!limits) return withTraits(withDeadline(withRetry(driver), DEADLINES));
+  const bounded = withDeadline(withResumedReads(withRetry(withBoundedListings(driver, LISTING_BOUNDS))), REMOTE_DEADLINES);
+  // The lanes are around it: a turn that does not come is no failure of the storage. What is refused, or not whole yet, takes no turn.
+  return withTraits(withLimits(bounded, limits));
 }

@@ -162,6 +162,16 @@ export interface NameListing {
   readonly directories: ReadonlySet<EntryName>;
 }
 
+/** What a name must not have. */
+export interface RefusedNames {
+  /** Each of them, anywhere. */
+  readonly characters: string;
+  /** Each of them, at the end. */
+  readonly endings: string;
+  /** What stands before the first dot, in lower case: names are compared without regard to it. */
+  readonly stems: readonly string[];
+}
+
 /** Facts that callers need and cannot see from which methods exist. The conformance suite measures them. */
 export interface DriverTraits {
   /**
@@ -184,6 +194,12 @@ export interface DriverTraits {
   readonly exclusiveCreate: boolean;
   /** `copy` takes folders too; where not, it refuses them with UNSUPPORTED_OPERATION, and their files are copied one by one. */
   readonly copiesFolders: boolean;
+  /** Names that the storage keeps no entry of. Absent: it keeps all up to `maxNameBytes`. */
+  readonly refusedNames?: RefusedNames;
+  /** Longest path in bytes of UTF-8, with its slashes. Absent: as long as paths are. */
+  readonly maxPathBytes?: number;
+  /** A write must say its size beforehand. Where the sender does not know it, the content is taken in first. */
+  readonly needsSize?: true;
   /** Where there are drafts. */
   readonly drafts?: DraftTraits;
 }

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
+import { requireKeepable } from '../../driver-contract/declared-names.ts';
 import { type BeforePublish, type Entry, type Hashes, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { denied } from '../access/permissions.ts';
 import type { Located } from '../mounts/mount-table.ts';
@@ -72,6 +73,7 @@ export async function beginUpload(operation: Operation, request: UploadRequest):
   const mayReplace = password === undefined || snapshot.rules.canAccess(actor, path, password);
   if (!mayReplace && (await findEntry(snapshot, path, located, signal))) snapshot.rules.requireAccess(actor, path, password);
   const driver = await uploadDriver(located);
+  requireKeepable(driver.traits, located.path);
   // Refused early; the driver decides when the content is there.
   if (!request.overwrite && !(await isSaidFree(operation, located, driver)) && (await findEntry(snapshot, path, located, signal)))
     throw new AppError('ENTRY_EXISTS', 'file exists');

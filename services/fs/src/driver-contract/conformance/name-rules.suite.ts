@@ -1,7 +1,12 @@
-import { sortNames } from '@wharf/paths';
+import { type EntryName, sortNames } from '@wharf/paths';
 import { expect } from 'vitest';
+import { refusalOf } from '../declared-names.ts';
+import type { StorageDriver } from '../storage-driver.ts';
 import { at, namesIn, put, refuses, textOf } from './driver-calls.ts';
 import type { Rule } from './rule.ts';
+
+/** Paths of the tree are not longer. */
+const MAX_TREE_PATH_BYTES = 4096;
 
 const ODD_NAMES = [
   'caf\u00e9',
@@ -32,19 +37,39 @@ const ODD_NAMES = [
   `${'é'.repeat(127)}x`,
 ];
 
+/** Those that a storage says it keeps. */
+const keptBy = ({ traits }: StorageDriver) => ODD_NAMES.filter((name) => refusalOf(traits, name as EntryName) === undefined);
+
 export function nameRules(rule: Rule): void {
-  rule('odd names are kept exactly', ['write', 'remove'], async (driver) => {
-    const names = ODD_NAMES.filter((name) => Buffer.byteLength(name) <= driver.traits.maxNameBytes);
+  for (const name of ODD_NAMES) {
+    rule(
+      `the name ${JSON.stringify(name).slice(0, 24)} (${Buffer.byteLength(name)} bytes) is kept exactly, or refused by the traits`,
+      ['write', 'remove'],
+      async (driver) => {
+        const reason = refusalOf(driver.traits, name as EntryName);
+        if (reason !== undefined) {
+          await refuses('INVALID_ARGUMENT', put(driver, `/${name}`, name, { sizeBytes: Buffer.byteLength(name) }));
+          expect(await namesIn(driver, '/')).toEqual([]);
+          return;
+        }
+        await put(driver, `/${name}`, name);
+        expect(await namesIn(driver, '/')).toEqual([name]);
+        expect(await textOf(driver, `/${name}`)).toBe(name);
+        await driver.remove(at(`/${name}`), { recursive: false });
+        expect(await namesIn(driver, '/')).toEqual([]);
+      },
+    );
+  }
+  rule('odd names stand beside each other', ['write'], async (driver) => {
+    const names = keptBy(driver);
     for (const name of names) await put(driver, `/${name}`, name);
     expect(sortNames(await namesIn(driver, '/'))).toEqual(sortNames([...names]));
     for (const name of names) expect(await textOf(driver, `/${name}`)).toBe(name);
-    for (const name of names) await driver.remove(at(`/${name}`), { recursive: false });
-    expect(await namesIn(driver, '/')).toEqual([]);
   });
   rule('odd names work for folders, and as targets of a rename', ['write', 'makeDirectory', 'rename'], async (driver) => {
     await put(driver, '/start', 'x');
     let current = '/start';
-    for (const name of ODD_NAMES.filter((odd) => Buffer.byteLength(odd) <= driver.traits.maxNameBytes)) {
+    for (const name of keptBy(driver)) {
       await driver.makeDirectory(at(`/d/${name}`));
       const next = `/d/${name}/${name}`;
       await driver.rename(at(current), at(next), { overwrite: false });
@@ -55,5 +80,15 @@ export function nameRules(rule: Rule): void {
   rule('a name longer than the storage keeps is refused', ['write'], async (driver, test) => {
     if (driver.traits.maxNameBytes >= 255) test.skip('the parser refuses it before');
     await refuses('INVALID_ARGUMENT', put(driver, `/${'n'.repeat(driver.traits.maxNameBytes + 1)}`, 'x'));
+  });
+  rule('the longest path is kept, and a longer one refused', ['write'], async (driver, test) => {
+    const { maxPathBytes, maxNameBytes } = driver.traits;
+    if (maxPathBytes === undefined || maxPathBytes > MAX_TREE_PATH_BYTES) return test.skip('the storage names no length');
+    const folder = `/${'f'.repeat(Math.min(maxNameBytes, 100) - 1)}`;
+    const deep = folder.repeat(Math.floor((maxPathBytes - 2) / folder.length));
+    const longest = `${deep}/${'n'.repeat(maxPathBytes - deep.length - 1)}`;
+    await put(driver, longest, 'x');
+    expect(await textOf(driver, longest)).toBe('x');
+    await refuses('INVALID_ARGUMENT', put(driver, `${longest}n`, 'x'));
   });
 }

@@ -11,6 +11,7 @@ import {
   sortNames,
 } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { refusalOf } from '../../driver-contract/declared-names.ts';
 import type {
   ByteRange,
   CallOptions,
@@ -37,7 +38,16 @@ export interface MemoryProfile {
   readonly hasObjects?: boolean;
   /** What a file holds is known when it was read. */
   readonly hidesSizes?: boolean;
+  /** Keeps short names without some characters only, and must be told sizes beforehand. */
+  readonly isPicky?: boolean;
 }
+
+const PICKY = {
+  maxNameBytes: 100,
+  maxPathBytes: 400,
+  refusedNames: { characters: '<>:"|?*\u007f', endings: '. ', stems: ['con', 'nul'] },
+  needsSize: true,
+} as const;
 
 interface MemoryFile {
   readonly content: Uint8Array;
@@ -76,6 +86,7 @@ export class MemoryDriver implements StorageDriver {
       hashes: [],
       exclusiveCreate: !hasObjects,
       copiesFolders: !hasObjects,
+      ...(profile.isPicky && PICKY),
     };
   }
 
@@ -102,6 +113,7 @@ export class MemoryDriver implements StorageDriver {
 
   async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
     this.#begin(options);
+    if (this.traits.needsSize && options.sizeBytes === undefined) throw storageError('INVALID_ARGUMENT');
     this.#checkWritable(path, options);
     const folder = this.#makeFolders(parentPath(path));
     const chunks: Uint8Array[] = [];
@@ -151,6 +163,7 @@ export class MemoryDriver implements StorageDriver {
     const folder = this.#getFolder(parentPath(to));
     const replaced = this.#find(to);
     if (replaced !== undefined) checkReplaceable(node, replaced, options);
+    this.#checkName(nameOf(to));
     this.#checkSpelling(folder, nameOf(to), node);
     take(this.#getFolder(parentPath(from)), nameOf(from));
     put(folder, nameOf(to), node);
@@ -227,6 +240,7 @@ export class MemoryDriver implements StorageDriver {
       const child = folder.children.get(name) ?? newFolder();
       if (!isFolder(child)) throw storageError('NOT_A_DIRECTORY');
       if (!folder.children.has(name)) {
+        this.#checkName(name);
         this.#checkSpelling(folder, name);
         put(folder, name, child);
       }
@@ -238,6 +252,7 @@ export class MemoryDriver implements StorageDriver {
   #checkWritable(path: MountPath, { overwrite }: WriteOptions): MemoryFile | undefined {
     const existing = this.#find(path);
     if (existing === undefined) {
+      if (path !== MOUNT_ROOT) this.#checkName(nameOf(path));
       const folder = this.#find(parentPath(path));
       if (folder !== undefined && isFolder(folder)) this.#checkSpelling(folder, nameOf(path));
       return undefined;
@@ -274,6 +289,10 @@ export class MemoryDriver implements StorageDriver {
   #copyOf(node: MemoryNode): MemoryNode {
     if (isFolder(node)) return copyOf(node);
     return { ...node, version: randomUUID(), modifiedAt: this.#onGrid(node.modifiedAt, new Date()), createdAt: new Date() };
+  }
+
+  #checkName(name: EntryName): void {
+    if (refusalOf(this.traits, name) !== undefined) throw storageError('INVALID_ARGUMENT');
   }
 
   /** @param own what may keep its place under another spelling. @throws AppError ENTRY_EXISTS: something has the name in another spelling */

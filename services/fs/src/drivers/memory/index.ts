@@ -11,6 +11,7 @@ const PROFILES = {
   'case folding': { foldsCase: true },
   'times of two seconds': { timeStepMs: 2_000 },
   'unknown sizes': { hidesSizes: true },
+  picky: { isPicky: true },
 } as const satisfies Record<string, MemoryProfile>;
 
 /** Storages that can do less than memory could. @internal for tests */

@@ -14,7 +14,11 @@ describeDriver({
 for (const profile of MEMORY_PROFILES)
   describeDriver({
     name: `Memory as ${profile}`,
-    open: async () => ({ driver: await memoryDriver.open(JSON.stringify({ profile })) }),
+    // What must be told sizes passes with what is put around it.
+    open: async () => {
+      const driver = await memoryDriver.open(JSON.stringify({ profile }));
+      return { driver: driver.traits.needsSize ? decorate(driver, undefined) : driver };
+    },
   });
 describeDriver({
   name: 'Memory behind a login whose tokens are good for five calls',

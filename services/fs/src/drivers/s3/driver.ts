@@ -24,7 +24,7 @@ import { storageError, throwIfAborted } from '../../driver-contract/storage-erro
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { type ListedPage, type ObjectHead, payloadOf, S3Client } from './client.ts';
 import type { S3Settings } from './config.ts';
-import { createKeys, type Keys } from './keys.ts';
+import { createKeys, type Keys, longestPath } from './keys.ts';
 import { createNotedUploads, type NotedUploads } from './noted-uploads.ts';
 import { emptyContent, objectContent } from './object-content.ts';
 import { cutIntoParts, growingPartBytes, type Part, type PartHashes, type PartSource, partBytesOf } from './part-source.ts';
@@ -75,6 +75,7 @@ export class S3Driver implements StorageDriver {
       hashes: [],
       exclusiveCreate,
       copiesFolders: false,
+      maxPathBytes: longestPath(settings.keyPrefix),
       drafts: { order: 'any', readsBack: true },
     };
   }

@@ -7,6 +7,9 @@ export const UPLOADS_FOLDER = '.wharf-uploads';
 /** Longest key in bytes of UTF-8: https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html */
 const MAX_KEY_BYTES = 1024;
 
+/** Bytes of the longest path of a file: what the root takes of a key is not left to paths, which begin with a slash that keys have not. */
+export const longestPath = (keyPrefix: string): number => MAX_KEY_BYTES - Buffer.byteLength(keyPrefix) + 1;
+
 /** Paths of the storage as keys of the bucket, all of them below the root. */
 export interface Keys {
   /** The key of a file; undefined for what no file can be: the root, names of our own, and what is too long. */

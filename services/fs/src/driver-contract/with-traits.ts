@@ -1,0 +1,50 @@
+import { decorated, operationsOf } from './complete-driver.ts';
+import { requireKeepable } from './declared-names.ts';
+import { spool } from './spool.ts';
+import type { StorageDriver } from './storage-driver.ts';
+
+/** Holds what is made to the traits that a storage declares: names and paths that it keeps, and the size that it must be told beforehand. */
+export function withTraits(driver: StorageDriver): StorageDriver {
+  const operations = operationsOf(driver);
+  const { traits } = driver;
+  const { write, makeDirectory, rename, copy, openDraft } = operations;
+  return decorated({
+    ...operations,
+    write:
+      write &&
+      (async (file, content, options) => {
+        requireKeepable(traits, file);
+        if (!traits.needsSize || options.sizeBytes !== undefined) return write(file, content, options);
+        const spooled = await spool(content, options.signal);
+        try {
+          return await write(file, spooled.content, { ...options, sizeBytes: spooled.sizeBytes });
+        } finally {
+          await spooled.end();
+        }
+      }),
+    makeDirectory:
+      makeDirectory &&
+      (async (path, options) => {
+        requireKeepable(traits, path);
+        return makeDirectory(path, options);
+      }),
+    rename:
+      rename &&
+      (async (from, to, options) => {
+        if (from !== to) requireKeepable(traits, to);
+        return rename(from, to, options);
+      }),
+    copy:
+      copy &&
+      (async (from, to, options) => {
+        requireKeepable(traits, to);
+        return copy(from, to, options);
+      }),
+    openDraft:
+      openDraft &&
+      (async (file, id, options) => {
+        if (options.create) requireKeepable(traits, file);
+        return openDraft(file, id, options);
+      }),
+  });
+}
