@@ -7,16 +7,18 @@ import type {
   RenameEntryResponse,
 } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
-import { beginOperation, type FsContext } from '../context.ts';
+import { beginOperation, creatorOf, type FsContext } from '../context.ts';
 import { batchRename } from '../domain/changing/operations/batch-rename.ts';
 import { regexRename } from '../domain/changing/operations/regex-rename.ts';
 import { renameEntry } from '../domain/changing/operations/rename-entry.ts';
 
-/** fs/rename. */
+/** fs/rename. A large folder that its storage cannot rename in one step is renamed by a task; the answer says nothing of it. */
 export const renameEntryHandler =
   (context: FsContext) =>
   async (request: RenameEntryRequest, call: Call): Promise<RenameEntryResponse> => {
-    await renameEntry(await beginOperation(context, call), request);
+    await renameEntry(await beginOperation(context, call), request, async (items) => {
+      await context.tasks.queuePlacements('move', items, creatorOf(call));
+    });
     return {};
   };
 

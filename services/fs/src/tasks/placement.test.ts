@@ -4,6 +4,7 @@ import { placeEntries } from '../domain/changing/operations/place-entries.ts';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import { recursiveMove } from '../domain/changing/operations/recursive-move.ts';
 import { removeEntries } from '../domain/changing/operations/remove-entries.ts';
+import { renameEntry } from '../domain/changing/operations/rename-entry.ts';
 import { actor, type MemoryTree, vpath } from '../domain/testing/memory-tree.ts';
 import { ruleRecord } from '../domain/testing/records.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
@@ -307,4 +308,38 @@ it('a name of several segments is refused before anything is asked of it', async
     expect(await refusalOf(copyEntries(memory.operation(), placement('/a', '/b', names)))).toEqual(refused);
   }
   expect(await memory.everything()).toEqual(['/a/d/kept']);
+});
+
+describe('another name for a large folder', () => {
+  const rename = async (memory: MemoryTree, root: string, files: number, who = actor()) => {
+    for (let index = 0; index < files; index += 1) await memory.put(`${root}/d/e/f${index}`, `${index}`);
+    const queued: Item[] = [];
+    await renameEntry(memory.operation(who), { path: `${root}/d`, name: 'n', overwrite: false }, async (items) => {
+      queued.push(...items);
+    });
+    return queued;
+  };
+
+  it.each([
+    ['/a', 150, 0],
+    ['/p', 99, 0],
+    ['/p', 100, 1],
+  ])('in %s with %i files leaves %i to tasks', async (root, files, tasks) => {
+    const memory = await openStorages();
+    expect(await rename(memory, root, files)).toHaveLength(tasks);
+    if (tasks === 0) expect(await memory.everything(root)).toHaveLength(files);
+    expect(await memory.everything(root)).toContain(`${root}/${tasks === 0 ? 'n' : 'd'}/e/f7`);
+  });
+
+  it('is done by a task, by who may rename and not move', async () => {
+    const memory = await openStorages();
+    const who = without('move');
+    const [task] = placementTasks('move', await rename(memory, '/p', 120, who), { id: 7, name: 'somebody', role: 0 });
+    await runPlacement(memory.operation(who), 'move', task?.input ?? expect.fail('no task'));
+    const names = Array.from({ length: 120 }, (_, index) => `/p/n/e/f${index}`).sort();
+    expect(await memory.everything('/p')).toEqual(names);
+    expect(await refusalOf(runPlacement(memory.operation(without('rename')), 'move', task?.input ?? expect.fail('no task')))).toEqual(
+      DENIED,
+    );
+  });
 });

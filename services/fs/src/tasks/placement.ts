@@ -50,10 +50,12 @@ export interface PlacementEnds {
 export async function openEnds(operation: Operation, input: PlacementInput, verb: Verb): Promise<PlacementEnds> {
   const { snapshot, actor } = operation;
   const [source, target] = [parseVirtualPath(input.source), parseVirtualPath(input.target)];
-  requirePermission(actor, verb);
+  // A move within one folder is a rename that takes long.
+  const isRename = verb === 'move' && !input.files && parentPath(source) === parentPath(target);
+  requirePermission(actor, isRename ? 'rename' : verb);
   if (!isWithin(actor.basePath, source) || !isWithin(actor.basePath, target)) throw denied();
   const [sourceFolder, targetFolder] = input.files ? [source, target] : [parentPath(source), parentPath(target)];
-  snapshot.rules.requireAccess(actor, sourceFolder, '');
+  if (!isRename) snapshot.rules.requireAccess(actor, sourceFolder, '');
   if (verb === 'move') requireWrite(snapshot, actor, sourceFolder);
   requireWrite(snapshot, actor, targetFolder);
   if (!input.files && !snapshot.rules.mayTouch(actor, source, verb === 'move' ? 'write' : 'read')) throw denied();

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { baseName, type EntryName, parentPath } from '@wharf/paths';
+import { baseName, childPath, type EntryName, parentPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../../driver-contract/storage-driver.ts';
 import { storageError } from '../../../driver-contract/storage-error.ts';
 import type { Outcome } from '../../reading/folder-cache.ts';
@@ -34,9 +34,10 @@ export async function placeInOneStep(operation: Operation, item: Item, verb: Ver
  * Gives an entry another name, in a storage that cannot rename by copying and removing. Tells of both names. A folder takes the place of an empty
  * one at most: what is in a folder is not replaced by a new name.
  *
+ * @param queue takes over a large folder that is to be copied and removed
  * @throws AppError DIRECTORY_NOT_EMPTY | ENTRY_EXISTS | what the storage throws
  */
-export async function renameItem(operation: Operation, item: Item): Promise<void> {
+export async function renameItem(operation: Operation, item: Item, queue?: (items: readonly Item[]) => Promise<void>): Promise<void> {
   if (await placeInOneStep(operation, item, 'rename')) return;
   const { source, target, entry, from, to, conflict } = item;
   const { changes, signal } = operation;
@@ -48,6 +49,7 @@ export async function renameItem(operation: Operation, item: Item): Promise<void
   try {
     const [here, there] = [await open(from), await open(to)];
     if (entry.isDirectory && (await isFull(there, signal))) throw storageError('DIRECTORY_NOT_EMPTY');
+    if (entry.isDirectory && queue && (await isLarge(here, signal))) return await queue([{ ...item, conflict: 'refuse' }]);
     const moved = await moveTree(here, entry, there, conflict, signal, onCopied);
     if (moved === undefined || here.driver !== there.driver) return changes.entryChanged(source, target);
     for (const outcome of outcomesOf(item, here.driver, moved, since)) changes.entryBecame(outcome);
@@ -56,6 +58,22 @@ export async function renameItem(operation: Operation, item: Item): Promise<void
     await operation.snapshot.quotas.uncounted([source, target], copiedBytes);
     throw named(error, baseName(target));
   }
+}
+
+/** A folder with more entries than that, at whatever depth, is not copied while somebody waits for the answer. */
+const LARGE_ENTRIES = 100;
+
+async function isLarge({ driver, path }: Place, signal: AbortSignal): Promise<boolean> {
+  const folders = [path];
+  let entries = 0;
+  for (const folder of folders) {
+    for await (const { name, isDirectory, isLink } of driver.list(folder, { signal })) {
+      entries += 1;
+      if (entries > LARGE_ENTRIES) return true;
+      if (isDirectory && !isLink) folders.push(childPath(folder, name));
+    }
+  }
+  return false;
 }
 
 async function isFull({ driver, path }: Place, signal: AbortSignal): Promise<boolean> {

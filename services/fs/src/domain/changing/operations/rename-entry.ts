@@ -3,13 +3,22 @@ import { requirePermission } from '../../access/permissions.ts';
 import { findEntry, getEntry } from '../../reading/get-entry.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { nameTaken, type Operation, requireUnprotected, requireWrite } from './operation.ts';
+import type { QueueItems } from './place-entries.ts';
 import { renameItem } from './place-item.ts';
 import { conflictAt } from './plan-placement.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 
-/** Gives an entry another name in its folder. With `overwrite` a file of that name is replaced. */
-export async function renameEntry(operation: Operation, request: { path: string; name: string; overwrite: boolean }): Promise<void> {
+/**
+ * Gives an entry another name in its folder. With `overwrite` a file of that name is replaced.
+ *
+ * @param queue takes over a large folder whose storage has to copy and remove it entry by entry. Absent: the caller waits for that
+ */
+export async function renameEntry(
+  operation: Operation,
+  request: { path: string; name: string; overwrite: boolean },
+  queue?: QueueItems,
+): Promise<void> {
   const { snapshot, actor, signal } = operation;
   requirePermission(actor, 'rename');
   const path = resolvePath(actor, request.path);
@@ -30,5 +39,5 @@ export async function renameEntry(operation: Operation, request: { path: string;
   await requireNothingHidden(operation, { entry: found.entry, path, located: from, target });
   const conflict = request.overwrite ? conflictAt(operation, target) : 'refuse';
   const item = { source: path, target, entry: found.entry, from, to, conflict };
-  await snapshot.quotas.relocating([path, target], () => renameItem(operation, item));
+  await snapshot.quotas.relocating([path, target], () => renameItem(operation, item, queue));
 }
