@@ -31,6 +31,21 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      // `npm run test:containers` builds what these need.
+      ...(process.env['WHARF_TEST_CONTAINERS'] === undefined
+        ? []
+        : [
+            {
+              test: {
+                name: 'containers',
+                include: ['test/contract/**/*.containers.test.ts'],
+                exclude: ['**/node_modules/**'],
+                testTimeout: 120_000,
+                hookTimeout: 400_000,
+                fileParallelism: false,
+              },
+            },
+          ]),
       {
         test: {
           name: 'e2e',

@@ -163,6 +163,11 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     may: ['test/deploy/', '@wharf/harness', '@wharf/service-kit'],
     npm: ['@prometheus-io/lezer-promql', 'ajv', 'kubernetes-models', 'yaml', 'zod'],
   },
+  {
+    files: 'test/contract/',
+    may: ['test/contract/', '@wharf/harness', '@wharf/proto', '@wharf/service-kit'],
+    npm: ['testcontainers'],
+  },
   { files: 'test/bench/', may: ['test/bench/', 'test/e2e/support/', '@wharf/harness'], npm: ['@aws-sdk/client-s3', 'express'] },
   { files: 'tools/', may: ['tools/', '@wharf/service-kit', '@wharf/errors', '@wharf/rights', 'services/*/src/config.ts'], npm: [] },
 ];

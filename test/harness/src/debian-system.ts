@@ -117,7 +117,8 @@ export function startInSystem<T>(
   });
 }
 
-function systemPath({ folder }: DebianSystem): string {
+/** Where it lies. */
+export function systemPath({ folder }: DebianSystem): string {
   return `${CACHE_DIR}/${folder}`;
 }
 

@@ -1,3 +1,5 @@
+import type { ContainerEngine } from './container-engine.ts';
+import { importSystem } from './container-image.ts';
 import { type DebianSystem, ensureSystem, startInSystem } from './debian-system.ts';
 import type { Missing } from './required.ts';
 
@@ -23,10 +25,10 @@ const SYSTEM: DebianSystem = {
 };
 
 /** Only the gateway listens on an address; it finds PostgreSQL by a socket in its own /tmp. Nothing is synced: the data end with the server. */
-const SERVE = `
+const serve = (address: string) => `
 set -eu
 pg=/usr/lib/postgresql/18/bin data=/tmp/data
-$pg/initdb --pgdata $data --username postgres --auth trust --encoding UTF8 --locale C.UTF-8 >/dev/null
+[ -d $data ] || $pg/initdb --pgdata $data --username postgres --auth trust --encoding UTF8 --locale C.UTF-8 >/dev/null
 cat >>$data/postgresql.conf <<CONF
 shared_preload_libraries = 'pg_cron, pg_documentdb_core, pg_documentdb'
 cron.database_name = 'postgres'
@@ -42,7 +44,7 @@ until $pg/psql --host /tmp --username postgres --quiet --command 'CREATE EXTENSI
   kill -0 $!
   sleep 0.2
 done
-exec ferretdb --postgresql-url='postgres://postgres@/postgres?host=/tmp' --listen-addr=127.0.0.1:0 --debug-addr=- --telemetry=disable --state-dir=/tmp --no-auth --log-level=info
+exec ferretdb --postgresql-url='postgres://postgres@/postgres?host=/tmp' --listen-addr=${address} --debug-addr=- --telemetry=disable --state-dir=/tmp --no-auth --log-level=info
 `;
 
 /**
@@ -54,9 +56,15 @@ export async function startDocumentDb(): Promise<DocumentDb | Missing> {
   if (problem !== undefined) return problem;
   const running = await startInSystem(SYSTEM, {
     user: 'postgres',
-    script: SERVE,
+    script: serve('127.0.0.1:0'),
     readyLine: (line) => /Listening on TCP 127\.0\.0\.1:(\d+)/.exec(line)?.[1],
     readyWithinMs: READY_WITHIN_MS,
   });
   return { url: `mongodb://127.0.0.1:${running.ready}/`, stop: running.stop };
+}
+
+/** The same server as an image, for containers on a network of their own; it listens on port 27017. Its data outlive a crash of the container. */
+export async function ensureDocumentDbImage(engine: ContainerEngine): Promise<{ image: string; command: readonly string[] } | Missing> {
+  const image = await importSystem(engine, SYSTEM, 'wharf-test/documentdb:1', 'postgres');
+  return typeof image === 'string' ? { image, command: ['bash', '-c', serve('0.0.0.0:27017')] } : image;
 }

@@ -1,8 +1,10 @@
 export { type Api, api, at, type Envelope, login } from './api.ts';
 export { type CephRgw, startCephRgw } from './ceph-rgw.ts';
+export { type ContainerEngine, startContainerEngine } from './container-engine.ts';
+export { ensureBaseImage, ensurePackageImage } from './container-image.ts';
 export { describeContent, generateContent, lendPieces } from './content.ts';
 export { ensureCommand } from './debian-package.ts';
-export { type DocumentDb, startDocumentDb } from './document-db.ts';
+export { type DocumentDb, ensureDocumentDbImage, startDocumentDb } from './document-db.ts';
 export { type DownloadTool, startAria2, startQbittorrent, startTransmission } from './download-tools.ts';
 export { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 export { type FoldingDisk, mountFoldingDisk } from './folding-disk.ts';
