@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { startStandalone } from '@wharf/harness';
 import { runDownloadChaos } from '../support/download-chaos.ts';
 import { runKillChaos } from '../support/kill-chaos.ts';
+import { runLongPairs } from '../support/long-pairs.ts';
 import { repeatProperties } from '../support/repeat-properties.ts';
 import { runSchemaFuzz } from '../support/schema-fuzz.ts';
 import { openWorld } from '../support/world.ts';
@@ -11,7 +12,8 @@ const USAGE = `usage: npm run soak -- <work> [options]
   kills       kill -9 under mixed load           --kills 30 --shape standalone|services|both
   downloads   downloaders, killed in turns       --replicas 3 --files 200 --max-mib 8 --seconds 120 --every 5 --rate 60000
   schema      requests of every operation        --cases 30 --seed <number>
-  properties  all property tests, again          --times 20`;
+  properties  all property tests, again          --times 20
+  pairs       big trees between all storages     --files 500 --cancelled 1000 --download-mib 1024`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -19,7 +21,9 @@ const { values, positionals } = parseArgs({
     kills: { type: 'string', default: '30' },
     shape: { type: 'string', default: 'both' },
     replicas: { type: 'string', default: '3' },
-    files: { type: 'string', default: '200' },
+    files: { type: 'string' },
+    cancelled: { type: 'string', default: '1000' },
+    'download-mib': { type: 'string', default: '1024' },
     'max-mib': { type: 'string', default: '8' },
     seconds: { type: 'string', default: '120' },
     every: { type: 'string', default: '5' },
@@ -38,6 +42,7 @@ const WORKS: Readonly<Record<string, () => Promise<boolean>>> = {
   downloads,
   schema,
   properties: () => repeatProperties(Number(values.times), tell),
+  pairs: () => runLongPairs({ files: values.files ?? '500', cancelled: values.cancelled, downloadMib: values['download-mib'] }),
 };
 
 const work = WORKS[positionals[0] ?? ''];
@@ -71,7 +76,7 @@ async function schema(): Promise<boolean> {
 async function downloads(): Promise<boolean> {
   const report = await runDownloadChaos({
     replicas: Number(values.replicas),
-    files: Number(values.files),
+    files: Number(values.files ?? 200),
     maxFileBytes: Number(values['max-mib']) * 1024 * 1024,
     killEveryMs: Number(values.every) * 1000,
     killForMs: Number(values.seconds) * 1000,
