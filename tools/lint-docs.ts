@@ -27,7 +27,7 @@ process.exit(problems.length === 0 ? 0 : 1);
 /** Words in backticks that look like a path of the repository, or like the end of one, and are not there. */
 function lostPaths(document: string): string[] {
   const words = matches(read(document), /`([\w.@*-]+(?:\/[\w.@*-]*)*)`/g);
-  const isPath = /^[^.].*\.(ts|mjs|md|proto|grit|binpb)$|^(\.ci|docs|packages|proto|services|tools)\//;
+  const isPath = /^[^.].*\.(ts|mjs|md|proto|grit|binpb)$|^(\.ci|deploy|docs|packages|proto|services|tools)\//;
   return words.filter((word) => isPath.test(word) && !isThere(word)).map((word) => `${document}: there is no ${word}`);
 }
 

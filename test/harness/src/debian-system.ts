@@ -123,7 +123,7 @@ export function systemPath({ folder }: DebianSystem): string {
 }
 
 /** The archive this machine gets its own packages from. */
-async function debianMirror(): Promise<string | undefined> {
+export async function debianMirror(): Promise<string | undefined> {
   const sources = [
     { path: '/etc/apt/sources.list.d/debian.sources', pattern: /^URIs:\s*(\S+)/m },
     { path: '/etc/apt/sources.list', pattern: /^deb\s+(?:\[[^\]]*\]\s+)?(\S+)/m },

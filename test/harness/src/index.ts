@@ -11,6 +11,7 @@ export { type FoldingDisk, mountFoldingDisk } from './folding-disk.ts';
 export { freePort } from './free-port.ts';
 export { type Bytes, download, type HttpAnswer, type HttpRequest, httpRequest, type Transfer, upload } from './http.ts';
 export { type HttpServer, startHttpServer } from './http-server.ts';
+export { ensureKustomize, type Kustomize } from './kustomize.ts';
 export { type NatsServer, startNatsServer } from './nats-server.ts';
 export { type ExitStatus, type ProcessOptions, type RunningProcess, runCommand, startProcess } from './process.ts';
 export { programFlags } from './program-flags.ts';
