@@ -5,13 +5,20 @@ type TaskList = 'copy' | 'move' | 'upload';
 /** States that are no more changed by work. */
 const ENDED: readonly unknown[] = [2, 4, 7];
 
+/** A copy of a big tree takes its time; what is wrong is seen by the state. */
+const WITHIN_MS = 1_800_000;
+
 /** Waits until a task has ended, and answers it as it is then. */
 export async function endOf(caller: Api, list: TaskList, id: unknown): Promise<unknown> {
   let task: unknown;
-  await waitFor(`task ${id} to end`, async () => {
-    task = await caller.call(`/api/task/${list}/info?tid=${id}`, {});
-    return ENDED.includes(at(task, 'state'));
-  });
+  await waitFor(
+    `task ${id} to end`,
+    async () => {
+      task = await caller.call(`/api/task/${list}/info?tid=${id}`, {});
+      return ENDED.includes(at(task, 'state'));
+    },
+    { withinMs: WITHIN_MS },
+  );
   return task;
 }
 
