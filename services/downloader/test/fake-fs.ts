@@ -72,6 +72,8 @@ export function createFakeFs(): FakeFs {
         sessions.delete(id);
         return {};
       }),
+      listUploads: forServices(async () => ({ uploads: [], total: 0 })),
+      endUpload: forServices(async () => ({})),
       makeFolder: forServices(async ({ path }) => {
         folders.add(path);
         return {};

@@ -141,7 +141,7 @@ export function createFsService(
 
   return {
     rpc: createFsRpc({ context, keeper, mounts, registry, tests, replica }),
-    furtherRpcs: [createTaskRpc(tasks.engine), createWriteRpc(context, writes)],
+    furtherRpcs: [createTaskRpc(tasks.engine), createWriteRpc(context, writes, uploads)],
     writes,
     bytes: dataPlane.serve,
     http: dataPlane.listener,

@@ -5,7 +5,7 @@ import { accountsChanged, writeSessionModelOf } from '@wharf/models';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
-import { type Installation, openInstallation, type Replica } from './installation.ts';
+import { ADMIN, type Installation, openInstallation, type Replica, USER } from './installation.ts';
 
 const WRITE = 0b1000;
 const MIB = 1024 * 1024;
@@ -242,6 +242,28 @@ describe('an upload in parts', () => {
     await installation.open([localDriver, plain.definition]);
     await waitFor('the sweep', async () => (await model.findById(id)) === null);
     expect(await readdir(folder, { recursive: true })).not.toContainEqual(expect.stringContaining(id));
+  });
+});
+
+describe('unfinished uploads', () => {
+  it('are seen by their user and the admin, who may end them', async () => {
+    const as = await installation.login({ id: 12, permission: WRITE });
+    const id = await begin('/l/seen', { as });
+    await chunk(id, 2, part(2), { as });
+    const asUser = (userId: number, role: typeof USER.role | typeof ADMIN.role = USER.role) =>
+      installation.as({ ...USER, id: userId, role });
+    const listed = async (of_all: boolean, by: ReturnType<typeof asUser>) => other.writes.listUploads({ of_all, page: 1, per_page: 1 }, by);
+    expect(await listed(false, asUser(12))).toMatchObject({
+      uploads: [{ id, username: 'user-12', path: '/l/seen', received_bytes: 5, chunk_size: MIB }],
+      total: 1,
+    });
+    expect(await listed(false, asUser(13))).toEqual({ uploads: [], total: 0 });
+    await expect(listed(true, asUser(13))).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(other.writes.endUpload({ id }, asUser(12))).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    expect((await listed(true, asUser(1, ADMIN.role))).total).toBeGreaterThan(0);
+    await other.writes.endUpload({ id }, asUser(1, ADMIN.role));
+    expect((await listed(false, asUser(12))).total).toBe(0);
+    await expect(other.writes.endUpload({ id }, asUser(1, ADMIN.role))).rejects.toMatchObject({ code: 'RECORD_NOT_FOUND' });
   });
 });
 

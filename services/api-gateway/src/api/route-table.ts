@@ -18,6 +18,7 @@ import { meSessionRoutes } from './routes/me-session.ts';
 import { publicRoutes } from './routes/public.ts';
 import { shareRoutes } from './routes/share.ts';
 import { taskRoutes } from './routes/task.ts';
+import { uploadRoutes } from './routes/upload.ts';
 import { taskShape } from './shapes.ts';
 
 /** Every JSON route. What reaches a service, the OpenAPI document and the tests of access all come from here. */
@@ -29,6 +30,7 @@ export const ROUTES: readonly Route[] = [
   ...publicRoutes,
   ...fsReadRoutes,
   ...fsWriteRoutes,
+  ...uploadRoutes,
   ...taskRoutes,
   ...shareRoutes,
   ...adminUserRoutes,

@@ -1,13 +1,19 @@
-import { type WriteSession as WireSession, WriteServiceDefinition } from '@wharf/proto/fs-write';
-import { defineRpcService, forServices, forUsers, type RpcService } from '@wharf/service-kit';
-import { beginOperation, type FsContext } from '../context.ts';
+import { AppError } from '@wharf/errors';
+import { isWithin, relativeTo } from '@wharf/paths';
+import { type UnfinishedUpload, type WriteSession as WireSession, WriteServiceDefinition } from '@wharf/proto/fs-write';
+import { isAdmin } from '@wharf/rights';
+import { defineRpcService, forAdmins, forServices, forUsers, type RpcService } from '@wharf/service-kit';
+import { beginOperation, beginReading, type FsContext } from '../context.ts';
+import type { Actor } from '../domain/access/permissions.ts';
 import { resolvePath } from '../domain/snapshot/snapshot.ts';
+import { receivedBytes, type UploadSession } from '../domain/uploads/upload-session.ts';
+import type { Uploads } from '../domain/uploads/uploads.ts';
 import { checkTarget } from '../domain/writes/check-target.ts';
 import type { OpenedSession, WriteSession } from '../domain/writes/write-session.ts';
 import type { WriteSessions } from '../domain/writes/write-sessions.ts';
 
 /** The calls that frame files brought in by other services. */
-export function createWriteRpc(context: FsContext, sessions: WriteSessions): RpcService {
+export function createWriteRpc(context: FsContext, sessions: WriteSessions, uploads: Uploads): RpcService {
   return defineRpcService(WriteServiceDefinition, {
     checkTarget: forUsers(async (request, call) => {
       const operation = await beginOperation(context, call);
@@ -30,11 +36,40 @@ export function createWriteRpc(context: FsContext, sessions: WriteSessions): Rpc
       await sessions.abort(id);
       return {};
     }),
+    listUploads: forUsers(async ({ of_all, page, per_page }, call) => {
+      const { actor } = await beginReading(context, call);
+      if (of_all && !isAdmin(actor)) throw new AppError('PERMISSION_DENIED', 'You are not an admin');
+      const limit = Math.min(per_page > 0 ? per_page : MAX_UPLOADS, MAX_UPLOADS);
+      const offset = (Math.max(page, 1) - 1) * limit;
+      const { sessions: found, total } = await uploads.list(of_all ? undefined : actor.id, { offset, limit });
+      return { uploads: found.map((session) => toUnfinished(actor, session)), total };
+    }),
+    endUpload: forAdmins(async ({ id }) => {
+      await uploads.end(id);
+      return {};
+    }),
     makeFolder: forServices(async ({ user_id, path }, call) => {
       await sessions.makeFolder(user_id, path, call.signal);
       return {};
     }),
   });
+}
+
+/** Uploads in one answer. */
+const MAX_UPLOADS = 200;
+
+function toUnfinished({ basePath }: Actor, session: UploadSession): UnfinishedUpload {
+  const { id, path, sizeBytes, upload, expiresAt } = session;
+  return {
+    id,
+    username: upload.userName,
+    path: isWithin(basePath, path) ? relativeTo(basePath, path) : path,
+    size: sizeBytes,
+    received_bytes: receivedBytes(session),
+    chunk_size: upload.chunkBytes,
+    created_ms: upload.createdAt.getTime(),
+    expires_ms: expiresAt.getTime(),
+  };
 }
 
 function toWire(session: WriteSession | OpenedSession): WireSession {

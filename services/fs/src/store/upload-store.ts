@@ -23,7 +23,7 @@ export function createUploadStore(connection: StoreConnection): UploadStore {
       return many(await found.lean<WriteSessionRecord[]>());
     },
     count: (userId) => model.countDocuments(unfinished(userId)),
-    async claim({ id, key, writer, until }, now, isAlive) {
+    async claim({ id, key, writer, until }, now, isDead) {
       const path = claimPath(key);
       const open = { _id: id, upload_state: 'receiving', [`upload.parts.${key}`]: { $exists: false } };
       const fresh = await change({ ...open, [path]: { $exists: false } }, { $set: { [path]: { writer, until } } });
@@ -32,8 +32,9 @@ export function createUploadStore(connection: StoreConnection): UploadStore {
       if (!record?.upload || record.upload_state !== 'receiving') return 'gone';
       if (record.upload.parts?.[key] !== undefined) return 'accepted';
       const held = record.upload.claims?.[key];
-      if (!held || held.until > now) return 'held';
-      const isOver = isAlive(held.writer);
+      if (!held) return 'held';
+      const isOver = !isDead(held.writer);
+      if (isOver && held.until > now) return 'held';
       const taken = await change(
         { ...open, [`${path}.writer`]: held.writer, [`${path}.until`]: held.until },
         { $set: { [path]: { writer, until }, ...(isOver && { 'upload.is_taken_over': true }) } },
@@ -44,6 +45,9 @@ export function createUploadStore(connection: StoreConnection): UploadStore {
       const path = claimPath(key);
       const { matchedCount } = await model.updateOne({ _id: id, [`${path}.writer`]: writer }, { $set: { [`${path}.until`]: until } });
       return matchedCount > 0;
+    },
+    async cut(id, chunkBytes) {
+      await model.updateOne({ _id: id }, { $set: { 'upload.chunk_bytes': chunkBytes } });
     },
     async free({ id, key, writer }) {
       await model.updateOne({ _id: id, [`${claimPath(key)}.writer`]: writer }, { $unset: { [claimPath(key)]: '' } });

@@ -107,6 +107,41 @@ export interface MakeFolderRequest {
 export interface MakeFolderResponse {
 }
 
+export interface ListUploadsRequest {
+  of_all: boolean;
+  /** From 1. */
+  page: number;
+  /** At most 200. */
+  per_page: number;
+}
+
+export interface ListUploadsResponse {
+  uploads: UnfinishedUpload[];
+  /** On all pages. */
+  total: number;
+}
+
+export interface UnfinishedUpload {
+  id: string;
+  username: string;
+  /** Relative to the base path of the caller; of the whole tree where that is not above it. */
+  path: string;
+  size: number;
+  received_bytes: number;
+  /** Of parts; 0 for one that comes as a stream. */
+  chunk_size: number;
+  /** Milliseconds since 1970. */
+  created_ms: number;
+  expires_ms: number;
+}
+
+export interface EndUploadRequest {
+  id: string;
+}
+
+export interface EndUploadResponse {
+}
+
 function createBaseCheckTargetRequest(): CheckTargetRequest {
   return { path: "" };
 }
@@ -1160,6 +1195,389 @@ export const MakeFolderResponse: MessageFns<MakeFolderResponse> = {
   },
 };
 
+function createBaseListUploadsRequest(): ListUploadsRequest {
+  return { of_all: false, page: 0, per_page: 0 };
+}
+
+export const ListUploadsRequest: MessageFns<ListUploadsRequest> = {
+  encode(message: ListUploadsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.of_all !== false) {
+      writer.uint32(8).bool(message.of_all);
+    }
+    if (message.page !== 0) {
+      writer.uint32(16).int32(message.page);
+    }
+    if (message.per_page !== 0) {
+      writer.uint32(24).int32(message.per_page);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListUploadsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListUploadsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.of_all = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.page = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.per_page = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListUploadsRequest>): ListUploadsRequest {
+    return ListUploadsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListUploadsRequest>): ListUploadsRequest {
+    const message = createBaseListUploadsRequest();
+    message.of_all = object.of_all ?? false;
+    message.page = object.page ?? 0;
+    message.per_page = object.per_page ?? 0;
+    return message;
+  },
+};
+
+function createBaseListUploadsResponse(): ListUploadsResponse {
+  return { uploads: [], total: 0 };
+}
+
+export const ListUploadsResponse: MessageFns<ListUploadsResponse> = {
+  encode(message: ListUploadsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.uploads) {
+      UnfinishedUpload.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.total !== 0) {
+      writer.uint32(16).int32(message.total);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListUploadsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListUploadsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.uploads.push(UnfinishedUpload.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.total = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListUploadsResponse>): ListUploadsResponse {
+    return ListUploadsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListUploadsResponse>): ListUploadsResponse {
+    const message = createBaseListUploadsResponse();
+    message.uploads = object.uploads?.map((e) => UnfinishedUpload.fromPartial(e)) || [];
+    message.total = object.total ?? 0;
+    return message;
+  },
+};
+
+function createBaseUnfinishedUpload(): UnfinishedUpload {
+  return { id: "", username: "", path: "", size: 0, received_bytes: 0, chunk_size: 0, created_ms: 0, expires_ms: 0 };
+}
+
+export const UnfinishedUpload: MessageFns<UnfinishedUpload> = {
+  encode(message: UnfinishedUpload, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.username !== "") {
+      writer.uint32(18).string(message.username);
+    }
+    if (message.path !== "") {
+      writer.uint32(26).string(message.path);
+    }
+    if (message.size !== 0) {
+      writer.uint32(32).int64(message.size);
+    }
+    if (message.received_bytes !== 0) {
+      writer.uint32(40).int64(message.received_bytes);
+    }
+    if (message.chunk_size !== 0) {
+      writer.uint32(48).int64(message.chunk_size);
+    }
+    if (message.created_ms !== 0) {
+      writer.uint32(56).int64(message.created_ms);
+    }
+    if (message.expires_ms !== 0) {
+      writer.uint32(64).int64(message.expires_ms);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UnfinishedUpload {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUnfinishedUpload();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.username = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.path = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.size = longToNumber(reader.int64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.received_bytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.chunk_size = longToNumber(reader.int64());
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.created_ms = longToNumber(reader.int64());
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.expires_ms = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UnfinishedUpload>): UnfinishedUpload {
+    return UnfinishedUpload.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UnfinishedUpload>): UnfinishedUpload {
+    const message = createBaseUnfinishedUpload();
+    message.id = object.id ?? "";
+    message.username = object.username ?? "";
+    message.path = object.path ?? "";
+    message.size = object.size ?? 0;
+    message.received_bytes = object.received_bytes ?? 0;
+    message.chunk_size = object.chunk_size ?? 0;
+    message.created_ms = object.created_ms ?? 0;
+    message.expires_ms = object.expires_ms ?? 0;
+    return message;
+  },
+};
+
+function createBaseEndUploadRequest(): EndUploadRequest {
+  return { id: "" };
+}
+
+export const EndUploadRequest: MessageFns<EndUploadRequest> = {
+  encode(message: EndUploadRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndUploadRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndUploadRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<EndUploadRequest>): EndUploadRequest {
+    return EndUploadRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EndUploadRequest>): EndUploadRequest {
+    const message = createBaseEndUploadRequest();
+    message.id = object.id ?? "";
+    return message;
+  },
+};
+
+function createBaseEndUploadResponse(): EndUploadResponse {
+  return {};
+}
+
+export const EndUploadResponse: MessageFns<EndUploadResponse> = {
+  encode(_: EndUploadResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndUploadResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndUploadResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<EndUploadResponse>): EndUploadResponse {
+    return EndUploadResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<EndUploadResponse>): EndUploadResponse {
+    const message = createBaseEndUploadResponse();
+    return message;
+  },
+};
+
 /**
  * A write session is a file on its way to its place. It survives the process that opened it, and goes after a day without use. Paths are of
  * the whole tree. Common errors: RECORD_NOT_FOUND: there is no such session, MOUNT_NOT_FOUND, PERMISSION_DENIED, STORAGE_UNAVAILABLE.
@@ -1227,6 +1645,24 @@ export const WriteServiceDefinition = {
       responseStream: false,
       options: {},
     },
+    /** Unfinished uploads of users in parts, the oldest first: of the caller, or of everybody (admin). */
+    listUploads: {
+      name: "ListUploads",
+      requestType: ListUploadsRequest as typeof ListUploadsRequest,
+      requestStream: false,
+      responseType: ListUploadsResponse as typeof ListUploadsResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
+    /** Ends an unfinished upload, of whomever (admin), and takes away what came of it. RECORD_NOT_FOUND: there is none. */
+    endUpload: {
+      name: "EndUpload",
+      requestType: EndUploadRequest as typeof EndUploadRequest,
+      requestStream: false,
+      responseType: EndUploadResponse as typeof EndUploadResponse,
+      responseStream: false,
+      options: {},
+    },
     /**
      * Makes a folder for a user, with the present rights, and what is missing above it. One that is there is success, and so is a storage
      * that knows no empty folders.
@@ -1271,6 +1707,13 @@ export interface WriteServiceImplementation<CallContextExt = {}> {
     request: AbortWriteRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<AbortWriteResponse>>;
+  /** Unfinished uploads of users in parts, the oldest first: of the caller, or of everybody (admin). */
+  listUploads(
+    request: ListUploadsRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ListUploadsResponse>>;
+  /** Ends an unfinished upload, of whomever (admin), and takes away what came of it. RECORD_NOT_FOUND: there is none. */
+  endUpload(request: EndUploadRequest, context: CallContext & CallContextExt): Promise<DeepPartial<EndUploadResponse>>;
   /**
    * Makes a folder for a user, with the present rights, and what is missing above it. One that is there is success, and so is a storage
    * that knows no empty folders.
@@ -1310,6 +1753,13 @@ export interface WriteServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<AbortWriteRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<AbortWriteResponse>;
+  /** Unfinished uploads of users in parts, the oldest first: of the caller, or of everybody (admin). */
+  listUploads(
+    request: DeepPartial<ListUploadsRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ListUploadsResponse>;
+  /** Ends an unfinished upload, of whomever (admin), and takes away what came of it. RECORD_NOT_FOUND: there is none. */
+  endUpload(request: DeepPartial<EndUploadRequest>, options?: CallOptions & CallOptionsExt): Promise<EndUploadResponse>;
   /**
    * Makes a folder for a user, with the present rights, and what is missing above it. One that is there is success, and so is a storage
    * that knows no empty folders.

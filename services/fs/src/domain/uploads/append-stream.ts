@@ -4,7 +4,7 @@ import { noUpload } from './upload-claims.ts';
 import type { UploadSession } from './upload-session.ts';
 import { allowed, type IncomingPart, kept, type UploadParts, writeRange } from './write-part.ts';
 
-/** So many bytes are made durable at a time: what a crash takes back. */
+/** So many bytes are made durable at a time where the storage has no parts of its own: what a crash takes back. */
 const BLOCK_BYTES = 8 * 1024 * 1024;
 
 /** A verdict on a whole body, for a client that sent a digest along. */
@@ -41,8 +41,10 @@ export async function appendStream(
       now = advanced;
     };
     try {
+      const { partBytes } = await parts.drafts.use(id, async ({ draft }) => draft);
+      const blockBytes = partBytes > 1 ? partBytes : BLOCK_BYTES;
       while (!body.isOver()) {
-        const hashed = running.follow(session, at, body.next());
+        const hashed = running.follow(session, at, body.next(blockBytes - (at % blockBytes)));
         at += await writeRange(parts, held, at, hashed.content);
         hashed.keep();
         if (!check) await advance();
@@ -83,11 +85,11 @@ function inBlocks(content: AsyncIterable<Uint8Array>, maxBytes: number, check: B
   };
   return {
     isOver: () => end !== undefined && left === undefined,
-    async *next(): AsyncGenerator<Uint8Array, void> {
-      for (let bytes = 0; bytes < BLOCK_BYTES; ) {
+    async *next(blockBytes: number): AsyncGenerator<Uint8Array, void> {
+      for (let bytes = 0; bytes < blockBytes; ) {
         left ??= end ? undefined : await pull();
         if (left === undefined) return;
-        const piece = left.subarray(0, BLOCK_BYTES - bytes);
+        const piece = left.subarray(0, blockBytes - bytes);
         bytes += piece.byteLength;
         yield piece;
         left = piece.byteLength < left.byteLength ? left.subarray(piece.byteLength) : undefined;

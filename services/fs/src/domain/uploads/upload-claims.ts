@@ -54,7 +54,7 @@ export function createUploadClaims({ store, clock, isAlone }: UploadClaimsOption
   const claim = async (id: string, key: string, writer: string, isPressing: boolean) => {
     let isAfterAnother = false;
     for (const startedAt = clock(); ; ) {
-      const outcome = await store.claim({ id, key, writer, until: until() }, new Date(clock()), (former) => !isAlone || isOurs(former));
+      const outcome = await store.claim({ id, key, writer, until: until() }, new Date(clock()), (former) => isAlone && !isOurs(former));
       if (outcome === 'gone') throw noUpload();
       if (outcome === 'accepted') return outcome;
       if (outcome !== 'held') {

@@ -25,10 +25,15 @@ export interface UploadStore {
   /** Unfinished ones, the oldest first. @param userId undefined: of everybody */
   list(userId: number | undefined, page: { offset: number; limit: number }): Promise<UploadSession[]>;
   count(userId: number | undefined): Promise<number>;
-  /** @param isAlive whether the process of a writer whose claim ran out may go on: then the upload is noted as taken over */
-  claim(claim: UploadClaim, now: Date, isAlive: (writer: string) => boolean): Promise<ClaimOutcome>;
+  /**
+   * Takes a claim that is free, has run out, or is of a dead writer.
+   * @param isDead whether the process of a writer has ended for certain; where not, the upload is noted as taken over
+   */
+  claim(claim: UploadClaim, now: Date, isDead: (writer: string) => boolean): Promise<ClaimOutcome>;
   /** @returns false: somebody else has it, or it is over */
   renew(claim: UploadClaim): Promise<boolean>;
+  /** Cuts an upload that nobody knows of yet into other parts. */
+  cut(id: string, chunkBytes: number): Promise<void>;
   free(claim: Pick<UploadClaim, 'id' | 'key' | 'writer'>): Promise<void>;
   /** Notes that a part is durable, and ends its claim. @returns undefined: the claim was lost */
   accept(claim: Pick<UploadClaim, 'id' | 'key' | 'writer'>, crc: number, expiresAt: Date): Promise<UploadSession | undefined>;
@@ -45,13 +50,18 @@ export interface PartRange {
 /** At least as many bytes have all parts but the last. */
 const MIN_CHUNK_BYTES = 1024 * 1024;
 /** Parts of one upload. */
-const MAX_PARTS = 10_000;
+export const MAX_PARTS = 10_000;
 
 /** @param wishedBytes of the client; 0: none. @param ceilingBytes only a file of more than MAX_PARTS such parts goes beyond it */
 export function chunkSizeFor(sizeBytes: number, wishedBytes: number, ceilingBytes: number): number {
   const wanted = wishedBytes > 0 ? Math.min(wishedBytes, ceilingBytes) : ceilingBytes;
   const least = Math.ceil(sizeBytes / MAX_PARTS / MIN_CHUNK_BYTES) * MIN_CHUNK_BYTES;
   return Math.max(MIN_CHUNK_BYTES, Math.floor(wanted), least);
+}
+
+/** The nearest size not above `chunkBytes` that fits the grid of a storage, which takes other parts at a price; `chunkBytes` where the grid is coarser. */
+export function onGrid(chunkBytes: number, gridBytes: number): number {
+  return chunkBytes < gridBytes ? chunkBytes : chunkBytes - (chunkBytes % gridBytes);
 }
 
 export function partCount({ sizeBytes, upload }: UploadSession): number {

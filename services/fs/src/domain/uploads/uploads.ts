@@ -17,7 +17,7 @@ import { concatenate } from './concatenate.ts';
 import { publishUpload } from './publish-upload.ts';
 import { createRunningHashes } from './running-hashes.ts';
 import { createUploadClaims, noUpload } from './upload-claims.ts';
-import { chunkSizeFor, isComplete, type UploadSession, type UploadStore } from './upload-session.ts';
+import { chunkSizeFor, isComplete, MAX_PARTS, onGrid, type UploadSession, type UploadStore } from './upload-session.ts';
 import { type UploadParts, writePart } from './write-part.ts';
 
 /** Unfinished uploads of one user, and of all. */
@@ -78,6 +78,8 @@ export interface Uploads {
   complete(operation: Operation, session: UploadSession): Promise<UploadSession>;
   /** Takes an upload away; one that is not there is success. A file that was published stays. */
   abort(id: string): Promise<void>;
+  /** The same of an unfinished one of whomever. @throws AppError RECORD_NOT_FOUND */
+  end(id: string): Promise<void>;
   /** Unfinished ones, the oldest first. @param userId undefined: of everybody */
   list(userId: number | undefined, page: { offset: number; limit: number }): Promise<{ sessions: UploadSession[]; total: number }>;
 }
@@ -173,6 +175,11 @@ export function createUploads({ parts, store, clock, isAlone }: UploadsOptions):
       }),
     complete,
     abort,
+    async end(id) {
+      const session = await store.find(id);
+      if (!session || session.isPublished) throw noUpload();
+      await abort(id);
+    },
     async list(userId, page) {
       const [sessions, total] = await Promise.all([store.list(userId, page), store.count(userId)]);
       return { sessions, total };
@@ -220,13 +227,16 @@ async function begin({ parts, store }: UploadParts, operation: Operation, asked:
     (await store.findSame(actor.id, path, sizeBytes)).find((other) => isSame(other, session));
   if (known) return { session: known, isResumed: true };
   await requireFewer(store, actor.id, 0);
-  await keepSession(parts, session, { operation, path: located.path, driver, signal });
+  const { partBytes } = await keepSession(parts, session, { operation, path: located.path, driver, signal });
   // Others may have begun some at the same moment.
   await requireFewer(store, actor.id, 1).catch(async (error) => {
     await abortSession(parts, session.id);
     throw error;
   });
-  return { session, isResumed: false };
+  const chunkBytes = onGrid(session.upload.chunkBytes, partBytes);
+  if (chunkBytes === session.upload.chunkBytes || Math.ceil(sizeBytes / chunkBytes) > MAX_PARTS) return { session, isResumed: false };
+  await store.cut(session.id, chunkBytes);
+  return { session: { ...session, upload: { ...session.upload, chunkBytes } }, isResumed: false };
 }
 
 /** Whether the storage has the announced file, as a hash of its own says, and the caller may read it. */

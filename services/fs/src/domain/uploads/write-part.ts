@@ -66,7 +66,7 @@ export function writeRange(
 ): Promise<number> {
   return drafts.use(session.id, async (open, inUse) => {
     await claimOf(open, inUse);
-    const writtenBytes = await open.draft.write(offsetBytes, content, { signal });
+    const writtenBytes = await open.draft.write(offsetBytes, content, { signal, caller: `user ${session.userId}` });
     await open.draft.sync();
     return writtenBytes;
   });
