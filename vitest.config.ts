@@ -14,7 +14,7 @@ export default defineConfig({
           isolate: false,
           // Some try every character or thousands of cases, beside other work.
           testTimeout: 20_000,
-          include: ['{packages,services,tools,proto}/**/*.test.ts'],
+          include: ['{packages,services,tools,proto,web}/**/*.test.ts'],
           exclude: ['**/node_modules/**', '**/test/**', '**/*.conformance.test.ts'],
         },
       },

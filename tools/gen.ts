@@ -7,11 +7,14 @@ import { ERROR_CODES } from '@wharf/errors';
 import { PERMISSION, PERMISSION_MEANINGS } from '@wharf/rights';
 import { type ConfigDefinition, METRICS, type MetricDeclaration, processMetrics } from '@wharf/service-kit';
 import { adminConfig } from '../services/admin/src/config.ts';
+import { openApiDocument } from '../services/api-gateway/src/api/openapi.ts';
+import { BYTE_ROUTES, EVENT_ROUTES, ROUTES } from '../services/api-gateway/src/api/route-table.ts';
 import { gatewayConfig } from '../services/api-gateway/src/config.ts';
 import { authConfig } from '../services/auth/src/config.ts';
 import { downloaderConfig } from '../services/downloader/src/config.ts';
 import { fsConfig } from '../services/fs/src/config.ts';
 import { standaloneConfig } from '../services/standalone/src/config.ts';
+import { clientTypes } from './client-types.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const isCheck = process.argv.includes('--check');
@@ -22,6 +25,7 @@ writeDocument('docs/configuration.md', configurationDocument());
 writeDocument('docs/errors.md', errorsDocument());
 writeDocument('docs/permissions.md', permissionsDocument());
 writeDocument('docs/metrics.md', metricsDocument());
+writeDocument('web/src/api/operations.ts', clientTypes(JSON.parse(JSON.stringify(openApiDocument(ROUTES, BYTE_ROUTES, EVENT_ROUTES)))));
 for (const path of differences) console.error(`${path} is not what its source says: run \`npm run gen\``);
 process.exit(differences.length === 0 ? 0 : 1);
 

@@ -157,7 +157,11 @@ export const IMPORT_RULES: readonly ImportRule[] = [
 
   { files: 'proto/gen/', may: ['proto/gen/'], npm: ['@bufbuild/protobuf', 'nice-grpc-common'] },
   { files: 'test/harness/', may: ['test/harness/'], npm: ['@aws-sdk/client-s3'] },
-  { files: 'test/e2e/', may: ['test/e2e/', '@wharf/harness'], npm: ['@aws-sdk/client-s3', 'ajv', 'fast-check', 'playwright-core'] },
+  {
+    files: 'test/e2e/',
+    may: ['test/e2e/', '@wharf/harness'],
+    npm: ['@aws-sdk/client-s3', 'ajv', 'axe-core', 'fast-check', 'playwright-core'],
+  },
   {
     files: 'test/deploy/',
     may: ['test/deploy/', '@wharf/harness', '@wharf/service-kit'],
@@ -169,7 +173,17 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     npm: ['testcontainers'],
   },
   { files: 'test/bench/', may: ['test/bench/', 'test/e2e/support/', '@wharf/harness'], npm: ['@aws-sdk/client-s3', 'express'] },
-  { files: 'tools/', may: ['tools/', '@wharf/service-kit', '@wharf/errors', '@wharf/rights', 'services/*/src/config.ts'], npm: [] },
+  {
+    files: 'tools/',
+    may: ['tools/', '@wharf/service-kit', '@wharf/errors', '@wharf/rights', 'services/*/src/config.ts', 'services/api-gateway/src/api/'],
+    npm: [],
+  },
+  // What has no page around it knows nothing of the page's parts.
+  { files: 'web/', may: [], npm: ['vite', 'vite-plugin-solid'] },
+  { files: 'web/src/', may: ['web/src/'], npm: true },
+  { files: 'web/src/api/', may: ['web/src/api/'], npm: ['solid-js'] },
+  { files: 'web/src/i18n/', may: ['web/src/i18n/'], npm: ['solid-js'] },
+  { files: 'web/src/parts/', may: ['web/src/parts/', 'web/src/i18n/'], npm: ['solid-js', '@kobalte/core', 'lucide'] },
 ];
 
 /** What a test may import beside what its own folder may. */

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
-const paths = globSync(['*', '.ci/*', '{deploy,docs,packages,proto,services,test,tools}/**'], {
+const paths = globSync(['*', '.ci/*', '{deploy,docs,packages,proto,services,test,tools,web}/**'], {
   cwd: ROOT,
   exclude: (name) => name.includes('node_modules'),
 });

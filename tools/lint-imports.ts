@@ -14,7 +14,10 @@ interface Import {
   readonly isTypeOnly: boolean;
 }
 
-const files = globSync('{packages,services,proto,test,tools}/**/*.ts', { cwd: ROOT, exclude: (name) => name.includes('node_modules') });
+const files = globSync('{packages,services,proto,test,tools,web}/**/*.{ts,tsx}', {
+  cwd: ROOT,
+  exclude: (name) => name.includes('node_modules'),
+});
 const imports = files.flatMap(importsOf);
 const problems = [...imports.flatMap(judge), ...circles(imports)];
 for (const problem of problems) console.error(problem);

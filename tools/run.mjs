@@ -1,13 +1,15 @@
 // Runs a root script on the right Node and pnpm. Plain JavaScript for Node >= 18, no dependencies: it is what `npm start` starts.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isNewEnough, NODE_MINIMUM, nodePackage } from './node-package.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TOOLING = join(ROOT, '.tooling');
+const WEB = join(ROOT, 'web');
 const PNPM_RANGE = '^12.0.0';
 
 /** What each root script runs, in order; a line that fails ends the script. `node` is the right Node, other words are tools of node_modules. */
@@ -18,7 +20,11 @@ const SCRIPTS = {
   bench: [['node', 'test/bench/src/main.ts']],
   'test:containers': [['node', 'test/contract/src/main.ts']],
   soak: [['node', 'test/e2e/src/main.ts']],
-  typecheck: [['tsc', '-p', 'tsconfig.json']],
+  web: [['node', 'tools/build-web.ts']],
+  typecheck: [
+    ['tsc', '-p', 'tsconfig.json'],
+    ['tsc', '-p', 'web/tsconfig.json'],
+  ],
   lint: [
     ['biome', 'ci', '--error-on-warnings'],
     ['node', 'tools/lint-imports.ts'],
@@ -41,11 +47,13 @@ if (!name || !Object.hasOwn(SCRIPTS, name)) {
   process.exit(2);
 }
 const node = findNode();
-// Running Wharf takes no tool of its developers.
-installDependencies(node, name === 'start' ? 'production' : 'all');
+// Running Wharf takes no tool of its developers, and the page is a workspace of its own.
+const isServer = name === 'start' || name === 'services';
+if (name !== 'web') installDependencies(node, name === 'start' ? 'production' : 'all');
+if (!isServer && existsSync(WEB)) installWeb(node);
 const commands = name === 'exec' ? [rest] : SCRIPTS[name].map((words, i, all) => (i === all.length - 1 ? [...words, ...rest] : words));
 for (const words of commands) {
-  const code = await run(node, words);
+  const code = await run(node, words, isServer && process.env.WHARF_WEB_DIR === undefined ? pageFolder() : undefined);
   if (code !== 0) process.exit(code);
 }
 
@@ -107,6 +115,69 @@ function installDependencies(nodeBinary, extent) {
   writeFileSync(stamp, `${manifests} ${wanted}`);
 }
 
+/** The same for the page. Its packages lie apart, so that those of a Wharf that runs stay as they are. */
+function installWeb(nodeBinary) {
+  const stamp = join(TOOLING, 'installed-web');
+  const manifests = hashOf(['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml'].map((file) => join('web', file)));
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === manifests && existsSync(join(WEB, 'node_modules'))) return;
+  note('installing packages of the web page');
+  const [command, ...args] = findPnpm(nodeBinary);
+  const options = ['install', '--frozen-lockfile', '--prefer-offline', '--reporter=append-only'];
+  const answer = spawnSync(command, [...args, ...options], { cwd: WEB, stdio: ['ignore', 2, 2], env: environment(nodeBinary) });
+  if (answer.status !== 0) fail('pnpm could not install the packages of the web page; its messages are above');
+  writeFileSync(stamp, manifests);
+}
+
+/** Where the page lies once it is built from its present sources; undefined: there are none. */
+function pageFolder() {
+  if (!existsSync(WEB)) return undefined;
+  const isSource = (file) => !/(^|[\\/])(node_modules|dist)([\\/]|$)/.test(file) && /\.(tsx?|css|html|json|yaml)$/.test(file);
+  const sources = readdirSync(WEB, { recursive: true }).filter(isSource).sort();
+  return join(TOOLING, 'web', hashOf(['tools/build-web.ts', ...sources.map((file) => join('web', file))]).slice(0, 16));
+}
+
+/**
+ * Builds the page beside a Wharf that answers already, at the lowest priority. Why it could not be built is left where the gateway looks for it.
+ */
+function buildPage(nodeBinary, folder) {
+  rmSync(join(folder, 'failed.txt'), { force: true });
+  const child = spawn(nodeBinary, [join(ROOT, 'tools', 'run.mjs'), 'web', folder], {
+    cwd: ROOT,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: environment(nodeBinary),
+  });
+  try {
+    setPriority(child.pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // Then it takes its turns with the others.
+  }
+  let said = '';
+  child.stderr.on('data', (chunk) => {
+    said = (said + chunk).slice(-2_000);
+  });
+  child.once('close', (code) => {
+    if (code === 0) return removeOthers(folder);
+    if (code === null) return;
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'failed.txt'), said.trim().split('\n').at(-1) ?? '');
+    note(`the web page could not be built; the API is there all the same:\n${said.trim()}`);
+  });
+  return child;
+}
+
+/** Builds of earlier sources. */
+function removeOthers(folder) {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(dirname(folder)))
+    if (name !== basename(folder)) rmSync(join(dirname(folder), name), { recursive: true, force: true });
+}
+
+function hashOf(files) {
+  const hash = createHash('sha256');
+  for (const file of files) if (existsSync(join(ROOT, file))) hash.update(file).update(readFileSync(join(ROOT, file)));
+  return hash.digest('hex');
+}
+
 /** pnpm 12 as a command line: the user's own, else one from npm in .tooling. */
 function findPnpm(nodeBinary) {
   const own = spawnSync('pnpm', ['--version'], { cwd: ROOT, encoding: 'utf8', shell: process.platform === 'win32' });
@@ -123,9 +194,7 @@ function fingerprint() {
   for (const group of ['packages', 'services', 'test'])
     if (existsSync(join(ROOT, group)))
       for (const member of readdirSync(join(ROOT, group)).sort()) files.push(join(group, member, 'package.json'));
-  const hash = createHash('sha256');
-  for (const file of files) if (existsSync(join(ROOT, file))) hash.update(file).update(readFileSync(join(ROOT, file)));
-  return hash.digest('hex');
+  return hashOf(files);
 }
 
 function environment(nodeBinary) {
@@ -144,14 +213,23 @@ function environment(nodeBinary) {
   };
 }
 
-/** Runs one command in the foreground; signals to us go on to it, and its exit code is ours. */
-function run(nodeBinary, [command, ...args]) {
+/**
+ * Runs one command in the foreground; signals to us go on to it, and its exit code is ours.
+ *
+ * @param page where a server that answers finds the web page; built then, if it is not there.
+ */
+function run(nodeBinary, [command, ...args], page) {
   const words = command === 'node' ? [nodeBinary, ...nodeFlags(), ...args] : [command, ...args];
   const child = spawn(words[0], words.slice(1), {
     cwd: ROOT,
-    stdio: 'inherit',
-    env: environment(nodeBinary),
+    stdio: page !== undefined ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit',
+    env: { ...environment(nodeBinary), ...(page === undefined ? {} : { WHARF_WEB_DIR: page }) },
     shell: process.platform === 'win32' && command !== 'node',
+  });
+  let builder;
+  // The channel stays: a server whose channel ends, ends as well.
+  child.once('message', () => {
+    if (!existsSync(join(page, 'index.html'))) builder = buildPage(nodeBinary, page);
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   // npm runs us in a shell and passes signals to that shell alone, which ends without a word: then whoever asked npm to end meant us.
@@ -166,7 +244,10 @@ function run(nodeBinary, [command, ...args]) {
   }
   return new Promise((resolve) => {
     child.once('error', (error) => fail(`cannot run ${words[0]}: ${error.message}`));
-    child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGTERM' || signal === 'SIGINT' ? 0 : 1)));
+    child.once('exit', (code, signal) => {
+      builder?.kill();
+      resolve(code ?? (signal === 'SIGTERM' || signal === 'SIGINT' ? 0 : 1));
+    });
   });
 }
 

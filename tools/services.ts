@@ -42,6 +42,8 @@ process.on('SIGTERM', () => void stop(0));
 process.on('SIGINT', () => void stop(0));
 try {
   await startAll();
+  // `tools/run.mjs` waits for this before it builds the page.
+  process.send?.('listening');
 } catch (error) {
   console.error(`services: ${error instanceof Error ? error.message : String(error)}`);
   await stop(1);

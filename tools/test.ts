@@ -52,6 +52,7 @@ process.exit(total.failed === 0 ? 0 : 1);
 /** What takes seconds. */
 async function quickChecks(): Promise<void> {
   await check('types', ['tsc', '-p', 'tsconfig.json']);
+  await check('types of the web page', ['tsc', '-p', 'web/tsconfig.json']);
   await check('format and lint', ['biome', 'ci', '--error-on-warnings']);
   await check('import directions', ['node', 'tools/lint-imports.ts']);
   await check('paths in documents', ['node', 'tools/lint-docs.ts']);

@@ -42,6 +42,11 @@ export const gatewayConfig = {
     z.coerce.number('must be a number').int().min(1).default(64),
     'Requests of one user that a gateway answers at a time, transfers and streams of events apart; also of one address without a login.',
   ),
+  webDir: configKey(
+    'WHARF_WEB_DIR',
+    schemas.optionalText,
+    'Folder of the built web page, which may come while Wharf runs. Empty: there is none.',
+  ),
   fsDataUrl: configKey(
     'WHARF_FS_DATA_URL',
     z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' }).default('http://127.0.0.1:50063'),

@@ -33,7 +33,7 @@ import { createTaskEvents } from './http/task-events.ts';
 
 /** What the gateway itself takes from the configuration; the rest is for its process. */
 type GatewayOptions = Pick<GatewayConfig, 'siteUrl' | 'trustedProxies' | 'corsOrigins' | 'callsPerUser'> &
-  Partial<Pick<GatewayConfig, 'fsDataUrl'>>;
+  Partial<Pick<GatewayConfig, 'fsDataUrl' | 'webDir'>>;
 
 /**
  * The HTTP face of Wharf.
@@ -84,6 +84,7 @@ export function createGatewayService(
     held: createHeldBytes(options.maxHeldBytes),
     calls: createCallLimit(config.callsPerUser),
     siteUrl: config.siteUrl,
+    webDir: config.webDir,
     settings,
     async mask(message) {
       // An error must be answered also while the store is away. Then the factory's patterns are used.

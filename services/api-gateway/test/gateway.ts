@@ -48,6 +48,7 @@ export async function openGateway(
     siteUrl?: string;
     trustedProxies?: string[];
     corsOrigins?: string[];
+    webDir?: string;
   } = {},
 ): Promise<Gateway> {
   const dir: TempDir = await makeTempDir('gateway');

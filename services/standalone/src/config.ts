@@ -7,7 +7,7 @@ import { fsConfig } from '@wharf/fs/config';
 import { type ConfigOf, commonKeys, configKey, readConfig, Secret, schemas } from '@wharf/service-kit';
 import { z } from 'zod';
 
-const { httpHost, httpPort, siteUrl, trustedProxies, corsOrigins, callsPerUser } = gatewayConfig;
+const { httpHost, httpPort, siteUrl, trustedProxies, corsOrigins, callsPerUser, webDir } = gatewayConfig;
 const { adminPassword, tokenHours } = authConfig;
 const { uploadIdleHours } = fsConfig;
 const { mongoUrl, natsUrl, bind, logLevel, otlpEndpoint } = commonKeys;
@@ -20,6 +20,7 @@ export const standaloneConfig = {
   trustedProxies,
   corsOrigins,
   callsPerUser,
+  webDir,
   adminPassword,
   tokenHours,
   mongoUrl,

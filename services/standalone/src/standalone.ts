@@ -113,6 +113,8 @@ export async function startStandalone(
   const ops =
     config.opsPort === undefined ? undefined : await listenHttp(opsHandler(kit.readiness, kit.metrics), config.bind, config.opsPort);
   logger.info({ url: http.url, opsUrl: ops?.url }, 'listening');
+  // `tools/run.mjs` waits for this before it builds the page.
+  process.send?.('listening');
 
   return async () => {
     kit.readiness.drain();

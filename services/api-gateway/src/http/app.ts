@@ -10,6 +10,7 @@ import { installManifest } from './install-manifest.ts';
 import { beforeRefusal, sendJson, sendText } from './send-answer.ts';
 import { homePage, ICON, ICON_PATH, iconOf, manifestOf, missingPage, sendPage } from './site-pages.ts';
 import { TASK_EVENTS_PATH, type TaskEvents } from './task-events.ts';
+import { createWebPage, isRead, serveWebAssets } from './web-page.ts';
 
 const HOUR_S = 3_600;
 
@@ -102,9 +103,16 @@ function addSitePages(app: Express, parts: GatewayParts): void {
       sendText(response, 400, `${error.message}\n`);
     }
   });
+  const web = createWebPage(parts.webDir);
+  if (parts.webDir !== undefined) serveWebAssets(app, parts.webDir);
+  app.use((request, response, next) => {
+    if (web?.state() !== 'built' || !(request.path === '/' ? isRead(request) : web.isAddress(request))) return next();
+    parts.scopes.of(request).route = 'page';
+    web.send(response);
+  });
   app.get('/', async (request, response) => {
     parts.scopes.of(request).route = '/';
-    sendPage(response, 200, homePage(await parts.settings()));
+    sendPage(response, 200, homePage(await parts.settings(), web?.state()));
   });
   app.use(async (request, response) => {
     parts.scopes.of(request).route = 'no page';

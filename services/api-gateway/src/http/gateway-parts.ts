@@ -21,6 +21,8 @@ export interface GatewayParts {
   readonly calls: CallLimit;
   /** WHARF_SITE_URL. */
   readonly siteUrl: string | undefined;
+  /** WHARF_WEB_DIR. */
+  readonly webDir: string | undefined;
   /** At least as new as the last write that went through this gateway. @throws what reading the store throws */
   readonly settings: () => Promise<Settings>;
   /** Blackens what the setting `privacy_regs` wants hidden. */

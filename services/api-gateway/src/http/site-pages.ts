@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Settings } from '@wharf/models';
 import { OPENAPI_PATH } from './api-handler.ts';
 import { escapeMarkup } from './escape-markup.ts';
+import type { WebPage } from './web-page.ts';
 
 /** Our own icon; the factory setting `favicon` points here. */
 export const ICON_PATH = '/favicon.svg';
@@ -26,12 +27,18 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export function homePage(settings: Settings): string {
+/** @param web what there is of the web page instead; undefined: this Wharf has none. */
+export function homePage(settings: Settings, web?: ReturnType<WebPage['state']>): string {
   return page(
     settings.text('site_title'),
-    `<p>A storage gateway: one file tree over many storages, behind one HTTP API.</p>
+    `${web === undefined || web === 'built' ? '' : pageNews(web)}<p>A storage gateway: one file tree over many storages, behind one HTTP API.</p>
 <p>The API answers under <code>/api</code>; <a href="${OPENAPI_PATH}">its description</a> is an OpenAPI 3.1 document.</p>`,
   );
+}
+
+function pageNews(web: 'awaited' | { readonly failure: string }): string {
+  if (web === 'awaited') return '<p role="status">The web page is being built. It will be here in a minute: reload then.</p>\n';
+  return `<p role="status">The web page could not be built: <code>${escapeMarkup(web.failure)}</code></p>\n`;
 }
 
 export function missingPage(settings: Settings): string {

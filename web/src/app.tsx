@@ -1,0 +1,63 @@
+import { createEffect, createMemo, ErrorBoundary, type JSX, Match, Show, Switch } from 'solid-js';
+import { createDesk } from './files/desk.ts';
+import { explain } from './files/explain.ts';
+import { FileView } from './files/file-view.tsx';
+import { look } from './files/look.ts';
+import { t } from './i18n/i18n.ts';
+import { isLoginAsked } from './login/ask-login.ts';
+import { LoginPage } from './login/login-page.tsx';
+import { Notices } from './parts/notices.tsx';
+import { me } from './session.ts';
+import { Sidebar } from './sidebar.tsx';
+
+/** The whole page: a login where one is needed, else the files. */
+export function App(): JSX.Element {
+  createEffect(() => {
+    if (look.theme() === 'system') document.documentElement.removeAttribute('data-theme');
+    else document.documentElement.dataset['theme'] = look.theme();
+  });
+  // What is there of one user is none of the next one's business.
+  const who = createMemo(() => me.latest?.id);
+  return (
+    <ErrorBoundary fallback={(error: unknown) => <Unreachable error={error} />}>
+      <Switch>
+        <Match when={me.error}>
+          <Unreachable error={me.error} />
+        </Match>
+        <Match when={me.state === 'ready' && (who() === undefined || isLoginAsked())}>
+          <LoginPage />
+        </Match>
+        <Match when={who() !== undefined}>
+          <Show when={who()} keyed>
+            <Shell />
+          </Show>
+        </Match>
+      </Switch>
+      <Notices />
+    </ErrorBoundary>
+  );
+}
+
+function Shell(): JSX.Element {
+  const desk = createDesk();
+  return (
+    <div class="shell">
+      <Sidebar desk={desk} />
+      <FileView desk={desk} />
+    </div>
+  );
+}
+
+function Unreachable(props: { error: unknown }): JSX.Element {
+  return (
+    <main class="login" role="alert">
+      <div class="login-card">
+        <h1>{t('somethingFailed')}</h1>
+        <p class="note">{explain(props.error)}</p>
+        <button type="button" class="button is-main" onClick={() => location.reload()}>
+          {t('tryAgain')}
+        </button>
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,183 @@
+import { FolderOpen, KeyRound, PlugZap, ShieldAlert } from 'lucide';
+import { createEffect, createSignal, type JSX, lazy, Match, onCleanup, Show, Suspense, Switch } from 'solid-js';
+import { t } from '../i18n/i18n.ts';
+import { Icon } from '../parts/icon.tsx';
+import { place } from '../router.ts';
+import { isGuest, settings } from '../session.ts';
+import { chooseFiles } from '../uploads/choose-files.ts';
+import { droppedFiles } from '../uploads/dropped-files.ts';
+import { UploadPanel } from '../uploads/upload-panel.tsx';
+import { Bar } from './bar.tsx';
+import type { Desk } from './desk.ts';
+import { Dialogs } from './dialogs.tsx';
+import { explain } from './explain.ts';
+import { FileList } from './file-list.tsx';
+import { look } from './look.ts';
+import { nameOf } from './tree-path.ts';
+import './file-view.css';
+
+const Details = lazy(() => import('./details.tsx'));
+const Viewer = lazy(() => import('../viewer/viewer.tsx'));
+const FolderText = lazy(() => import('./folder-text.tsx'));
+
+/** A folder, and all that can be done in it. */
+export function FileView(props: { desk: Desk }): JSX.Element {
+  const { listing } = props.desk;
+  createEffect(() => {
+    const name = nameOf(place().file ?? props.desk.folder());
+    document.title = [name, settings.latest?.['site_title'] ?? 'Wharf'].filter(Boolean).join(' · ');
+  });
+  const onPaste = async (event: ClipboardEvent) => {
+    if (!event.clipboardData || event.clipboardData.files.length === 0 || !props.desk.canWrite()) return;
+    if (event.target instanceof HTMLInputElement) return;
+    event.preventDefault();
+    props.desk.uploads.add(await droppedFiles(event.clipboardData, props.desk.folder()));
+  };
+  const listen = (event: ClipboardEvent) => void onPaste(event);
+  addEventListener('paste', listen);
+  onCleanup(() => removeEventListener('paste', listen));
+
+  return (
+    <div class="file-view">
+      <Bar desk={props.desk} />
+      <div class="file-body">
+        <main class="file-main">
+          <h1 class="unseen">{nameOf(props.desk.folder()) || t('allFiles')}</h1>
+          <Suspense>
+            <Show when={listing.info()?.header}>{(text) => <FolderText desk={props.desk} text={text()} isHeader />}</Show>
+          </Suspense>
+          <Switch fallback={<FileList desk={props.desk} />}>
+            <Match when={listing.state() === 'loading'}>
+              <Waiting />
+            </Match>
+            <Match when={listing.state() === 'failed'}>
+              <Failure desk={props.desk} />
+            </Match>
+            <Match when={listing.total() === 0}>
+              <EmptyFolder desk={props.desk} />
+            </Match>
+          </Switch>
+          <Suspense>
+            <Show when={listing.info()?.readme}>{(text) => <FolderText desk={props.desk} text={text()} />}</Show>
+          </Suspense>
+        </main>
+        <Show when={look.showsDetails()}>
+          <Suspense>
+            <Details desk={props.desk} />
+          </Suspense>
+        </Show>
+      </div>
+      <UploadPanel queue={props.desk.uploads} />
+      <Dialogs desk={props.desk} />
+      <Suspense>
+        <Show when={place().file}>{(name) => <Viewer desk={props.desk} name={name()} />}</Show>
+      </Suspense>
+    </div>
+  );
+}
+
+/** Nothing at first: most folders are there before somebody would read that they are coming. */
+function Waiting(): JSX.Element {
+  const [isLong, setLong] = createSignal(false);
+  const timer = setTimeout(() => setLong(true), 250);
+  onCleanup(() => clearTimeout(timer));
+  return (
+    <div class="state" role="status">
+      <Show when={isLong()}>
+        <span class="spinner" />
+        <span class="unseen">{t('loading')}</span>
+      </Show>
+    </div>
+  );
+}
+
+function EmptyFolder(props: { desk: Desk }): JSX.Element {
+  return (
+    <div
+      class="state"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        if (event.dataTransfer && props.desk.canWrite())
+          void droppedFiles(event.dataTransfer, props.desk.folder()).then((files) => props.desk.uploads.add(files));
+      }}
+    >
+      <Icon of={FolderOpen} size={48} />
+      <h2>{t('emptyFolder')}</h2>
+      <Show when={props.desk.canWrite()}>
+        <p>{t('emptyFolderHint')}</p>
+        <p class="state-actions">
+          <button type="button" class="button is-main" onClick={() => chooseFiles(props.desk, false)}>
+            {t('uploadFiles')}
+          </button>
+          <button type="button" class="button" onClick={() => props.desk.setDialog({ kind: 'new-folder' })}>
+            {t('newFolder')}
+          </button>
+        </p>
+      </Show>
+    </div>
+  );
+}
+
+function Failure(props: { desk: Desk }): JSX.Element {
+  const error = () => props.desk.listing.error();
+  const asksPassword = () => error()?.code === 403 && /^password is incorrect/.test(error()?.message ?? '');
+  return (
+    <Show
+      when={asksPassword()}
+      fallback={
+        <div class="state" role="alert">
+          <Icon of={error()?.code === 403 ? ShieldAlert : PlugZap} size={48} />
+          <h2>{explain(error())}</h2>
+          <p class="state-actions">
+            <button type="button" class="button" onClick={() => void props.desk.listing.refresh()}>
+              {t('tryAgain')}
+            </button>
+          </p>
+        </div>
+      }
+    >
+      <PasswordForm desk={props.desk} />
+    </Show>
+  );
+}
+
+/** A folder that a rule puts behind a password. */
+function PasswordForm(props: { desk: Desk }): JSX.Element {
+  const [tries, setTries] = createSignal(0);
+  return (
+    <form
+      class="state"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const given = new FormData(event.currentTarget).get('password');
+        void props.desk.givePassword(String(given)).then(() => setTries((count) => count + 1));
+      }}
+    >
+      <Icon of={KeyRound} size={48} />
+      <h2>{t('folderPassword')}</h2>
+      <p>{t(isGuest() ? 'folderPasswordGuest' : 'folderPasswordHint')}</p>
+      <div class="field">
+        <label for="folder-password" class="unseen">
+          {t('password')}
+        </label>
+        <input
+          id="folder-password"
+          name="password"
+          class="input"
+          type="password"
+          autocomplete="off"
+          aria-invalid={tries() > 0}
+          aria-describedby="folder-password-problem"
+          ref={(field) => queueMicrotask(() => field.focus())}
+        />
+        <p id="folder-password-problem" class="problem" role="alert">
+          {tries() > 0 ? t('wrongPassword') : ''}
+        </p>
+      </div>
+      <button type="submit" class="button is-main">
+        {t('openFolder')}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,96 @@
+import { openFolder } from '../router.ts';
+import type { Desk } from './desk.ts';
+import { parentOf } from './tree-path.ts';
+
+/** How far each key goes; a line is one row of rows or tiles. */
+function stepOf(key: string, columns: number, page: number): number | undefined {
+  const steps: Readonly<Record<string, number>> = {
+    ArrowDown: columns,
+    ArrowUp: -columns,
+    PageDown: page,
+    PageUp: -page,
+    Home: Number.NEGATIVE_INFINITY,
+    End: Number.POSITIVE_INFINITY,
+    ...(columns > 1 ? { ArrowRight: 1, ArrowLeft: -1 } : {}),
+  };
+  return steps[key];
+}
+
+/**
+ * Arrows, pages, ends, space, Escape and the way up. With the shift key the range from where it began is chosen, with Ctrl only the place moves.
+ *
+ * @returns whether the key meant any of these.
+ */
+export function moveByKey(
+  desk: Desk,
+  event: KeyboardEvent,
+  { columns, page, activate }: { columns: number; page: number; activate: (index: number) => void },
+): boolean {
+  const { listing, selection } = desk;
+  const step = stepOf(event.key, columns, page);
+  if (step !== undefined && listing.total() > 0) {
+    const from = selection.active() < 0 ? (step > 0 && Number.isFinite(step) ? -columns : 0) : selection.active();
+    const index = Math.min(Math.max(from + step, 0), listing.total() - 1);
+    if (event.shiftKey) chooseRange(desk, index);
+    else if (!event.ctrlKey) chooseOne(desk, index);
+    activate(index);
+    return true;
+  }
+  const entry = listing.at(selection.active());
+  if (event.key === ' ' && entry) {
+    selection.toggle(entry.name);
+    selection.setAnchor(selection.active());
+    return true;
+  }
+  if (event.key === 'Backspace') {
+    openFolder(parentOf(desk.folder()));
+    return true;
+  }
+  if (event.key === 'Escape') {
+    selection.choose([]);
+    return true;
+  }
+  return false;
+}
+
+/** Chooses one entry alone; a range goes on from it. */
+export function chooseOne({ listing, selection }: Desk, index: number): void {
+  const entry = listing.at(index);
+  selection.choose(entry ? [entry.name] : []);
+  selection.setAnchor(index);
+}
+
+/** Chooses what stands between where the range began and `index`. */
+export function chooseRange({ listing, selection }: Desk, index: number): void {
+  const anchor = selection.anchor() < 0 ? Math.max(0, selection.active()) : selection.anchor();
+  selection.setAnchor(anchor);
+  const [first, last] = anchor < index ? [anchor, index] : [index, anchor];
+  const names: string[] = [];
+  for (let each = first; each <= last; each += 1) {
+    const entry = listing.at(each);
+    if (entry) names.push(entry.name);
+  }
+  selection.choose(names);
+}
+
+let typed = '';
+let typedAt = 0;
+/** Letters that follow each other sooner are one word. */
+const WORD_MS = 800;
+
+/** Goes to the next entry that begins with what is typed. */
+export function typeAhead(desk: Desk, event: KeyboardEvent, activate: (index: number) => void): void {
+  if (event.key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey) return;
+  const { listing, selection } = desk;
+  typed = event.timeStamp - typedAt < WORD_MS ? typed + event.key.toLowerCase() : event.key.toLowerCase();
+  typedAt = event.timeStamp;
+  const total = listing.total();
+  const from = selection.active() + (typed.length > 1 ? 0 : 1);
+  for (let step = 0; step < total; step += 1) {
+    const index = (Math.max(0, from) + step) % total;
+    if (listing.at(index)?.name.toLowerCase().startsWith(typed) !== true) continue;
+    chooseOne(desk, index);
+    activate(index);
+    return;
+  }
+}

@@ -1,0 +1,73 @@
+import { createSignal } from 'solid-js';
+import { en, type Messages } from './messages-en.ts';
+
+/** Languages by their own names; another one is a file beside the English one, and a row here. */
+export const LANGUAGES: Readonly<Record<string, { name: string; direction?: 'rtl'; load: () => Promise<Messages> }>> = {
+  en: { name: 'English', load: async () => en },
+  zh: { name: '中文', load: async () => (await import('./messages-zh.ts')).zh },
+};
+
+const KEY = 'wharf.language';
+const [language, setLanguage] = createSignal('en');
+const [messages, setMessages] = createSignal<Messages>(en);
+
+export { language };
+
+/** How the viewer writes numbers and times in the page's language: British English differs from American. */
+const locale = () => navigator.languages.find((code) => code.startsWith(language())) ?? language();
+
+/** Shows the page in another language, from now on and next time. */
+export async function chooseLanguage(code: string): Promise<void> {
+  const found = LANGUAGES[code];
+  if (!found) return;
+  setMessages(await found.load());
+  setLanguage(code);
+  localStorage.setItem(KEY, code);
+  document.documentElement.lang = code;
+  document.documentElement.dir = found.direction ?? 'ltr';
+}
+
+/** The language that was chosen last, or the first of the browser's that there is. */
+export function chooseFirstLanguage(): Promise<void> {
+  const wanted = [localStorage.getItem(KEY) ?? '', ...navigator.languages].map((code) => code.slice(0, 2));
+  return chooseLanguage(wanted.find((code) => code in LANGUAGES) ?? 'en');
+}
+
+/**
+ * A text in the viewer's language. `{name}` in it is replaced; of a text in forms (`one|other`), `n` chooses.
+ */
+export function t(key: keyof Messages, values: Readonly<Record<string, string | number>> = {}): string {
+  const forms = messages()[key].split('|');
+  const isOther = forms.length > 1 && new Intl.PluralRules(language()).select(Number(values['n'])) !== 'one';
+  const text = forms[isOther ? forms.length - 1 : 0] ?? '';
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name];
+    return typeof value === 'number' ? value.toLocaleString(locale()) : (value ?? '');
+  });
+}
+
+/** Bytes in the unit that leaves at most three digits before the point. */
+export function showSize(bytes: number): string {
+  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte', 'petabyte'];
+  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
+  const value = bytes / 1000 ** power;
+  return new Intl.NumberFormat(locale(), {
+    style: 'unit',
+    unit: units[power] ?? 'byte',
+    unitDisplay: power === 0 ? 'long' : 'short',
+    maximumFractionDigits: value < 10 && power > 0 ? 1 : 0,
+  }).format(value);
+}
+
+/** A moment in the viewer's zone: short for lists, with seconds where it is looked at. Empty where the storage does not know it. */
+export function showTime(time: string, style: 'short' | 'full' = 'short'): string {
+  const moment = new Date(time);
+  if (!(moment.getTime() > 0)) return '';
+  if (style === 'full') return moment.toLocaleString(locale(), { dateStyle: 'medium', timeStyle: 'medium' });
+  const isThisYear = moment.getFullYear() === new Date().getFullYear();
+  return moment.toLocaleString(locale(), {
+    ...(isThisYear ? {} : { year: 'numeric' }),
+    ...{ month: 'short', day: 'numeric' },
+    ...(isThisYear ? { hour: '2-digit', minute: '2-digit' } : {}),
+  });
+}

@@ -1,0 +1,9 @@
+import { render } from 'solid-js/web';
+import { App } from './app.tsx';
+import { chooseFirstLanguage } from './i18n/i18n.ts';
+import './look/tokens.css';
+import './look/base.css';
+
+await chooseFirstLanguage();
+const page = document.querySelector('#page');
+if (page) render(() => <App />, page);

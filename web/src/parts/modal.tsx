@@ -1,0 +1,33 @@
+import { Dialog } from '@kobalte/core/dialog';
+import type { JSX } from 'solid-js';
+
+/** A dialog over the page. It is there as long as it is rendered; Escape, a click beside it and its own buttons call `onClose`. */
+export function Modal(props: {
+  title: string;
+  onClose: () => void;
+  isWide?: boolean;
+  class?: string;
+  /** For dialogs that show their title otherwise. */
+  isTitleUnseen?: boolean;
+  children: JSX.Element;
+}): JSX.Element {
+  const before = document.activeElement;
+  /** Keys go on where they were; where that is gone, in the files. */
+  const giveBack = (event: Event) => {
+    event.preventDefault();
+    const isThere = before instanceof HTMLElement && before.isConnected && before !== document.body;
+    const target = isThere ? before : document.querySelector<HTMLElement>('[role="grid"]');
+    target?.focus({ preventScroll: true });
+  };
+  return (
+    <Dialog open onOpenChange={(isOpen) => !isOpen && props.onClose()}>
+      <Dialog.Portal>
+        <Dialog.Overlay class="veil" />
+        <Dialog.Content class={props.class ?? `dialog ${props.isWide ? 'is-wide' : ''}`} onCloseAutoFocus={giveBack}>
+          <Dialog.Title class={props.isTitleUnseen ? 'unseen' : ''}>{props.title}</Dialog.Title>
+          {props.children}
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog>
+  );
+}

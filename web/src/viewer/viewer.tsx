@@ -1,0 +1,117 @@
+import { ChevronLeft, ChevronRight, Download, X } from 'lucide';
+import { createMemo, createResource, type JSX, Match, onCleanup, Show, Switch } from 'solid-js';
+import { call } from '../api/call.ts';
+import { bytesOf, downloadAll } from '../files/actions.ts';
+import type { Desk } from '../files/desk.ts';
+import { explain } from '../files/explain.ts';
+import { viewOf } from '../files/file-kind.ts';
+import { KindIcon } from '../files/kind-icon.tsx';
+import type { Entry } from '../files/sort-entries.ts';
+import { joinPath } from '../files/tree-path.ts';
+import { showSize, t } from '../i18n/i18n.ts';
+import { Icon } from '../parts/icon.tsx';
+import { IconButton } from '../parts/icon-button.tsx';
+import { Modal } from '../parts/modal.tsx';
+import { closeFile, openFile } from '../router.ts';
+import { TextView } from './text-view.tsx';
+import './viewer.css';
+
+/** One file, over its folder; the arrows go to the next that can be shown. */
+export default function Viewer(props: { desk: Desk; name: string }): JSX.Element {
+  const { listing } = props.desk;
+  // A file that is not on a page that was read is asked for by itself.
+  const [alone] = createResource(
+    () => (listing.indexOf(props.name) < 0 && listing.state() === 'ready' ? joinPath(props.desk.folder(), props.name) : undefined),
+    (path): Promise<Entry> => call('/api/fs/get', { path, password: '' }),
+  );
+  const entry = createMemo(() => listing.at(listing.indexOf(props.name)) ?? (alone.error ? undefined : alone.latest));
+  const neighbour = (step: 1 | -1) => {
+    for (let index = listing.indexOf(props.name) + step; index >= 0 && index < listing.total(); index += step) {
+      const each = listing.at(index);
+      if (!each) return undefined;
+      if (viewOf(each)) return each;
+    }
+    return undefined;
+  };
+  const go = (step: 1 | -1) => {
+    const next = neighbour(step);
+    if (next) openFile(props.desk.folder(), next.name);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    // Players and texts use the arrows themselves.
+    if (event.target instanceof Element && event.target.closest('video, audio, input, textarea, pre')) return;
+    if (event.key === 'ArrowRight') go(1);
+    if (event.key === 'ArrowLeft') go(-1);
+  };
+  addEventListener('keydown', onKeyDown);
+  onCleanup(() => removeEventListener('keydown', onKeyDown));
+
+  return (
+    <Modal title={props.name} onClose={closeFile} class="viewer" isTitleUnseen>
+      <header class="viewer-bar">
+        <IconButton icon={X} label={t('close')} onPress={closeFile} />
+        <span class="viewer-name">{props.name}</span>
+        <Show when={entry()}>
+          {(there) => (
+            <button type="button" class="button is-quiet" onClick={() => downloadAll(props.desk, [there()])}>
+              <Icon of={Download} />
+              {t('download')}
+            </button>
+          )}
+        </Show>
+      </header>
+      <div class="viewer-stage">
+        <Show when={entry()} fallback={<p class="viewer-none">{alone.error ? explain(alone.error) : t('loading')}</p>} keyed>
+          {(there) => <Stage desk={props.desk} entry={there} />}
+        </Show>
+        <Show when={neighbour(-1)}>
+          <IconButton icon={ChevronLeft} label={t('previous')} class="viewer-step is-back" onPress={() => go(-1)} />
+        </Show>
+        <Show when={neighbour(1)}>
+          <IconButton icon={ChevronRight} label={t('next')} class="viewer-step" onPress={() => go(1)} />
+        </Show>
+      </div>
+    </Modal>
+  );
+}
+
+function Stage(props: { desk: Desk; entry: Entry }): JSX.Element {
+  const address = () => bytesOf(props.desk, props.entry);
+  const view = () => viewOf(props.entry);
+  return (
+    <Switch fallback={<NoView desk={props.desk} entry={props.entry} />}>
+      <Match when={view() === 'image'}>
+        <img src={address()} alt={props.entry.name} />
+      </Match>
+      <Match when={view() === 'video'}>
+        {/* biome-ignore lint/a11y/useMediaCaption: the file is the viewer's own; there are no captions to it that we know of. */}
+        <video src={address()} controls autoplay playsinline aria-label={props.entry.name} />
+      </Match>
+      <Match when={view() === 'audio'}>
+        <div class="viewer-none">
+          <KindIcon entry={props.entry} size={72} />
+          {/* biome-ignore lint/a11y/useMediaCaption: as above */}
+          <audio src={address()} controls autoplay aria-label={props.entry.name} />
+        </div>
+      </Match>
+      <Match when={view() === 'text' || view() === 'markdown'}>
+        <TextView address={address()} name={props.entry.name} isMarkdown={view() === 'markdown'} />
+      </Match>
+    </Switch>
+  );
+}
+
+function NoView(props: { desk: Desk; entry: Entry }): JSX.Element {
+  return (
+    <div class="viewer-none">
+      <KindIcon entry={props.entry} size={72} />
+      <h2>{props.entry.name}</h2>
+      <p class="note">{showSize(props.entry.size)}</p>
+      <p class="note">{t('noView')}</p>
+      <button type="button" class="button is-main" onClick={() => downloadAll(props.desk, [props.entry])}>
+        <Icon of={Download} />
+        {t('download')}
+      </button>
+    </div>
+  );
+}
