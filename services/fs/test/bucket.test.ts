@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, stat } from 'node:fs/promises';
-import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { generateContent, httpRequest, isAvailable, isMissing, startCephRgw, waitFor } from '@wharf/harness';
 import type { Task } from '@wharf/proto/task';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { as, type FsProcess, startFsProcess } from './fs-process.ts';
 import { type Installation, openInstallation } from './installation.ts';
+import { uploadByTus, uploadInParts } from './parts.ts';
 
 const server = await startCephRgw();
 const LIMIT_MS = 60_000;
+const MIB = 1024 * 1024;
 
 /** One storage of each kind behind a whole fs: what people do with a bucket. */
 describe.runIf(isAvailable('ceph-rgw', server))('a mounted bucket', () => {
@@ -87,7 +89,7 @@ describe.runIf(isAvailable('ceph-rgw', server))('a mounted bucket', () => {
   });
 
   it('serves ranges itself where downloads pass through us', async () => {
-    const body = Buffer.concat([...generateContent('a bucket', 20 * 1024 * 1024 + 7)]);
+    const body = Buffer.concat([...generateContent('a bucket', 20 * MIB + 7)]);
     await put('/proxied/big.bin', body);
     const whole = await download('/proxied/big.bin');
     expect([whole.status, createHash('sha256').update(whole.body).digest('hex')]).toEqual([
@@ -99,6 +101,21 @@ describe.runIf(isAvailable('ceph-rgw', server))('a mounted bucket', () => {
     expect(part.body.equals(body.subarray(1_048_575, 9_437_191))).toBe(true);
     expect((await download('/proxied/big.bin', { Range: 'bytes=99999999-' })).status).toBe(416);
   });
+
+  it(
+    'takes uploads in parts smaller than its own, and by tus, and has nothing of them beside the files',
+    async () => {
+      const content = Buffer.concat([...generateContent('in parts', 17 * MIB + 3)]);
+      const upload = { url: fs.url, login, content };
+      expect(await uploadInParts({ ...upload, path: '/proxied/parts/one' })).toBe(MIB);
+      expect((await download('/proxied/parts/one')).body.equals(content)).toBe(true);
+      await uploadByTus({ ...upload, path: '/proxied/parts/two' }, 6 * MIB + 1);
+      expect((await download('/proxied/parts/two')).body.equals(content)).toBe(true);
+      expect(await namesIn('/proxied/parts')).toEqual(['one', 'two']);
+      expect((await sdk.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads ?? []).toEqual([]);
+    },
+    LIMIT_MS,
+  );
 
   it(
     'copies within itself, and moves to a folder of this machine and back, with all there was',

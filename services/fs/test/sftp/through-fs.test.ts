@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { httpRequest, isAvailable, isMissing, startSshServer, waitFor } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Installation, openInstallation, type Replica } from '../installation.ts';
+import { uploadByTus, uploadInParts } from '../parts.ts';
 import { itemsOf } from './open-sftp.ts';
 
 const server = await startSshServer();
@@ -26,31 +27,10 @@ describe.runIf(isAvailable('sshd', server))('an SFTP storage in fs', () => {
   it('takes an upload in parts, in any order, and one by tus', async () => {
     const login = await installation.login({ id: 6, permission: 0b1000 });
     const content = Buffer.alloc(2 * MIB + 5, 'parts of wharf');
-    const call = async (method: string, name: string, headers: Record<string, string>, body: Buffer | '' = '') => {
-      const asked = { method, path: `/api/fs/multipart/${name}`, headers: { Authorization: login, ...headers }, body };
-      return (await httpRequest(replica.url, asked)).json() as { code: number; data: { upload_id: string } };
-    };
-    const size = { 'X-File-Size': `${content.byteLength}`, 'X-Chunk-Size': '1' };
-    const { data } = await call('POST', 'init', { 'File-Path': '/server/b/parts', ...size });
-    const id = { 'X-Upload-Id': data.upload_id };
-    for (const index of [2, 0, 1])
-      expect(
-        await call('PUT', 'chunk', { ...id, 'X-Chunk-Index': `${index}` }, content.subarray(index * MIB, (index + 1) * MIB)),
-      ).toMatchObject({ code: 200 });
-    expect(await call('POST', 'complete', id)).toMatchObject({ code: 200 });
+    const upload = { url: replica.url, login, content };
+    expect(await uploadInParts({ ...upload, path: '/server/b/parts' })).toBe(MIB);
     expect(content.equals(await readFile(join(server.folder, 'b', 'parts')))).toBe(true);
-
-    const tus = { Authorization: login, 'Tus-Resumable': '1.0.0', 'File-Path': '/server/b/tus', 'Upload-Length': `${content.byteLength}` };
-    const created = await httpRequest(replica.url, { method: 'POST', path: '/api/fs/tus', headers: tus });
-    const address = `/api/fs/${String(created.headers['location'])}`;
-    for (const [from, to] of [
-      [0, MIB + 1],
-      [MIB + 1, content.byteLength],
-    ] as const) {
-      const headers = { ...tus, 'Upload-Offset': `${from}`, 'Content-Type': 'application/offset+octet-stream' };
-      const { status } = await httpRequest(replica.url, { method: 'PATCH', path: address, headers, body: content.subarray(from, to) });
-      expect(status).toBe(204);
-    }
+    await uploadByTus({ ...upload, path: '/server/b/tus' }, MIB + 1);
     expect(content.equals(await readFile(join(server.folder, 'b', 'tus')))).toBe(true);
     expect((await readdir(server.folder, { recursive: true })).filter((name) => name.includes('draft'))).toEqual([]);
   });
