@@ -73,6 +73,7 @@ describe('a magnet link', () => {
   it('is handed over when all that it names is allowed', async () => {
     expect(await vet(`magnet:?xt=urn:btih:${hash.toUpperCase()}&tr=udp%3A%2F%2Ftracker.example%3A80%2Fannounce&dn=x`)).toMatchObject({
       kind: 'magnet',
+      url: `magnet:?xt=urn:btih:${hash.toUpperCase()}&tr=udp%3A%2F%2Ftracker.example%3A80%2Fannounce&dn=x`,
       hash,
     });
     expect(await vet('magnet:?xt=urn:btih:YEX6DQDLXISUVHOJ6UM3GNNKPQJWPKEK')).toMatchObject({ hash });
@@ -83,6 +84,13 @@ describe('a magnet link', () => {
     'tr=http%3A%2F%2Finside.example%2Fannounce',
     'tr=udp%3A%2F%2F10.0.0.1%3A6969',
     'tr.1=udp%3A%2F%2F127.1%3A6969',
+    'tr.x=http%3A%2F%2F127.0.0.1%2Fa',
+    'tr.=http%3A%2F%2F169.254.169.254%2Flatest',
+    'tr%20=http%3A%2F%2F127.0.0.1%2Fa',
+    'ws.a=http%3A%2F%2F127.0.0.1%2Fa',
+    'dht=127.0.0.1%3A80',
+    'tr=http%3A%2F%2F1.1.1.1%5C%40127.0.0.1%2F',
+    'tr=http%3A%2F%2F1.1.1.1%2F%0Ahttp%3A%2F%2F127.0.0.1%2F',
     'ws=http%3A%2F%2F%5B%3A%3A1%5D%2Fx',
     'ws=ftp%3A%2F%2Ftracker.example%2Fx',
     'xs=http%3A%2F%2F169.254.169.254%2Fx',
@@ -94,6 +102,15 @@ describe('a magnet link', () => {
     await expect(vet(`magnet:?xt=urn:btih:${hash}&${parameter}`)).rejects.toMatchObject({
       code: expect.stringMatching(/^(PERMISSION_DENIED|UNSUPPORTED_OPERATION)$/),
     });
+  });
+
+  it.each([
+    ['dn=x\nhttp://127.0.0.1/evil.torrent', 'dn=x%20http%3A%2F%2F127.0.0.1%2Fevil.torrent'],
+    ['dn=a%0Ab&xl=12&so=0-3,5', 'dn=a%20b&xl=12&so=0-3,5'],
+    ['tr.x=http%3A%2F%2FTracker.example%2Fa', 'tr=http%3A%2F%2Ftracker.example%2Fa'],
+    ['xs=urn%3Abtpk%3Aabc&unknown=http%3A%2F%2F127.0.0.1&xt=urn%3Ax%3A%0Ay&so=x', 'xs=urn:btpk:abc'],
+  ])('with %s is made anew of what is understood', async (parameters, handedOver) => {
+    expect(await vet(`magnet:?xt=urn:btih:${hash}&${parameters}`)).toMatchObject({ url: `magnet:?xt=urn:btih:${hash}&${handedOver}` });
   });
 
   it('that names no torrent is none, and not every tool takes one', async () => {

@@ -119,11 +119,19 @@ describe('tus-js-client', () => {
     await upload('/l/taken', {}, Buffer.from('old'));
     expect(await statusOf(upload('/l/taken', { headers: { Overwrite: 'false' } }, Buffer.from('new')))).toBe(403);
     expect(await readFile(`${folder}/taken`, 'utf8')).toBe('old');
-    // Partial uploads give their room to the whole.
-    await upload('/whole', { headers, parallelUploads: 2 }, Buffer.alloc(MIB));
-    expect((await readFile(`${folder}/limited/whole`)).byteLength).toBe(MIB);
+    // Partial uploads take room beside the whole until it has its name, and stay where there is none.
+    expect(await statusOf(upload('/whole', { headers, parallelUploads: 2 }, Buffer.alloc(MIB)))).toBe(413);
+    await endAll(6, limited);
+    await upload('/whole', { headers, parallelUploads: 2 }, Buffer.alloc(MIB / 2));
+    expect((await readFile(`${folder}/limited/whole`)).byteLength).toBe(MIB / 2);
   });
 });
+
+/** Ends what a user has begun and not finished. */
+async function endAll(userId: number, who: string): Promise<void> {
+  for (const { _id } of await writeSessionModelOf(one.kit.store).find({ user_id: userId }).lean())
+    await send('DELETE', `/api/fs/tus/${_id}`, { Authorization: who });
+}
 
 describe('tus', () => {
   it('says what it can without a login, and speaks one version', async () => {
@@ -176,6 +184,39 @@ describe('tus', () => {
     expect(await readFile(`${folder}/checked`, 'utf8')).toBe('abcdefgh');
   });
 
+  it('follows no bytes of a refused body: the right file is stored, another is not', async () => {
+    const digest = (text: string) => `sha1 ${createHash('sha1').update(text).digest('base64')}`;
+    const announced = { 'X-File-Sha256': createHash('sha256').update('GOODrightend').digest('hex') };
+    for (const [name, end, status] of [
+      ['right', 'rightend', 204],
+      ['other', 'EVILEVIL', 422],
+    ] as const) {
+      const at = await begin(`/l/${name}`, 12, announced);
+      expect((await patch(at, 0, 'GOOD', { 'Upload-Checksum': digest('GOOD') })).status).toBe(204);
+      for (const body of ['CORRUPT!', 'rightend'])
+        expect((await patch(at, 4, body, { 'Upload-Checksum': digest('else') })).status).toBe(460);
+      expect((await patch(at, 4, end)).status).toBe(status);
+    }
+    expect(await files()).toEqual(['right']);
+    expect(await readFile(`${folder}/right`, 'utf8')).toBe('GOODrightend');
+  });
+
+  it('asks for the password of what is guarded since', async () => {
+    await upload('/l/sec/a', {}, Buffer.from('kept'));
+    const at = await begin('/l/sec/a', 4);
+    const known = await begin('/l/sec/a', 4);
+    const fresh = await begin('/l/sec/b', 4);
+    await installation.writeRule({ _id: 1, path: '/l/sec', password: 'word', p_sub: true });
+    const again = { 'File-Path': '/l/sec/a', 'Upload-Length': '4' };
+    await waitFor('the rule', async () => (await send('POST', '/api/fs/tus', again)).status === 403);
+    expect((await patch(at, 0, 'EVIL')).status).toBe(403);
+    expect(await readFile(`${folder}/sec/a`, 'utf8')).toBe('kept');
+    expect((await patch(known, 0, 'mine', { Password: 'word' })).status).toBe(204);
+    expect(await readFile(`${folder}/sec/a`, 'utf8')).toBe('mine');
+    // Nothing is there to be destroyed.
+    expect((await patch(fresh, 0, 'more')).status).toBe(204);
+  });
+
   it('takes an empty file, and says when an upload ends', async () => {
     const at = await begin('/l/empty', 0, { 'Upload-Metadata': 'filename eA==' });
     const { headers } = await send('HEAD', at);
@@ -217,6 +258,7 @@ describe('tus', () => {
     expect(
       (await send('POST', '/api/fs/tus', { 'File-Path': '/x', 'Upload-Concat': `final;${partial}`, Authorization: limited })).status,
     ).toBe(403);
+    expect((await join(`${partial} ${partial}`)).status).toBe(400);
     expect((await join(partial)).status).toBe(201);
     expect(await readFile(`${folder}/joined`, 'utf8')).toBe('abcd');
     expect(await files()).toEqual(['joined']);

@@ -189,6 +189,7 @@ const fileCases: EnvelopeCase[] = [
     ...DENIED,
   },
   { as: 'admin', call: 'POST /api/fs/multipart/init', code: 400, message: 'File-Path is required: the percent-encoded target path' },
+  { as: 'admin', call: 'GET /api/fs/multipart/list?page=x', ...INVALID },
   { as: 'admin', call: 'GET /api/fs/multipart/status', code: 400, message: 'upload_id is required, or path and size' },
   ...['POST complete', 'POST abort', 'PUT chunk'].map((call): EnvelopeCase => {
     const [method = '', verb = ''] = call.split(' ');
@@ -305,6 +306,8 @@ const adminCases: EnvelopeCase[] = [
   { as: 'admin', call: 'GET /api/admin/user/sshkey/list?uid=x', ...INVALID },
   { as: 'admin', call: 'POST /api/admin/user/sshkey/delete', ...INVALID },
   { as: 'admin', call: 'GET /api/admin/storage/list?page=x', ...INVALID },
+  { as: 'admin', call: 'GET /api/admin/upload/list?page=x', ...INVALID },
+  { as: 'admin', call: 'POST /api/admin/upload/abort?upload_id=none', code: 404, message: 'there is no such upload' },
   { as: 'admin', call: 'GET /api/admin/storage/get?id=99999', code: 500, message: /record not found$/ },
   {
     as: 'admin',

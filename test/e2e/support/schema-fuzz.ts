@@ -148,7 +148,10 @@ async function prepare(world: World) {
   /** The admin and the first storage stay as they are, and no storage is made but in its own folder. */
   const safe = ({ path: route }: Operation, request: MadeRequest): HttpRequest => {
     const kept = route.startsWith('/api/admin/user/') ? adminId : route.startsWith('/api/admin/storage/') ? localId : Number.NaN;
-    const guard = (key: string, value: unknown) => (/id$/i.test(key) && Number(value) === kept ? 0 : key === 'addition' ? addition : value);
+    // A list of one number may pass for the number.
+    const numberIn = (value: unknown) => Number(JSON.stringify(value)?.replace(/["[\]]/g, ''));
+    const guard = (key: string, value: unknown) =>
+      /id$/i.test(key) && numberIn(value) === kept ? 0 : key === 'addition' ? addition : value;
     const { query, json, ...rest } = request;
     const fields = mapFields(json, guard);
     // Without one a Local storage would be of the whole machine.

@@ -38,6 +38,7 @@ export function requestedDigests(given: Readonly<Record<string, string>>, tool: 
  * @throws AppError FAILED_PRECONDITION | UNSUPPORTED_OPERATION: clients expect 500 for each
  */
 function shownUrl(parseUrl: (text: string) => URL, tool: string, text: string): string {
+  if (/\p{Cc}/u.test(text)) throw new AppError('FAILED_PRECONDITION', 'the address has a line break or another control character in it');
   if (text.length > MAX_URL_LENGTH) throw new AppError('FAILED_PRECONDITION', 'the address is too long');
   try {
     if (isMagnet(text) && tool !== BUILT_IN_TOOL) {

@@ -17,7 +17,7 @@ const LIMIT_MS = 60_000;
 /** A source that sends nothing to speak of for so long has stalled, in milliseconds. */
 const STALL_MS = 15_000;
 /** Parameters of a magnet link that make a tool open a connection. */
-const MAGNET_ADDRESSES = ['tr', 'ws', 'xs', 'as'];
+const MAGNET_ADDRESSES = new Set(['tr', 'ws', 'xs', 'as']);
 /** Trackers are spoken to over these; web seeds and mirrors over the last two. */
 const TRACKER_SCHEMES = new Set(['udp:', 'http:', 'https:']);
 
@@ -80,17 +80,32 @@ async function vet({ policy, network }: VetContext, tool: ExternalTool, text: st
   return { kind: 'url', url: url.href };
 }
 
+/** Made anew of what is understood here: tools read more names, in more ways, and some take each line for an address. */
 async function vetMagnet(policy: EgressPolicy, text: string, signal: AbortSignal): Promise<ToolSource> {
   const hash = magnetHash(text);
-  const parameters = new URLSearchParams(text.slice(text.indexOf('?') + 1));
-  for (const [name, value] of parameters) {
-    // `tr.1` is another way to say `tr`.
-    const plain = name.toLowerCase().replace(/\.\d+$/, '');
-    if (MAGNET_ADDRESSES.includes(plain) && !/^urn:/i.test(value)) await vetAddress(policy, value, plain === 'tr', signal);
+  const said: string[] = [];
+  for (const [name, value] of new URLSearchParams(text.slice(text.indexOf('?') + 1))) {
     // Peers by address would be connected to at once.
-    if (plain === 'x.pe') throw refused();
+    if (/^(?:x\.pe|dht)$/i.test(name.trim())) throw refused();
+    // `tr.1` is another way to say `tr`.
+    const plain = name.toLowerCase().replace(/[^a-z].*$/s, '');
+    const kept = MAGNET_ADDRESSES.has(plain) ? await vetted(policy, value, plain === 'tr', signal) : keptParameter(plain, value);
+    if (kept !== undefined) said.push(`${plain}=${kept}`);
   }
-  return { kind: 'magnet', url: text, hash };
+  return { kind: 'magnet', url: `magnet:?${said.join('&')}`, hash };
+}
+
+async function vetted(policy: EgressPolicy, value: string, isTracker: boolean, signal: AbortSignal): Promise<string | undefined> {
+  if (/^urn:/i.test(value)) return keptParameter('xt', value);
+  return encodeURIComponent(await vetAddress(policy, value, isTracker, signal));
+}
+
+/** Parameters that name no address, as a tool may be given them: topics, the name that is shown, the size, the files that are wanted. */
+function keptParameter(name: string, value: string): string | undefined {
+  if (name === 'xt') return /^urn:[a-z0-9]+:[a-z0-9]+$/i.test(value) ? value : undefined;
+  if (name === 'dn') return encodeURIComponent(value.replace(/\p{Cc}/gu, ' '));
+  if (name === 'xl' || name === 'so') return /^[\d,-]+$/.test(value) ? value : undefined;
+  return undefined;
 }
 
 /** Looks at every address in a torrent file. @returns its hash */
@@ -107,18 +122,22 @@ async function vetMetalink(policy: EgressPolicy, text: string, signal: AbortSign
   for (const url of urls) await vetAddress(policy, url, false, signal);
 }
 
-async function vetAddress(policy: EgressPolicy, text: string, isTracker: boolean, signal: AbortSignal): Promise<void> {
+/** @returns the address as it was understood */
+async function vetAddress(policy: EgressPolicy, text: string, isTracker: boolean, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
-  const parsed = URL.parse(text.trim());
-  if (!parsed || (isTracker && !TRACKER_SCHEMES.has(parsed.protocol))) throw refused();
+  const address = text.trim();
+  const parsed = URL.parse(address);
+  // Where a backslash or a line break ends the name of a host, programs do not agree.
+  if (!parsed || /[\\\p{Cc}]/u.test(address) || (isTracker && !TRACKER_SCHEMES.has(parsed.protocol))) throw refused();
   // Hosts are read alike under every scheme only as HTTP does it.
-  const url = policy.parseUrl(isTracker ? text.trim().replace(/^udp:/i, 'http:') : text);
+  const url = policy.parseUrl(isTracker ? address.replace(/^udp:/i, 'http:') : address);
   try {
     await policy.resolve(url.hostname, portOf(url));
   } catch (error) {
     // A tracker that is gone is no danger.
     if (AppError.is(error, 'PERMISSION_DENIED')) throw error;
   }
+  return parsed.protocol === 'udp:' ? `udp://${url.hostname}:${portOf(url)}${url.pathname}${url.search}` : url.href;
 }
 
 async function fetchDescription(network: FetchNetwork, url: URL, signal: AbortSignal): Promise<Buffer> {

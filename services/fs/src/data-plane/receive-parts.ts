@@ -9,7 +9,7 @@ import type { Uploads } from '../domain/uploads/uploads.ts';
 import { isDraftId } from '../driver-contract/draft.ts';
 import { bodyOf } from './body-of.ts';
 import { sendEnvelope } from './refusal.ts';
-import { readUploadHeaders } from './upload-headers.ts';
+import { readPassword, readUploadHeaders } from './upload-headers.ts';
 
 /** One request of the family's uploads in parts. */
 interface PartRequest {
@@ -95,7 +95,7 @@ async function chunk({ uploads, operation, request }: PartRequest): Promise<obje
 
 async function complete({ uploads, operation, request }: PartRequest): Promise<object> {
   const session = await uploads.find(operation, uploadId(request.headers));
-  return withSnapshot(operation, uploads, session, () => uploads.complete(operation, session));
+  return withSnapshot(operation, uploads, session, () => uploads.complete(operation, session, readPassword(request.headers.password)));
 }
 
 async function status({ uploads, operation, query }: PartRequest): Promise<object> {

@@ -10,6 +10,7 @@ import { bodyOf } from './body-of.ts';
 import { requireOffered } from './receive-parts.ts';
 import { drain } from './refusal.ts';
 import { CHECKSUM_ALGORITHMS, readBytes, readChecksum, readConcat, readNewUpload } from './tus-headers.ts';
+import { readPassword } from './upload-headers.ts';
 
 /** Where uploads by tus 1.0 (https://tus.io/protocols/resumable-upload) begin; each has its address below. */
 const ROOT = '/api/fs/tus';
@@ -160,9 +161,9 @@ async function end(asked: TusRequest): Promise<TusAnswer> {
 }
 
 /** An upload whose last byte has come gets its name. */
-async function whole({ uploads, operation }: TusRequest, session: UploadSession): Promise<UploadSession> {
+async function whole({ uploads, operation, request }: TusRequest, session: UploadSession): Promise<UploadSession> {
   if (session.isPublished || session.upload.isPartial || !isComplete(session)) return session;
-  return uploads.complete(operation, session);
+  return uploads.complete(operation, session, readPassword(request.headers.password));
 }
 
 async function find({ uploads, operation }: TusRequest, id: string): Promise<UploadSession> {

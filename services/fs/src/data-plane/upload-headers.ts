@@ -43,7 +43,7 @@ function readFilePath(value: string | string[] | undefined): string {
 }
 
 /** The header is plain UTF-8, which Node shows as latin1. A header in another encoding matches no password. */
-function readPassword(value: string | string[] | undefined): string {
+export function readPassword(value: string | string[] | undefined): string {
   return typeof value === 'string' ? Buffer.from(value, 'latin1').toString('utf8') : '';
 }
 

@@ -49,11 +49,15 @@ export async function appendStream(
         hashed.keep();
         if (!check) await advance();
       }
+      body.throwIfCut();
+      check?.verify();
+    } catch (error) {
+      // Blocks of a refused body were followed as they came.
+      if (check) running.forget(id);
+      throw error;
     } finally {
       body.close();
     }
-    body.throwIfCut();
-    check?.verify();
     if (check) await advance();
     return now;
   });

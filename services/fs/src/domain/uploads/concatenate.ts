@@ -1,50 +1,77 @@
+import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { holdRoom } from '../changing/operations/claim-room.ts';
 import type { Operation } from '../changing/operations/operation.ts';
-import { roomOf } from '../writes/write-session.ts';
 import { appendStream } from './append-stream.ts';
+import { noUpload } from './upload-claims.ts';
 import { isComplete, type UploadSession } from './upload-session.ts';
 import type { UploadParts } from './write-part.ts';
 
 /** What a concatenation does with uploads. */
 export interface ConcatenationSteps {
   /** Begins the upload of all bytes together. */
-  begin(sizeBytes: number): Promise<UploadSession>;
+  begin(id: string, sizeBytes: number): Promise<UploadSession>;
   complete(session: UploadSession): Promise<UploadSession>;
   abort(id: string): Promise<void>;
 }
 
+/** The claim on the first part is renewed so often, in milliseconds. */
+const KEEP_MS = 2_000;
+
 /**
- * Makes a file of partial uploads, in their order. Their room goes over to it. They are taken away once it has its name.
+ * Makes a file of partial uploads, in their order. They are taken away once it has its name, and stay where it gets none: until then they and
+ * the file both take room. A second call at the same time is refused; one after a crash takes away what the first had made.
  *
- * @throws AppError INVALID_ARGUMENT: one is no partial upload, or not complete; what `steps` throw
+ * @param path of the file
+ * @throws AppError INVALID_ARGUMENT: one is no partial upload, not complete, or named twice | FAILED_PRECONDITION: they are being put together;
+ * what `steps` throw
  */
 export async function concatenate(
   upload: UploadParts,
   operation: Operation,
   partials: readonly UploadSession[],
+  path: string,
   steps: ConcatenationSteps,
 ): Promise<UploadSession> {
-  if (partials.length === 0 || !partials.every((partial) => partial.upload.isPartial && isComplete(partial)))
+  const [first] = partials;
+  if (!first || !partials.every((partial) => partial.upload.isPartial && isComplete(partial)))
     throw new AppError('INVALID_ARGUMENT', 'Upload-Concat: only partial uploads that are complete can be put together');
-  const { quotas } = operation.snapshot;
-  for (const { id } of partials) await quotas.end(operation.actor, id, 0);
-  let whole: UploadSession | undefined;
+  const ids = partials.map(({ id }) => id);
+  if (new Set(ids).size < ids.length) throw new AppError('INVALID_ARGUMENT', 'Upload-Concat names a partial upload twice');
+  const id = createHash('sha256')
+    .update([path, ...ids].join('\n'))
+    .digest('hex')
+    .slice(0, 32);
+  const outcome = await upload.claims.hold(first.id, 'complete', false, async (held) => {
+    const keeping = setInterval(() => void held.keep().catch(() => undefined), KEEP_MS);
+    try {
+      await steps.abort(id);
+      return await putTogether(upload, operation, partials, id, steps);
+    } finally {
+      clearInterval(keeping);
+    }
+  });
+  if (outcome === 'accepted') throw noUpload();
+  return outcome;
+}
+
+async function putTogether(
+  upload: UploadParts,
+  operation: Operation,
+  partials: readonly UploadSession[],
+  id: string,
+  steps: ConcatenationSteps,
+): Promise<UploadSession> {
   try {
-    whole = await steps.begin(partials.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
-    let session = whole;
+    let session = await steps.begin(
+      id,
+      partials.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    );
     for (const partial of partials) session = await appendPartial(upload, operation, session, partial);
     const done = await steps.complete(session);
-    for (const { id } of partials) await steps.abort(id);
+    for (const partial of partials) await steps.abort(partial.id);
     return done;
   } catch (error) {
-    if (whole) await steps.abort(whole.id).catch(() => undefined);
-    // They stay for another try, and take room as long.
-    for (const partial of partials)
-      await holdRoom(operation, roomOf(partial, partial.sizeBytes, upload.parts.options.uploadIdleMs)).then(
-        (claim) => claim.letGo(),
-        () => steps.abort(partial.id),
-      );
+    await steps.abort(id).catch(() => undefined);
     throw error;
   }
 }

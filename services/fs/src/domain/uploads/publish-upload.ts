@@ -4,6 +4,7 @@ import { type BeforePublish, type Draft, type Entry, type HashName, supports } f
 import { claimRoom, holdRoom } from '../changing/operations/claim-room.ts';
 import type { Operation } from '../changing/operations/operation.ts';
 import { locateUpload, uploadDriver } from '../changing/upload.ts';
+import { findEntry } from '../reading/get-entry.ts';
 import { verify } from '../writes/digests.ts';
 import { removeDraft } from '../writes/end-session.ts';
 import { type PublishedFile, published } from '../writes/publish-session.ts';
@@ -17,13 +18,14 @@ import { partRange, type UploadSession } from './upload-session.ts';
 /**
  * Gives an upload whose bytes are all durable its name, if its user still may, and what is there is what was announced.
  *
- * @param held the claim on its end. @throws AppError CONTENT_CORRUPT | PERMISSION_DENIED | QUOTA_EXCEEDED | ENTRY_EXISTS and what drivers throw
+ * @param held the claim on its end. @param password of the rule that guards a file which is replaced. @throws AppError CONTENT_CORRUPT | PERMISSION_DENIED | QUOTA_EXCEEDED | ENTRY_EXISTS and what drivers throw
  */
 export async function publishUpload(
   parts: SessionParts,
   running: RunningHashes,
   operation: Operation,
   held: HeldPart,
+  password: string,
 ): Promise<UploadSession> {
   const { store, drafts, options } = parts;
   const { session } = held;
@@ -45,7 +47,7 @@ export async function publishUpload(
       await requireContent(draft, session, running, signal);
       await store.beginPublishing(session.id, session.path);
       const { overwrite, modifiedAt } = session.upload;
-      const beforePublish = stillOurs(parts, operation, held);
+      const beforePublish = stillOurs(parts, operation, held, password);
       let entry: Entry;
       const since = operation.changes.now();
       if (session.upload.isTakenOver)
@@ -77,16 +79,25 @@ async function finish(
 
 const REMOVE_MS = 30_000;
 
-/** Rights, login and claim are asked for again when the file is about to get its name. */
-function stillOurs({ store }: SessionParts, operation: Operation, held: HeldPart): BeforePublish {
+/** Rights, login, rules and claim are asked for again when the file is about to get its name. */
+function stillOurs({ store }: SessionParts, operation: Operation, held: HeldPart, password: string): BeforePublish {
   const { session } = held;
   const isThere = stillThere(store, session.id);
   return async () => {
     await held.keep();
     await isThere();
     const now = operation.renewed ? await operation.renewed() : operation;
-    await locateUpload(now, session.path, session.storageId);
+    await requireStillAllowed(now, session, password);
   };
+}
+
+/** A rule may guard since what the upload would replace: its password is asked for, as it would be at the beginning. */
+async function requireStillAllowed(operation: Operation, session: UploadSession, password: string): Promise<void> {
+  const { snapshot, actor, signal } = operation;
+  const { path } = session;
+  const located = await locateUpload(operation, path, session.storageId);
+  if (!session.upload.overwrite || snapshot.rules.canAccess(actor, path, password)) return;
+  if (await findEntry(snapshot, path, located, signal)) snapshot.rules.requireAccess(actor, path, password);
 }
 
 /** @throws AppError CONTENT_CORRUPT: another size or another digest */

@@ -41,6 +41,8 @@ export function createRunningHashes(): RunningHashes {
   return {
     follow(session, offsetBytes, content) {
       const before = at(session, offsetBytes);
+      // What is written anew was in the hashes already: the file itself will be read.
+      if ((running.get(session.id)?.atBytes ?? 0) > offsetBytes) running.delete(session.id);
       if (!before) return { content, keep: () => {} };
       const hashes = new Map([...before.hashes].map(([name, hash]) => [name, hash.copy()]));
       let passedBytes = 0;

@@ -30,6 +30,8 @@ const KEEP_MS = 2_000;
 
 /** What a client says of an upload that it begins. */
 export interface NewUpload extends Omit<UploadRequest, 'sizeBytes' | 'password'> {
+  /** 32 hexadecimal digits; made at random where there is none. */
+  readonly id?: string;
   readonly sizeBytes: number;
   readonly password: string;
   readonly kind: UploadState['kind'];
@@ -74,8 +76,8 @@ export interface Uploads {
     partials: readonly UploadSession[],
     asked: Omit<NewUpload, 'sizeBytes' | 'kind'>,
   ): Promise<UploadSession>;
-  /** Gives the file its name. A second call answers the same. What is refused for good is taken away. @throws AppError INVALID_ARGUMENT: parts are missing */
-  complete(operation: Operation, session: UploadSession): Promise<UploadSession>;
+  /** Gives the file its name. @param password of the rule that guards what is replaced; empty when the client sends none. A second call answers the same. What is refused for good is taken away. @throws AppError INVALID_ARGUMENT: parts are missing */
+  complete(operation: Operation, session: UploadSession, password: string): Promise<UploadSession>;
   /** Takes an upload away; one that is not there is success. A file that was published stays. */
   abort(id: string): Promise<void>;
   /** The same of an unfinished one of whomever. @throws AppError RECORD_NOT_FOUND */
@@ -111,11 +113,11 @@ export function createUploads({ parts, store, clock, isAlone }: UploadsOptions):
     }
   };
   const requireAllowed = (operation: Operation, { path, storageId }: UploadSession) => locateUpload(operation, path, storageId);
-  const publish = async (operation: Operation, { id }: UploadSession): Promise<UploadSession> => {
+  const publish = async (operation: Operation, { id }: UploadSession, password: string): Promise<UploadSession> => {
     const outcome = await claims.hold(id, 'complete', false, async (held) => {
       const keeping = setInterval(() => void held.keep().catch(() => undefined), KEEP_MS);
       try {
-        return await publishUpload(parts, running, operation, held);
+        return await publishUpload(parts, running, operation, held, password);
       } finally {
         clearInterval(keeping);
         running.forget(id);
@@ -125,12 +127,12 @@ export function createUploads({ parts, store, clock, isAlone }: UploadsOptions):
     return outcome;
   };
 
-  const complete: Uploads['complete'] = async (operation, session) => {
+  const complete: Uploads['complete'] = async (operation, session, password) => {
     if (session.isPublished) return session;
     if (!isComplete(session)) throw new AppError('INVALID_ARGUMENT', 'parts of the upload are missing');
     const known = completing.get(session.id);
     if (known) return known;
-    const ending = orNothing(session, () => publish(operation, session)).catch(async (error) => {
+    const ending = orNothing(session, () => publish(operation, session, password)).catch(async (error) => {
       // Somebody else has come to its end first.
       const now = await store.find(session.id);
       if (now?.isPublished) return now;
@@ -168,9 +170,9 @@ export function createUploads({ parts, store, clock, isAlone }: UploadsOptions):
         return appendStream(upload, offsetBytes, { operation, session, content }, check);
       }),
     concatenate: (operation, partials, asked) =>
-      concatenate(upload, operation, partials, {
-        begin: async (sizeBytes) => (await begin(upload, operation, { ...asked, sizeBytes, kind: 'stream' })).session,
-        complete: (session) => complete(operation, session),
+      concatenate(upload, operation, partials, asked.path, {
+        begin: async (id, sizeBytes) => (await begin(upload, operation, { ...asked, id, sizeBytes, kind: 'stream' })).session,
+        complete: (session) => complete(operation, session, asked.password),
         abort,
       }),
     complete,
@@ -195,7 +197,7 @@ async function begin({ parts, store }: UploadParts, operation: Operation, asked:
   if (!supports(driver, 'openDraft')) throw new AppError('UNSUPPORTED_OPERATION', 'this storage takes no uploads in parts');
   const ceilingBytes = snapshot.settings.number('multipart_chunk_size', DEFAULT_CHUNK_MB) * MEGABYTE;
   const session: UploadSession = {
-    id: randomBytes(16).toString('hex'),
+    id: asked.id ?? randomBytes(16).toString('hex'),
     userId: actor.id,
     path,
     storageId: located.mount.storage._id,

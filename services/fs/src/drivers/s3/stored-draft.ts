@@ -62,7 +62,7 @@ export interface DraftStore {
  * | key | is |
  * |---|---|
  * | `whole` | the upload in parts, and the object that it becomes; whoever publishes has the store copy it |
- * | `piece-<offset>` | a range that is no whole part yet |
+ * | `piece-<offset>` | a range that was no whole part when it came |
  * | `note` | the id of the upload and the size of its parts, written once the upload is there |
  */
 export class StoredDraft {
@@ -256,7 +256,7 @@ export class StoredDraft {
     }
   }
 
-  /** Undefined where bytes of the range are missing. */
+  /** The pieces stay until the end: some of them may be written anew. Undefined where bytes of the range are missing. */
   async #uploadPieces(
     number: number,
     { start, end }: { start: number; end: number },
@@ -270,16 +270,11 @@ export class StoredDraft {
     let uploaded: UploadedPart;
     try {
       const bytes = buffer.memory.subarray(0, end - start);
-      for (const piece of pieces) await client.readInto(piece.object, bytes.subarray(piece.start - start, piece.end - start), options);
+      for (const piece of pieces.toSorted(byAge))
+        await client.readInto(piece.object, bytes.subarray(piece.start - start, piece.end - start), options);
       uploaded = await this.#uploadPart(number, payloadOfPart(bytes, hashes), options);
     } finally {
       buffer.release();
-    }
-    for (let from = 0; from < pieces.length; from += 1_000) {
-      await client.deleteMany(
-        pieces.slice(from, from + 1_000).map(({ object }) => object.key),
-        options,
-      );
     }
     return uploaded;
   }
@@ -353,6 +348,11 @@ function endOf(found: Found, partBytes: number): number {
   if ('whole' in found) return found.whole.sizeBytes;
   const ends = [...found.parts.map((part) => (part.number - 1) * partBytes + part.sizeBytes), ...found.pieces.map(({ end }) => end)];
   return ends.reduce((most, end) => Math.max(most, end), 0);
+}
+
+/** Where two pieces have the same bytes, those of the newer one count. */
+function byAge(one: Piece, other: Piece): number {
+  return one.object.modifiedAt.getTime() - other.object.modifiedAt.getTime() || one.start - other.start;
 }
 
 /** @param pieces by their start */

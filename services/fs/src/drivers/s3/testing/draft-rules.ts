@@ -65,12 +65,28 @@ export function draftRules(bucket: Bucket, open: Open): void {
       const known = await driver.openDraft(at('/file'), id, { create: true, sizeBytes: content.byteLength });
       const starts = Array.from({ length: 11 }, (_, index) => index * MIB);
       for (const start of starts.filter((each) => each !== 3 * MIB)) await known.write(start, once(content.subarray(start, start + MIB)));
-      expect([await storedParts(root, id), (await piecesOf(root)).length]).toEqual([[[2, 3 * MIB]], 7]);
+      expect([await storedParts(root, id), (await piecesOf(root)).length]).toEqual([[[2, 3 * MIB]], 10]);
       await expect(known.write(content.byteLength, once(Buffer.of(1)))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
       // Over the border of two parts, and some of it once more.
       await known.write(3 * MIB, once(content.subarray(3 * MIB, 9 * MIB)));
       expect((await storedParts(root, id)).map(([number]) => number)).toEqual([1, 2]);
       await known.publish({ overwrite: false });
+      expect((await read(driver, '/file')).equals(content)).toBe(true);
+      expect(await left(root)).toEqual([]);
+    });
+
+    it('bytes that are written anew count, also in a part that was whole before', async () => {
+      const { driver, root } = await open();
+      const content = randomBytes(PART + 2 * MIB);
+      const wrong = randomBytes(7 * MIB);
+      const draft = await driver.openDraft(at('/file'), newId(), { create: true, sizeBytes: content.byteLength });
+      await draft.write(0, once(content.subarray(0, 3 * MIB)));
+      // Refused by whoever asked: it fills the first part, and begins the second.
+      await draft.write(3 * MIB, once(wrong));
+      await draft.write(3 * MIB, once(content.subarray(3 * MIB, 4 * MIB)));
+      await draft.write(4 * MIB, once(content.subarray(4 * MIB, PART + MIB)));
+      await draft.write(PART + MIB, once(content.subarray(PART + MIB)));
+      await draft.publish({ overwrite: false });
       expect((await read(driver, '/file')).equals(content)).toBe(true);
       expect(await left(root)).toEqual([]);
     });
