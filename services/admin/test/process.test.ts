@@ -37,6 +37,7 @@ const startAdmin = (): Promise<RunningProcess<number>> =>
       WHARF_SECRET: SECRET,
       WHARF_GRPC_PORT: '0',
       WHARF_OPS_PORT: '0',
+      WHARF_DRAIN_SECONDS: '0',
       WHARF_LOG_LEVEL: 'trace',
       WHARF_FS_ADDR: NOBODY,
       WHARF_AUTH_ADDR: NOBODY,

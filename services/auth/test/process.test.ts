@@ -46,6 +46,7 @@ const startAuth = (): Promise<RunningProcess<number>> =>
       WHARF_SECRET: SECRET,
       WHARF_GRPC_PORT: '0',
       WHARF_OPS_PORT: '0',
+      WHARF_DRAIN_SECONDS: '0',
       WHARF_LOG_LEVEL: 'trace',
     },
     ready: {

@@ -46,6 +46,7 @@ export async function startFsProcess(installation: Installation, dataDir?: strin
       WHARF_GRPC_PORT: '0',
       WHARF_DATA_PORT: '0',
       WHARF_OPS_PORT: '0',
+      WHARF_DRAIN_SECONDS: '0',
       ...(dataDir === undefined ? {} : { WHARF_DATA_DIR: dataDir }),
     },
     ready: {
