@@ -13,7 +13,7 @@ import { PERMANENT_TOKEN, SECRET } from './gateway.ts';
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const SIZE_BYTES = 256 * 1024 * 1024;
 /** Buffers that wait for the garbage collector; far less than what passes through. */
-const GROWTH_KIB = 96 * 1024;
+const GROWTH_KIB = 128 * 1024;
 
 let dir: TempDir;
 let store: EmbeddedMongo;
