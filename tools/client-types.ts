@@ -1,4 +1,4 @@
-/** What the web page knows of the API: the input and the answer of every operation, as TypeScript, from the OpenAPI document alone. */
+/** What the web page knows of the API: the input and the answer of every operation and the names of errors, as TypeScript, from the OpenAPI document alone. */
 
 type Json = unknown;
 
@@ -15,12 +15,20 @@ export function clientTypes(document: Json): string {
     ...rows.map(({ path, input, answer }) => `  '${path}': { input: ${input}; answer: ${answer} };`),
     '}',
     '',
+    '/** The names of errors, as the header X-Error-Code has them. */',
+    `export type ErrorName = ${typeOf(errorNames(document))};`,
+    '',
     '/** How a call travels where that is not a POST with a body of JSON. */',
-    "export const TRAVELS: Readonly<Record<string, 'get' | 'query'>> = {",
+    "export const TRAVELS: Readonly<Record<string, 'get' | 'query' | 'header'>> = {",
     ...rows.filter(({ travels }) => travels !== 'body').map(({ path, travels }) => `  '${path}': '${travels}',`),
     '};',
     '',
   ].join('\n');
+}
+
+function errorNames(document: Json): Json {
+  const headers = field(field(document, 'components'), 'headers');
+  return field(field(headers, 'X-Error-Code'), 'schema');
 }
 
 function rowOf(path: string, methods: Readonly<Record<string, Json>>) {
@@ -31,9 +39,14 @@ function rowOf(path: string, methods: Readonly<Record<string, Json>>) {
   if (operation === undefined || !Array.isArray(envelopes)) return [];
   if (field(field(field(field(operation, 'responses'), '200'), 'content'), 'text/event-stream') !== undefined) return [];
   const body = field(field(field(field(operation, 'requestBody'), 'content'), 'application/json'), 'schema');
-  const travels = methods['post'] === undefined ? 'get' : body === undefined ? 'query' : 'body';
+  const travels = methods['post'] === undefined ? 'get' : body !== undefined ? 'body' : isByHeader(operation) ? 'header' : 'query';
   const input = body === undefined ? parametersType(field(operation, 'parameters')) : typeOf(body);
   return [{ path, travels, input, answer: typeOf(field(field(envelopes[0], 'properties'), 'data')) }];
+}
+
+function isByHeader(operation: Json): boolean {
+  const parameters = field(operation, 'parameters');
+  return Array.isArray(parameters) && parameters.length > 0 && parameters.every((each) => field(each, 'in') === 'header');
 }
 
 function parametersType(parameters: Json): string {
@@ -57,6 +70,8 @@ function typeOf(schema: Json): string {
   const either = field(schema, 'anyOf') ?? field(schema, 'oneOf');
   if (Array.isArray(either)) return [...new Set(either.map(typeOf))].join(' | ');
   if (field(schema, 'const') !== undefined) return JSON.stringify(field(schema, 'const'));
+  const values = field(schema, 'enum');
+  if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(' | ');
   const type = field(schema, 'type');
   if (type === 'array') return `readonly (${typeOf(field(schema, 'items'))})[]`;
   if (type === 'object') return objectType(schema);

@@ -13,8 +13,10 @@ import { gatewayConfig } from '../services/api-gateway/src/config.ts';
 import { authConfig } from '../services/auth/src/config.ts';
 import { downloaderConfig } from '../services/downloader/src/config.ts';
 import { fsConfig } from '../services/fs/src/config.ts';
+import { DRIVERS } from '../services/fs/src/drivers/index.ts';
 import { standaloneConfig } from '../services/standalone/src/config.ts';
 import { clientTypes } from './client-types.ts';
+import { driversDocument } from './drivers-document.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const isCheck = process.argv.includes('--check');
@@ -25,6 +27,7 @@ writeDocument('docs/configuration.md', configurationDocument());
 writeDocument('docs/errors.md', errorsDocument());
 writeDocument('docs/permissions.md', permissionsDocument());
 writeDocument('docs/metrics.md', metricsDocument());
+writeDocument('docs/drivers.md', driversDocument(DRIVERS, readFileSync(join(ROOT, 'services/fs/src/drivers/index.ts'), 'utf8')));
 writeDocument('web/src/api/operations.ts', clientTypes(JSON.parse(JSON.stringify(openApiDocument(ROUTES, BYTE_ROUTES, EVENT_ROUTES)))));
 for (const path of differences) console.error(`${path} is not what its source says: run \`npm run gen\``);
 process.exit(differences.length === 0 ? 0 : 1);
@@ -105,6 +108,8 @@ function errorsDocument(): string {
     'status of the byte routes, `envelope` the `code` inside the answers of `/api` (whose HTTP status is always 200). `tells` is what else follows:',
     'what only reads is asked again after a `glitch`, `absent` counts against a storage that does not answer, `general` ends the work on other',
     'entries too, `trouble` is logged, a `verdict` is kept.',
+    '',
+    'Every answer that is an error has its name in the header `X-Error-Code`, and a task that failed in `error_code`.',
     '',
     '| code | gRPC | HTTP | envelope | retry | tells | meaning |',
     '|---|---|---|---|---|---|---|',

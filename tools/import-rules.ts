@@ -114,9 +114,9 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   }),
   {
     files: 'services/fs/src/driver-contract/',
-    may: ['services/fs/src/driver-contract/', '@wharf/errors', '@wharf/owned-names', '@wharf/paths'],
+    may: ['services/fs/src/driver-contract/', '@wharf/errors', '@wharf/owned-names', '@wharf/pace', '@wharf/paths'],
     mayTypes: ['@wharf/egress'],
-    npm: ['zod', 'lru-cache'],
+    npm: ['zod', 'lru-cache', 'sax'],
   },
   {
     files: 'services/fs/src/drivers/',
@@ -144,6 +144,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     may: [
       'services/standalone/src/',
       '@wharf/service-kit',
+      '@wharf/errors',
       '@wharf/proto',
       '@wharf/embedded-mongo',
       '@wharf/api-gateway',
@@ -160,7 +161,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   {
     files: 'test/e2e/',
     may: ['test/e2e/', '@wharf/harness'],
-    npm: ['@aws-sdk/client-s3', 'ajv', 'axe-core', 'fast-check', 'playwright-core'],
+    npm: ['@aws-sdk/client-s3', 'ajv', 'axe-core', 'fast-check', 'mongoose', 'playwright-core', 'puppeteer-core', 'tus-js-client', 'vite'],
   },
   {
     files: 'test/deploy/',
@@ -169,13 +170,22 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     files: 'test/contract/',
-    may: ['test/contract/', '@wharf/harness', '@wharf/proto', '@wharf/service-kit'],
-    npm: ['testcontainers'],
+    may: ['test/contract/', 'tools/run-tests.ts', '@wharf/harness', '@wharf/proto', '@wharf/service-kit'],
+    npm: ['testcontainers', 'yaml'],
   },
   { files: 'test/bench/', may: ['test/bench/', 'test/e2e/support/', '@wharf/harness'], npm: ['@aws-sdk/client-s3', 'express'] },
   {
     files: 'tools/',
-    may: ['tools/', '@wharf/service-kit', '@wharf/errors', '@wharf/rights', 'services/*/src/config.ts', 'services/api-gateway/src/api/'],
+    may: [
+      'tools/',
+      '@wharf/service-kit',
+      '@wharf/errors',
+      '@wharf/rights',
+      'services/*/src/config.ts',
+      'services/api-gateway/src/api/',
+      'services/fs/src/drivers/index.ts',
+    ],
+    mayTypes: ['services/fs/src/driver-contract/'],
     npm: [],
   },
   // What has no page around it knows nothing of the page's parts.

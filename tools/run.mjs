@@ -238,6 +238,7 @@ function run(nodeBinary, [command, ...args], page) {
     const watch = setInterval(() => {
       if (process.ppid === shell) return;
       clearInterval(watch);
+      note(`npm's shell has ended, so ${name} ends, too`);
       child.kill('SIGTERM');
     }, ORPHANED_LOOK_MS);
     watch.unref();
@@ -246,7 +247,9 @@ function run(nodeBinary, [command, ...args], page) {
     child.once('error', (error) => fail(`cannot run ${words[0]}: ${error.message}`));
     child.once('exit', (code, signal) => {
       builder?.kill();
-      resolve(code ?? (signal === 'SIGTERM' || signal === 'SIGINT' ? 0 : 1));
+      if (signal !== null) note(`${words.slice(1).join(' ')} was ended by ${signal}`);
+      // A server that is told to end has done what it should; a test or a measurement has not.
+      resolve(code ?? (isServer && (signal === 'SIGTERM' || signal === 'SIGINT') ? 0 : 1));
     });
   });
 }

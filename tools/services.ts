@@ -4,13 +4,25 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { configKey, connectStore, type DataDir, openDataDir, prepareStore, readConfig, Secret, schemas } from '@wharf/service-kit';
+import {
+  commonKeys,
+  configKey,
+  connectStore,
+  type DataDir,
+  egressKeys,
+  openDataDir,
+  prepareStore,
+  readConfig,
+  Secret,
+  schemas,
+} from '@wharf/service-kit';
 
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 9_500;
 /** Leaves the engines, which end after the services, their time. */
 const SERVICE_STOP_SECONDS = 9;
 const LOOPBACK = '127.0.0.1';
+const OPS_PORTS = { gateway: 9090, auth: 9091, admin: 9092, fs: 9093, downloader: 9094 } as const;
 
 const IN_FILE = { mayBeInFile: true };
 const config = readConfig(
@@ -25,6 +37,10 @@ const config = readConfig(
     grpcPort: configKey('WHARF_GRPC_PORT', schemas.optionalPort, 'Only 0 has a meaning here: free ports.'),
     dataPort: configKey('WHARF_DATA_PORT', schemas.optionalPort, 'Port of the data plane.'),
     opsPort: configKey('WHARF_OPS_PORT', schemas.optionalPort, 'Only 0 has a meaning here: free ports.'),
+    httpHost: configKey('WHARF_HTTP_HOST', schemas.text(LOOPBACK), 'Address of the HTTP API.'),
+    httpPort: configKey('WHARF_HTTP_PORT', schemas.port(5244), 'Port of the HTTP API.'),
+    bind: commonKeys.bind,
+    ...egressKeys,
   },
   process.env,
 );
@@ -74,6 +90,7 @@ async function startAll(): Promise<void> {
     WHARF_DOWNLOADER_ADDR: `${LOOPBACK}:${ports.downloader}`,
     WHARF_FS_DATA_URL: `http://${LOOPBACK}:${ports.data}`,
     WHARF_DATA_PORT: String(ports.data),
+    WHARF_OWN_ADDRESSES: ownAddresses().join(','),
     WHARF_SCRATCH_DIR: join(dataDir.path, 'scratch'),
     // All of them end together: nobody is left to turn to.
     WHARF_DRAIN_SECONDS: '0',
@@ -81,15 +98,27 @@ async function startAll(): Promise<void> {
     WHARF_TOOLS_DIR: config.toolsDir ?? join(dataDir.path, 'downloads'),
   };
   const ops = (standard: number) => ({ WHARF_OPS_PORT: String(config.opsPort === 0 ? 0 : standard) });
-  await startService('auth', { ...environment, WHARF_GRPC_PORT: String(ports.auth), ...ops(9091) });
+  await startService('auth', { ...environment, WHARF_GRPC_PORT: String(ports.auth), ...ops(OPS_PORTS.auth) });
   // A store of this machine is for this machine: its only fs keeps the index in a file. It would be too much for the embedded store.
   const search = config.mongoUrl === undefined ? { WHARF_SEARCH_DIR: join(dataDir.path, 'search') } : {};
-  await startService('fs', { ...environment, ...search, WHARF_DATA_DIR: dataDir.path, WHARF_GRPC_PORT: String(ports.fs), ...ops(9093) });
+  await startService('fs', {
+    ...environment,
+    ...search,
+    WHARF_DATA_DIR: dataDir.path,
+    WHARF_GRPC_PORT: String(ports.fs),
+    ...ops(OPS_PORTS.fs),
+  });
   // After fs, which says what a first storage looks like.
-  await startService('admin', { ...environment, WHARF_GRPC_PORT: String(ports.admin), ...ops(9092) });
-  await startService('downloader', { ...environment, WHARF_GRPC_PORT: String(ports.downloader), ...ops(9094) });
+  await startService('admin', { ...environment, WHARF_GRPC_PORT: String(ports.admin), ...ops(OPS_PORTS.admin) });
+  await startService('downloader', { ...environment, WHARF_GRPC_PORT: String(ports.downloader), ...ops(OPS_PORTS.downloader) });
   if (storeId !== undefined) await dataDir.keepStoreId(storeId);
-  await startService('api-gateway', { ...environment, ...ops(9090) });
+  await startService('api-gateway', { ...environment, ...ops(OPS_PORTS.gateway) });
+}
+
+/** Where nothing that people name may lead, beside what each service knows of its peers. Free ports are not known before they are taken. */
+function ownAddresses(): string[] {
+  const ops = config.opsPort === 0 ? [] : Object.values(OPS_PORTS).map((port) => `${config.bind}:${port}`);
+  return [...config.ownAddresses, ...(config.httpPort === 0 ? [] : [`${config.httpHost}:${config.httpPort}`]), ...ops];
 }
 
 async function prepareOwnStore(url: string, { note }: DataDir): Promise<string> {
@@ -108,7 +137,7 @@ async function choosePorts() {
   const servers = await Promise.all(Object.keys(standard).map(() => listen()));
   const [auth, admin, fs, downloader, data] = servers.map(({ port }) => port);
   await Promise.all(servers.map(({ close }) => close()));
-  return { auth, admin, fs, downloader, data };
+  return { auth, admin, fs, downloader, data: config.dataPort || data };
 }
 
 function listen(): Promise<{ port: number; close: () => Promise<void> }> {

@@ -1,28 +1,20 @@
 // `npm test`: everything that must hold. Prints a line per step, what was skipped and why, and the totals of all runners last.
 // With `--changed` or `--changed=<commit>`: the quick steps, and the tests that what changed reaches by imports. With other arguments: those of vitest.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { runTests, type TestTotals } from './run-tests.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const RESULTS = join(ROOT, 'test-results');
 /** What a machine may be without even in CI: DocumentDB takes root, the unstable suite of Debian and Go; the disk that folds names `/dev/fuse`. */
 const MAY_SKIP = 'mongodb,folding-disk';
 
-interface Totals {
-  passed: number;
-  failed: number;
-  skipped: number;
-}
-
-const total: Totals = { passed: 0, failed: 0, skipped: 0 };
-let running: ChildProcess | undefined;
+const total = { passed: 0, failed: 0, skipped: 0 };
+const ENV = { ...process.env, WHARF_TEST_MAY_SKIP: process.env['WHARF_TEST_MAY_SKIP'] ?? MAY_SKIP };
 // Whoever ends us ends what runs as well, and the servers that it started; what comes after does not begin.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.once(signal, () => {
-    running?.once('close', () => process.exit(1));
-    running?.kill('SIGTERM');
-  });
+const ending = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort());
 rmSync(RESULTS, { recursive: true, force: true });
 mkdirSync(RESULTS, { recursive: true });
 
@@ -66,15 +58,8 @@ async function check(title: string, command: readonly string[]): Promise<void> {
   if (code !== 0) console.log(output);
 }
 
-async function vitest(options: readonly string[]): Promise<void> {
-  const file = join(RESULTS, 'vitest.json');
-  const { code } = await run(['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile=${file}`, ...options], 'show');
-  if (!existsSync(file)) return add('vitest', { passed: 0, failed: 1, skipped: 0 });
-  const report: unknown = JSON.parse(readFileSync(file, 'utf8'));
-  const totals = { passed: count(report, 'numPassedTests'), failed: count(report, 'numFailedTests'), skipped: skipped(report) };
-  // A suite that could not even start has no failed tests, but vitest ends with 1.
-  if (code !== 0 && totals.failed === 0) totals.failed = 1;
-  add('vitest', totals);
+async function vitest(args: readonly string[]): Promise<void> {
+  add('vitest', await runTests({ root: ROOT, report: join(RESULTS, 'vitest.json'), args, env: ENV, signal: ending.signal }));
 }
 
 /** The black-box checks of the API family, where WHARF_ACCEPTANCE names them. */
@@ -86,29 +71,22 @@ async function acceptance(): Promise<void> {
   add('acceptance', { passed: Number(line[1]), failed: Number(line[2]), skipped: Number(line[3]) });
 }
 
-function add(title: string, { passed, failed, skipped }: Totals): void {
+function add(title: string, { passed, failed, skipped }: TestTotals): void {
+  if (ending.signal.aborted) process.exit(1);
   total.passed += passed;
   total.failed += failed;
   total.skipped += skipped;
   console.log(`${failed === 0 ? 'ok  ' : 'FAIL'} ${title}: ${passed} passed, ${failed} failed, ${skipped} skipped`);
 }
 
-function count(report: unknown, key: string): number {
-  const value = typeof report === 'object' && report !== null && key in report ? (report as Record<string, unknown>)[key] : undefined;
-  return typeof value === 'number' ? value : 0;
-}
-
-function skipped(report: unknown): number {
-  return count(report, 'numPendingTests') + count(report, 'numTodoTests');
-}
-
 function run([command = '', ...args]: readonly string[], output: 'show' | 'collect'): Promise<{ code: number; output: string }> {
   const child = spawn(command === 'node' ? process.execPath : command, command === 'node' ? [...process.execArgv, ...args] : args, {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, WHARF_TEST_MAY_SKIP: process.env['WHARF_TEST_MAY_SKIP'] ?? MAY_SKIP },
+    env: ENV,
   });
-  running = child;
+  const end = () => child.kill('SIGTERM');
+  ending.signal.addEventListener('abort', end, { once: true });
   let text = '';
   for (const [stream, target] of [
     [child.stdout, process.stdout],
@@ -120,6 +98,9 @@ function run([command = '', ...args]: readonly string[], output: 'show' | 'colle
     });
   return new Promise((resolve) => {
     child.once('error', (error) => resolve({ code: 1, output: error.message }));
-    child.once('close', (code) => resolve({ code: code ?? 1, output: text }));
+    child.once('close', (code) => {
+      ending.signal.removeEventListener('abort', end);
+      resolve({ code: code ?? 1, output: text });
+    });
   });
 }

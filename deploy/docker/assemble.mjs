@@ -17,6 +17,8 @@ for (const folder of needed) copy(folder);
 for (const store of storesOf(needed)) copy(store);
 for (const file of ['LICENSE', 'package.json', 'sbom.json']) copy(file);
 copy('deploy/docker/healthcheck.mjs', 'healthcheck.mjs');
+// Whoever needs the gateway shows the page.
+if (needed.has(join('services', 'api-gateway'))) copy('/page', 'page');
 symlinkSync(`services/${service}/src/main.ts`, join(target, 'main.ts'));
 
 function manifestOf(folder) {

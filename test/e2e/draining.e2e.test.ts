@@ -146,7 +146,8 @@ test('a downloader that is told to stop leaves its tasks to others while it stil
     async () => (await cluster.caller.get('/api/public/offline_download_tools')).code === 200,
     WITHIN,
   );
-  source.bytesPerSecond = MIB;
+  // Slow enough that it is still under way when the other one has started, on any machine.
+  source.bytesPerSecond = MIB / 8;
   const content = randomBytes(24 * MIB);
   source.files.set('/handed-on.bin', content);
   const asked = { urls: [`${source.url}/handed-on.bin`], path: '/local/in', tool: 'SimpleHttp', delete_policy: 'delete_always' };

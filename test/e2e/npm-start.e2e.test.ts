@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { freePort, httpRequest, makeTempDir, waitFor } from '@wharf/harness';
+import { join } from 'node:path';
+import { freePort, httpRequest, makeTempDir, runCommand, waitFor } from '@wharf/harness';
 import { expect, test } from 'vitest';
 import { commandOf, descendantsOf } from './support/process-memory.ts';
 import { ROOT } from './support/program.ts';
@@ -26,4 +27,10 @@ test.runIf(process.platform === 'linux')('npm start: npm that is told to end tak
     for (const pid of family) if (await commandOf(pid)) process.kill(pid, 'SIGKILL');
     await folder.remove();
   }
+});
+
+test.runIf(process.platform === 'linux')('a script that a signal ended has failed, and says so', async () => {
+  const run = join(ROOT, 'tools', 'run.mjs');
+  const { code, stderr } = await runCommand(process.execPath, [run, 'exec', 'node', '-e', 'process.kill(process.pid, "SIGTERM")']);
+  expect({ code, said: stderr }).toEqual({ code: 1, said: expect.stringContaining('was ended by SIGTERM') });
 });

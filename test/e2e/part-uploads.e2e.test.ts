@@ -4,13 +4,10 @@ import { generateContent, httpRequest, login, makeTempDir, startStandalone } fro
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authorization, filePath } from './support/files.ts';
 import { beginParts, completeParts, missingParts, type PartUpload, sendPart } from './support/part-uploads.ts';
-import { ALL_WRITES, makePerson } from './support/people.ts';
 import { type Replicas, startReplicas } from './support/replicas.ts';
 import { openWorld } from './support/world.ts';
 
 const MIB = 1024 * 1024;
-/** The whole of it: 20 users with 10 uploads of 20 MiB each. */
-const [USERS = 4, UPLOADS = 3, SIZE_MIB = 4] = (process.env['WHARF_E2E_UPLOADS'] ?? '').split(',').filter(Boolean).map(Number);
 const FILE = Buffer.concat([...generateContent('in parts', 24 * MIB + 7)]);
 
 describe('uploads in parts', async () => {
@@ -74,27 +71,6 @@ describe('uploads in parts', async () => {
     expect(head.headers['upload-offset']).toBe(String(10 * MIB));
     expect((await append(10 * MIB, FILE.subarray(10 * MIB))).status).toBe(204);
     expect(FILE.equals(await readFile(join(disk, 'file.bin')))).toBe(true);
-    expect(await leftovers()).toEqual([]);
-  });
-
-  test(`${USERS * UPLOADS} at once by ${USERS} users all arrive`, async () => {
-    const { path, disk } = await world.folder('crowd');
-    const content =
-      FILE.byteLength >= SIZE_MIB * MIB ? FILE.subarray(0, SIZE_MIB * MIB) : Buffer.concat([...generateContent('crowd', SIZE_MIB * MIB)]);
-    const people = await Promise.all(Array.from({ length: USERS }, () => makePerson(world, { base_path: path, permission: ALL_WRITES })));
-    await Promise.all(
-      people.flatMap((person) =>
-        Array.from({ length: UPLOADS }, async (_, number) => {
-          const upload = await beginParts(person, world.base, `/${person.username}/${number}.bin`, content.byteLength, MIB);
-          for (let index = 0; index < upload.total; index += 1)
-            expect(await sendPart(person, world.base, upload, content, index)).toMatchObject({ code: 200 });
-          expect(await completeParts(person, world.base, upload)).toMatchObject({ code: 200 });
-        }),
-      ),
-    );
-    for (const { username } of people)
-      for (let number = 0; number < UPLOADS; number += 1)
-        expect(content.equals(await readFile(join(disk, username, `${number}.bin`))), `${username}/${number}`).toBe(true);
     expect(await leftovers()).toEqual([]);
   });
 });

@@ -1,15 +1,16 @@
 import { readdir } from 'node:fs/promises';
-import { isAvailable, isMissing, startCephRgw, startSshServer, startStandalone, waitFor } from '@wharf/harness';
+import { isAvailable, isMissing, startCephRgw, startFtpServer, startSshServer, startStandalone, waitFor } from '@wharf/harness';
 import { afterAll, describe, expect, test } from 'vitest';
 import { fetchFile, namesIn } from './support/files.ts';
 import { beginDownload, leaveDownload, leaveUpload } from './support/left-transfers.ts';
-import { mountRemotes } from './support/remote-storages.ts';
+import { mountFtp, mountRemotes } from './support/remote-storages.ts';
 import { carry, carryThroughFaults, clear, plantTree, treeOf } from './support/storage-pairs.ts';
 import { openWorld } from './support/world.ts';
 
 const rgw = await startCephRgw();
 const sshd = await startSshServer();
-const areThere = isAvailable('ceph-rgw', rgw) && isAvailable('sshd', sshd);
+const ftpd = await startFtpServer({ software: 'vsftpd', tls: 'explicit' });
+const areThere = isAvailable('ceph-rgw', rgw) && isAvailable('sshd', sshd) && isAvailable('vsftpd', ftpd);
 /** More of them, and of what is cancelled, is for a long run: `WHARF_E2E_FILES=500 WHARF_E2E_CANCELLED=1000`. */
 const FILES = Number(process.env.WHARF_E2E_FILES ?? 40);
 /** What a driver keeps to be used again: S3 for four seconds, SFTP for a minute. */
@@ -18,20 +19,25 @@ const KEPT_CONNECTIONS = { s3: 0, sftp: 4 };
 const CANCELLED = Number(process.env.WHARF_E2E_CANCELLED ?? 40);
 
 describe.runIf(areThere)('storages on other servers', async () => {
-  if (isMissing(rgw) || isMissing(sshd)) return;
+  if (isMissing(rgw) || isMissing(sshd) || isMissing(ftpd)) return;
   const world = await openWorld(startStandalone);
   const remotes = await mountRemotes(world, rgw, sshd);
+  const ftp = await mountFtp(world, ftpd);
   const { path: local } = await world.folder('pairs');
   afterAll(async () => {
     await world.close();
     await remotes.stop();
+    await ftp.proxy.stop();
+    await ftpd.stop();
     await rgw.stop();
     await sshd.stop();
   });
-  const places = { Local: local, S3: remotes.s3.mount, SFTP: remotes.sftp.mount };
+  const places = { Local: local, S3: remotes.s3.mount, SFTP: remotes.sftp.mount, FTP: ftp.mount };
   type Place = keyof typeof places;
   const kinds = Object.keys(places) as Place[];
-  const pairs = kinds.flatMap((from) => kinds.filter((to) => to !== from).map((to) => [from, to] as const));
+  // What FTP does with the others is what it does with Local.
+  const isTried = (from: Place, to: Place) => to !== from && (![from, to].includes('FTP') || [from, to].includes('Local'));
+  const pairs = kinds.flatMap((from) => kinds.filter((to) => isTried(from, to)).map((to) => [from, to] as const));
 
   await plantTree(world, `${local}/origin/tree`, FILES);
   const planted = await treeOf(world, `${local}/origin/tree`);
@@ -53,7 +59,7 @@ describe.runIf(areThere)('storages on other servers', async () => {
     await clear(world, places[to], `to-of-${from}`);
   });
 
-  test.each(kinds.filter((kind) => kind !== 'Local'))('within %s a folder is copied, renamed and moved whole', async (kind) => {
+  test.each(['S3', 'SFTP'] as const)('within %s a folder is copied, renamed and moved whole', async (kind) => {
     const place = places[kind];
     await carry(world, 'copy', `${local}/origin`, 'tree', `${place}/within`);
     await carry(world, 'copy', `${place}/within`, 'tree', `${place}/within/second`);
@@ -66,8 +72,8 @@ describe.runIf(areThere)('storages on other servers', async () => {
     expect(await treeOf(world, place)).toEqual(['/']);
   });
 
-  test.each(['s3', 'sftp'] as const)('%s: a move whose connections break in the middle loses nothing', async (kind) => {
-    const { mount, proxy } = remotes[kind];
+  test.each(['s3', 'sftp', 'ftp'] as const)('%s: a move whose connections break in the middle loses nothing', async (kind) => {
+    const { mount, proxy } = { ...remotes, ftp }[kind];
     await carry(world, 'copy', `${local}/origin`, 'tree', `${local}/away`);
     await carryThroughFaults(world, 'move', { from: `${local}/away`, name: 'tree', to: `${mount}/through` }, async () => {
       proxy.breakAll();

@@ -4,6 +4,7 @@ import { at, isAvailable, isMissing, login, startStandalone } from '@wharf/harne
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openBrowser } from './support/browser.ts';
+import { pdfOf } from './support/pdf.ts';
 import { totpCode } from './support/totp.ts';
 import { buildWebPage, expectAccessible, logIn, openTab, watchPage } from './support/web-page.ts';
 import { openWorld, type World } from './support/world.ts';
@@ -12,18 +13,29 @@ import { openWorld, type World } from './support/world.ts';
 const MAX_SCRIPT_BYTES = 150_000;
 const MAX_STYLE_BYTES = 40_000;
 
+/** In the page: how many pixels of what is drawn are dark. */
+const DARK_PIXELS = `(() => {
+  const canvas = document.querySelector('.pdfViewer canvas');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  return data.filter((value, index) => index % 4 === 0 && value < 100).length;
+})()`;
+/** In the page: the colours of the first words of code. */
+const WORD_COLOURS = `Object.fromEntries(
+  [...document.querySelector('.code-field').shadowRoot.querySelectorAll('.cm-line span')].map((word) => [word.textContent, getComputedStyle(word).color]),
+)`;
+const CUES = `[...document.querySelectorAll('track')].map(({ track }) => [track.label, ...Array.from(track.cues ?? [], ({ text }) => text)])`;
+
 const found = await openBrowser();
 
 describe.runIf(isAvailable('chromium', found))('the web page', () => {
   const browser = found as Browser;
-  let built: Awaited<ReturnType<typeof buildWebPage>>;
   let world: World;
   let context: BrowserContext;
   let page: Page;
   let said: readonly string[];
 
   beforeAll(async () => {
-    built = await buildWebPage();
+    const built = await buildWebPage();
     world = await openWorld(startStandalone, { env: { WHARF_WEB_DIR: built.path } });
   });
   beforeEach(async () => {
@@ -38,7 +50,6 @@ describe.runIf(isAvailable('chromium', found))('the web page', () => {
   afterAll(async () => {
     if (!isMissing(found)) await found.close();
     await world?.close();
-    await built?.remove();
   });
 
   /** A folder with some files, opened by the admin. */
@@ -215,7 +226,9 @@ describe.runIf(isAvailable('chromium', found))('the web page', () => {
     await expectAccessible(page);
     await page.getByRole('menuitem', { name: 'Details' }).click();
     await page.getByRole('complementary', { name: 'Details' }).getByText('1 byte', { exact: false }).first().waitFor();
-    await page.getByRole('button', { name: 'Show as tiles' }).click();
+    await page.getByRole('button', { name: 'Shown as: List' }).click();
+    await expectAccessible(page);
+    await page.getByRole('menuitemradio', { name: 'Tiles' }).click();
     await expectAccessible(page);
   });
 
@@ -287,6 +300,77 @@ describe.runIf(isAvailable('chromium', found))('the web page', () => {
     // The policy is heard while the text is cleaned, which is as it should be; nothing else is.
     expect(said.filter((text) => !/inline (style|event handler)/.test(text))).toEqual([]);
     said = [];
+  });
+
+  test('a text is edited, and nobody else’s save is lost', async () => {
+    const { disk } = await openFolder('edited', { 'plan.txt': 'first\r\nline\r\n' });
+    const file = join(disk, 'plan.txt');
+    const alert = page.getByRole('alert').filter({ hasText: 'Somebody else saved this file' });
+    await row('plan.txt').dblclick();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const text = page.getByRole('textbox', { name: 'Text of' });
+    await text.fill('second\nline\n');
+    await expectAccessible(page);
+    await page.keyboard.press('Control+s');
+    await page.getByText('All is saved').waitFor();
+    // Its lines end as they did.
+    expect(await readFile(file, 'utf8')).toBe('second\r\nline\r\n');
+    await text.fill('third\n');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('All is saved').waitFor();
+    expect(await readFile(file, 'utf8')).toBe('third\r\n');
+    await writeFile(file, 'of somebody else');
+    await text.fill('mine\n');
+    await page.keyboard.press('Control+s');
+    await alert.waitFor();
+    await expectAccessible(page);
+    expect(await readFile(file, 'utf8')).toBe('of somebody else');
+    await alert.getByRole('button', { name: 'Save it beside theirs' }).click();
+    await page.getByText('plan (2).txt saved').waitFor();
+    expect(await readFile(join(disk, 'plan (2).txt'), 'utf8')).toBe('mine\r\n');
+    await text.fill('not saved');
+    await page.keyboard.press('Escape');
+    await page.getByText('Your changes are not saved.').waitFor();
+    await page.getByRole('button', { name: 'Discard them' }).click();
+    await page.getByText('of somebody else').waitFor();
+  });
+
+  test('a PDF is read page by page, with text that can be chosen, and a damaged one says so', async () => {
+    await openFolder('papers', { 'paper.pdf': pdfOf(['Hello first page', 'Hello second page']), 'broken.pdf': 'no pages' });
+    await row('paper.pdf').dblclick();
+    await page.getByText('Page 1 of 2').waitFor();
+    await page.locator('.textLayer').getByText('Hello first page').waitFor();
+    // Not blank: the letters, in a font that the document does not bring.
+    await expect.poll(() => page.evaluate(DARK_PIXELS)).toBeGreaterThan(100);
+    await expectAccessible(page);
+    await page.locator('.pdf-pages').press('End');
+    await page.getByText('Page 2 of 2').waitFor();
+    await page.keyboard.press('Escape');
+    await row('broken.pdf').dblclick();
+    await page.getByText('not a PDF file').waitFor();
+  });
+
+  test('code has its colours, and what has no view its bytes', async () => {
+    await openFolder('looks', { 'tool.ts': 'export const answer = 42; // all\n', 'raw.xyz': 'bytes \u0000 here' });
+    await row('tool.ts').dblclick();
+    const code = page.getByRole('textbox', { name: 'Text of' });
+    await code.filter({ hasText: 'export const answer' }).waitFor();
+    await expect.poll(() => page.evaluate(WORD_COLOURS)).toMatchObject({ const: expect.any(String), 42: expect.any(String) });
+    const colours: unknown = await page.evaluate(WORD_COLOURS);
+    expect(at(colours, 'const')).not.toBe(at(colours, '42'));
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    await row('raw.xyz').dblclick();
+    await page.getByRole('button', { name: 'Show its bytes' }).click();
+    await page.getByText('00000000  62 79 74 65 73 20 00 20  68 65 72 65').waitFor();
+    await expectAccessible(page);
+  });
+
+  test('a film has the subtitles that lie beside it', async () => {
+    const subtitles = '1\n00:00:01,000 --> 00:00:02,000\nHello\n\n2\n00:00:03,000 --> 00:00:04,000\nyou\n';
+    await openFolder('films', { 'film.webm': 'no frames', 'film.en.srt': subtitles });
+    await row('film.webm').dblclick();
+    await expect.poll(() => page.evaluate(CUES)).toEqual([['en', 'Hello', 'you']]);
   });
 
   test('a download is the file, and its name', async () => {

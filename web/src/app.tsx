@@ -1,5 +1,6 @@
-import { createEffect, createMemo, ErrorBoundary, type JSX, Match, Show, Switch } from 'solid-js';
+import { createEffect, createMemo, ErrorBoundary, type JSX, lazy, Match, Show, Suspense, Switch } from 'solid-js';
 import { createDesk } from './files/desk.ts';
+import { Dialogs } from './files/dialogs.tsx';
 import { explain } from './files/explain.ts';
 import { FileView } from './files/file-view.tsx';
 import { look } from './files/look.ts';
@@ -7,8 +8,13 @@ import { t } from './i18n/i18n.ts';
 import { isLoginAsked } from './login/ask-login.ts';
 import { LoginPage } from './login/login-page.tsx';
 import { Notices } from './parts/notices.tsx';
+import { page } from './router.ts';
 import { me } from './session.ts';
 import { Sidebar } from './sidebar.tsx';
+import { UploadPanel } from './uploads/upload-panel.tsx';
+
+const AccountPage = lazy(() => import('./account/account-page.tsx'));
+const AdminPage = lazy(() => import('./admin/admin-page.tsx'));
 
 /** The whole page: a login where one is needed, else the files. */
 export function App(): JSX.Element {
@@ -43,7 +49,19 @@ function Shell(): JSX.Element {
   return (
     <div class="shell">
       <Sidebar desk={desk} />
-      <FileView desk={desk} />
+      <Suspense fallback={<div class="page" />}>
+        <Switch fallback={<FileView desk={desk} />}>
+          <Match when={page()?.area === 'account'}>
+            <AccountPage />
+          </Match>
+          <Match when={page()?.area === 'admin'}>
+            <AdminPage />
+          </Match>
+        </Switch>
+      </Suspense>
+      {/* What is on its way goes on, whatever page is shown. */}
+      <UploadPanel queue={desk.uploads} />
+      <Dialogs desk={desk} />
     </div>
   );
 }

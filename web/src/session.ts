@@ -5,9 +5,10 @@ import { ApiError, call, keepToken, token } from './api/call.ts';
 const BITS = { seeHides: 0, withoutPassword: 1, offlineDownload: 2, write: 3, rename: 4, move: 5, copy: 6, delete: 7 } as const;
 
 const GUEST_ROLE = 1;
+const ADMIN_ROLE = 2;
 
 /** Who uses the page; undefined: nobody yet, a login is needed. */
-const [me] = createResource(token, async () => {
+const [me, { refetch: readMe }] = createResource(token, async () => {
   try {
     return await call('/api/me', {});
   } catch (error) {
@@ -20,9 +21,10 @@ const [me] = createResource(token, async () => {
 });
 const [settings] = createResource(() => call('/api/public/settings', {}).catch((): Record<string, string> => ({})));
 
-export { me, settings };
+export { me, readMe, settings };
 
 export const isGuest = () => me.latest?.role === GUEST_ROLE;
+export const isAdmin = () => me.latest?.role === ADMIN_ROLE;
 
 /** Whether the viewer has a permission bit. What a path rule grants or takes beyond it, the listing tells. */
 export function may(what: keyof typeof BITS): boolean {

@@ -1,7 +1,9 @@
 import { DropdownMenu } from '@kobalte/core/dropdown-menu';
 import {
-  Check,
+  ArrowLeft,
   CircleUserRound,
+  CloudDownload,
+  FilePlus,
   FolderPlus,
   FolderUp,
   HardDrive,
@@ -11,22 +13,27 @@ import {
   LogOut,
   Moon,
   Plus,
+  Settings,
   Sun,
   SunMoon,
   Upload,
+  UserRound,
   X,
 } from 'lucide';
 import { createResource, createSignal, For, type JSX, Show } from 'solid-js';
 import { call } from './api/call.ts';
+import { SECTIONS } from './areas.ts';
 import type { Desk } from './files/desk.ts';
 import { look } from './files/look.ts';
 import { addressOf, isWithin } from './files/tree-path.ts';
 import { chooseLanguage, LANGUAGES, language, t } from './i18n/i18n.ts';
 import { askLogin } from './login/ask-login.ts';
+import { ChoiceItem } from './parts/choice-item.tsx';
 import { Icon } from './parts/icon.tsx';
 import { IconButton } from './parts/icon-button.tsx';
-import { openFolder } from './router.ts';
-import { isGuest, logout, me, settings } from './session.ts';
+import { type Area, addressOfPage, follow, openFolder, openPage, page } from './router.ts';
+import { isAdmin, isGuest, logout, may, me, settings } from './session.ts';
+import { TasksButton } from './tasks/tasks-button.tsx';
 import { chooseFiles } from './uploads/choose-files.ts';
 import './sidebar.css';
 
@@ -44,6 +51,10 @@ export function Sidebar(props: { desk: Desk }): JSX.Element {
     showSidebar(false);
     openFolder(path);
   };
+  const openTasks = () => {
+    showSidebar(false);
+    props.desk.setDialog({ kind: 'tasks' });
+  };
   return (
     <>
       <Show when={look.isPhone() && isShown()}>
@@ -57,15 +68,29 @@ export function Sidebar(props: { desk: Desk }): JSX.Element {
             <IconButton icon={X} label={t('close')} onPress={() => showSidebar(false)} />
           </Show>
         </div>
-        <Show when={props.desk.canWrite()}>
-          <NewMenu desk={props.desk} />
+        <Show
+          when={page()}
+          fallback={
+            <>
+              <Show when={props.desk.canWrite()}>
+                <NewMenu desk={props.desk} />
+              </Show>
+              <nav class="places" aria-label={t('places')} onFocusIn={() => places.error && void refetch()}>
+                <PlaceLink path="/" name={t('allFiles')} isHere={props.desk.folder() === '/'} onOpen={go} />
+                <For each={places()}>
+                  {({ name }) => <PlaceLink path={`/${name}`} name={name} isHere={isWithin(props.desk.folder(), `/${name}`)} onOpen={go} />}
+                </For>
+              </nav>
+            </>
+          }
+        >
+          {(shown) => (
+            <AreaLinks area={shown().area} section={shown().section} folder={props.desk.folder()} onGo={() => showSidebar(false)} />
+          )}
         </Show>
-        <nav class="places" aria-label={t('places')} onFocusIn={() => places.error && void refetch()}>
-          <PlaceLink path="/" name={t('allFiles')} isHere={props.desk.folder() === '/'} onOpen={go} />
-          <For each={places()}>
-            {({ name }) => <PlaceLink path={`/${name}`} name={name} isHere={isWithin(props.desk.folder(), `/${name}`)} onOpen={go} />}
-          </For>
-        </nav>
+        <Show when={!isGuest()}>
+          <TasksButton desk={props.desk} onPress={openTasks} />
+        </Show>
         <ViewerMenu />
       </aside>
     </>
@@ -74,19 +99,47 @@ export function Sidebar(props: { desk: Desk }): JSX.Element {
 
 function PlaceLink(props: { path: string; name: string; isHere: boolean; onOpen: (path: string) => void }): JSX.Element {
   return (
-    <a
-      class="place"
+    <SideLink
       href={addressOf(props.path)}
-      aria-current={props.isHere ? 'true' : undefined}
-      onClick={(event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        event.preventDefault();
-        props.onOpen(props.path);
-      }}
-    >
-      <Icon of={HardDrive} />
+      icon={HardDrive}
+      name={props.name}
+      isHere={props.isHere}
+      onOpen={() => props.onOpen(props.path)}
+    />
+  );
+}
+
+function SideLink(props: { href: string; icon: IconNode; name: string; isHere?: boolean; onOpen: () => void }): JSX.Element {
+  return (
+    <a class="place" href={props.href} aria-current={props.isHere ? 'true' : undefined} onClick={follow(() => props.onOpen())}>
+      <Icon of={props.icon} />
       <span>{props.name}</span>
     </a>
+  );
+}
+
+/** The pages of the account or of the administration, and the way back. */
+function AreaLinks(props: { area: Area; section: string; folder: string; onGo: () => void }): JSX.Element {
+  const go = (open: () => void) => {
+    props.onGo();
+    open();
+  };
+  return (
+    <nav class="places" aria-label={t(props.area === 'account' ? 'account' : 'administration')}>
+      <SideLink href={addressOf(props.folder)} icon={ArrowLeft} name={t('backToFiles')} onOpen={() => go(() => openFolder(props.folder))} />
+      <h2 class="places-title">{t(props.area === 'account' ? 'account' : 'administration')}</h2>
+      <For each={SECTIONS[props.area]}>
+        {({ id, icon, label }) => (
+          <SideLink
+            href={addressOfPage(props.area, id)}
+            icon={icon}
+            name={t(label)}
+            isHere={props.section === id}
+            onOpen={() => go(() => openPage(props.area, id))}
+          />
+        )}
+      </For>
+    </nav>
   );
 }
 
@@ -95,6 +148,10 @@ function NewMenu(props: { desk: Desk }): JSX.Element {
     { icon: Upload, label: 'uploadFiles', run: () => chooseFiles(props.desk, false) },
     { icon: FolderUp, label: 'uploadFolder', run: () => chooseFiles(props.desk, true) },
     { icon: FolderPlus, label: 'newFolder', run: () => props.desk.setDialog({ kind: 'new-folder' }) },
+    { icon: FilePlus, label: 'newFile', run: () => props.desk.setDialog({ kind: 'new-file' }) },
+    ...(may('offlineDownload')
+      ? [{ icon: CloudDownload, label: 'offlineDownload', run: () => props.desk.setDialog({ kind: 'download' }) } as const]
+      : []),
   ] as const;
   return (
     <DropdownMenu modal={false}>
@@ -133,6 +190,13 @@ function ViewerMenu(): JSX.Element {
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content class="menu">
+          <Show when={!isGuest()}>
+            <PageItem area="account" icon={UserRound} />
+            <Show when={isAdmin()}>
+              <PageItem area="admin" icon={Settings} />
+            </Show>
+            <hr />
+          </Show>
           <DropdownMenu.RadioGroup value={look.theme()} onChange={(theme) => look.setTheme(theme as (typeof THEMES)[number]['theme'])}>
             <For each={THEMES}>{({ theme, icon, label }) => <ChoiceItem value={theme} icon={icon} name={t(label)} />}</For>
           </DropdownMenu.RadioGroup>
@@ -153,14 +217,15 @@ function ViewerMenu(): JSX.Element {
   );
 }
 
-function ChoiceItem(props: { value: string; icon: IconNode; name: string; language?: string }): JSX.Element {
+function PageItem(props: { area: Area; icon: IconNode }): JSX.Element {
+  const open = () => {
+    showSidebar(false);
+    openPage(props.area);
+  };
   return (
-    <DropdownMenu.RadioItem value={props.value} closeOnSelect>
+    <DropdownMenu.Item onSelect={open}>
       <Icon of={props.icon} />
-      <span lang={props.language}>{props.name}</span>
-      <DropdownMenu.ItemIndicator class="menu-check">
-        <Icon of={Check} />
-      </DropdownMenu.ItemIndicator>
-    </DropdownMenu.RadioItem>
+      {t(props.area === 'account' ? 'account' : 'administration')}
+    </DropdownMenu.Item>
   );
 }

@@ -6,6 +6,8 @@ export type RequestBody = string | Uint8Array | AsyncIterable<Uint8Array>;
 /** A request that is on its way. */
 export interface AskedRequest {
   readonly url: URL;
+  /** The path and query as they are to arrive; left out: those of the address. */
+  readonly target?: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody | undefined;

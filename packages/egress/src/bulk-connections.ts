@@ -6,7 +6,7 @@ import type { Answer, AskedRequest } from './asked-request.ts';
 import { hostOf, portOf } from './egress-policy.ts';
 import { parseResponseHead, type ResponseHead } from './response-head.ts';
 
-/** Bytes that wait for the receiver on each connection. */
+/** Bytes that wait for the receiver on each connection, where nothing else is asked for. */
 const PIECE_BYTES = 256 * 1024;
 /** With less room than that left, the next piece begins. */
 const LEAST_ROOM_BYTES = 64 * 1024;
@@ -27,8 +27,16 @@ export interface BulkConnections {
   close(): void;
 }
 
-/** @param idleMs how long a connection that nobody uses is kept, in milliseconds */
-export function createBulkConnections(lookupOf: (url: URL) => LookupFunction, idleMs: number): BulkConnections {
+/**
+ * @param idleMs how long a connection that nobody uses is kept, in milliseconds
+ * @param options.pieceBytes so many bytes wait for the receiver on each connection, in as many buffers of that size as are needed
+ * @param options.remembersUnsuited whether a server is left to Node's client for good after one answer that has no plain length
+ */
+export function createBulkConnections(
+  lookupOf: (url: URL) => LookupFunction,
+  idleMs: number,
+  { remembersUnsuited = true, pieceBytes = PIECE_BYTES } = {},
+): BulkConnections {
   const open = new Set<BulkConnection>();
   const idle = new Map<string, BulkConnection[]>();
   /** Servers whose answers have no plain length. */
@@ -38,7 +46,7 @@ export function createBulkConnections(lookupOf: (url: URL) => LookupFunction, id
     idle.set(origin, [...waiting.filter(({ isUsable }) => isUsable), connection]);
   };
   const connect = (url: URL): BulkConnection => {
-    const connection = new BulkConnection(url, lookupOf(url), idleMs, keep(url.origin));
+    const connection = new BulkConnection(url, lookupOf(url), idleMs, pieceBytes, keep(url.origin));
     open.add(connection);
     connection.onceClosed(() => open.delete(connection));
     return connection;
@@ -56,7 +64,7 @@ export function createBulkConnections(lookupOf: (url: URL) => LookupFunction, id
         return connect(request.url).ask(request, text);
       };
       const answer = await (kept ?? connect(request.url)).ask(request, text).catch(again);
-      if (answer === undefined) unsuited.add(origin);
+      if (answer === undefined && remembersUnsuited) unsuited.add(origin);
       return answer;
     },
     close() {
@@ -116,11 +124,12 @@ class BulkConnection {
   readonly #socket: net.Socket;
   readonly #keep: (connection: BulkConnection) => void;
   readonly #idleMs: number;
+  readonly #pieceBytes: number;
   readonly #url: URL;
   /** Answers before the answer, since it was asked last. */
   #interim = 0;
   /** Where the socket writes; bytes [start, end) of it wait. */
-  #buffer: Buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  #buffer: Buffer;
   #start = 0;
   #end = 0;
   /** What waits of earlier buffers, before that. */
@@ -140,8 +149,10 @@ class BulkConnection {
   /** Whether a byte came since it was asked last. */
   hasHeard = false;
 
-  constructor(url: URL, lookup: LookupFunction, idleMs: number, keep: (connection: BulkConnection) => void) {
+  constructor(url: URL, lookup: LookupFunction, idleMs: number, pieceBytes: number, keep: (connection: BulkConnection) => void) {
     this.#keep = keep;
+    this.#pieceBytes = pieceBytes;
+    this.#buffer = Buffer.allocUnsafeSlow(pieceBytes);
     this.#idleMs = idleMs;
     this.#url = url;
     const host = hostOf(url);
@@ -232,11 +243,11 @@ class BulkConnection {
 
   /** Where the socket puts what comes next. */
   #room(): Buffer {
-    if (PIECE_BYTES - this.#end < LEAST_ROOM_BYTES) {
+    if (this.#pieceBytes - this.#end < LEAST_ROOM_BYTES) {
       const full = { buffer: this.#buffer, start: this.#start, end: this.#end };
       const waiting = full.buffer.subarray(full.start, full.end);
       const isFree = this.#lent !== full.buffer && (waiting.byteLength === 0 || this.#asking !== undefined);
-      if (!isFree) this.#buffer = this.#free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
+      if (!isFree) this.#buffer = this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#pieceBytes);
       this.#start = 0;
       // A head is looked for in one buffer.
       this.#end = this.#asking ? waiting.copy(this.#buffer) : 0;
@@ -256,7 +267,7 @@ class BulkConnection {
 
   /** What waits is bounded. */
   #hasRoom(): boolean {
-    return this.#pieces.reduce((sum, { start, end }) => sum + end - start, this.#end - this.#start) < PIECE_BYTES;
+    return this.#pieces.reduce((sum, { start, end }) => sum + end - start, this.#end - this.#start) < this.#pieceBytes;
   }
 
   #readHead(): void {
@@ -327,8 +338,8 @@ class BulkConnection {
 }
 
 /** @throws TypeError for a header that would break the head */
-function requestText({ url, headers }: AskedRequest): string {
-  let text = `GET ${url.pathname}${url.search} HTTP/1.1\r\n`;
+function requestText({ url, target = url.pathname + url.search, headers }: AskedRequest): string {
+  let text = `GET ${target} HTTP/1.1\r\n`;
   for (const [name, value] of Object.entries(headers)) {
     validateHeaderName(name);
     validateHeaderValue(name, value);

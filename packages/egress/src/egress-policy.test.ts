@@ -145,6 +145,25 @@ describe('what an admin allows', () => {
       await expect(admin.resolve(host, port)).rejects.toThrowError(/not allowed/);
   });
 
+  it('never opens the ports of the other processes of a Wharf, nor those of this one', async () => {
+    const forbidden = ownEndpoints({
+      ownAddresses: ['gateway.internal:5244', '127.0.0.1:9090', '[fd00::7]:9091'],
+      ...{ bind: '0.0.0.0', grpcPort: 50_053, httpPort: 50_063, opsPort: 0 },
+    });
+    const admin = policy({ audience: 'admin', forbidden, resolve: async () => ['10.0.0.7'] });
+    for (const [host, port] of [
+      ['10.0.0.7', 5244],
+      ['alias.example', 5244],
+      ['127.0.0.1', 9090],
+      ['fd00::7', 9091],
+      ['127.0.0.1', 50_053],
+      ['127.0.0.1', 50_063],
+    ] as const)
+      await expect(admin.resolve(host, port)).rejects.toThrowError(/not allowed/);
+    expect(await admin.resolve('10.0.0.7', 9090)).toEqual(['10.0.0.7']);
+    expect(await admin.resolve('127.0.0.1', 80)).toEqual(['127.0.0.1']);
+  });
+
   it('may be private where the admin entered it, but never link-local or metadata', async () => {
     const admin = policy({ audience: 'admin' });
     for (const host of ['127.0.0.1', '10.0.0.1', '[fd00::1]', '[::1]']) expect(admin.parseUrl(`http://${host}/`).protocol).toBe('http:');

@@ -15,6 +15,8 @@ export interface ConnectOptions {
 
 /** The connections that this process may open to the network. All of them pass one policy. */
 export interface Egress extends Pick<EgressPolicy, 'parseUrl'> {
+  /** The same for addresses that lead on to others that nobody here has entered: they are on the public Internet. */
+  readonly toPublic: Egress;
   /** A client with connections of its own, to be closed by who asked for it. */
   openClient(options: GuardedClientOptions): GuardedClient;
   /**
@@ -24,8 +26,12 @@ export interface Egress extends Pick<EgressPolicy, 'parseUrl'> {
   connect(options: ConnectOptions): Promise<Socket>;
 }
 
-export function createEgress(policy: EgressPolicy): Egress {
+/** @param publicPolicy of what is reached by {@link Egress.toPublic}; the same, when absent */
+export function createEgress(policy: EgressPolicy, publicPolicy = policy): Egress {
   return {
+    get toPublic() {
+      return createEgress(publicPolicy);
+    },
     parseUrl: (text, base) => policy.parseUrl(text, base),
     openClient: (options) => createGuardedClient(policy, options),
     async connect({ host, port, signal, timeoutMs = CONNECT_TIMEOUT_MS }) {

@@ -31,15 +31,24 @@ export interface OwnAddresses {
   readonly fsDataUrl?: string | undefined;
   /** The collector of traces. */
   readonly otlpEndpoint?: string | undefined;
+  /** What else belongs to this Wharf, as `host:port`. */
+  readonly ownAddresses?: readonly string[] | undefined;
+  /** Where this process listens, and its ports there; 0 is a free one, which is not known here. */
+  readonly bind?: string | undefined;
+  readonly grpcPort?: number | undefined;
+  readonly httpPort?: number | undefined;
+  readonly opsPort?: number | undefined;
 }
 
 /** Where Wharf itself listens: nothing that a user or an admin names may lead there. */
 export function ownEndpoints(own: OwnAddresses): Endpoint[] {
+  const { bind: host } = own;
   const peers = [own.authAddress, own.adminAddress, own.fsAddress, own.downloaderAddress, own.fsDataUrl];
   return [
     ...[own.mongoUrl, ...(own.engines ?? [])].flatMap((address) => endpointsOf(address, MONGO_PORT)),
     ...endpointsOf(own.natsUrl, NATS_PORT),
     ...endpointsOf(own.otlpEndpoint, own.otlpEndpoint?.startsWith('https:') ? 443 : 80),
-    ...peers.flatMap((address) => endpointsOf(address, GRPC_PORT)),
+    ...[...peers, ...(own.ownAddresses ?? [])].flatMap((address) => endpointsOf(address, GRPC_PORT)),
+    ...[own.grpcPort, own.httpPort, own.opsPort].flatMap((port) => (host !== undefined && port ? [{ host, port }] : [])),
   ];
 }

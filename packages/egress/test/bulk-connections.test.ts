@@ -1,14 +1,10 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import https from 'node:https';
 import net, { type AddressInfo, type Socket } from 'node:net';
-import { join } from 'node:path';
 import tls from 'node:tls';
-import { promisify } from 'node:util';
 import { AppError } from '@wharf/errors';
-import { ensureCommand, isAvailable, makeTempDir, waitFor } from '@wharf/harness';
+import { isAvailable, makeCertificate, waitFor } from '@wharf/harness';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Answer, createEgressPolicy, createGuardedClient } from '../src/index.ts';
 
@@ -221,16 +217,11 @@ describe('big bodies', () => {
   });
 
   it('over TLS certificates are verified', async (context) => {
-    const openssl = await ensureCommand('openssl', 'openssl');
-    if (!isAvailable('openssl', openssl)) return context.skip(openssl.missing);
-    const dir = await makeTempDir('bulk-tls');
-    closing.push(() => void dir.remove());
-    const [keyFile, certFile] = [join(dir.path, 'key.pem'), join(dir.path, 'cert.pem')];
-    const args = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=tested -addext subjectAltName=DNS:files.example`;
-    await promisify(execFile)(openssl.path, [...args.split(' '), '-keyout', keyFile, '-out', certFile]);
-    const cert = await readFile(certFile, 'utf8');
+    const certificate = await makeCertificate('files.example');
+    if (!isAvailable('openssl', certificate)) return context.skip(certificate.missing);
+    const { cert } = certificate;
     const body = randomBytes(2_000_000);
-    const server = https.createServer({ key: await readFile(keyFile), cert }, (_request, response) => {
+    const server = https.createServer(certificate, (_request, response) => {
       response.setHeader('Content-Length', body.byteLength).end(body);
     });
     server.listen(0, '127.0.0.1');

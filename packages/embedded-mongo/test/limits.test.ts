@@ -121,3 +121,21 @@ it('bytes that are nested without end are answered with an error', async () => {
   expect(mongo.BSON.deserialize(answer.subarray(21))).toMatchObject({ ok: 0, code: 15 });
   expect(await client.db('test').command({ ping: 1 })).toMatchObject({ ok: 1 });
 });
+
+it('tells which queries no index narrows down', async () => {
+  const collection = client.db('test').collection<{ _id: number; a: number; b: number }>('indexed');
+  await collection.createIndex({ a: 1 });
+  await collection.insertOne({ _id: 1, a: 1, b: 2 });
+  const scansOf = async () => {
+    const { scans } = await client.db().admin().command({ serverStatus: 1 });
+    return (scans as { ns: string }[]).filter(({ ns }) => ns === 'test.indexed');
+  };
+  for (const filter of [{ a: 1, b: 2 }, { _id: 1 }, { a: { $gt: 0 } }, {}]) await collection.findOne(filter);
+  await collection.find().sort({ a: 1 }).toArray();
+  expect(await scansOf()).toEqual([]);
+  await collection.find({ b: 2 }).toArray();
+  await collection.updateMany({ b: { $lt: 2 } }, { $set: { b: 2 } });
+  // The order is the index's, but all of it is read.
+  await collection.find({ b: 2 }).sort({ a: 1 }).toArray();
+  expect(await scansOf()).toEqual([{ ns: 'test.indexed', fields: 'b', times: 3 }]);
+});

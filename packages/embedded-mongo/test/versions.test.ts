@@ -1,11 +1,11 @@
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { gunzipSync } from 'node:zlib';
-import { makeTempDir, startProcess, type TempDir } from '@wharf/harness';
+import { makeTempDir, startProcess, type TempDir, waitFor } from '@wharf/harness';
 import { mongo } from 'mongoose';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { startEmbeddedMongo } from '../src/index.ts';
+import { runningStoreUrl, STORE_COPY, startEmbeddedMongo } from '../src/index.ts';
 import { StoreFile } from '../src/storage/store-file.ts';
 
 const TO_2 = (file: StoreFile) => file.exec('ALTER TABLE collections ADD COLUMN note TEXT');
@@ -84,6 +84,45 @@ it('a copy has what was committed, is made once, and opens as a store', async ()
   copy.close();
 });
 
+it('a store that serves others copies itself on request: all that was acknowledged before, and each command whole or not at all', async () => {
+  const store = await startEmbeddedMongo({ dataDir: dir.path });
+  const client = await mongo.MongoClient.connect(runningStoreUrl(dir.path));
+  const pairs = client.db('test').collection<{ pair: number }>('pairs');
+  const acknowledged = new Set<number>();
+  let isOver = false;
+  const writing = [0, 1, 2].map(async (writer) => {
+    for (let pair = writer; !isOver; pair += 3) {
+      await pairs.insertMany([{ pair }, { pair }]);
+      acknowledged.add(pair);
+    }
+  });
+  await waitFor('writes', async () => acknowledged.size > 30);
+  const before = [...acknowledged];
+  await client.db('admin').command(STORE_COPY.command);
+  const acknowledgedUntil = acknowledged.size;
+  await waitFor('more writes', async () => acknowledged.size > acknowledgedUntil + 30);
+  isOver = true;
+  await Promise.all(writing);
+  expect(await pairs.countDocuments()).toBe(acknowledged.size * 2);
+  await client.close();
+  await store.stop();
+
+  const file = join(dir.path, STORE_COPY.file);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const restored = await makeTempDir('restored');
+  await rename(file, join(restored.path, 'store.sqlite'));
+  const again = await startEmbeddedMongo({ dataDir: restored.path });
+  const reader = await mongo.MongoClient.connect(again.url);
+  const counts = new Map<number, number>();
+  for await (const { pair } of reader.db('test').collection<{ pair: number }>('pairs').find())
+    counts.set(pair, (counts.get(pair) ?? 0) + 1);
+  await reader.close();
+  await again.stop();
+  await restored.remove();
+  expect(before.filter((pair) => counts.get(pair) !== 2)).toEqual([]);
+  expect([...counts.values()].filter((count) => count !== 2)).toEqual([]);
+});
+
 it('a store that was killed is not opened without its WAL', async () => {
   const main = join(import.meta.dirname, '..', 'src', 'main.ts');
   const args = [main, '--data-dir', dir.path];
@@ -91,8 +130,9 @@ it('a store that was killed is not opened without its WAL', async () => {
   const store = await startProcess({ name: 'embedded store', command: process.execPath, args, ready });
   const client = await mongo.MongoClient.connect(store.ready);
   await client.db('test').collection('a').insertOne({ a: 1 });
-  await store.kill();
+  // Of a client whose connection was cut, the driver's close may not come back.
   await client.close();
+  await store.kill();
   await rm(join(dir.path, 'store.sqlite-wal'));
   await expect(startEmbeddedMongo({ dataDir: dir.path })).rejects.toMatchObject({
     code: 'CONTENT_CORRUPT',

@@ -74,6 +74,14 @@ export const ERROR_CODES = {
     retry: 'never',
     meaning: 'The thing is in a state in which this cannot be done.',
   },
+  CIRCULAR_MOUNT: {
+    grpc: 9,
+    http: 508,
+    envelope: 500,
+    retry: 'never',
+    means: ['general'],
+    meaning: 'Gateways mount each other in a circle, or too many stand behind each other.',
+  },
   UNSUPPORTED_OPERATION: {
     grpc: 12,
     http: 501,

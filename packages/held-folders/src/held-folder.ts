@@ -8,6 +8,9 @@ const MAX_DEPTH = 256;
 /** How often a folder is read again because entries appeared or were exchanged while it was emptied. */
 const MAX_ROUNDS = 10;
 
+/** The types of Node know no names that are bytes here; those of `readdir` do. */
+const OPEN_AS_BYTES = { encoding: 'buffer' as BufferEncoding, bufferSize: 256 };
+
 /** A name on the disk; bytes, where it need not be UTF-8. */
 type DiskName = string | Buffer;
 
@@ -19,8 +22,8 @@ type DiskName = string | Buffer;
  * Errors are those of the system; {@link isMissing} and {@link isNoFolder} tell the two that callers meet.
  */
 export interface HeldFolder {
-  /** What is in it, a link as a link. */
-  entries(): Promise<Dirent<Buffer>[]>;
+  /** What is in it, a link as a link, in no order. @param most of a folder that has more, only some so many are read */
+  entries(most?: number): Promise<Dirent<Buffer>[]>;
   /** What an entry is; a link is one itself. */
   stat(name: DiskName): Promise<Stats>;
   /** @throws ENOENT | ENOTDIR, ELOOP: it is no folder, or a link */
@@ -81,8 +84,8 @@ class OpenFolder implements HeldFolder {
     this.#prefix = HAS_HANDLE_PATHS ? Buffer.from(`${handlePath(handle.fd)}/`) : Buffer.concat([path, Buffer.from('/')]);
   }
 
-  async entries(): Promise<Dirent<Buffer>[]> {
-    return this.#checked(fs.readdir(this.#prefix, { withFileTypes: true, encoding: 'buffer' }));
+  async entries(most = Number.POSITIVE_INFINITY): Promise<Dirent<Buffer>[]> {
+    return this.#checked(readSome(this.#prefix, most));
   }
 
   async stat(name: DiskName): Promise<Stats> {
@@ -189,6 +192,17 @@ class OpenFolder implements HeldFolder {
       throw refusal('EINVAL', 'a name is expected');
     return Buffer.concat([this.#prefix, bytes]);
   }
+}
+
+/** Others have their turn between two pieces, however many there are. */
+async function readSome(path: Buffer, most: number): Promise<Dirent<Buffer>[]> {
+  const found: Dirent<Buffer>[] = [];
+  const folder = (await fs.opendir(path, OPEN_AS_BYTES)) as unknown as AsyncIterable<Dirent<Buffer>>;
+  for await (const entry of folder) {
+    if (found.length >= most) break;
+    found.push(entry);
+  }
+  return found;
 }
 
 /** Whether an error says that the folder has changed since it was read: a new entry came, or an entry became a folder or a link. */

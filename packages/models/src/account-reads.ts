@@ -41,5 +41,6 @@ export function accountReads(
 /** A user as the checks of a caller need it: service-kit's `AccountUser`. */
 function accountUser(record: UserRecord) {
   const { _id: id, username, role, permission, base_path, disabled, sso_id, allow_ldap, pwd_ts } = record;
-  return { id, username, role, permission, base_path, disabled, sso_id, allow_ldap, pwd_ts, otp: record.otp_secret !== '' };
+  const quota_bytes = record.quota_bytes ?? 0;
+  return { id, username, role, permission, base_path, disabled, sso_id, allow_ldap, pwd_ts, quota_bytes, otp: record.otp_secret !== '' };
 }

@@ -18,6 +18,7 @@ import { settings } from './collections/settings.ts';
 import { sshKeys } from './collections/ssh-keys.ts';
 import { storages } from './collections/storages.ts';
 import { downloadTaskChunks, fsTaskChunks, type TaskChunkRecord } from './collections/task-chunks.ts';
+import { downloadTaskCounts, fsTaskCounts, type TaskCountsRecord } from './collections/task-counts.ts';
 import { downloadTasks, fsTasks, type TaskRecord } from './collections/tasks.ts';
 import { users } from './collections/users.ts';
 import { type WriteSessionRecord, writeSessions } from './collections/write-sessions.ts';
@@ -60,11 +61,12 @@ export const writeSessionModelOf = (connection: Connection): Model<WriteSessionR
 export interface TaskModels {
   readonly tasks: Model<TaskRecord>;
   readonly chunks: Model<TaskChunkRecord>;
+  readonly counts: Model<TaskCountsRecord>;
 }
 
 const OWNERS = {
-  fs: { tasks: fsTasks, chunks: fsTaskChunks },
-  downloader: { tasks: downloadTasks, chunks: downloadTaskChunks },
+  fs: { tasks: fsTasks, chunks: fsTaskChunks, counts: fsTaskCounts },
+  downloader: { tasks: downloadTasks, chunks: downloadTaskChunks, counts: downloadTaskCounts },
 } as const;
 
 /** A service that has tasks. */
@@ -72,6 +74,6 @@ export type TaskOwner = keyof typeof OWNERS;
 
 /** The task collections of an owner. */
 export function taskModelsOf(connection: Connection, owner: TaskOwner): TaskModels {
-  const { tasks, chunks } = OWNERS[owner];
-  return { tasks: modelOf(connection, tasks), chunks: modelOf(connection, chunks) };
+  const { tasks, chunks, counts } = OWNERS[owner];
+  return { tasks: modelOf(connection, tasks), chunks: modelOf(connection, chunks), counts: modelOf(connection, counts) };
 }

@@ -1,7 +1,10 @@
 export { createGate, type Gate } from './gate.ts';
+export { giveWay } from './give-way.ts';
 export { brokenBound, type JsonBounds } from './json-bounds.ts';
 export { listOf } from './list-of.ts';
 export { createPace, type Pace } from './pace.ts';
 export { parseJson } from './parse-json.ts';
+export { isHugePattern } from './pattern-cost.ts';
 export { boundsOf, type Slice, sliceOf, WHOLE } from './slice.ts';
+export { sortInTurns } from './sort-in-turns.ts';
 export { createTurns } from './turns.ts';

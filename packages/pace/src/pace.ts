@@ -2,12 +2,12 @@ import { AppError } from '@wharf/errors';
 import { createTurns } from './turns.ts';
 
 /** The longest time, in milliseconds, that work stays on the event loop before other work gets its turn. */
-const SLICE_MS = 5;
+export const SLICE_MS = 5;
 /**
  * In each turn of the event loop only one of the long pieces of work on this thread goes on. So ten of them do not delay a short call by
  * ten slices.
  */
-const takeTurn = createTurns();
+export const takeTurn = createTurns();
 
 /** Makes room for other calls within a long one on the same thread, and ends it when its caller has gone. */
 export interface Pace {

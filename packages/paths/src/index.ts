@@ -9,6 +9,7 @@ export {
   joinPath,
   MOUNT_ROOT,
   type MountPath,
+  nameAt,
   parentPath,
   parseEntryName,
   parseVirtualPath,

@@ -80,7 +80,7 @@ export function childPath<P extends VirtualPath | MountPath>(directory: P, name:
 }
 
 /** Whether a path of this name in this folder is short enough to be one: a storage may hold what no path leads to. */
-export function hasRoomFor(directory: VirtualPath, name: EntryName): boolean {
+export function hasRoomFor(directory: VirtualPath | MountPath, name: EntryName): boolean {
   return !isLongerThan(`${directory}/${name}`, MAX_PATH_BYTES);
 }
 
@@ -93,6 +93,11 @@ export function parentPath<P extends VirtualPath | MountPath>(path: P): P {
 /** The last segment; undefined for the root. */
 export function baseName(path: VirtualPath | MountPath): EntryName | undefined {
   return path === '/' ? undefined : (path.slice(path.lastIndexOf('/') + 1) as EntryName);
+}
+
+/** The name of the entry at a path of its storage, also of the root. */
+export function nameAt(path: VirtualPath | MountPath): EntryName {
+  return baseName(path) ?? ROOT_NAME;
 }
 
 /** From the top down; none for the root. */

@@ -10,18 +10,29 @@ export {
   type ConfigOf,
   commonKeys,
   configKey,
+  egressKeys,
   peerKeys,
   readConfig,
   schemas,
 } from './config/config.ts';
+export { edgeKeys } from './config/edge-keys.ts';
 export { Secret } from './config/secret.ts';
 export { deriveKeys, type Keys, keyedDigest, seal, unseal } from './crypto/keys.ts';
 export { type DataDir, openDataDir } from './data-dir.ts';
 export { prepareStore } from './data-version.ts';
+export { clientOf, createTrustedProxies, type TrustedProxies } from './http/client-address.ts';
+export { type Cors, createCors, preflightDownload } from './http/cors.ts';
 export { beginJson, type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope } from './http/envelope.ts';
+export { ERROR_NAME_HEADER, nameError } from './http/error-name.ts';
+export { freeChunk } from './http/free-chunk.ts';
+export { partCodes } from './http/part-codes.ts';
+export { plainAddress } from './http/plain-address.ts';
 export { createPrivacyMask, type PrivacyMask } from './http/privacy-mask.ts';
+export { requestIdOf } from './http/request-id.ts';
 export { sayWhenToComeAgain } from './http/retry-after.ts';
+export { siteUrlOf } from './http/site-url.ts';
 export { createTransferLimit, type TransferLimit } from './http/transfer-limit.ts';
+export { isTusPath, TUS_PATH, tusStatus } from './http/tus.ts';
 export { type AccountReads, type AccountUser, type Caller, type Callers, createCallers, equalTexts } from './identity/callers.ts';
 export {
   createInternalTokens,
@@ -31,6 +42,7 @@ export {
   type UserIdentity,
 } from './identity/identity.ts';
 export { createLoginTokens, type LoginClaims, type LoginTokens } from './identity/login-tokens.ts';
+export type { ConnectionShare } from './ops/connection-share.ts';
 export { type HttpListener, listenHttp } from './ops/http-listener.ts';
 export { identify } from './ops/identified-response.ts';
 export type { Logger } from './ops/logger.ts';
@@ -42,6 +54,7 @@ export { createRevisionedCache, type RevisionedCache } from './revisioned-cache.
 export { type Call, incomingCall, outgoingCall, type Revisions, userOf } from './rpc/call.ts';
 export { type ByteServer, callHeaders, dropCallHeaders, readCallHeaders } from './rpc/call-headers.ts';
 export { createDirectClient } from './rpc/direct-client.ts';
+export { HOPS_HEADER, hopsOf, INSTALLATION_HEADER, MAX_HOPS, parseHops, refusalOfHops, trailOf, withHops } from './rpc/hops.ts';
 export type { Peers } from './rpc/peers.ts';
 export {
   defineRpcService,
@@ -60,3 +73,4 @@ export { connectStore, type StoreConnection } from './store.ts';
 export { foreseen } from './store-outage.ts';
 export { inSpan, NO_TRACING, type OpenSpan, streamInSpan, type Tracing, traceHeaders, traceparentOf } from './telemetry/tracing.ts';
 export { within } from './within.ts';
+export { replaceFile } from './write-once.ts';

@@ -8,6 +8,7 @@ import { ConfigError } from './config/config.ts';
 import type { Secret } from './config/secret.ts';
 import { prepareStore } from './data-version.ts';
 import { collectWhenIdle } from './ops/collect-when-idle.ts';
+import type { ConnectionShare } from './ops/connection-share.ts';
 import { listenHttp } from './ops/http-listener.ts';
 import { createLogger, type Logger } from './ops/logger.ts';
 import { opsHandler } from './ops/ops-server.ts';
@@ -24,6 +25,8 @@ export interface Service {
   readonly furtherRpcs?: readonly RpcService[];
   /** A public HTTP port: the gateway, or the data plane of fs. */
   readonly http?: RequestListener;
+  /** What one client may have of that port; undefined where only our own processes come. */
+  readonly connectionShare?: ConnectionShare;
   /** Makes indexes, loads what is needed to answer. Called once, before anything listens. */
   start(): Promise<void>;
   /** Called as soon as the process is told to stop: work that others can do is left to them. Calls and transfers are still served. */
@@ -46,6 +49,7 @@ export interface ProcessConfig {
   readonly adminAddress: string;
   readonly fsAddress: string;
   readonly downloaderAddress: string;
+  readonly sharedStreams: boolean;
   readonly opsPort: number;
   readonly grpcPort?: number;
   readonly httpHost?: string;
@@ -78,7 +82,8 @@ export async function runService<Config extends ProcessConfig>(options: {
     const bus = config.natsUrl === undefined ? createLocalBus(onBusError) : createNatsBus(config.natsUrl, options.name, onBusError);
     // Only a process of its own needs gRPC; it takes a while to load.
     const { createGrpcPeers, startGrpcServer } = await import('./grpc.ts');
-    const grpcPeers = createGrpcPeers(config, tracing);
+    const onBroken = (status: unknown, calls: number) => logger.warn({ err: status, calls }, 'a shared stream broke, and calls on it');
+    const grpcPeers = createGrpcPeers(config, { tracing, onBroken: config.sharedStreams ? onBroken : undefined });
     const kit = createServiceKit({ name: options.name, logger, secret: config.secret, store, bus, tracing, peers: () => grpcPeers.peers });
     const service = options.create(config, kit);
     await service.start();
@@ -99,7 +104,7 @@ export async function runService<Config extends ProcessConfig>(options: {
         : undefined;
     const http =
       service.http && config.httpPort !== undefined
-        ? await listenHttp(service.http, config.httpHost ?? config.bind, config.httpPort)
+        ? await listenHttp(service.http, config.httpHost ?? config.bind, config.httpPort, { share: service.connectionShare })
         : undefined;
     const ops = await listenHttp(opsHandler(kit.readiness, kit.metrics), config.bind, config.opsPort);
     logger.info({ url: http?.url, grpcPort: grpc?.port, opsPort: ops.port }, 'listening');
@@ -127,8 +132,11 @@ function stopTimes(config: Pick<ProcessConfig, 'drainSeconds' | 'graceSeconds'>,
   return { listenMs, servingMs: isFailing ? Math.min(openMs, STOP_LIMIT_MS - CLOSING_MS) : openMs - listenMs };
 }
 
-/** Opens everything and answers how to close it again; `isFailing`: because of an error that nobody caught. */
-type Start<Config> = (config: Config, logger: Logger, tracing: Tracing) => Promise<(isFailing: boolean) => Promise<void>>;
+/**
+ * Opens everything and answers how to close it again; `isFailing`: because of an error that nobody caught. Undefined: there was one thing to do, it
+ * is done, and the process ends.
+ */
+type Start<Config> = (config: Config, logger: Logger, tracing: Tracing) => Promise<((isFailing: boolean) => Promise<void>) | undefined>;
 
 /**
  * The frame of every process: configuration errors are printed whole, signals end it in order and once, and what nobody caught is logged
@@ -174,6 +182,7 @@ export async function runProcess<Config extends { readonly logLevel: string; rea
     limitMs = stopWithinMs(config);
     tracing = await openTracing(name, config.otlpEndpoint, logger);
     stop = await start(config, logger, tracing);
+    if (stop === undefined) return void end(0);
     collectWhenIdle();
   } catch (error) {
     if (error instanceof ConfigError) {

@@ -11,9 +11,16 @@ const OUTAGE =
 /** The driver passes some errors of its socket on unchanged. Only the stack tells that they are the driver's. */
 const SOCKET_CODES: ReadonlySet<unknown> = new Set(['EPIPE', 'ECONNRESET', 'ECONNREFUSED']);
 
-/** An outage of the store as the AppError that it is (STORAGE_UNAVAILABLE); everything else as it was thrown. */
-export function foreseen(error: unknown): unknown {
+/**
+ * An outage of the store as the AppError that it is (STORAGE_UNAVAILABLE), and so what ends work whose caller has gone (CANCELLED); everything
+ * else as it was thrown.
+ *
+ * @param signal of the caller
+ */
+export function foreseen(error: unknown, signal?: AbortSignal): unknown {
   if (!(error instanceof Error) || AppError.is(error)) return error;
+  if (signal?.aborted && (error === signal.reason || error.name === 'AbortError'))
+    return new AppError('CANCELLED', 'the caller has gone', { cause: error });
   return isOutage(error) ? new AppError('STORAGE_UNAVAILABLE', STORE_AWAY, { cause: error }) : error;
 }
 

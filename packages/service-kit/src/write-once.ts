@@ -13,17 +13,24 @@ export async function writeOnce(file: string, text: string): Promise<void> {
 }
 
 /** The same, but replaces a file that is there. */
-export async function replaceFile(file: string, text: string): Promise<void> {
-  await withWritten(file, text, (made) => rename(made, file));
+export async function replaceFile(file: string, content: string | AsyncIterable<Uint8Array>): Promise<void> {
+  await withWritten(file, content, (made) => rename(made, file));
 }
 
 /** A name that no other process and no earlier start has used: what a killed one left behind is in nobody's way. */
-async function withWritten(file: string, text: string, publish: (made: string) => Promise<void>): Promise<void> {
+async function withWritten(
+  file: string,
+  content: string | AsyncIterable<Uint8Array>,
+  publish: (made: string) => Promise<void>,
+): Promise<void> {
   const made = `${file}.${randomBytes(8).toString('hex')}.new`;
   const handle = await open(made, 'wx', 0o600);
   try {
-    await handle.writeFile(text);
+    await handle.writeFile(content);
     await handle.sync();
+  } catch (error) {
+    await unlink(made);
+    throw error;
   } finally {
     await handle.close();
   }

@@ -13,11 +13,13 @@ import { createGrpcPeer, type GrpcPeer } from '../src/rpc/grpc-client.ts';
 import { type GrpcServer, startGrpcServer } from '../src/rpc/grpc-server.ts';
 import { MAX_WATCHERS } from '../src/rpc/health.ts';
 import { defineRpcService, forAdmins, forAnyone, forServices, forUsers, notImplemented, type RpcService } from '../src/rpc/service.ts';
+import { openSharing, tokens } from './sharing.ts';
 
-const tokens = createInternalTokens(randomBytes(32), () => Date.now());
 const unforeseen: unknown[] = [];
 const onUnforeseen = (error: unknown) => unforeseen.push(error);
 const seen: Call[] = [];
+/** Calls whose caller went away. */
+let left = 0;
 
 /** Answers with what its name asks for: an error code, or a stream of many chunks. */
 const downloader = defineRpcService(DownloaderServiceDefinition, {
@@ -26,6 +28,11 @@ const downloader = defineRpcService(DownloaderServiceDefinition, {
     const [wanted = ''] = request.urls;
     if (wanted in ERROR_CODES)
       throw new AppError(wanted as ErrorCode, `message of ${wanted}`, { details: { id: 7 }, cause: new Error('secret') });
+    if (wanted === 'waiting') {
+      await once(call.signal, 'abort');
+      left += 1;
+      call.signal.throwIfAborted();
+    }
     if (wanted === 'unforeseen') throw new Error('secret text of a library');
     return {};
   }),
@@ -57,16 +64,22 @@ const direct: Clients = {
   fs: createDirectClient(FsServiceDefinition, () => fs, tokens, onUnforeseen),
 };
 
-describe.each(['direct', 'gRPC'])('calls, %s', (kind) => {
+describe.each(['direct', 'gRPC', 'shared streams'])('calls, %s', (kind) => {
   const servers: GrpcServer[] = [];
-  const opened: GrpcPeer[] = [];
+  const opened: Pick<GrpcPeer, 'close'>[] = [];
   let clients = direct;
 
   beforeAll(async () => {
     if (kind === 'direct') return;
-    const serve = async <Client>(service: RpcService): Promise<Client> => {
+    const serve = async <Client extends object>(service: RpcService): Promise<Client> => {
       const server = await startGrpcServer({ services: [service], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen });
       servers.push(server);
+      if (kind === 'shared streams') {
+        const sharing = openSharing([server.port]);
+        opened.push(sharing);
+        await sharing.untilShared();
+        return sharing.client(service.definition);
+      }
       const peer = createGrpcPeer(`127.0.0.1:${server.port}`, [service.definition]);
       opened.push(peer);
       return peer.client<Client>(service.definition);
@@ -104,6 +117,18 @@ describe.each(['direct', 'gRPC'])('calls, %s', (kind) => {
     const error = await clients.downloader.addDownloads({ urls: ['unforeseen'] }, as(user)).catch((caught: unknown) => caught);
     expect(AppError.is(error) && [error.code, error.message]).toEqual(['INTERNAL', 'internal error']);
     expect(unforeseen).toHaveLength(1);
+  });
+
+  it('a caller that goes away is nothing unforeseen', async () => {
+    const caller = new AbortController();
+    const [heard, told] = [seen.length, unforeseen.length];
+    left = 0;
+    const asked = clients.downloader.addDownloads({ urls: ['waiting'] }, as(user, caller.signal));
+    await waitFor('the call to have come', () => seen.length > heard);
+    caller.abort();
+    await expect(asked).rejects.toSatisfy((error) => AppError.is(error, 'CANCELLED'));
+    await waitFor('the service to have heard', () => left === 1);
+    expect(unforeseen.slice(told)).toEqual([]);
   });
 
   it('each guard lets in whom it says', async () => {
@@ -229,9 +254,9 @@ describe('gRPC', () => {
 
   it('a connection that is old enough is replaced, and no call is lost over it', async () => {
     const serving = { services: [downloader], host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen };
-    const server = await startGrpcServer({ ...serving, connectionAgeMs: 50 });
+    const server = await startGrpcServer(serving);
     const proxy = await startFaultProxy({ to: { host: '127.0.0.1', port: server.port } });
-    const peer = createGrpcPeer(`${proxy.host}:${proxy.port}`, [DownloaderServiceDefinition]);
+    const peer = createGrpcPeer(`${proxy.host}:${proxy.port}`, [DownloaderServiceDefinition], { connectionAgeMs: 50 });
     const client = peer.client<DownloaderServiceClient>(DownloaderServiceDefinition);
     const user: Identity = { kind: 'user', id: 7, username: 'a', role: 0, permission: 0, basePath: '/', sessionId: 's' };
     const call = () =>

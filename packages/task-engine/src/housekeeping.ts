@@ -45,7 +45,7 @@ export function createHousekeeping(
       // A live worker of the kind touches one of its tasks regularly, also when many wait.
       if (await tasks.exists({ kind, updated_at: { $gt: longAgo } })) continue;
       const ended = { done: true, waiting: false, worker: '', phase: '', speed: 0, eta: null, end_time: now };
-      const failed = { ...ended, state: TASK_STATE.failed, error: ABANDONED };
+      const failed = { ...ended, state: TASK_STATE.failed, error: ABANDONED, error_code: 'UNSUPPORTED_OPERATION' };
       const still = { ...foreign, kind };
       await tasks.updateMany(
         { ...still, state: { $in: [...QUEUED_STATES, TASK_STATE.failing] }, run_at: { $lte: longAgo } },

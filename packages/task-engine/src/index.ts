@@ -1,5 +1,5 @@
 export type { NewTask } from './new-task.ts';
-export { postponed, postponedMs } from './postponed.ts';
+export { backoffMs, postponed, postponedMs } from './postponed.ts';
 export type { TaskAction, TaskScope } from './task-control.ts';
 export { createTaskEngine, type TaskEngine, type TaskEngineOptions } from './task-engine.ts';
 export { createTaskFeed, type TaskChange, type TaskFeed } from './task-feed.ts';

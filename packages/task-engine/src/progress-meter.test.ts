@@ -97,6 +97,19 @@ describe('the progress of a task', () => {
     expect(meter.take().progress).toBe(percent);
   });
 
+  it('numbers that cannot be told are not shown, and none comes of others', () => {
+    const { time, meter } = setUp();
+    meter.note({ doneBytes: 1e300, totalBytes: 1e300 });
+    expect(meter.take()).toMatchObject({ done_bytes: 0, total_bytes: 0 });
+    meter.note({ doneBytes: Number.MAX_SAFE_INTEGER - 1, totalBytes: Number.MAX_SAFE_INTEGER });
+    time.ms = 250;
+    expect(meter.take().speed).toBe(Number.MAX_SAFE_INTEGER);
+    const slow = setUp();
+    slow.meter.note({ doneBytes: 1, totalBytes: Number.MAX_SAFE_INTEGER });
+    slow.time.ms = 600_000;
+    expect(slow.meter.take().eta).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
   it('a percent that was given once is not replaced by that of the bytes', () => {
     const { meter } = setUp();
     meter.note({ percent: 10 });

@@ -52,8 +52,8 @@ export function createProgressMeter(record: TaskRecord, clock: () => number = ()
       hasNews = false;
       measure();
       const left = totalBytes - doneBytes;
-      const eta = speed > 0 && left >= 0 && totalBytes > 0 ? Math.ceil(left / speed) : null;
-      return { status, phase, progress: percent, done_bytes: doneBytes, total_bytes: totalBytes, speed: Math.round(speed), eta };
+      const eta = speed > 0 && left >= 0 && totalBytes > 0 ? exact(Math.ceil(left / speed)) : null;
+      return { status, phase, progress: percent, done_bytes: doneBytes, total_bytes: totalBytes, speed: exact(Math.round(speed)), eta };
     },
     finished() {
       const bytes = Math.max(totalBytes, doneBytes);
@@ -62,5 +62,9 @@ export function createProgressMeter(record: TaskRecord, clock: () => number = ()
   };
 }
 
-const count = (value: number | undefined) => (value !== undefined && Number.isFinite(value) && value >= 0 ? Math.floor(value) : undefined);
+/** What is no number of bytes, or more than can be told, says nothing: a download tool may say anything. */
+const count = (value: number | undefined) =>
+  value !== undefined && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.floor(value) : undefined;
+/** What goes over the wire is a whole number up to 2^53 - 1; a list with another one in it could not be sent at all. */
+const exact = (value: number) => Math.min(Number.MAX_SAFE_INTEGER, value);
 const clamped = (percent: number) => (Number.isFinite(percent) ? Math.min(100, Math.max(0, percent)) : 0);

@@ -2,7 +2,7 @@ import { AppError, ERROR_CODES } from '@wharf/errors';
 import type { TaskRecord } from '@wharf/models';
 import { foreseen, inSpan, type Logger, type OpenSpan, type Tracing } from '@wharf/service-kit';
 import { MAX_CLEANUPS } from './held-tasks.ts';
-import { postponedMs } from './postponed.ts';
+import { backoffMs, postponedMs } from './postponed.ts';
 import { createRawRuns } from './raw-run.ts';
 import { holdTask, type StopReason, type TaskHold } from './task-hold.ts';
 import type { RawRun, TaskKind, TaskOutcome } from './task-kind.ts';
@@ -14,8 +14,6 @@ import { TASK_STATE } from './task-state.ts';
  * its lease runs out instead.
  */
 const OUTAGE_PAUSE_MS = 1_000;
-const FIRST_BACKOFF_MS = 1_000;
-const MAX_BACKOFF_MS = 60_000;
 
 export interface ActiveRun {
   readonly record: TaskRecord;
@@ -104,7 +102,7 @@ const isOfStore = (error: unknown) => foreseen(error) !== error;
 
 async function succeed({ queue, kind, hold, onAttempt, onChange }: Run): Promise<void> {
   const { _id: id, fence } = hold.record;
-  const done = { ...hold.meter.finished(), state: TASK_STATE.succeeded, error: '' };
+  const done = { ...hold.meter.finished(), state: TASK_STATE.succeeded, error: '', error_code: '' };
   const ended = await queue.finish(id, fence, [TASK_STATE.running, TASK_STATE.canceling], done);
   if (!ended) return onAttempt('lost');
   if (kind.hasChunks) await queue.removeChunks([id]);
@@ -121,7 +119,7 @@ async function fail(run: Run, error: unknown): Promise<void> {
   else logger.info({ err: error }, 'task');
   const failures = hold.record.failures + 1;
   const mayHelp = !AppError.is(error) || ERROR_CODES[known.code].retry !== 'never' || known.code === 'INTERNAL';
-  const told = { ...hold.meter.take(), error: known.message, failures };
+  const told = { ...hold.meter.take(), error: known.message, error_code: known.code, failures };
   if (failures <= kind.maxRetries && mayHelp) {
     const waits = await queue.waitForRetry(id, fence, backoffMs(failures), told);
     if (!waits) return finishCanceled(run);
@@ -161,5 +159,3 @@ async function putAway({ queue, kind, hold, raw, logger, onChange }: Run, outcom
   const ended = await queue.finish(id, fence, [TASK_STATE.canceling, TASK_STATE.failing], { ...hold.meter.take(), state });
   if (ended) onChange(ended);
 }
-
-const backoffMs = (failures: number) => Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));

@@ -101,7 +101,7 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
       const lost = { ...expired, state: TASK_STATE.running };
       await tasks.updateMany(
         { ...lost, losses: { $gte: MAX_LOSSES - 1 } },
-        { $set: { state: TASK_STATE.failing, error: LOST_TOO_OFTEN, losses: 0, worker: '' }, ...stamp },
+        { $set: { state: TASK_STATE.failing, error: LOST_TOO_OFTEN, error_code: 'INTERNAL', losses: 0, worker: '' }, ...stamp },
       );
       const cleanup = { ...expired, state: { $in: CLEANUP_STATES }, worker: { $ne: '' } };
       await tasks.updateMany(cleanup, { $set: { worker: '' }, $currentDate: stamp.$currentDate, $inc: { revision: 1, losses: 1 } });

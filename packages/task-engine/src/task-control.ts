@@ -114,6 +114,7 @@ const queuedAgain = (now: Date): Change => ({
   done_bytes: 0,
   status: '',
   error: '',
+  error_code: '',
   failures: 0,
   losses: 0,
 });

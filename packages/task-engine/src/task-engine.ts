@@ -58,7 +58,7 @@ export function createTaskEngine(options: TaskEngineOptions): TaskEngine {
   const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
   if (kinds.size !== options.kinds.length) throw new Error('two kinds of tasks have the same name');
   const housekeeping = createHousekeeping(models, clock, [...kinds.keys()]);
-  const metrics = createTaskMetrics(options.metrics, options.owner, models);
+  const metrics = createTaskMetrics(options.metrics, options.owner, models, clock);
   const worker = createTaskWorker({ ...options, tracing, kinds, queue, clock, metrics, housekeeping });
 
   const addAll: TaskEngine['addAll'] = async (kind, tasks) => {

@@ -1,21 +1,21 @@
 import type { TaskModels, TaskOwner } from '@wharf/models';
 import { counter, gauge, histogram } from '@wharf/service-kit';
 import type { Registry } from 'prom-client';
+import { openCounts } from './open-counts.ts';
+import type { StoreClock } from './store-clock.ts';
 
 export interface TaskMetrics {
   countAttempt(kind: string, result: string): void;
   observeClaim(kind: string, waitedMs: number): void;
 }
 
-/** Metrics of one owner's queue. The depth is counted in the store when it is asked for: every replica tells the same. */
-export function createTaskMetrics(registry: Registry, owner: TaskOwner, { tasks }: TaskModels): TaskMetrics {
+/** Metrics of one owner's queue. The depth is counted by one replica for all: each tells the same. */
+export function createTaskMetrics(registry: Registry, owner: TaskOwner, models: TaskModels, clock: StoreClock): TaskMetrics {
   gauge(registry, `wharf_${owner}_tasks`, async (depth) => {
-    const counts = await tasks.aggregate<{ _id: { kind: string; state: number }; count: number }>([
-      { $match: { done: false } },
-      { $group: { _id: { kind: '$kind', state: '$state' }, count: { $sum: 1 } } },
-    ]);
+    await clock.sync();
+    const counts = await openCounts(models, () => clock.now().getTime());
     depth.reset();
-    for (const { _id, count } of counts) depth.set({ kind: _id.kind, state: String(_id.state) }, count);
+    for (const { kind, state, count } of counts) depth.set({ kind, state: String(state) }, count);
   });
   const attempts = counter(registry, `wharf_${owner}_task_attempts_total`);
   const waits = histogram(registry, `wharf_${owner}_task_claim_seconds`);

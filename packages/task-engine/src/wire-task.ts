@@ -18,6 +18,8 @@ export interface WireTask {
   readonly end_time: string | null;
   readonly total_bytes: number;
   readonly error: string;
+  /** Its name (docs/errors.md); empty when there is none. */
+  readonly error_code: string;
   readonly paused: boolean;
   readonly speed: number;
   readonly eta: number | null;
@@ -38,6 +40,7 @@ export function wireTask(record: Omit<TaskRecord, 'input' | 'checkpoint'>): Wire
     end_time: record.end_time?.toISOString() ?? null,
     total_bytes: record.total_bytes,
     error: shownError(record.error),
+    error_code: record.error_code ?? '',
     paused: record.paused,
     speed: record.speed,
     eta: record.eta,
@@ -67,6 +70,7 @@ export function finishedTask(task: {
     end_time: new Date().toISOString(),
     total_bytes: task.sizeBytes,
     error: '',
+    error_code: '',
     paused: false,
     speed: 0,
     eta: null,

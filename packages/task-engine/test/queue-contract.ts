@@ -122,7 +122,8 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
       const { _id: id } = await engine.add(kind, { name: 'a', creator: ANN, input: {} });
       const waiting = await place.untilState(id, TASK_STATE.waitingRetry);
       expect(waiting).toMatchObject({ error: 'the other side is away', failures: 1, done: false });
-      expect(await place.untilState(id, TASK_STATE.failed)).toMatchObject({ error: 'the other side is away', done: true });
+      const failed = { error: 'the other side is away', error_code: 'STORAGE_UNAVAILABLE', done: true };
+      expect(await place.untilState(id, TASK_STATE.failed)).toMatchObject(failed);
       expect(attempts).toBe(2);
     });
 

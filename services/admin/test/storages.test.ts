@@ -305,10 +305,17 @@ describe('an item that a driver keeps', () => {
     expect(answers).toEqual(Array.from({ length: 4 }, () => ({ value: token })));
   });
 
-  it('of a storage that is gone or switched off stays', async () => {
-    expect(await errorOf(keep(99, 'one', 'two'))).toMatchObject({ code: 'RECORD_NOT_FOUND' });
+  it('is replaced of a storage that was switched off meanwhile, and is there when that is switched on', async () => {
     const { id } = await create({ addition: '{"token":"one"}', disabled: true });
-    expect(await errorOf(keep(id, 'one', 'two'))).toMatchObject({ code: 'FAILED_PRECONDITION' });
+    expect(await keep(id, 'one', 'two')).toEqual({ value: 'two' });
+    expect(await get(id)).toMatchObject({ disabled: true, status: 'disabled' });
+    await replica.admin.enableStorage({ id }, replica.as());
+    expect(await tokenOf(id)).toBe('two');
+  });
+
+  it('of a storage that is gone is refused, and to whoever is no service', async () => {
+    expect(await errorOf(keep(99, 'one', 'two'))).toMatchObject({ code: 'RECORD_NOT_FOUND' });
+    const { id } = await create({ addition: '{"token":"one"}' });
     const error = await errorOf(replica.admin.keepStorageItem({ id, name: 'token', before: 'one', after: 'two' }, replica.as()));
     expect(error).toMatchObject({ code: 'PERMISSION_DENIED' });
   });

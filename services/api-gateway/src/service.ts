@@ -10,10 +10,12 @@ import {
 import {
   type ByteServer,
   createCallers,
+  createCors,
   createLoginTokens,
   createPrivacyMask,
   createRevisionedCache,
   createTransferLimit,
+  createTrustedProxies,
   type Service,
   type ServiceKit,
   unseal,
@@ -24,15 +26,14 @@ import { createKnownRevisions } from './domain/known-revisions.ts';
 import { createApp } from './http/app.ts';
 import { createByteHandler, createRemoteDataPlane } from './http/byte-handler.ts';
 import { createCallLimit } from './http/call-limit.ts';
-import { createTrustedProxies } from './http/client-address.ts';
-import { createCors } from './http/cors.ts';
 import type { GatewayParts } from './http/gateway-parts.ts';
 import { createHeldBytes } from './http/held-bytes.ts';
+import { createRefusedConnections } from './http/refused-connections.ts';
 import { createRequestScopes } from './http/request-scopes.ts';
 import { createTaskEvents } from './http/task-events.ts';
 
 /** What the gateway itself takes from the configuration; the rest is for its process. */
-type GatewayOptions = Pick<GatewayConfig, 'siteUrl' | 'trustedProxies' | 'corsOrigins' | 'callsPerUser'> &
+type GatewayOptions = Pick<GatewayConfig, 'siteUrl' | 'trustedProxies' | 'corsOrigins' | 'callsPerUser' | 'connectionsPerAddress'> &
   Partial<Pick<GatewayConfig, 'fsDataUrl' | 'webDir'>>;
 
 /**
@@ -109,6 +110,11 @@ export function createGatewayService(
   kit.bus.subscribe(configurationChanged, () => settingsCache.invalidate());
 
   return {
+    connectionShare: {
+      perAddress: config.connectionsPerAddress,
+      isProxy: proxies.isProxy,
+      onRefused: createRefusedConnections(kit.logger, clock),
+    },
     http: createApp(parts, createByteHandler(parts, dataPlane), createTaskEvents(parts, feed, isStopping)),
     async start() {
       await settings();

@@ -67,6 +67,7 @@ describe('requests for bytes, with the data plane in another process', () => {
       before = sentBytes;
       return isSame;
     };
+    await waitFor('the data plane to take no more', plane.isStalled);
     await waitFor('the upload to stand still', standsStill, { everyMs: 500, withinMs: 20_000 });
     // What fits into the buffers of two connections.
     expect(sentBytes).toBeLessThan(SIZE_BYTES);
@@ -89,6 +90,26 @@ describe('requests for bytes, with the data plane in another process', () => {
     const headers = { ...AS_ADMIN, 'File-Path': '/refuse', 'Content-Length': SIZE_BYTES };
     const answer = await upload(gateway.base, { path: '/api/fs/put', headers, body: generateContent(CONTENT_SEED, SIZE_BYTES) });
     expect(answer.json()).toEqual({ code: 403 });
+  });
+
+  it('the path of a download arrives as it was sent, at the data plane in another process', async () => {
+    const path = '/d/bytes/5/%E6%96%87/..%2f%2e%2e//a%20b%252f?sign=x:0&d';
+    const { status, headers, body } = await gateway.request({ path });
+    expect([status, headers['x-asked'], body.length]).toEqual([206, path, 5]);
+  });
+
+  it('downloads one after the other come over one connection', async () => {
+    const ports = new Set<unknown>();
+    for (const size of [5, 4_096, 300_000, 0, 5]) ports.add((await gateway.request({ path: `/d/bytes/${size}?kept` })).headers['x-from']);
+    expect(ports.size).toBe(1);
+  });
+
+  it('downloads at once have each their own bytes', async () => {
+    const sizes = Array.from({ length: 50 }, (_, i) => (i * 7_919) % 300_000);
+    const answers = await Promise.all(sizes.map((size) => download(gateway.base, { path: `/d/bytes/${size}` })));
+    expect(answers.map(({ sizeBytes, sha256 }) => ({ sizeBytes, sha256 }))).toEqual(
+      sizes.map((size) => describeContent(CONTENT_SEED, size)),
+    );
   });
 
   it('the path arrives as it was sent', async () => {
@@ -122,6 +143,13 @@ describe('what the data plane is told', () => {
     expect([headers.authorization, headers['wharf-other'], headers['file-path']]).toEqual([undefined, undefined, '/a']);
   });
 
+  it('where the client is, so that no address takes all of a storage', async () => {
+    await gateway.request({ path: '/d/bytes/3', headers: { 'X-Forwarded-For': '192.0.2.9', 'wharf-client-address': '192.0.2.9' } });
+    expect(callOf().call?.address).toBe('127.0.0.1');
+    await gateway.request({ method: 'PUT', path: '/api/fs/put', headers: { ...AS_ADMIN, 'File-Path': '/a' }, body: 'x' });
+    expect(callOf().call?.address).toBe('127.0.0.1');
+  });
+
   it('of a download: the gateway alone, whatever token came with it', async () => {
     for (const headers of [{}, AS_ADMIN, { Authorization: 'no-such-token' }, { 'wharf-identity': 'forged' }]) {
       expect((await gateway.request({ path: '/d/bytes/3', headers })).status).toBe(206);
@@ -139,15 +167,22 @@ describe('what a data plane in the same process is told', () => {
         response.end();
       },
     });
-    const forged = { 'wharf-identity': 'forged', 'wharf-auth-revision': '99' };
+    const forged = {
+      'wharf-identity': 'forged',
+      'wharf-auth-revision': '99',
+      'wharf-client-address': '192.0.2.9',
+      'User-Agent': 'Player/1.0',
+    };
     await alone.request({ method: 'PUT', path: '/api/fs/put', headers: { ...AS_ADMIN, ...forged, 'File-Path': '/a' }, body: 'x' });
     await alone.request({ path: '/d/a', headers: { ...AS_ADMIN, ...forged } });
     await alone.close();
     const requestId = expect.stringMatching(/^[0-9a-f-]{36}$/);
+    // Who it is that a storage is asked for: one client has a share of what it bears.
+    const client = { address: '127.0.0.1', agent: 'Player/1.0' };
     const revisions = { auth: 0, admin: 0 };
     expect(told).toEqual([
-      { identity: expect.objectContaining({ kind: 'user', username: 'admin' }), requestId, revisions },
-      { identity: { kind: 'service', name: 'api-gateway' }, requestId, revisions },
+      { identity: expect.objectContaining({ kind: 'user', username: 'admin' }), requestId, revisions, ...client },
+      { identity: { kind: 'service', name: 'api-gateway' }, requestId, revisions, ...client },
     ]);
   });
 });
@@ -174,12 +209,17 @@ describe('refusals of byte routes', () => {
     expect([answer.status, answer.headers['content-type']]).toEqual([405, 'text/plain; charset=utf-8']);
   });
 
-  it('a data plane that is down: an envelope for uploads, 502 for downloads', async () => {
+  it('a data plane that is down: an envelope for uploads, 502 for downloads, 423 for a look at an upload by tus', async () => {
     const alone = await openGateway({ fsDataUrl: await unusedUrl() });
     const put = await alone.request({ method: 'PUT', path: '/api/fs/put', headers: AS_ADMIN, body: Buffer.alloc(1_000_000) });
     expect([put.status, put.json()]).toEqual([200, { code: 500, message: 'the file service cannot be reached', data: null }]);
+    // Clients of the family send a part again after this code, and give up after another.
+    const part = await alone.request({ method: 'PUT', path: '/api/fs/multipart/chunk', headers: AS_ADMIN, body: Buffer.alloc(1_000) });
+    expect(part.json()).toMatchObject({ code: 429 });
     const get = await alone.request({ path: '/d/bytes/3' });
     expect([get.status, get.text()]).toEqual([502, 'the file service cannot be reached\n']);
+    const look = await alone.request({ method: 'HEAD', path: `/api/fs/tus/${'0'.repeat(32)}`, headers: AS_ADMIN });
+    expect(look.status).toBe(423);
     await alone.close();
   });
 

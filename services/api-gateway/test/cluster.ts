@@ -87,9 +87,13 @@ export async function openCluster(): Promise<Cluster> {
     rpc = authService.rpc;
     await authService.start();
     const kit = await openKit('api-gateway', auth);
-    const gateway = createGatewayService({ siteUrl: undefined, trustedProxies: ['127.0.0.1'], corsOrigins: [], callsPerUser: 64 }, kit, {
-      bytes: (_request, response) => response.end('bytes'),
-    });
+    const gateway = createGatewayService(
+      { siteUrl: undefined, trustedProxies: ['127.0.0.1'], corsOrigins: [], callsPerUser: 64, connectionsPerAddress: 1_000 },
+      kit,
+      {
+        bytes: (_request, response) => response.end('bytes'),
+      },
+    );
     await gateway.start();
     if (!gateway.http) throw new Error('the gateway has no HTTP');
     const listener = await listenHttp(gateway.http, '127.0.0.1', 0);

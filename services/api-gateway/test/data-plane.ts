@@ -12,6 +12,8 @@ export interface DataPlane extends HttpListener {
   readonly seen: IncomingHttpHeaders[];
   /** Requests whose client went away before the end, by path. */
   readonly aborted: string[];
+  /** Whether an upload has begun that takes nothing any more. */
+  isStalled(): boolean;
   /** Lets a stalled upload go on. */
   resume(): void;
 }
@@ -51,14 +53,16 @@ export async function startDataPlane(): Promise<DataPlane> {
       if (request.method === 'PUT') return upload(request, response);
       if (path.startsWith('/d/endless')) return void endless(response);
       if (size === undefined) return void response.writeHead(404).end('no such file\n');
-      response.writeHead(206, { 'Content-Length': size, 'Content-Range': `bytes 0-${Number(size) - 1}/${size}`, ETag: '"x"' });
+      const range = `bytes 0-${Number(size) - 1}/${size}`;
+      const from = String(request.socket.remotePort);
+      response.writeHead(206, { 'Content-Length': size, 'Content-Range': range, ETag: '"x"', 'X-Asked': path, 'X-From': from });
       if (request.method === 'HEAD') return void response.end();
       Readable.from(generateContent(CONTENT_SEED, Number(size))).pipe(response);
     },
     '127.0.0.1',
     0,
   );
-  return { ...listener, seen, aborted, resume: () => void stalled?.resume() };
+  return { ...listener, seen, aborted, isStalled: () => stalled !== undefined, resume: () => void stalled?.resume() };
 }
 
 function endless(response: ServerResponse): void {

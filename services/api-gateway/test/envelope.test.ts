@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http';
-import { AppError } from '@wharf/errors';
+import { AppError, isErrorCode } from '@wharf/errors';
 import { generateContent, type HttpAnswer } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../src/api/route.ts';
@@ -30,6 +30,8 @@ function envelopeOf(answer: HttpAnswer, asked: string): { code: number; message:
   const envelope = JSON.parse(answer.text());
   expect(envelope, context).toEqual({ code: expect.any(Number), message: expect.any(String), data: envelope.data });
   expect(envelope.message, context).not.toBe('');
+  const named = answer.headers['x-error-code'];
+  expect(envelope.code === 200 ? named === undefined : isErrorCode(String(named)), `${context}: ${named}`).toBe(true);
   return envelope;
 }
 

@@ -45,6 +45,7 @@ export async function openGateway(
     maxTransfers?: number;
     maxHeldBytes?: number;
     callsPerUser?: number;
+    connectionsPerAddress?: number;
     siteUrl?: string;
     trustedProxies?: string[];
     corsOrigins?: string[];
@@ -73,16 +74,17 @@ export async function openGateway(
   await models.users.create(userRecord(1, 'admin', ROLE.admin, 0));
   await models.users.create(userRecord(2, 'guest', ROLE.guest, 0));
 
-  const { bytes, maxTransfers, maxHeldBytes, siteUrl, trustedProxies = [], corsOrigins = [], callsPerUser = 64, ...rest } = options;
+  const { bytes, maxTransfers, maxHeldBytes, siteUrl, trustedProxies = [], corsOrigins = [], callsPerUser = 64, ...others } = options;
+  const { connectionsPerAddress = 1_000, ...rest } = others;
   const dataPlane: ByteServer = (_request, response) => response.end('bytes');
   const service = createGatewayService(
-    { siteUrl, trustedProxies, corsOrigins, callsPerUser, ...rest },
+    { siteUrl, trustedProxies, corsOrigins, callsPerUser, connectionsPerAddress, ...rest },
     kit,
     rest.fsDataUrl ? { ...(maxTransfers === undefined ? {} : { maxTransfers }) } : { bytes: bytes ?? dataPlane, maxHeldBytes },
   );
   await service.start();
   if (!service.http) throw new Error('the gateway has no HTTP');
-  const listener = await listenHttp(service.http, '127.0.0.1', 0);
+  const listener = await listenHttp(service.http, '127.0.0.1', 0, { share: service.connectionShare });
   const tokens = createLoginTokens(kit.keys.jwt, kit.clock);
   let lastId = 2;
   let revision = 0;

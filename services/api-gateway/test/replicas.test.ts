@@ -166,6 +166,7 @@ describe('two gateways and two replicas of auth (C11)', () => {
         address: expect.stringMatching(/^198\.18\./),
         created_time: expect.any(String),
         expires_time: expect.any(String),
+        device: '',
         current: true,
       },
     ]);

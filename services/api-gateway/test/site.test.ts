@@ -190,7 +190,8 @@ describe('what the gateway tells the services', () => {
     expect(await siteOf({ 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'public.example' })).toMatchObject({
       site_url: 'https://public.example',
     });
-    expect(await siteOf({ Host: 'evil.example/@x' })).toMatchObject({ site_url: gateway.base });
+    expect(await siteOf({ Host: '$evil.example' })).toMatchObject({ site_url: gateway.base });
+    expect((await gateway.request({ path: '/api/me', headers: { Host: 'evil.example/@x' } })).status).toBe(400);
   });
 
   it('pages from 1 and sizes from 0, and names of any case', async () => {
@@ -204,12 +205,12 @@ describe('what clients are shown', () => {
     const listing = { total: 7, readme: 'r"', header: 'h', write: true, write_content_bypass: false, provider: 'Local' };
     const [first, second, third] = ['a', 'b', 'c'].map((name) => ({ name, hash_info: null }));
     gateway.stubs.answers.set('fs.listEntries', [
-      { listing, entries_json: `${JSON.stringify(first)},${JSON.stringify(second)}` },
-      { entries_json: JSON.stringify(third) },
+      { listing, entries_utf8: Buffer.from(`${JSON.stringify(first)},${JSON.stringify(second)}`) },
+      { entries_utf8: Buffer.from(JSON.stringify(third)) },
     ]);
     const answer = await gateway.request({ path: '/api/fs/list?path=/x&page=1&per_page=3', headers: AS_ADMIN });
     expect(answer.json()).toEqual({ code: 200, message: 'success', data: { content: [first, second, third], ...listing } });
-    gateway.stubs.answers.set('fs.listEntries', [{ listing, entries_json: '' }]);
+    gateway.stubs.answers.set('fs.listEntries', [{ listing, entries_utf8: Buffer.alloc(0) }]);
     const empty = await gateway.request({ path: '/api/fs/list?path=/x', headers: AS_ADMIN });
     expect(empty.json()).toEqual({ code: 200, message: 'success', data: { content: [], ...listing } });
   });

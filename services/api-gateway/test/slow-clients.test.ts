@@ -56,7 +56,9 @@ it('bodies that do not come to their end leave room for others', async () => {
 
 it('answers that nobody takes leave room for others, also while they are made', async () => {
   const ofMib = (count: number) =>
-    gateway.stubs.answers.set('fs.listEntries', () => Array.from({ length: count }, () => ({ entries_json: `"${'x'.repeat(MIB)}"` })));
+    gateway.stubs.answers.set('fs.listEntries', () =>
+      Array.from({ length: count }, () => ({ entries_utf8: Buffer.from(`"${'x'.repeat(MIB)}"`) })),
+    );
   const path = '/api/fs/list?path=/';
   const list = () => gateway.request({ path, headers: { Authorization: PERMANENT_TOKEN } });
   ofMib(33);

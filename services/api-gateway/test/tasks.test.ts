@@ -25,6 +25,7 @@ const TASK = {
   status: 'uploading',
   progress: 12.5,
   error: '',
+  error_code: '',
   creator: 'ann',
   creator_role: 0,
   start_time: '2026-01-02T03:04:05.000Z',

@@ -1,4 +1,12 @@
-import { type createChangeAnnouncer, createLoginTokens, keyedDigest, type ServiceKit, seal, unseal } from '@wharf/service-kit';
+import {
+  type createChangeAnnouncer,
+  createLoginTokens,
+  keyedDigest,
+  plainAddress,
+  type ServiceKit,
+  seal,
+  unseal,
+} from '@wharf/service-kit';
 import { createAudited } from './api/audited.ts';
 import type { AuthConfig } from './config.ts';
 import { qrImage } from './crypto/qr-image.ts';
@@ -58,6 +66,7 @@ export function createParts(
     accounts: lockout(ACCOUNT_LIMIT),
     known: stores.loginAddresses,
     audit,
+    plainAddress,
     clock,
   });
   const logIn = createLogin({

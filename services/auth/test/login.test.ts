@@ -38,6 +38,7 @@ describe('a login', () => {
     expect(await replica.models.sessions.findById(claims.sid).lean()).toMatchObject({
       user_id: 1,
       address: `192.0.2.${lastAddress}`,
+      device: '',
       expires_at: new Date(claims.exp * 1000),
     });
     const { identity } = await replica.callers.establish(token);

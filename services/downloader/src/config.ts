@@ -1,4 +1,4 @@
-import { type ConfigOf, commonKeys, configKey, peerKeys, readConfig, schemas } from '@wharf/service-kit';
+import { type ConfigOf, commonKeys, configKey, egressKeys, peerKeys, readConfig, schemas } from '@wharf/service-kit';
 import { z } from 'zod';
 
 const bytes = z.coerce.number('must be a number of bytes').int().min(0).default(0);
@@ -6,11 +6,7 @@ const MAX_CONNECTIONS = 16;
 
 /** What has the same meaning in a process of its own and in one with all services. */
 export const downloadKeys = {
-  egressAllow: configKey(
-    'WHARF_EGRESS_ALLOW',
-    schemas.list,
-    'Comma-separated hosts, addresses and CIDRs that the addresses of users may reach although they are private. Store and bus are never reached.',
-  ),
+  egressAllow: egressKeys.egressAllow,
   scratchMaxBytes: configKey(
     'WHARF_SCRATCH_MAX_BYTES',
     bytes,
@@ -54,6 +50,7 @@ export const downloadKeys = {
 export const downloaderConfig = {
   ...commonKeys,
   ...peerKeys,
+  ...egressKeys,
   ...downloadKeys,
   fsDataUrl: configKey(
     'WHARF_FS_DATA_URL',

@@ -59,11 +59,21 @@ export type DownloaderOptions = Pick<
   Partial<
     Pick<
       DownloaderConfig,
-      'bind' | 'scratchDir' | 'fsDataUrl' | 'otlpEndpoint' | 'authAddress' | 'adminAddress' | 'fsAddress' | 'downloaderAddress'
+      | 'bind'
+      | 'grpcPort'
+      | 'scratchDir'
+      | 'fsDataUrl'
+      | 'otlpEndpoint'
+      | 'authAddress'
+      | 'adminAddress'
+      | 'fsAddress'
+      | 'downloaderAddress'
+      | 'ownAddresses'
     >
   > & {
     /** The store and the bus where they are no part of the configuration: they were started by this process. */
     readonly engines?: readonly string[];
+    readonly opsPort?: number | undefined;
   };
 
 /** Offline download: a worker on the durable queue of downloads, and what asks for them. @param bytes carries files into the tree */

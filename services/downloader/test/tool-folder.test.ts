@@ -16,6 +16,13 @@ beforeEach(async () => {
 });
 afterEach(() => dir.remove());
 
+it('a result whose name is as long as a name may be goes like any other', async () => {
+  const name = 'n'.repeat(255);
+  await writeFile(join(folder, name), '');
+  await task.removeResult(name);
+  await expect(access(folder)).rejects.toThrow('ENOENT');
+});
+
 it('a task has a folder of its own, whatever its id says', () => {
   for (const id of ['..', 'a/b', '', 'a\0', '.']) expect(() => toolFolder(dir.path, 'aria2', id)).toThrowError();
 });
@@ -51,6 +58,20 @@ it('folders with nothing in them that could be kept are results too', async () =
     ['show', 'links'],
   ]);
   expect(await task.walk('alone')).toEqual({ files: [], emptyFolders: [['alone']] });
+});
+
+it('more results, and more files in one, than anybody downloads are refused', async () => {
+  const small = toolFolder(dir.path, 'aria2', 'task-1', { results: 2, entries: 4 });
+  for (const name of ['a', 'a.aria2', 'b', 'b.aria2']) await mkdir(join(folder, name));
+  expect(await small.list()).toEqual(['a', 'b']);
+  await mkdir(join(folder, 'c'));
+  await expect(small.list()).rejects.toMatchObject({ code: 'FAILED_PRECONDITION', message: 'there are more than 2 results' });
+
+  await mkdir(join(folder, 'a', 'inner'));
+  for (const name of ['1', '2', 'inner/3']) await writeFile(join(folder, 'a', name), '');
+  expect((await small.walk('a')).files).toHaveLength(3);
+  await writeFile(join(folder, 'a', 'inner', '4'), '');
+  await expect(small.walk('a')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('more than 4 files') });
 });
 
 it('names on the disk are made safe', async () => {

@@ -1,9 +1,11 @@
-import { type ConfigOf, commonKeys, configKey, peerKeys, readConfig, schemas } from '@wharf/service-kit';
+import { type ConfigOf, commonKeys, configKey, edgeKeys, egressKeys, peerKeys, readConfig, schemas } from '@wharf/service-kit';
 import { z } from 'zod';
 
 export const fsConfig = {
   ...commonKeys,
   ...peerKeys,
+  ...egressKeys,
+  ...edgeKeys,
   grpcPort: configKey('WHARF_GRPC_PORT', schemas.port(50053), 'TCP port for gRPC; 0 takes a free one.'),
   httpPort: configKey(
     'WHARF_DATA_PORT',
@@ -13,17 +15,27 @@ export const fsConfig = {
   dataDir: configKey(
     'WHARF_DATA_DIR',
     schemas.optionalText,
-    'Folder for what fs can make again, such as thumbnails, and for uploads that wait as tasks. Empty: none of that is kept.',
+    'Folder for what fs can make again, such as thumbnails, for uploads that wait as tasks, and for parts of files whose storages take whole ones only. Empty: none of that is kept.',
   ),
   waitingUploadBytes: configKey(
     'WHARF_WAITING_UPLOAD_BYTES',
     schemas.bytes(64 * 1024 ** 3),
-    'Bytes that uploads which wait as tasks may take together in the data folder.',
+    'Bytes that uploads which wait as tasks may take together in the data folder, and as much again parts of files whose storages take whole ones only.',
   ),
   uploadIdleHours: configKey(
     'WHARF_UPLOAD_IDLE_HOURS',
     z.coerce.number('must be a number of hours').int().min(1).max(47).default(24),
     'Hours after which an unfinished upload in parts is taken away that nobody goes on with, at most 47. Until then its room is held.',
+  ),
+  uploadsPerUser: configKey(
+    'WHARF_UPLOADS_PER_USER',
+    z.coerce.number('must be a number').int().min(1).default(1_000),
+    'Unfinished uploads in parts that one user may have.',
+  ),
+  uploadsOfAll: configKey(
+    'WHARF_UPLOADS_OF_ALL',
+    z.coerce.number('must be a number').int().min(1).default(20_000),
+    'Unfinished uploads in parts that all users may have together.',
   ),
   filesDir: configKey(
     'WHARF_FILES_DIR',
@@ -34,6 +46,11 @@ export const fsConfig = {
     'WHARF_SEARCH_DIR',
     schemas.optionalText,
     'Folder of the search index, only where a single fs runs. Empty: the index is in the store and shared by all replicas.',
+  ),
+  siteUrl: configKey(
+    'WHARF_SITE_URL',
+    schemas.optionalUrl,
+    'What the addresses in files of Strm storages begin with, where the storage names none.',
   ),
   dataSelfUrl: configKey(
     'WHARF_DATA_SELF_URL',

@@ -11,6 +11,7 @@ import type { Operation } from './domain/changing/operations/operation.ts';
 import type { FolderCache } from './domain/reading/folder-cache.ts';
 import type { KeptLinks } from './domain/reading/kept-links.ts';
 import type { Snapshot } from './domain/snapshot/snapshot.ts';
+import type { LinkOptions } from './driver-contract/storage-driver.ts';
 import type { FsTasks } from './tasks/fs-tasks.ts';
 import type { Thumbnails } from './thumbnails/thumbnails.ts';
 
@@ -28,6 +29,11 @@ export interface FsContext {
 export function actorOf(identity: UserIdentity): Actor {
   const { id, role, permission } = identity;
   return { id, role, permission, basePath: parseVirtualPath(identity.basePath) };
+}
+
+/** For whom a link of a storage is, as far as the gateway tells. */
+export function linkOptionsOf({ signal, address, agent }: Call): LinkOptions {
+  return { signal, client: address === undefined ? undefined : { address, agent } };
 }
 
 /** The user who owns the tasks that a call makes. @throws AppError UNAUTHENTICATED */

@@ -10,6 +10,7 @@ import {
   type Models,
   modelsOf,
   readStorages,
+  readUser,
 } from '@wharf/models';
 import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import {
@@ -17,8 +18,10 @@ import {
   createCallers,
   createLoginTokens,
   createTransferLimit,
+  type Logger,
   type Service,
   type ServiceKit,
+  trailOf,
   unseal,
 } from '@wharf/service-kit';
 import { createTaskRpc } from '@wharf/task-engine';
@@ -26,27 +29,32 @@ import { createFsRpc } from './api/fs-rpc.ts';
 import type { StorageTests } from './api/test-storage.ts';
 import { createWriteRpc } from './api/write-sessions.ts';
 import { createStatusReporter } from './clients/status-reporter.ts';
-import { createConfiguration } from './configuration.ts';
+import { type Configuration, createConfiguration } from './configuration.ts';
 import type { FsContext } from './context.ts';
 import { createDataPlane } from './data-plane/data-plane.ts';
+import { createDirectRequests } from './data-plane/direct-requests.ts';
 import type { RangeReceiver } from './data-plane/receive-range.ts';
 import { createChanges } from './domain/changing/changes.ts';
-import { guardDataFolder } from './domain/mounts/data-folder-guard.ts';
+import { guardDataFolder, markDataFolder } from './domain/mounts/data-folder-guard.ts';
 import { createMounts, type Mounts } from './domain/mounts/mounts.ts';
 import type { KeepItem } from './domain/mounts/open-storage.ts';
 import { createFolderCache } from './domain/reading/folder-cache.ts';
 import { createKeptLinks } from './domain/reading/kept-links.ts';
-import { createUploads } from './domain/uploads/uploads.ts';
+import { signature } from './domain/reading/links.ts';
+import { createUploads, type UploadsOptions } from './domain/uploads/uploads.ts';
 import { createSessionParts } from './domain/writes/session-parts.ts';
 import { createWriteSessions } from './domain/writes/write-sessions.ts';
 import type { DriverDefinition } from './driver-contract/define-driver.ts';
+import { type DraftSpool, openDraftSpool } from './driver-contract/draft-spool.ts';
 import { createDriverRegistry, type DriverRegistry } from './driver-contract/driver-registry.ts';
+import type { Site } from './driver-contract/open-context.ts';
 import { DRIVERS } from './drivers/index.ts';
 import { createChangeFeed } from './events/change-feed.ts';
 import { createStorageMetrics } from './metrics/storage-metrics.ts';
 import { storageSpans } from './metrics/storage-spans.ts';
 import { createSearchKeeper } from './search-engines/search-keeper.ts';
 import { createChangeLog } from './store/change-log.ts';
+import { createLoneUploadStore } from './store/lone-upload-store.ts';
 import { createUploadStore } from './store/upload-store.ts';
 import { createWriteSessionStore } from './store/write-session-store.ts';
 import { createFsTasks } from './tasks/fs-tasks.ts';
@@ -58,18 +66,28 @@ export interface FsOptions extends OwnAddresses {
   readonly drivers?: readonly DriverDefinition[] | undefined;
   /** A folder for what can be made again, and for uploads that wait to be stored. Undefined: nothing of that is kept. */
   readonly dataDir?: string | undefined;
-  /** What uploads that wait may take together. */
+  /** What uploads that wait may take together as tasks, and once more in parts. */
   readonly waitingUploadBytes?: number | undefined;
   /** Uploads and downloads at a time; undefined: as createTransferLimit() has it. */
   readonly maxTransfers?: number | undefined;
   /** Hours after which an upload in parts ends that nobody goes on with. */
   readonly uploadIdleHours?: number | undefined;
+  /** Unfinished uploads in parts of one user, and of all. */
+  readonly uploadsPerUser?: number | undefined;
+  readonly uploadsOfAll?: number | undefined;
   /** Folders inside `dataDir` that storages may show, beside its `files`. */
   readonly filesDir?: string | undefined;
   /** Where the search index is a file of this process alone. Undefined: it is in the store, shared by all replicas. */
   readonly searchDir?: string | undefined;
   /** Where other services reach this replica's data plane. Undefined: any replica will do. */
   readonly dataSelfUrl?: string | undefined;
+  /** Private addresses that files of a storage may be at all the same. */
+  readonly egressAllow?: readonly string[] | undefined;
+  /** What addresses in `.strm` files begin with, where their storage says nothing else. */
+  readonly siteUrl?: string | undefined;
+  /** For clients that reach the data plane without a gateway, as the gateway has them. */
+  readonly trustedProxies?: readonly string[] | undefined;
+  readonly corsOrigins?: readonly string[] | undefined;
   /** There is no other replica to tell what changed. */
   readonly isAlone?: boolean | undefined;
 }
@@ -83,6 +101,8 @@ export interface FsService extends Service {
 const SWEEP_WRITES_MS = 600_000;
 const HOUR_MS = 3_600_000;
 const DEFAULT_UPLOAD_IDLE_HOURS = 24;
+const DEFAULT_UPLOADS_PER_USER = 1_000;
+const DEFAULT_UPLOADS_OF_ALL = 20_000;
 const DEFAULT_WAITING_BYTES = 64 * 1024 ** 3;
 
 /** The file tree: gRPC for everything but bytes, an HTTP data plane for those. */
@@ -93,10 +113,16 @@ export function createFsService(
     waitingUploadBytes = DEFAULT_WAITING_BYTES,
     maxTransfers,
     uploadIdleHours = DEFAULT_UPLOAD_IDLE_HOURS,
+    uploadsPerUser = DEFAULT_UPLOADS_PER_USER,
+    uploadsOfAll = DEFAULT_UPLOADS_OF_ALL,
     filesDir,
     searchDir,
     dataSelfUrl = '',
     isAlone = false,
+    egressAllow = [],
+    trustedProxies = [],
+    corsOrigins = [],
+    siteUrl,
     ...own
   }: FsOptions,
   kit: ServiceKit,
@@ -105,7 +131,12 @@ export function createFsService(
   const models = modelsOf(kit.store);
   const filesFolders = [...(dataDir === undefined ? [] : [join(dataDir, 'files')]), ...(filesDir === undefined ? [] : [filesDir])];
   const registry = createDriverRegistry(drivers.map((driver) => guardDataFolder(driver, dataDir, filesFolders)));
-  const { mounts, statuses, tests } = createStorages(kit, models, registry, { own, onChange: (paths) => changes.entryChanged(...paths) });
+  const { mounts, statuses, tests } = createStorages(kit, models, registry, {
+    own,
+    egressAllow,
+    onChange: (paths) => changes.entryChanged(...paths),
+    site: siteOf(siteUrl, () => configuration),
+  });
   const configuration = createConfiguration(kit, models, mounts);
   const replica = randomUUID();
   const keeper = createSearchKeeper(kit, { configuration, folderCache: () => folderCache, replica, searchDir });
@@ -135,9 +166,14 @@ export function createFsService(
   const reads = accountReads(models, { unseal: (sealed) => unseal(kit.keys.atRest, sealed), clock });
   const context: FsContext = { configuration, folderCache, links, changes, thumbnails, tasks, accounts: reads };
 
-  const { writes, uploads, ...writing } = createWriting(kit, context, { dataSelfUrl, uploadIdleHours, isAlone });
+  const spool = dataDir === undefined ? undefined : openSpool(join(dataDir, 'spool'), waitingUploadBytes, logger);
+  const { writes, uploads, ...writing } = createWriting(kit, models, context, {
+    ...{ dataSelfUrl, uploadIdleHours, isAlone, spool },
+    most: { ofUser: uploadsPerUser, ofAll: uploadsOfAll },
+  });
   const callers = createCallers({ tokens: createLoginTokens(kit.keys.jwt, clock), reads, clock });
-  const dataPlane = createDataPlane({ context, writes, uploads, kit, callers, transfers: createTransferLimit(maxTransfers) });
+  const direct = createDirectRequests(kit.keys.installation, { trustedProxies, corsOrigins });
+  const dataPlane = createDataPlane({ context, writes, uploads, kit, callers, direct, transfers: createTransferLimit(maxTransfers) });
 
   return {
     rpc: createFsRpc({ context, keeper, mounts, registry, tests, replica }),
@@ -157,6 +193,7 @@ export function createFsService(
       bus.subscribe(entryChanged, (event) => {
         if (event.replica !== replica) forget(event.paths);
       });
+      if (dataDir !== undefined) await markDataFolder(dataDir);
       await feed?.start();
       await tasks.start();
       await writing.start();
@@ -182,11 +219,28 @@ export function createFsService(
   };
 }
 
+function openSpool(folder: string, limitBytes: number, logger: Logger): DraftSpool | undefined {
+  try {
+    return openDraftSpool(folder, limitBytes);
+  } catch (error) {
+    logger.warn({ err: error }, 'parts of files cannot be kept here: storages that take whole files only take no uploads in parts');
+    return undefined;
+  }
+}
+
+interface WritingOptions extends Pick<UploadsOptions, 'most'> {
+  readonly isAlone: boolean;
+  readonly dataSelfUrl: string;
+  readonly uploadIdleHours: number;
+  readonly spool: DraftSpool | undefined;
+}
+
 /** Files on their way into the tree, in whatever parts, and what takes away those that nobody goes on with. */
 function createWriting(
   { store, clock, logger }: ServiceKit,
+  models: Models,
   { tasks, configuration }: FsContext,
-  { dataSelfUrl, uploadIdleHours, isAlone }: { dataSelfUrl: string; uploadIdleHours: number; isAlone: boolean },
+  { dataSelfUrl, uploadIdleHours, isAlone, spool, most }: WritingOptions,
 ) {
   const writeStore = createWriteSessionStore(store);
   const sessions = createSessionParts({
@@ -196,11 +250,18 @@ function createWriting(
     clock,
     dataUrl: dataSelfUrl,
     uploadIdleMs: uploadIdleHours * HOUR_MS,
+    spool,
   });
   const writes = createWriteSessions(sessions);
-  const uploads = createUploads({ parts: sessions, store: createUploadStore(store), clock, isAlone });
+  const uploadStore = isAlone ? createLoneUploadStore(store) : createUploadStore(store);
+  const uploads = createUploads({ parts: sessions, store: uploadStore, clock, most });
   let sweeping: NodeJS.Timeout | undefined;
-  const sweep = () => void writes.sweep().catch((error) => logger.warn({ err: error }, 'write sessions could not be swept'));
+  const isActive = async (userId: number) => (await readUser(models, userId))?.disabled === false;
+  const sweepOnce = async () => {
+    await uploads.endOfOthers(isActive);
+    await writes.sweep();
+  };
+  const sweep = () => void sweepOnce().catch((error) => logger.warn({ err: error }, 'write sessions could not be swept'));
   return {
     writes,
     uploads,
@@ -213,18 +274,33 @@ function createWriting(
     },
     async stop() {
       clearInterval(sweeping);
+      await uploads.close();
       await writes.close();
     },
   };
 }
 
 interface StoragesOptions {
+  /** Private addresses that files of a storage may be at all the same. */
+  readonly egressAllow: readonly string[];
   readonly own: OwnAddresses;
   readonly onChange: (paths: readonly VirtualPath[]) => void;
+  readonly site: Site;
+}
+
+/** @param configuration is asked for later: it stands on the storages */
+function siteOf(url: string | undefined, configuration: () => Configuration): Site {
+  return {
+    url,
+    async signer() {
+      const snapshot = await configuration().knownSnapshot({ auth: 0, admin: 0 });
+      return (path) => signature(snapshot, path as VirtualPath);
+    },
+  };
 }
 
 /** The storages, what tells admin how they get on, and what tries those that are not mounted. */
-function createStorages(kit: ServiceKit, models: Models, registry: DriverRegistry, { own, onChange }: StoragesOptions) {
+function createStorages(kit: ServiceKit, models: Models, registry: DriverRegistry, { own, egressAllow, onChange, site }: StoragesOptions) {
   const { clock, logger, peers } = kit;
   const statuses = createStatusReporter({
     send: (id, status) => peers.admin.reportStorageStatus({ id, status }, kit.ownCall()),
@@ -232,7 +308,11 @@ function createStorages(kit: ServiceKit, models: Models, registry: DriverRegistr
     onError: (error, id) => logger.warn({ err: error, storage: id }, 'the status of a storage could not be reported'),
   });
   const openSealed = (sealed: string) => unseal(kit.keys.atRest, sealed);
-  const egress = createEgress(createEgressPolicy({ audience: 'admin', allow: [], forbidden: ownEndpoints(own) }));
+  const egress = createEgress(
+    createEgressPolicy({ audience: 'admin', allow: [], forbidden: ownEndpoints(own) }),
+    createEgressPolicy({ audience: 'user', allow: egressAllow, forbidden: ownEndpoints(own) }),
+  );
+  const given = { trail: trailOf(kit.keys.installation), site };
   const keepItem: KeepItem = async (id, name, before, after) =>
     (await peers.admin.keepStorageItem({ id, name, before, after }, kit.ownCall())).value;
   const mounts = createMounts({
@@ -242,6 +322,7 @@ function createStorages(kit: ServiceKit, models: Models, registry: DriverRegistr
     metrics: createStorageMetrics(kit.metrics),
     unseal: openSealed,
     egress,
+    given,
     keepItem,
     onChange,
     spansOf: (storage) => storageSpans(kit.tracing, storage),
@@ -254,6 +335,7 @@ function createStorages(kit: ServiceKit, models: Models, registry: DriverRegistr
       return record && { id, driver: record.driver, disabled: record.disabled, addition: readable(() => openSealed(record.addition)) };
     },
     egress,
+    given,
     keepItem,
     openMount: mounts.openMount,
     clock,

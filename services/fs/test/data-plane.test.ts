@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { generateContent, type HttpRequest, httpRequest, waitFor } from '@wharf/harness';
 import { modelsOf } from '@wharf/models';
@@ -17,9 +17,7 @@ const noUpload = createTestDriver('NoUpload', ['write']);
 
 beforeAll(async () => {
   installation = await openInstallation();
-  folder = `${installation.dir}/files`;
-  await mkdir(folder);
-  await installation.writeStorage({ _id: 1, mount_path: '/l', addition: JSON.stringify({ root_folder_path: folder }) });
+  folder = await installation.mountFolder();
   await installation.writeStorage({ _id: 2, mount_path: '/n', driver: 'NoUpload' });
   login = await installation.login({ id: 5, permission: 0b1000 });
   replica = await installation.open([localDriver, noUpload.definition]);
@@ -36,6 +34,36 @@ const put = (path: string, body: HttpRequest['body'], headers: Record<string, st
   });
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   send({ method, path: `/d${path}?${installation.sign(path)}`, headers });
+
+describe('If-Match of put', () => {
+  it('replaces a file only while it is the one of that ETag', async () => {
+    const made = await put('/l/edited', 'first');
+    const etag = String((await get('/l/edited')).headers['etag']);
+    expect(made.headers['etag']).toBe(etag);
+    expect((await put('/l/edited', 'second', { 'If-Match': `"other", ${etag}` })).json()).toMatchObject({ code: 200 });
+    const late = await put('/l/edited', 'third', { 'If-Match': etag });
+    expect(late.json()).toMatchObject({ code: 412, data: null });
+    expect(late.headers['x-error-code']).toBe('STALE_VERSION');
+    expect(await readFile(`${folder}/edited`, 'utf8')).toBe('second');
+    expect((await put('/l/none-edited', 'x', { 'If-Match': '*' })).json()).toMatchObject({ code: 412 });
+    expect(await readdir(folder)).not.toContain('none-edited');
+  });
+
+  it('holds while the new content comes', async () => {
+    await put('/l/raced', 'first');
+    const etag = String((await get('/l/raced')).headers['etag']);
+    const body = async function* () {
+      yield Buffer.from('mine');
+      await writeFile(`${folder}/raced`, 'of somebody else');
+    };
+    expect((await put('/l/raced', body(), { 'If-Match': etag, 'X-File-Size': '4' })).json()).toMatchObject({ code: 412 });
+    expect(await readFile(`${folder}/raced`, 'utf8')).toBe('of somebody else');
+  });
+
+  it('is refused with As-Task', async () => {
+    expect((await put('/l/edited', 'x', { 'If-Match': '*', 'As-Task': 'true' })).json()).toMatchObject({ code: 400 });
+  });
+});
 
 describe('who uploads without a gateway', () => {
   it('needs a login of ours', async () => {
@@ -100,6 +128,7 @@ describe('who uploads without a gateway', () => {
 
 const form = (content: string, tail = '--b--\r\n') =>
   `--b\r\nContent-Disposition: form-data; name="other"\r\n\r\nx\r\n--b\r\nContent-Disposition: form-data; name="file"; filename="../evil"\r\n\r\n${content}\r\n${tail}`;
+const FIELD = '--b\r\nContent-Disposition: form-data; name="field"\r\n\r\nx\r\n';
 const putForm = (path: string, body: HttpRequest['body'], headers: Record<string, string> = {}) =>
   send({
     method: 'PUT',
@@ -144,6 +173,8 @@ describe('an upload', () => {
   it.each([
     ['a form that ends too early', () => putForm('/l/broken', form('text', '')), 400],
     ['a form without a file', () => putForm('/l/broken', '--b--\r\n'), 400],
+    ['a form of many parts before its file', () => putForm('/l/broken', `${FIELD.repeat(100)}${form('text')}`), 400],
+    ['a form of many parts behind its file', () => putForm('/l/broken', form('text', `${FIELD.repeat(100)}--b--\r\n`)), 400],
     ['a form that is none', () => putForm('/l/broken', 'text', { 'Content-Type': 'text/plain' }), 400],
     ['a form without a boundary', () => putForm('/l/broken', 'text', { 'Content-Type': 'multipart/form-data' }), 400],
     [
@@ -220,6 +251,17 @@ describe('a download', () => {
     });
   });
 
+  it.each(['x.js', 'x.mjs', 'x.css', 'x.wasm', 'x.JS'])(
+    'of %s is no script and no style of a page of our own origin (C10)',
+    async (name) => {
+      await writeFile(`${folder}/${name}`, text);
+      expect((await get(`/l/${name}`)).headers).toMatchObject({
+        'content-type': 'text/plain; charset=utf-8',
+        'x-content-type-options': 'nosniff',
+      });
+    },
+  );
+
   it('by HEAD says the same without the bytes, whatever range is asked', async () => {
     const [head, full] = [await get('/l/digits.txt', { Range: 'bytes=1-2' }, 'HEAD'), await get('/l/digits.txt')];
     expect([head.status, head.body.length]).toEqual([200, 0]);
@@ -275,6 +317,7 @@ describe('a download', () => {
     expect(await refused(path('/none/x', 'sign=abc:0'))).toEqual([401, 'sign invalid\n']);
     expect(await refused(path('/l/digits.txt', installation.sign('/l/other')))).toEqual([401, 'sign invalid\n']);
     expect(await refused(path('/l/none'))).toEqual([404, 'object not found\n']);
+    expect((await path('/l/none')).headers['x-error-code']).toBe('ENTRY_NOT_FOUND');
     expect(await refused(path('/l'))).toEqual([409, 'not a file\n']);
     expect(await refused(path('/l/%2e%2e/x'))).toEqual([403, 'using relative path is not allowed\n']);
     expect(await refused(path('/l/%ff'))).toEqual([400, 'the path is not percent-encoded UTF-8\n']);

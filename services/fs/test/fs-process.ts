@@ -31,8 +31,8 @@ export interface FsProcess {
   output(): string;
 }
 
-/** @param dataDir undefined: it keeps nothing. */
-export async function startFsProcess(installation: Installation, dataDir?: string): Promise<FsProcess> {
+/** @param dataDir undefined: it keeps nothing. @param env added to what it gets */
+export async function startFsProcess(installation: Installation, dataDir?: string, env: Record<string, string> = {}): Promise<FsProcess> {
   const running: RunningProcess<{ url: string; grpcPort: number }> = await startProcess({
     name: 'fs',
     command: process.execPath,
@@ -48,6 +48,7 @@ export async function startFsProcess(installation: Installation, dataDir?: strin
       WHARF_OPS_PORT: '0',
       WHARF_DRAIN_SECONDS: '0',
       ...(dataDir === undefined ? {} : { WHARF_DATA_DIR: dataDir }),
+      ...env,
     },
     ready: {
       line: (line) => (line.includes('"msg":"listening"') ? (JSON.parse(line) as { url: string; grpcPort: number }) : undefined),

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { AppError } from '@wharf/errors';
 import { makeTempDir } from '@wharf/harness';
@@ -48,6 +49,8 @@ import { createFsService } from '../src/index.ts';
 
 export const SECRET = new Secret('a secret of the tests, 32 bytes or more');
 const TOKEN = 'wharf-a-permanent-token-of-tests';
+/** A login lives longer than the slowest run of a file of tests, in seconds. */
+const LOGIN_S = 900;
 const keys = deriveKeys(SECRET);
 
 export const ADMIN = { kind: 'user', id: 1, username: 'admin', role: ROLE.admin, permission: 0, basePath: '/', sessionId: '' } as const;
@@ -74,15 +77,17 @@ export interface Installation {
   /** Address of the store, for processes. */
   readonly storeUrl: string;
   readonly bus: Bus;
-  open(drivers?: readonly DriverDefinition[], rest?: { maxTransfers?: number }): Promise<Replica>;
+  open(drivers?: readonly DriverDefinition[], rest?: Omit<Parameters<typeof createFsService>[0], 'drivers'>): Promise<Replica>;
   /** Call options of somebody who knows of these revisions; of the admin who knows of none by default. */
   as(identity?: Identity, revisions?: Partial<Revisions>): ReturnType<typeof outgoingCall>;
   /** Writes a storage as admin does, with its addition sealed, and answers the new revision. Nobody is told. */
   writeStorage(storage: Partial<StorageRecord>): Promise<number>;
+  /** Makes a folder, and writes it as storage 1, mounted at `/l`. @returns where it is */
+  mountFolder(): Promise<string>;
   writeRule(rule: Partial<RuleRecord>): Promise<number>;
   writeSetting(key: string, value: string): Promise<number>;
-  /** Changes a user that login() made. */
-  writeUser(user: { id: number; disabled?: boolean; permission?: number; base_path?: string }): Promise<void>;
+  /** Changes a user that login() made, as auth does: told to everybody. */
+  writeUser(user: { id: number; disabled?: boolean; permission?: number; base_path?: string; quota_bytes?: number }): Promise<void>;
   /** Tells everybody that admin's data changed. */
   announce(revision: number): void;
   /** A login token of a user that is made for it. */
@@ -110,8 +115,16 @@ export async function openInstallation(): Promise<Installation> {
   let token = TOKEN;
   const bus: Bus = { ...whole, publish: (subject, event) => (isCut ? undefined : whole.publish(subject, event)) };
   await models.permanentTokens.create({ _id: 'permanent', sealed: seal(keys.atRest, TOKEN) });
+  const accountsHaveChanged = async () => bus.publish(accountsChanged, { revision: await raiseCounter(models.authCounters, REVISION) });
   const closing: Array<() => Promise<void>> = [];
   let tokens: ServiceKit['tokens'] | undefined;
+
+  const writeStorage: Installation['writeStorage'] = async (storage) => {
+    const record = storageRecord({ driver: 'Local', ...storage });
+    const sealed = { ...record, addition: seal(keys.atRest, record.addition) };
+    await models.storages.replaceOne({ _id: record._id }, sealed, { upsert: true });
+    return nextRevision(models);
+  };
 
   return {
     dir: dir.path,
@@ -127,11 +140,12 @@ export async function openInstallation(): Promise<Installation> {
       if (!tokens) throw new Error('no replica is open');
       return outgoingCall(tokens, { identity, requestId: 'test', revisions: { auth: 0, admin: 0, ...revisions } });
     },
-    async writeStorage(storage) {
-      const record = storageRecord({ driver: 'Local', ...storage });
-      const sealed = { ...record, addition: seal(keys.atRest, record.addition) };
-      await models.storages.replaceOne({ _id: record._id }, sealed, { upsert: true });
-      return nextRevision(models);
+    writeStorage,
+    async mountFolder() {
+      const folder = `${dir.path}/files`;
+      await mkdir(folder);
+      await writeStorage({ _id: 1, mount_path: '/l', addition: JSON.stringify({ root_folder_path: folder }) });
+      return folder;
     },
     async writeRule(rule) {
       const record = ruleRecord(rule);
@@ -146,6 +160,7 @@ export async function openInstallation(): Promise<Installation> {
     },
     async writeUser({ id, ...changes }) {
       await models.users.updateOne({ _id: id }, { $set: changes });
+      await accountsHaveChanged();
     },
     announce: (revision) => bus.publish(configurationChanged, { revision }),
     async login({ id, permission, base_path = '/', quota_bytes = 0 }) {
@@ -159,9 +174,9 @@ export async function openInstallation(): Promise<Installation> {
         user_id: id,
         address: '',
         created_at: new Date(),
-        expires_at: new Date(Date.now() + 60_000),
+        expires_at: new Date(Date.now() + LOGIN_S * 1000),
       });
-      return createLoginTokens(keys.jwt, Date.now).sign({ username, pwd_ts: 1, sid, iat: now, nbf: now, exp: now + 60 });
+      return createLoginTokens(keys.jwt, Date.now).sign({ username, pwd_ts: 1, sid, iat: now, nbf: now, exp: now + LOGIN_S });
     },
     cutBus() {
       isCut = true;
@@ -172,7 +187,7 @@ export async function openInstallation(): Promise<Installation> {
     async writeToken(next) {
       token = next;
       await models.permanentTokens.updateOne({ _id: 'permanent' }, { $set: { sealed: seal(keys.atRest, next) } });
-      bus.publish(accountsChanged, { revision: await raiseCounter(models.authCounters, REVISION) });
+      await accountsHaveChanged();
     },
     sign: (path) => `sign=${encodeURIComponent(createLinkSigner(token, Date.now).sign(path, 0))}`,
     async close() {

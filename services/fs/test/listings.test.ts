@@ -84,7 +84,7 @@ it('100,000 entries come in chunks, in order, and a page of them is a page', asy
 describe('a listing as JSON', () => {
   const written = async (request: Partial<ListEntriesRequest>, options: Options) => {
     const { messages } = await list(replica, { ...request, as_json: true }, options);
-    return JSON.parse(`[${messages.map(({ entries_json }) => entries_json).join(',')}]`);
+    return JSON.parse(`[${messages.map(({ entries_utf8 }) => Buffer.from(entries_utf8)).join(',')}]`);
   };
 
   it('has the entries of the other form, with their digests as an object', async () => {

@@ -1,11 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { type HttpRequest, httpRequest, waitFor } from '@wharf/harness';
-import { accountsChanged, writeSessionModelOf } from '@wharf/models';
+import { httpRequest, waitFor } from '@wharf/harness';
+import { writeSessionModelOf } from '@wharf/models';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
+import { memoryDriver } from '../src/drivers/memory/index.ts';
 import { ADMIN, type Installation, openInstallation, type Replica, USER } from './installation.ts';
+import { partCalls, uploadInParts } from './parts.ts';
 
 const WRITE = 0b1000;
 const MIB = 1024 * 1024;
@@ -24,9 +26,7 @@ const plain = createTestDriver('Plain', []);
 
 beforeAll(async () => {
   installation = await openInstallation();
-  folder = `${installation.dir}/files`;
-  await mkdir(folder);
-  await installation.writeStorage({ _id: 1, mount_path: '/l', addition: JSON.stringify({ root_folder_path: folder }) });
+  folder = await installation.mountFolder();
   await installation.writeStorage({ _id: 2, mount_path: '/p', driver: 'Plain' });
   login = await installation.login({ id: 5, permission: WRITE });
   limited = await installation.login({ id: 9, permission: WRITE, base_path: '/l/limited', quota_bytes: MIB + 1 });
@@ -38,31 +38,8 @@ beforeEach(async () => {
   for (const name of await readdir(folder)) await rm(`${folder}/${name}`, { recursive: true });
 });
 
-interface Asked {
-  readonly as?: string;
-  readonly at?: Replica;
-  readonly headers?: Record<string, string>;
-  readonly body?: HttpRequest['body'];
-}
-/** What is looked at of an answer. */
-interface Answer {
-  readonly code: number;
-  readonly message: string;
-  readonly data: { readonly upload_id: string };
-}
-const call = async (method: string, name: string, { as = login, at = one, headers = {}, body = '' }: Asked = {}): Promise<Answer> => {
-  const path = `/api/fs/multipart/${name}`;
-  return (await httpRequest(at.url, { method, path, headers: { Authorization: as, ...headers }, body })).json() as Answer;
-};
-const init = (path: string, asked: Asked = {}, size = FILE.byteLength) =>
-  call('POST', 'init', {
-    ...asked,
-    headers: { 'File-Path': encodeURIComponent(path), 'X-File-Size': `${size}`, 'X-Chunk-Size': '1', ...asked.headers },
-  });
-const begin = async (path: string, asked: Asked = {}, size?: number): Promise<string> => (await init(path, asked, size)).data.upload_id;
-const chunk = (id: string, index: number | string, body: HttpRequest['body'], asked: Asked = {}) =>
-  call('PUT', 'chunk', { ...asked, headers: { 'X-Upload-Id': id, 'X-Chunk-Index': `${index}`, ...asked.headers }, body });
-const end = (name: 'complete' | 'abort', id: string, asked: Asked = {}) => call('POST', name, { ...asked, headers: { 'X-Upload-Id': id } });
+const { call, init, begin, chunk, end } = partCalls(() => ({ as: login, at: one, size: FILE.byteLength }));
+const countUnfinished = () => writeSessionModelOf(one.kit.store).countDocuments({ upload_state: 'receiving' });
 /** Everything below the folder but what drivers keep for themselves. */
 const files = async () => (await readdir(folder, { recursive: true })).filter((name) => !/^\.wharf-tmp$/.test(name));
 const hash = (name: string, content = FILE) => createHash(name).update(content).digest('hex');
@@ -72,7 +49,7 @@ describe('an upload in parts', () => {
     const begun = await init('/l/new/file.bin', { headers: { 'Last-Modified': '1700000000000' } });
     expect(begun).toMatchObject({ code: 200, message: 'success' });
     expect(begun.data).toEqual({
-      ...{ upload_id: expect.stringMatching(/^[0-9a-f]{32}$/), state: 'receiving', attempt: 1, path: '/new/file.bin', resumed: false },
+      ...{ upload_id: expect.stringMatching(/^[0-9a-f]{32}$/), state: 'receiving', attempt: 1, resumed: false, spooled: false },
       ...{ size: FILE.byteLength, chunk_size: MIB, total_chunks: 3, received: [], received_bytes: 0, frontier: 0, storage_progress: 0 },
       path: '/l/new/file.bin',
     });
@@ -157,6 +134,25 @@ describe('an upload in parts', () => {
     await end('abort', id);
   });
 
+  it('is one where it is begun several times at once, through whatever replicas', async () => {
+    const before = await countUnfinished();
+    const headers = { 'X-File-Sha256': hash('sha256'), 'X-File-Md5': hash('md5') };
+    const begun = await Promise.all([one, other, one, other, one].map((at) => init('/l/at-once', { headers, at })));
+    const ids = begun.map(({ data }) => data.upload_id);
+    expect(new Set(ids).size).toBe(1);
+    expect(begun.filter(({ data }) => (data as { resumed?: boolean }).resumed !== true)).toHaveLength(1);
+    expect(await countUnfinished()).toBe(before + 1);
+    // The process that began it was killed before it could tell of it.
+    const [id = ''] = ids;
+    await writeSessionModelOf(one.kit.store).updateOne({ _id: id }, { $set: { upload_state: 'beginning', expires_at: new Date(0) } });
+    const { data } = await init('/l/at-once', { headers });
+    expect(data).toMatchObject({ resumed: false, upload_id: expect.not.stringMatching(id) });
+    for (const index of [0, 1, 2]) await chunk(data.upload_id, index, part(index));
+    expect(await end('complete', data.upload_id)).toMatchObject({ code: 200 });
+    // What it was found by is free again, and the storage's own file is another matter.
+    expect((await init('/l/at-once', { headers })).data).toMatchObject({ resumed: false, received: [] });
+  });
+
   it.each(['md5', 'sha1', 'sha256'])('is held against its %s, in order or not; what is not as announced leaves nothing', async (name) => {
     for (const order of [
       [0, 1, 2],
@@ -195,7 +191,6 @@ describe('an upload in parts', () => {
     const upload = await begin('/l/denied', { as }, size);
     await chunk(upload, 0, part(0), { as });
     await installation.writeUser({ id, permission: 0 });
-    one.kit.bus.publish(accountsChanged, { revision: 0 });
     await waitFor('the right to be gone', async () => (await go(upload, as)).code === 403);
     expect(await files()).toEqual([]);
     expect((await call('GET', `status?upload_id=${upload}`, { as })).code).toBe(404);
@@ -204,7 +199,7 @@ describe('an upload in parts', () => {
   it('needs a right to upload there, a storage that takes parts, and the setting', async () => {
     const as = await installation.login({ id: 8, permission: 0 });
     expect(await init('/l/x', { as })).toMatchObject({ code: 403 });
-    expect(await init('/p/x')).toMatchObject({ code: 405 });
+    expect(await init('/p/x')).toMatchObject({ code: 405, message: expect.stringContaining('whole files only') });
     expect(await init('/l/x', {}, 0)).toMatchObject({ code: 400 });
     for (const size of ['-1', '1e3', '99999999999999999999', ''])
       expect(await init('/l/x', { headers: { 'X-File-Size': size } })).toMatchObject({ code: 400 });
@@ -218,6 +213,62 @@ describe('an upload in parts', () => {
     });
     await end('abort', data.upload_id);
     expect(await files()).toEqual([]);
+  });
+
+  it('is found by its id also when its user has another folder since, and ends', async () => {
+    const as = await installation.login({ id: 14, permission: WRITE, base_path: '/l' });
+    const id = await begin('/before', { as });
+    await installation.writeUser({ id: 14, base_path: '/l/elsewhere' });
+    const status = () => call('GET', `status?upload_id=${id}`, { as });
+    await waitFor(
+      'the other folder',
+      async () => (await init('/before', { as }, 1)).data !== null && (await status()).message === 'success',
+    );
+    expect(await status()).toMatchObject({ code: 200, data: { path: '/l/before' } });
+    expect(await end('abort', id, { as })).toMatchObject({ code: 200 });
+  });
+
+  it('is refused where its user or all have as many unfinished ones as they may', async () => {
+    const few = await installation.open([localDriver], { uploadsPerUser: 2, uploadsOfAll: (await countUnfinished()) + 3 });
+    const [as, second] = [await installation.login({ id: 15, permission: WRITE }), await installation.login({ id: 16, permission: WRITE })];
+    const at = few;
+    const ids = [await begin('/l/few-0', { as, at }), await begin('/l/few-1', { as, at })];
+    expect(await init('/l/few-2', { as, at })).toMatchObject({ code: 500, message: expect.stringContaining('you have 2 unfinished') });
+    const third = await begin('/l/few-2', { as: second, at });
+    expect(await init('/l/few-3', { as: second, at })).toMatchObject({
+      code: 500,
+      message: expect.stringContaining('too many unfinished'),
+    });
+    await end('abort', third, { as: second });
+    for (const id of ids) await end('abort', id, { as });
+    expect(await files()).toEqual([]);
+  });
+
+  it('of which a hash is there already is done at once, where its user may read that file', async () => {
+    await installation.writeStorage({ _id: 5, mount_path: '/h', driver: 'Memory', addition: '{"profile":"known hashes"}' });
+    await installation.writeRule({ _id: 5, path: '/h/locked', password: 'secret', p_sub: true });
+    const at = await installation.open([memoryDriver], { dataDir: `${installation.dir}/instant` });
+    const headers = { 'X-File-Sha256': hash('sha256') };
+    for (const path of ['/h/there', '/h/locked/there']) {
+      await uploadInParts({ url: at.url, login, path, content: FILE });
+      const isOpen = path === '/h/there';
+      const again = await init(path, { at, headers });
+      expect(again, path).toMatchObject(isOpen ? { code: 200, data: { state: 'completed' } } : { code: 403 });
+    }
+    expect(await init('/h/locked/there', { at, headers: { ...headers, Password: 'secret' } })).toMatchObject({
+      data: { state: 'completed' },
+    });
+    const others = [
+      init('/h/there', { at, headers: { 'X-File-Sha256': hash('sha256', part(0)) } }),
+      init('/h/there', { at, headers }, FILE.byteLength + 1),
+      init('/h/elsewhere', { at, headers }),
+      init('/h/there', { at }),
+    ];
+    for (const other of others) {
+      const { data } = await other;
+      expect(data).toMatchObject({ state: 'receiving' });
+      await end('abort', data.upload_id, { at });
+    }
   });
 
   it('C17: holds its room to the byte from its beginning on', async () => {
@@ -242,6 +293,32 @@ describe('an upload in parts', () => {
     await installation.open([localDriver, plain.definition]);
     await waitFor('the sweep', async () => (await model.findById(id)) === null);
     expect(await readdir(folder, { recursive: true })).not.toContainEqual(expect.stringContaining(id));
+  });
+
+  it('goes with the next sweep where its storage was away at the last', async () => {
+    const place = `${installation.dir}/away`;
+    const mount = (root_folder_path: string) =>
+      installation.writeStorage({ _id: 6, mount_path: '/away', addition: JSON.stringify({ root_folder_path }) });
+    await mkdir(place);
+    await mount(place);
+    const first = await installation.open([localDriver]);
+    const id = await begin('/away/left', { at: first });
+    await chunk(id, 0, part(0), { at: first });
+    const model = writeSessionModelOf(one.kit.store);
+    const expire = () => model.updateOne({ _id: id }, { $set: { expires_at: new Date(0) } });
+    await mount(`${installation.dir}/nowhere`);
+    await expire();
+    await installation.open([localDriver]);
+    const due = await waitFor('a sweep in vain', async () => {
+      const expires = (await model.findById(id).lean())?.expires_at.getTime() ?? 0;
+      return expires > 0 && expires;
+    });
+    expect(due).toBeLessThan(Date.now() + 3_600_000);
+    await mount(place);
+    await expire();
+    await installation.open([localDriver]);
+    await waitFor('the sweep', async () => (await model.findById(id)) === null);
+    expect(await readdir(place, { recursive: true })).not.toContainEqual(expect.stringContaining(id));
   });
 });
 
@@ -280,6 +357,10 @@ describe('two writers of one part', () => {
     const model = writeSessionModelOf(one.kit.store);
     await waitFor('the claim', async () => (await model.findById(id).lean())?.upload?.claims?.['0'] !== undefined);
     for (const at of [one, other]) expect(await chunk(id, 0, part(1), { at })).toMatchObject({ code: 409, data: { received: [] } });
+    // It says when a writer that was killed would have lost it.
+    const headers = { Authorization: login, 'X-Upload-Id': id, 'X-Chunk-Index': '0' };
+    const refused = await httpRequest(other.url, { method: 'PUT', path: '/api/fs/multipart/chunk', headers, body: part(0) });
+    expect(refused.headers['retry-after']).toMatch(/^([1-9]|1[0-5])$/);
     gate.resolve();
     expect(await first).toMatchObject({ code: 200 });
     await end('abort', id);

@@ -66,12 +66,14 @@ describe('admin/storage/test', () => {
     expect(await Array.fromAsync(shown.storeOf('new').list(mpath('/')))).toEqual([]);
   });
 
-  it('refuses what cannot be saved: no driver, an unknown one, one for tests alone, another one than the saved', async () => {
+  it('refuses what cannot be saved: no driver, an unknown one, one for tests alone, another one than the saved, too long a form', async () => {
     const unknown = (name: string) => ['RECORD_NOT_FOUND', `failed get driver new: no driver named: ${name}`];
     expect(await refusal({})).toEqual(['INVALID_ARGUMENT', 'driver is required']);
     expect(await refusal({ driver: 'Nothing' })).toEqual(unknown('Nothing'));
     expect(await refusal({ driver: 'Inner' })).toEqual(unknown('Inner'));
     expect(await refusal({ id: 4 })).toEqual(unknown('Retired'));
+    const long = JSON.stringify({ store: 'x'.repeat(64 * 1024) });
+    expect(await refusal({ driver: 'Shown', addition: long })).toEqual(['INVALID_ARGUMENT', 'addition is longer than 65536 bytes']);
     expect(await refusal({ id: 1, driver: 'Shown' })).toEqual(['FAILED_PRECONDITION', 'driver cannot be changed']);
     expect(await refusal({ id: 99 })).toEqual(['RECORD_NOT_FOUND', 'failed get storage: record not found']);
   });

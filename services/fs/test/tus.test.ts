@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { type HttpRequest, httpRequest, waitFor } from '@wharf/harness';
 import { writeSessionModelOf } from '@wharf/models';
 import * as tus from 'tus-js-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { localDriver } from '../src/drivers/local/index.ts';
-import { type Installation, openInstallation, type Replica } from './installation.ts';
+import { headersAs, startFsProcess } from './fs-process.ts';
+import { type Installation, openInstallation, type Replica, USER } from './installation.ts';
 
 const WRITE = 0b1000;
 const MIB = 1024 * 1024;
@@ -21,9 +22,7 @@ let limited: string;
 
 beforeAll(async () => {
   installation = await openInstallation();
-  folder = `${installation.dir}/files`;
-  await mkdir(folder);
-  await installation.writeStorage({ _id: 1, mount_path: '/l', addition: JSON.stringify({ root_folder_path: folder }) });
+  folder = await installation.mountFolder();
   login = await installation.login({ id: 5, permission: WRITE });
   limited = await installation.login({ id: 6, permission: WRITE, base_path: '/l/limited', quota_bytes: MIB });
   one = await installation.open([localDriver]);
@@ -157,6 +156,35 @@ describe('tus', () => {
     expect((await patch(at, offset, FILE.subarray(offset), {}, other)).status).toBe(204);
     expect(FILE.equals(await readFile(`${folder}/half`))).toBe(true);
     expect(await offsetAt(at)).toBe(`${FILE.byteLength}`);
+  });
+
+  it('keeps what came of a body that stands still when fs is told to stop', async () => {
+    const slow = await startFsProcess(installation, undefined, { WHARF_GRACE_SECONDS: '5' });
+    const at = await begin('/l/slow', 4 * MIB);
+    const never = Promise.withResolvers<never>();
+    async function* stands() {
+      yield FILE.subarray(0, 3 * MIB);
+      await never.promise;
+    }
+    const headers = { ...BODY, ...headersAs({ ...USER, id: 5 }), 'Tus-Resumable': '1.0.0', 'Upload-Offset': '0' };
+    const sending = httpRequest(slow.url, { method: 'PATCH', path: at, headers, body: Readable.from(stands()) }).catch(() => undefined);
+    await waitFor('the bytes', async () => (await stat(`${folder}/.wharf-tmp/draft-${at.slice(-32)}`)).size > MIB);
+    await slow.stop();
+    never.reject(new Error('over'));
+    await sending;
+    const offset = Number(await offsetAt(at));
+    expect(offset).toBeGreaterThan(MIB);
+    expect((await patch(at, offset, FILE.subarray(offset, 4 * MIB))).status).toBe(204);
+    expect(FILE.subarray(0, 4 * MIB).equals(await readFile(`${folder}/slow`))).toBe(true);
+  });
+
+  it('answers 423 to a look where the failure may be over in a moment, as clients begin anew at any other', async () => {
+    const at = await begin('/l/busy', 4);
+    const claims = { complete: { writer: 'another', until: new Date(Date.now() + 600_000) } };
+    const model = writeSessionModelOf(one.kit.store);
+    await model.updateOne({ _id: at.slice(-32) }, { $set: { 'upload.offset_bytes': 4, 'upload.claims': claims } });
+    expect((await send('HEAD', at)).status).toBe(423);
+    expect((await send('DELETE', at)).status).toBe(204);
   });
 
   it('refuses another offset, another type and too long a body, and nothing is changed', async () => {

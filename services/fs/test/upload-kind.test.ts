@@ -1,6 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
+import { postponedMs } from '@wharf/task-engine';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { getEntry } from '../src/domain/reading/get-entry.ts';
 import { bytesOf, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
@@ -45,6 +47,34 @@ it('C17: an upload that failed because there is no room does not keep its body',
   const { run } = await openWaiting();
   expect((await refusalOf(run()))[0]).toBe('QUOTA_EXCEEDED');
   expect(await kept()).toEqual([]);
+});
+
+it('an upload whose storage is away waits for it, half an hour at most', async () => {
+  const away = createTestDriver('Away');
+  const open = () => openTree({ drivers: [away.definition], storages: [{ driver: 'Away' }] });
+  let tree = await open();
+  let isAway = true;
+  away.beforeCalls(async () => {
+    if (isAway) throw new AppError('STORAGE_UNAVAILABLE', 'the server is away');
+  });
+  const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
+  const { signal } = new AbortController();
+  const { file, sizeBytes } = await area.receive(bytesOf('text'), { sizeBytes: 4, expectedHashes: {}, signal });
+  const kind = uploadKind(area, async () => tree.operation());
+  const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {} });
+  const attempts = createTestRun({ signal });
+  const attempt = () => kind.run(attempts.begin(input)).then(() => undefined, postponedMs);
+  const pausesMs: number[] = [];
+  for (let pauseMs = await attempt(); pauseMs !== undefined; pauseMs = await attempt()) pausesMs.push(pauseMs);
+  expect(pausesMs.slice(0, 3)).toEqual([1_000, 2_000, 4_000]);
+  expect(Math.round(pausesMs.reduce((sum, ms) => sum + ms, 0) / 60_000)).toBe(30);
+  expect((await refusalOf(kind.run(attempts.begin(input))))[0]).toBe('STORAGE_UNAVAILABLE');
+  expect(await kept()).toHaveLength(1);
+  isAway = false;
+  // Where it failed so often it is left alone for a while.
+  tree = await open();
+  await kind.run(attempts.begin(input));
+  expect([await tree.textOf('/f'), await kept()]).toEqual(['text', []]);
 });
 
 it('whoever has lost the task leaves the body to the one who has it', async () => {

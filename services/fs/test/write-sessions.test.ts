@@ -20,9 +20,7 @@ const OFFLINE = 0b100;
 
 beforeAll(async () => {
   installation = await openInstallation();
-  folder = `${installation.dir}/files`;
-  await mkdir(folder);
-  await installation.writeStorage({ _id: 1, mount_path: '/l', addition: JSON.stringify({ root_folder_path: folder }) });
+  folder = await installation.mountFolder();
   await installation.writeStorage({ _id: 2, mount_path: '/p', driver: 'Plain' });
   await installation.writeStorage({ _id: 3, mount_path: '/l/mounted', driver: 'Plain' });
   await installation.login({ id: 5, permission: OFFLINE, base_path: '/l/home' });

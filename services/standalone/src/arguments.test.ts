@@ -6,7 +6,7 @@ const folder = tmpdir();
 
 describe('arguments', () => {
   it('may be none', async () => {
-    expect(await readArguments([])).toEqual({ mounts: [], resetAdminPassword: false });
+    expect(await readArguments([])).toEqual({ mounts: [], resetAdminPassword: false, backupFile: undefined });
   });
 
   it('mount folders, as many as are given', async () => {
@@ -16,7 +16,13 @@ describe('arguments', () => {
         { mountPath: '/b/c', folder },
       ],
       resetAdminPassword: true,
+      backupFile: undefined,
     });
+  });
+
+  it('name the file of a backup', async () => {
+    const backupFile = `${folder}/not-there-yet.tar`;
+    expect(await readArguments(['--backup', backupFile])).toMatchObject({ backupFile });
   });
 
   it.each([
@@ -29,6 +35,11 @@ describe('arguments', () => {
     [['--mount', `/a=${folder}`, '--mount', `/a/=${folder}`], '/a is given twice'],
     [['--mount'], "Option '--mount <value>' argument missing"],
     [['--reset-password'], "Unknown option '--reset-password'"],
+    [['--backup', 'wharf.tar'], 'give the file with its whole path, such as /srv/wharf.tar'],
+    [['--backup', '/not/there/wharf.tar'], 'the folder /not/there is not there; make it first'],
+    [['--backup', folder], `${folder} is no file`],
+    [['--backup', `${folder}/a.tar`, '--reset-admin-password'], '--backup: give it alone'],
+    [['--backup', `${folder}/a.tar`, '--mount', `/a=${folder}`], '--backup: give it alone'],
     [['photos'], "Unexpected argument 'photos'"],
   ])('%j cannot be used, and what can is said', async (words, problem) => {
     const refused = readArguments(words);

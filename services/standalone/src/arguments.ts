@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
+import { dirname, isAbsolute } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ConfigError } from '@wharf/service-kit';
 
@@ -15,17 +15,24 @@ export interface FolderMount {
 export interface Arguments {
   readonly mounts: readonly FolderMount[];
   readonly resetAdminPassword: boolean;
+  /** Where a backup is to be written, absolute; then nothing else is done. */
+  readonly backupFile: string | undefined;
 }
 
 const USAGE = [
   'npm start -- --mount /photos=/srv/photos   shows the folder /srv/photos at /photos; can be given several times',
   'npm start -- --reset-admin-password        prints a new password for the admin and ends all logins of the admin',
+  'npm start -- --backup /srv/wharf.tar       writes a backup of the data folder and ends; alone, also while another Wharf runs',
 ];
 
 /** @throws ConfigError: every argument that cannot be used, and how to do it */
 export async function readArguments(words: readonly string[]): Promise<Arguments> {
-  const options = { mount: { type: 'string', multiple: true }, 'reset-admin-password': { type: 'boolean' } } as const;
-  let values: { mount?: string[]; 'reset-admin-password'?: boolean };
+  const options = {
+    mount: { type: 'string', multiple: true },
+    'reset-admin-password': { type: 'boolean' },
+    backup: { type: 'string' },
+  } as const;
+  let values: { mount?: string[]; 'reset-admin-password'?: boolean; backup?: string };
   try {
     values = parseArgs({ args: [...words], options }).values;
   } catch (error) {
@@ -39,8 +46,19 @@ export async function readArguments(words: readonly string[]): Promise<Arguments
     if (problem !== undefined) problems.push(`--mount ${text}: ${problem}`);
     else if (typeof mount !== 'string') mounts.push(mount);
   }
+  const { backup: backupFile, 'reset-admin-password': resetAdminPassword = false } = values;
+  const problem = backupFile === undefined ? undefined : await whyNoBackup(backupFile);
+  if (problem !== undefined) problems.push(`--backup ${backupFile}: ${problem}`);
+  if (backupFile !== undefined && (resetAdminPassword || values.mount)) problems.push('--backup: give it alone');
   if (problems.length > 0) throw unusable(problems);
-  return { mounts, resetAdminPassword: values['reset-admin-password'] === true };
+  return { mounts, resetAdminPassword, backupFile };
+}
+
+async function whyNoBackup(file: string): Promise<string | undefined> {
+  if (!isAbsolute(file)) return 'give the file with its whole path, such as /srv/wharf.tar';
+  const [found, folder] = await Promise.all([file, dirname(file)].map((place) => stat(place).catch(() => undefined)));
+  if (!folder?.isDirectory()) return `the folder ${dirname(file)} is not there; make it first`;
+  return found === undefined || found.isFile() ? undefined : `${file} is no file`;
 }
 
 /** A text is what is wrong with it. */

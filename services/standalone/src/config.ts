@@ -7,9 +7,9 @@ import { fsConfig } from '@wharf/fs/config';
 import { type ConfigOf, commonKeys, configKey, readConfig, Secret, schemas } from '@wharf/service-kit';
 import { z } from 'zod';
 
-const { httpHost, httpPort, siteUrl, trustedProxies, corsOrigins, callsPerUser, webDir } = gatewayConfig;
+const { httpHost, httpPort, siteUrl, trustedProxies, corsOrigins, callsPerUser, connectionsPerAddress, webDir } = gatewayConfig;
 const { adminPassword, tokenHours } = authConfig;
-const { uploadIdleHours } = fsConfig;
+const { uploadIdleHours, uploadsPerUser, uploadsOfAll, waitingUploadBytes } = fsConfig;
 const { mongoUrl, natsUrl, bind, logLevel, otlpEndpoint } = commonKeys;
 
 /** The variables of all services in one process; what they need to find each other falls away. */
@@ -20,6 +20,7 @@ export const standaloneConfig = {
   trustedProxies,
   corsOrigins,
   callsPerUser,
+  connectionsPerAddress,
   webDir,
   adminPassword,
   tokenHours,
@@ -44,6 +45,9 @@ export const standaloneConfig = {
     { mayBeInFile: true },
   ),
   uploadIdleHours,
+  uploadsPerUser,
+  uploadsOfAll,
+  waitingUploadBytes,
   ...downloadKeys,
   opsPort: configKey('WHARF_OPS_PORT', schemas.optionalPort, 'Port of /healthz, /readyz and /metrics. Empty: none.'),
 } as const;

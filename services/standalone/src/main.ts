@@ -1,5 +1,5 @@
 import { runProcess } from '@wharf/service-kit';
 import { readStandaloneConfig } from './config.ts';
-import { startStandalone } from './standalone.ts';
+import { runStandalone } from './standalone.ts';
 
-await runProcess('wharf', readStandaloneConfig, startStandalone);
+await runProcess('wharf', readStandaloneConfig, runStandalone);

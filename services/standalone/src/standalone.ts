@@ -26,19 +26,32 @@ import {
   type Service,
   type Tracing,
 } from '@wharf/service-kit';
-import { readArguments } from './arguments.ts';
+import { type Arguments, readArguments } from './arguments.ts';
+import { tellBackup } from './backup.ts';
 import type { readStandaloneConfig } from './config.ts';
 
 /** How long requests under way may take when we stop, in milliseconds. */
 const STOP_GRACE_MS = 5_000;
 
-/** All services in one process: they call each other directly, over the same generated interfaces as anywhere else. */
-export async function startStandalone(
+/** What the arguments ask for: a backup, or Wharf until it is stopped. */
+export async function runStandalone(
   config: ReturnType<typeof readStandaloneConfig>,
   logger: Logger,
   tracing: Tracing,
-): Promise<() => Promise<void>> {
+): Promise<(() => Promise<void>) | undefined> {
   const given = await readArguments(config.argv);
+  if (given.backupFile === undefined) return startStandalone(config, given, logger, tracing);
+  process.stdout.write(`${await tellBackup(config, given.backupFile)}\n`);
+  return undefined;
+}
+
+/** All services in one process: they call each other directly, over the same generated interfaces as anywhere else. */
+async function startStandalone(
+  config: ReturnType<typeof readStandaloneConfig>,
+  given: Arguments,
+  logger: Logger,
+  tracing: Tracing,
+): Promise<() => Promise<void>> {
   const dataDir = await openDataDir(config.dataDir, config.secret);
   // The store starts in its own thread while this one loads the services.
   const embedding = config.mongoUrl === undefined ? startEmbeddedMongo({ dataDir: dataDir.storeDir, copyAs: dataDir.copyAs }) : undefined;
@@ -109,7 +122,7 @@ export async function startStandalone(
 
   for (const service of services) await service.start();
   if (embedded !== undefined) await dataDir.keepStoreId(storeId);
-  const http = await listenHttp(httpOf(gateway), config.httpHost, config.httpPort);
+  const http = await listenHttp(httpOf(gateway), config.httpHost, config.httpPort, { share: gateway.connectionShare });
   const ops =
     config.opsPort === undefined ? undefined : await listenHttp(opsHandler(kit.readiness, kit.metrics), config.bind, config.opsPort);
   logger.info({ url: http.url, opsUrl: ops?.url }, 'listening');

@@ -8,12 +8,13 @@ import { type Fixture, makeFixture } from './fixture.ts';
 import { type LoadGenerator, startLoadGenerator } from './load.ts';
 import { measure, WrongAnswer } from './measure.ts';
 import { type BenchOptions, parseOptions } from './options.ts';
+import { preparePartWorks } from './part-works.ts';
 import { readUsage } from './process-usage.ts';
 import { formatRemote, measureRemote } from './remote.ts';
 import { prepareReplicaWorks } from './replica-works.ts';
 import { formatHops, formatProcesses, formatTable, type ProcessFigures, type Result, writeJson } from './report.ts';
 import { prepareSearchWorks } from './search-works.ts';
-import { type Server, startBareNode, startExpress, startNginx, startRclone } from './servers.ts';
+import { type Server, startBareNode, startExpress, startNginx, startRclone, startTusd } from './servers.ts';
 import { prepareTransferWorks } from './transfer-works.ts';
 import { startWharf, type WharfServer } from './wharf-server.ts';
 import { type Contender, prepareWorks, WORKS, type Work, type WorkName } from './works.ts';
@@ -74,8 +75,9 @@ async function bench(options: BenchOptions): Promise<void> {
   const results = only?.every((name) => name === 'blocked' || name === 'remote')
     ? []
     : await runWorks(options, fixture, wharfs, generator, keep);
-  const blocked = isWanted('blocked') ? await measureBlocked(wharfs, fixture, options.rounds) : [];
-  const remote = isWanted('remote') ? await measureRemote(wharfs, fixture, options.rounds) : [];
+  const whole = wharfs.filter(({ isForBytes }) => !isForBytes);
+  const blocked = isWanted('blocked') ? await measureBlocked(whole, fixture, options.rounds) : [];
+  const remote = isWanted('remote') ? await measureRemote(whole, fixture, options.rounds) : [];
   if (isInterrupted) return;
   if (results.length > 0) {
     console.error('at rest');
@@ -100,14 +102,16 @@ async function bench(options: BenchOptions): Promise<void> {
 async function runWorks(
   options: BenchOptions,
   fixture: Fixture,
-  wharfs: readonly WharfServer[],
+  all: readonly WharfServer[],
   generator: LoadGenerator,
   keep: <Kind extends Server | undefined>(server: Kind) => Kind,
 ): Promise<Result[]> {
   const { isQuick, only } = options;
   const isWanted = (name: WorkName) => only === undefined || only.includes(name);
+  const wharfs = all.filter(({ isForBytes }) => !isForBytes);
   const field = {
     wharfs,
+    direct: all.filter(({ isForBytes }) => isForBytes),
     express: keep(await startExpress()),
     node: keep(await startBareNode(fixture)),
     nginx: keep(await startNginx(fixture)),
@@ -116,6 +120,9 @@ async function runWorks(
   const keepStop = (stop: () => Promise<void>) => void stopping.push(stop);
   const works = [
     ...(await prepareWorks(field, fixture, isQuick)),
+    ...(isWanted('parts') || isWanted('parts-4')
+      ? preparePartWorks({ wharfs, tusd: keep(await startTusd(fixture)), fixture, generator })
+      : []),
     ...(await prepareTransferWorks({ wharfs, fixture, isQuick, isWanted, keep: keepStop })),
     ...(await prepareFetchWorks({ wharfs, source: field.node, fixture, isWanted, keep: keepStop })),
     ...(await prepareReplicaWorks({ isQuick, isWanted, keep: keepStop })),

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 
-export const SHAPES = ['standalone', 'services'] as const;
+/** `direct`: the five services, whose fs is asked for bytes without the gateway, as behind an ingress. */
+export const SHAPES = ['standalone', 'services', 'direct'] as const;
 export type Shape = (typeof SHAPES)[number];
 
 export interface BenchOptions {

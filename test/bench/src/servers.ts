@@ -1,8 +1,20 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureCommand, freePort, httpRequest, isMissing, makeTempDir, type RunningProcess, startProcess } from '@wharf/harness';
+import {
+  ensureCommand,
+  freePort,
+  httpRequest,
+  isMissing,
+  makeTempDir,
+  type RunningProcess,
+  runCommand,
+  startProcess,
+} from '@wharf/harness';
 import type { Fixture } from './fixture.ts';
+
+/** Its modules are fetched the first time. */
+const BUILD_WITHIN_MS = 300_000;
 
 /** A process, or several under one, that is measured. */
 export interface Server {
@@ -78,6 +90,29 @@ export async function startRclone({ filesDir }: Fixture): Promise<Server | undef
     ready: { probe: () => answers(`http://127.0.0.1:${port}`, '/small.bin') },
   });
   return serverOf('rclone', `http://127.0.0.1:${port}`, running);
+}
+
+/** tusd's handler over a folder of its own, built of its Go module where Go is. Undefined, and said, where it cannot be. */
+export async function startTusd({ uploadsDir }: Fixture): Promise<Server | undefined> {
+  const program = await ensureCommand('go', 'golang-go');
+  if (isMissing(program)) return without('tusd', program.missing);
+  const dir = await makeTempDir('tusd');
+  const source = fileURLToPath(new URL('./peers/tusd/', import.meta.url));
+  const binary = join(dir.path, 'tusd');
+  const built = await runCommand('env', ['-C', source, 'CGO_ENABLED=0', program.path, 'build', '-o', binary, '.'], {
+    withinMs: BUILD_WITHIN_MS,
+  });
+  if (built.code !== 0) {
+    await dir.remove();
+    return without('tusd', `it cannot be built: ${built.stderr.trim().split('\n').at(-1)}`);
+  }
+  const running = await startProcess({
+    name: 'tusd',
+    command: binary,
+    args: [uploadsDir],
+    ready: { line: (line) => (line.startsWith('ready ') ? line.slice('ready '.length) : undefined) },
+  });
+  return serverOf('tusd', running.ready, running, () => dir.remove());
 }
 
 function serverOf(name: string, base: string, running: RunningProcess<unknown>, afterwards?: () => Promise<void>): Server {

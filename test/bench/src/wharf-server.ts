@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { at, login, makeTempDir, startServices, startStandalone, type Wharf } from '@wharf/harness';
+import { at, freePort, login, makeTempDir, startServices, startStandalone, type Wharf } from '@wharf/harness';
 import type { Fixture } from './fixture.ts';
 import type { Shape } from './options.ts';
 import type { Server } from './servers.ts';
 
-const START = { standalone: startStandalone, services: startServices };
+const START = { standalone: startStandalone, services: startServices, direct: startServices };
 
 /** Wharf over the fixture, mounted at /local, with what requests to it need. */
 export interface WharfServer extends Server {
   /** Its shape, and what else is special about it. */
   readonly name: string;
+  /** Its base is the data plane of fs, which takes nothing but bytes. */
+  readonly isForBytes: boolean;
   readonly adminPassword: string;
   /** Of the admin, who sends every request. */
   readonly token: string;
@@ -43,12 +45,14 @@ export async function startWharf(
         WHARF_SECRET: secret,
         NODE_ENV: 'production',
         WHARF_EGRESS_ALLOW: '127.0.0.1',
+        ...(dataPort === undefined ? {} : { WHARF_DATA_PORT: String(dataPort) }),
         ...special.env,
         ...env,
       },
     });
     return { wharf, startMs: performance.now() - startedAt };
   };
+  const dataPort = shape === 'direct' ? await freePort() : undefined;
   const secret = randomBytes(32).toString('hex');
   const first = await start({});
   await first.wharf.stop();
@@ -56,7 +60,8 @@ export async function startWharf(
   const admin = await login(wharf.base, 'admin', adminPassword);
   return {
     name: special.name === undefined ? shape : `${shape}, ${special.name}`,
-    base: wharf.base,
+    base: dataPort === undefined ? wharf.base : `http://127.0.0.1:${dataPort}`,
+    isForBytes: dataPort !== undefined,
     pids: () => [wharf.pid],
     adminPassword,
     token: admin.token ?? '',

@@ -49,7 +49,10 @@ export const WORKS = [
   'get',
   'link',
   'download',
+  'range',
   'upload',
+  'parts',
+  'parts-4',
   'download-many',
   'upload-many',
   'login',
@@ -68,6 +71,8 @@ export type WorkName = (typeof WORKS)[number];
 /** Everything that runs. */
 export interface Field {
   readonly wharfs: readonly WharfServer[];
+  /** Those that take nothing but bytes. */
+  readonly direct: readonly WharfServer[];
   readonly express: Server;
   readonly node: Server;
   readonly nginx: Server | undefined;
@@ -93,6 +98,8 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
   const one = (limitMs: number): LoadAmount => ({ connections: 1, requests: 1, limitMs });
   const wharfs = (make: (wharf: WharfServer) => LoadRequest): Contender[] =>
     field.wharfs.map((server) => ({ server, request: make(server) }));
+  const carriers = [...field.wharfs, ...field.direct];
+  const byBytes = (make: (wharf: WharfServer) => LoadRequest): Contender[] => carriers.map((server) => ({ server, request: make(server) }));
   const peers = (servers: ReadonlyArray<Server | undefined>, request: LoadRequest): Contender[] =>
     servers.flatMap((server) => (server ? [{ server, request }] : []));
   const ping = peers([express], getting('/ping', { prefix: 'pong' }));
@@ -104,12 +111,12 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
     ...(await sameBytes(field, folder, listing(`/local/${folder}`, everything))),
     ...peers([rclone], getting(`/${folder}/`, {})),
   ];
-  const smallLinks = await linksOf(field.wharfs, '/local/small.bin');
-  const bigLinks = await linksOf(field.wharfs, '/local/big.bin');
-  const linked = (links: ReadonlyMap<WharfServer, string>, bytes: number) =>
-    wharfs((wharf) => getting(links.get(wharf) ?? '', { sizeBytes: bytes }));
+  const smallLinks = await linksOf(carriers, '/local/small.bin');
+  const bigLinks = await linksOf(carriers, '/local/big.bin');
+  const linked = (links: ReadonlyMap<WharfServer, string>, bytes: number, headers: LoadRequest['headers'] = {}) =>
+    byBytes((wharf) => getting(links.get(wharf) ?? '', { sizeBytes: bytes }, headers));
   const manyNames = await readdir(join(fixture.filesDir, 'many'));
-  const manyLinks = await Promise.all(field.wharfs.map(async (wharf) => ({ wharf, paths: await wharf.linksIn('/local/many') })));
+  const manyLinks = await Promise.all(carriers.map(async (wharf) => ({ wharf, paths: await wharf.linksIn('/local/many') })));
   const many: LoadAmount = { connections: CONNECTIONS, requests: entries.many, limitMs: TRANSFER_LIMIT_MS };
   const overHttp = (servers: ReadonlyArray<Server | undefined>, file: string, bytes: number) =>
     peers(servers, getting(`/${file}`, { sizeBytes: bytes }));
@@ -210,12 +217,24 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
       isTransfer: true,
     },
     {
+      name: 'range',
+      title: '1 MiB from the middle of that file',
+      amount: amount(1_000),
+      warmUpRequests: 100,
+      contenders: [
+        ...linked(bigLinks, RANGE_BYTES, A_RANGE),
+        ...peers([node, nginx, rclone], getting('/big.bin', { sizeBytes: RANGE_BYTES }, A_RANGE)),
+      ],
+      peer: 'node',
+      isTransfer: true,
+    },
+    {
       name: 'upload',
       title: `upload of ${sizeBytes.big / 1024 ** 2} MiB`,
       amount: { connections: 1, requests: 3, limitMs: TRANSFER_LIMIT_MS },
       warmUpRequests: 2,
       contenders: [
-        ...wharfs((wharf) => putting('/api/fs/put', wharf, sizeBytes.big)),
+        ...byBytes((wharf) => putting('/api/fs/put', wharf, sizeBytes.big)),
         { server: node, request: { method: 'PUT', path: '/uploaded.bin', headers: {}, body: sizeBytes.big, expect: {} } },
         ...peers([nginx], { method: 'PUT', path: '/uploads/nginx.bin', headers: {}, body: sizeBytes.big, expect: {} }),
       ],
@@ -246,7 +265,7 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
       amount: many,
       warmUpRequests: 100,
       contenders: [
-        ...wharfs((wharf) => putting('/api/fs/put', wharf, sizeBytes.each, '/local/uploads/{n}.bin')),
+        ...byBytes((wharf) => putting('/api/fs/put', wharf, sizeBytes.each, '/local/uploads/{n}.bin')),
         { server: node, request: { method: 'PUT', path: '/{n}.bin', headers: {}, body: sizeBytes.each, expect: {} } },
       ],
       peer: 'node',
@@ -277,6 +296,8 @@ export async function prepareWorks(field: Field, fixture: Fixture, isQuick: bool
   ];
 }
 
+const RANGE_BYTES = 1024 * 1024;
+const A_RANGE = { range: `bytes=${5 * RANGE_BYTES}-${6 * RANGE_BYTES - 1}` };
 const PARALLEL_LOGINS = 50;
 /** The same server with nobody else around. */
 const calm = (name: string) => `${name}, calm`;

@@ -1,9 +1,9 @@
 // `npm run test:containers`: builds the images and tries them in real containers. Leaves none of its containers, networks, volumes and daemons.
 // With `--long` it tries more of what may go wrong. Prints the totals last; where no container engine can be had it says so, and nothing has failed.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ContainerEngine, ensureBaseImage, isMissing, runCommand, startContainerEngine } from '@wharf/harness';
+import { runTests, type TestTotals } from '../../../tools/run-tests.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const REPORT = join(ROOT, 'test-results', 'containers.json');
@@ -28,29 +28,17 @@ async function runAll(running: ContainerEngine, base: string): Promise<number> {
   const env = { DOCKER: running.docker, BASE: base, TAG: 'test' };
   try {
     if ((await run('deploy/docker/build', [], env)) !== 0) return told({ passed: 0, failed: 1, skipped: 0 });
-    rmSync(REPORT, { force: true });
-    const words = ['run', '--project', 'containers', '--reporter=default', '--reporter=json', `--outputFile=${REPORT}`];
     const given = process.argv.slice(2);
-    const code = await run('vitest', [...words, ...given.filter((word) => word !== '--long')], {
-      ...env,
-      ...(given.includes('--long') ? { WHARF_TEST_LONG: '1' } : {}),
-      WHARF_TEST_CONTAINERS: running.docker,
-      TESTCONTAINERS_RYUK_DISABLED: 'true',
-    });
-    return told(totals(code));
+    const long = given.includes('--long') ? { WHARF_TEST_LONG: '1' } : {};
+    const tests = { WHARF_TEST_CONTAINERS: running.docker, TESTCONTAINERS_RYUK_DISABLED: 'true', ...long };
+    const args = ['--project', 'containers', ...given.filter((word) => word !== '--long')];
+    return told(await runTests({ root: ROOT, report: REPORT, args, env: { ...process.env, ...env, ...tests } }));
   } finally {
     await removeAll(running);
   }
 }
 
-function totals(code: number) {
-  const report = existsSync(REPORT) ? JSON.parse(readFileSync(REPORT, 'utf8')) : {};
-  const { numPassedTests: passed = 0, numFailedTests: failed = 0, numPendingTests: skipped = 0 } = report;
-  // A file that could not even start has no failed tests.
-  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed, skipped };
-}
-
-function told({ passed, failed, skipped }: { passed: number; failed: number; skipped: number }): number {
+function told({ passed, failed, skipped }: TestTotals): number {
   console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
   return failed === 0 ? 0 : 1;
 }

@@ -16,17 +16,25 @@ export interface Balancer {
 }
 
 const LOOK_MS = 200;
+/** A busy machine is slow to answer, which says nothing about whether it is ready. */
+const LOOK_TIMEOUT_MS = 5_000;
 
 export async function startBalancer(backends: readonly Backend[]): Promise<Balancer> {
   const ready = new Map(backends.map((backend) => [backend, true]));
   const sockets = new Set<Socket>();
   let turn = 0;
+  const asked = new Set<Backend>();
   const look = setInterval(() => {
-    for (const backend of backends)
-      httpRequest(backend.ops, { path: '/readyz', idleTimeoutMs: 1_000 }).then(
-        ({ status }) => ready.set(backend, status === 200),
-        () => ready.set(backend, false),
-      );
+    for (const backend of backends) {
+      if (asked.has(backend)) continue;
+      asked.add(backend);
+      httpRequest(backend.ops, { path: '/readyz', idleTimeoutMs: LOOK_TIMEOUT_MS })
+        .then(
+          ({ status }) => ready.set(backend, status === 200),
+          () => ready.set(backend, false),
+        )
+        .finally(() => asked.delete(backend));
+    }
   }, LOOK_MS);
   const server: Server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     const up = backends.filter((backend) => ready.get(backend));

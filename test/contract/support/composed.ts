@@ -1,17 +1,26 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort, makeTempDir, runCommand, waitFor } from '@wharf/harness';
+import { parse } from 'yaml';
+import { type Balancer, startBalancer } from './balancer.ts';
 import { ensureCompose } from './compose-program.ts';
 import { prepareImages, present } from './images.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const HEALTH = { test: ['CMD', 'bash', '-c', 'exec 3<>/dev/tcp/127.0.0.1/27017'], interval: '1s', start_period: '60s' };
+/** The machine may have other work. */
+const PATIENT = { start_period: '180s', timeout: '20s' };
 const UP_WITHIN_MS = 300_000;
 /** Long enough for a balancer that looks five times a second, and short enough for a test. */
 export const DRAIN_SECONDS = 3;
 
-/** The containers of deploy/compose with the store of the profile `ferretdb`, as one project. */
+const GATEWAYS = ['gateway-1', 'gateway-2', 'gateway-3'];
+/** Of deploy/compose, and a third gateway. */
+export const SERVICES = [...GATEWAYS, 'auth', 'admin', 'fs-1', 'fs-2', 'downloader-1', 'downloader-2'];
+/** The containers of deploy/compose with the store of the profile `ferretdb` and one more gateway, as one project. */
 export interface Composed {
+  /** In front of the gateways. */
+  readonly balancer: Balancer;
   /** Where the gateways are published; the same after restarts. */
   readonly gateways: readonly string[];
   readonly adminPassword: string;
@@ -34,17 +43,25 @@ export async function startComposed(): Promise<Composed> {
   const secrets = join(dir.path, 'secrets');
   await mkdir(secrets, { mode: 0o700 });
   await command(process.execPath, ['deploy/compose/init.mjs', secrets]);
-  const settings = { environment: { WHARF_DRAIN_SECONDS: String(DRAIN_SECONDS) } };
-  const services = ['gateway-1', 'gateway-2', 'auth', 'admin', 'fs-1', 'fs-2', 'downloader-1', 'downloader-2'];
+  const ports = await Promise.all(GATEWAYS.map(() => freePort()));
+  const settings = { environment: { WHARF_DRAIN_SECONDS: String(DRAIN_SECONDS) }, healthcheck: PATIENT };
+  const { build: _, ...another } = parse(await readFile(join(ROOT, 'deploy/compose/compose.yaml'), 'utf8'), { merge: true }).services[
+    'gateway-2'
+  ];
   const overlay = {
     services: {
-      ...Object.fromEntries(services.map((name) => [name, settings])),
+      ...Object.fromEntries(SERVICES.map((name) => [name, settings])),
+      'gateway-3': {
+        ...another,
+        ports: [`127.0.0.1:${ports[2]}:5244`],
+        environment: { ...another.environment, ...settings.environment },
+        healthcheck: PATIENT,
+      },
       ferretdb: { image: store.image, entrypoint: store.command.map((word) => word.replaceAll('$', '$$$$')), healthcheck: HEALTH },
       postgres: { image: nats, entrypoint: ['sleep', 'infinity'] },
     },
   };
   await writeFile(join(dir.path, 'overlay.json'), JSON.stringify(overlay));
-  const ports = [await freePort(), await freePort()];
   const env = {
     ...process.env,
     ...{
@@ -63,29 +80,40 @@ export async function startComposed(): Promise<Composed> {
   const container = (service: string) => `wharf-test-${service}-1`;
   const stop = async () => {
     await compose('kill').catch(() => undefined);
-    await compose('down', '--volumes', '--timeout', '0');
+    // The engine may take a moment to let go of a network whose containers are gone.
+    await waitFor('its networks to go', async () => (await compose('down', '--volumes', '--timeout', '0')) !== undefined, {
+      withinMs: 60_000,
+      everyMs: 1_000,
+    });
     await dir.remove();
   };
   try {
-    await compose('up', '--detach', '--no-build', '--wait', '--wait-timeout', '180', ...services, 'nats', 'ferretdb');
+    await compose('up', '--detach', '--no-build', '--wait', '--wait-timeout', '240', ...SERVICES, 'nats', 'ferretdb');
   } catch (error) {
     const log = await compose('logs', '--tail', '15').catch(String);
     await stop();
     throw new Error(`${error}\n${log}`, { cause: error });
   }
+  const address: Composed['address'] = async (service, port) => {
+    const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}';
+    const [ip] = (await docker('inspect', '--format', format, container(service))).trim().split(' ');
+    return `http://${ip}:${port}`;
+  };
+  const backends = GATEWAYS.map(async (name, index) => ({ host: '127.0.0.1', port: Number(ports[index]), ops: await address(name, 9090) }));
+  const balancer = await startBalancer(await Promise.all(backends));
   return {
+    balancer,
     gateways: ports.map((port) => `http://127.0.0.1:${port}`),
     adminPassword: (await readFile(join(secrets, 'admin_password'), 'utf8')).trim(),
-    ...{ compose, docker, container, stop },
-    async address(service, port) {
-      const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}';
-      const [ip] = (await docker('inspect', '--format', format, container(service))).trim().split(' ');
-      return `http://${ip}:${port}`;
+    ...{ compose, docker, container, address },
+    async stop() {
+      await balancer.stop();
+      await stop();
     },
     async healthy(service) {
       const format = '{{.State.Health.Status}}';
       const isHealthy = async () => (await docker('inspect', '--format', format, container(service))).trim() === 'healthy';
-      await waitFor(`${service} to be healthy`, isHealthy, { withinMs: 60_000, everyMs: 200 });
+      await waitFor(`${service} to be healthy`, isHealthy, { withinMs: 120_000, everyMs: 200 });
     },
   };
 }

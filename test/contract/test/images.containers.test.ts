@@ -113,7 +113,7 @@ describe.each(SERVICES)('the image of $service alone', ({ service, port, peers, 
     const address = `${container.getIpAddress(network.getName())}:${port}`;
     connection = createGrpcPeers(
       { authAddress: address, adminAddress: address, fsAddress: address, downloaderAddress: address },
-      NO_TRACING,
+      { tracing: NO_TRACING, onBroken: undefined },
     );
   }, 120_000);
   afterAll(async () => {

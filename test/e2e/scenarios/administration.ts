@@ -65,6 +65,12 @@ export function administration(world: World): void {
     });
   });
 
+  test('each service tells that it works', async () => {
+    const { services } = (await dataOf(admin, '/api/admin/state')) as { services: unknown[] };
+    const works = (name: string) => expect.objectContaining({ name, works: true, error: '' });
+    expect(services).toEqual(['auth', 'admin', 'fs', 'downloader'].map(works));
+  });
+
   describe('storages', () => {
     test('tell how they get on', async () => {
       await admin.post('/api/fs/list', { path: '/local' });

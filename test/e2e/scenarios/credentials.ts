@@ -119,11 +119,15 @@ export function credentials(world: World): void {
     test('logins are listed and ended, app passwords kept, and the audit trail tells of it', async () => {
       const person = await makePerson(world);
       const { username, password, id } = person;
-      const { data } = await api(base).post('/api/auth/login', { username, password }, { 'x-forwarded-for': '203.0.113.23' });
+      const { data } = await api(base).post(
+        '/api/auth/login',
+        { username, password },
+        { 'x-forwarded-for': '203.0.113.23', 'user-agent': `A phone ${'x'.repeat(300)}` },
+      );
       const other = api(base, String(at(data, 'token')));
       const { content } = Object(await dataOf(person, '/api/me/sessions'));
       expect(content).toMatchObject([
-        { address: '203.0.113.23', current: false },
+        { address: '203.0.113.23', current: false, device: `A phone ${'x'.repeat(248)}` },
         { address: '127.0.0.1', current: true },
       ]);
       await person.call('/api/me/sessions/revoke', { id: content[0].id });

@@ -339,6 +339,13 @@ const adminCases: EnvelopeCase[] = [
   ),
   {
     as: 'admin',
+    call: 'GET /api/admin/state',
+    code: 200,
+    message: 'success',
+    data: { version: expect.stringMatching(/^\d+\.\d+/), node_version: expect.any(String), services: expect.any(Array) },
+  },
+  {
+    as: 'admin',
     call: 'GET /api/admin/storage/health',
     code: 200,
     message: 'success',
@@ -367,6 +374,9 @@ const adminCases: EnvelopeCase[] = [
   ),
   { as: 'admin', call: 'GET /api/admin/meta/list?per_page=x', ...INVALID },
   { as: 'admin', call: 'GET /api/admin/meta/get?id=99999', code: 500, message: /record not found$/ },
+  { as: 'admin', call: 'POST /api/admin/meta/explain', body: { path: '' }, ...INVALID },
+  { as: 'admin', call: 'POST /api/admin/meta/explain', body: { path: '/..' }, code: 403, message: /relative path is not allowed$/ },
+  { as: 'user', call: 'POST /api/admin/meta/explain', body: { path: '/' }, code: 403, message: 'You are not an admin' },
   { as: 'admin', call: 'POST /api/admin/meta/create', body: { path: '' }, ...INVALID },
   { as: 'admin', call: 'POST /api/admin/meta/create', body: { path: '/local/x', hide: '(' }, code: 400, message: /^\( is illegal: / },
   { as: 'admin', call: 'POST /api/admin/meta/update', body: { id: 99999, path: '/local/x' }, code: 500, message: /record not found$/ },

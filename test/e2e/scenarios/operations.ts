@@ -341,6 +341,7 @@ export function operations(world: World): void {
         sso_id: '',
       };
       await world.admin.call('/api/admin/user/update', { ...fields, id: person.id, quota_bytes: 1_000 });
+      expect(await person.get('/api/me')).toMatchObject({ data: { quota_bytes: 1_000 } });
       await writeFile(join(disk, 'there'), 'x'.repeat(500));
       const body = (bytes: number) => 'x'.repeat(bytes);
       const full = failed(500, 'quota exceeded: your files may have 1000 bytes in all');

@@ -40,6 +40,34 @@ export function rules(world: World): void {
   const get = (caller: Api, path: string, password = '') => caller.post('/api/fs/get', { path, password });
 
   describe('path rules', () => {
+    test('the admin is told what a rule does to whom, saved or not, and it is so', async () => {
+      const { path } = await world.folder('explained');
+      await put(admin, base, `${path}/sub/file.txt`, 'text');
+      const reader = await makePerson(world);
+      const stranger = await makePerson(world);
+      const explain = async (at: string, rule?: unknown) => {
+        const answer = await admin.call('/api/admin/meta/explain', { path: at, users: [reader.id, stranger.id], rule });
+        const content = Object(answer).content as {
+          decisions: { action: string; allowed: boolean; reason: string; rule_path: string }[];
+        }[];
+        return content.map(({ decisions }) => decisions.find(({ action }) => action === 'see'));
+      };
+      const free = { action: 'see', allowed: true, reason: 'free', rule_path: '' };
+      expect(await explain(`${path}/sub`)).toEqual([free, free]);
+      const draft = ruleFor(path, { read_users: [reader.id], read_users_sub: true });
+      const asDraft = [
+        { action: 'see', allowed: true, reason: 'rule', rule_path: path },
+        { action: 'see', allowed: false, reason: 'readers', rule_path: path },
+      ];
+      expect(await explain(`${path}/sub`, draft)).toEqual(asDraft);
+      for (const person of [reader, stranger]) expect(await list(person, `${path}/sub`)).toMatchObject({ code: 200 });
+      const id = await makeRule(path, draft);
+      expect(await explain(`${path}/sub`)).toEqual(asDraft);
+      expect(await list(reader, `${path}/sub`)).toMatchObject({ code: 200 });
+      expect(await list(stranger, `${path}/sub`)).toMatchObject(WRONG_PASSWORD);
+      expect(await explain(`${path}/sub`, { ...draft, id, path: `${path}/sub/deeper` })).toEqual([free, free]);
+    });
+
     test('a password guards listings and details from everybody without it, and the links from everybody without a signature', async () => {
       const { path } = await world.folder('password');
       await put(admin, base, `${path}/top.txt`, 'top');

@@ -3,9 +3,11 @@ import { parseArgs } from 'node:util';
 import { startStandalone } from '@wharf/harness';
 import { runDownloadChaos } from '../support/download-chaos.ts';
 import { runKillChaos } from '../support/kill-chaos.ts';
-import { runLongPairs } from '../support/long-pairs.ts';
+import { runLongTests } from '../support/long-tests.ts';
+import { LONG_SHAPES, LONG_STORAGES, runLongUploads } from '../support/long-uploads.ts';
 import { repeatProperties } from '../support/repeat-properties.ts';
 import { runSchemaFuzz } from '../support/schema-fuzz.ts';
+import { UPLOAD_WAYS } from '../support/upload-chaos.ts';
 import { openWorld } from '../support/world.ts';
 
 const USAGE = `usage: npm run soak -- <work> [options]
@@ -13,6 +15,11 @@ const USAGE = `usage: npm run soak -- <work> [options]
   downloads   downloaders, killed in turns       --replicas 3 --files 200 --max-mib 8 --seconds 120 --every 5 --rate 60000
   schema      requests of every operation        --cases 30 --seed <number>
   properties  all property tests, again          --times 20
+  suites      every rule for every server that rclone reaches, and its kills
+  uploads     big uploads while all is killed    --upload-mib 4096 --shape standalone|services|both --storages Local,S3,SFTP
+                                                 --ways tus,parts
+  crowd       many uploads in parts at once      --crowd 20,10,20: users, uploads of each, MiB of each
+  uppy        a big file by Uppy in a browser    --upload-mib 4096
   pairs       big trees between all storages     --files 500 --cancelled 1000 --download-mib 1024`;
 
 const { values, positionals } = parseArgs({
@@ -22,6 +29,10 @@ const { values, positionals } = parseArgs({
     shape: { type: 'string', default: 'both' },
     replicas: { type: 'string', default: '3' },
     files: { type: 'string' },
+    'upload-mib': { type: 'string', default: '4096' },
+    storages: { type: 'string', default: LONG_STORAGES.join() },
+    ways: { type: 'string', default: UPLOAD_WAYS.join() },
+    crowd: { type: 'string', default: '20,10,20' },
     cancelled: { type: 'string', default: '1000' },
     'download-mib': { type: 'string', default: '1024' },
     'max-mib': { type: 'string', default: '8' },
@@ -36,13 +47,28 @@ const { values, positionals } = parseArgs({
 const tell = (text: string) => console.error(text);
 const print = (report: unknown) => console.log(JSON.stringify(report, undefined, 2));
 
+/** What the gateways and the fs may take for uploads, in MiB. */
+const MOST_MEMORY_MIB = 64;
+
 /** Each answers whether everything held. */
 const WORKS: Readonly<Record<string, () => Promise<boolean>>> = {
   kills,
   downloads,
+  uploads,
   schema,
   properties: () => repeatProperties(Number(values.times), tell),
-  pairs: () => runLongPairs({ files: values.files ?? '500', cancelled: values.cancelled, downloadMib: values['download-mib'] }),
+  suites: () =>
+    runLongTests(['services/fs/src/drivers/rclone/rclone.conformance.test.ts', 'services/fs/test/rclone/rclone.test.ts'], {
+      WHARF_LONG_SUITES: '1',
+    }),
+  crowd: () => runLongTests(['test/e2e/upload-crowd.e2e.test.ts'], { WHARF_E2E_UPLOADS: values.crowd }),
+  uppy: () => runLongTests(['test/e2e/uppy.e2e.test.ts'], { WHARF_E2E_UPPY_MIB: values['upload-mib'] }),
+  pairs: () =>
+    runLongTests(['test/e2e/remote-storages.e2e.test.ts', 'test/e2e/downloads-to-parts.e2e.test.ts'], {
+      WHARF_E2E_FILES: values.files ?? '500',
+      WHARF_E2E_CANCELLED: values.cancelled,
+      WHARF_E2E_DOWNLOAD_MIB: values['download-mib'],
+    }),
 };
 
 const work = WORKS[positionals[0] ?? ''];
@@ -71,6 +97,22 @@ async function schema(): Promise<boolean> {
   } finally {
     await world.close();
   }
+}
+
+async function uploads(): Promise<boolean> {
+  const [storages, ways] = [values.storages.split(','), values.ways.split(',')];
+  const reports = await runLongUploads({
+    sizeMib: Number(values['upload-mib']),
+    shapes: LONG_SHAPES.filter((shape) => values.shape === 'both' || values.shape === shape),
+    storages: LONG_STORAGES.filter((storage) => storages.includes(storage)),
+    ways: UPLOAD_WAYS.filter((way) => ways.includes(way)),
+    tell,
+  });
+  print(reports);
+  return reports.every(
+    ({ isIdentical, sentBytes, allowedBytes, memoryMib }) =>
+      isIdentical && sentBytes <= allowedBytes && Object.values(memoryMib).every((mib) => mib <= MOST_MEMORY_MIB),
+  );
 }
 
 async function downloads(): Promise<boolean> {

@@ -7,6 +7,7 @@ import { type Api, api, at, login, runCommand, startProcess, waitFor } from '@wh
 import { put } from '../support/files.ts';
 import { ADMIN_READS, listed, OLD, sourceContent } from '../support/old-data.ts';
 import { dataOf, userFields } from '../support/people.ts';
+import { holdUpload } from '../support/tasks.ts';
 import { totpCode } from '../support/totp.ts';
 
 const [checkout = '', archives = ''] = process.argv.slice(2).map((word) => resolve(word));
@@ -131,15 +132,7 @@ async function openTasks(admin: Api, base: string): Promise<void> {
   await admin.call(`/api/task/offline_download/pause?tid=${third}`);
   await isUnderWay('offline_download', first, 20);
 
-  // A body that waits: of some uploads one is not yet stored when it is held.
-  for (let i = 0; ; i++) {
-    const answer = await put(admin, base, `/local/waiting ${i}.txt`, 'waited since bacfa88\n'.repeat(5000), { 'as-task': 'true' });
-    const id = String(at(answer.data, 'task', 'id'));
-    await admin.call(`/api/task/upload/pause?tid=${id}`);
-    const task = await admin.call(`/api/task/upload/info?tid=${id}`);
-    if (at(task, 'paused') === true && at(task, 'state') !== 2) break;
-    if (i > 50) throw new Error('no upload could be held');
-  }
+  await holdUpload(admin, base, '/local', 'waited since bacfa88\n'.repeat(5000));
 
   const copy = (src: string, name: string, dst_dir: string) =>
     admin.call('/api/fs/copy', { src_dir: src, dst_dir, names: [name], overwrite: false });

@@ -6,6 +6,11 @@ export interface Change {
   make(): Promise<unknown>;
 }
 
+export const change = (after: Iterable<readonly [string, string | undefined]>, make: () => Promise<unknown>): Change => ({
+  after: new Map(after),
+  make,
+});
+
 /** Things of one kind that are changed one after the other, by name. */
 export interface Subject {
   readonly kind: string;

@@ -18,9 +18,14 @@ export interface Cluster {
   /** As crashes would end them; they come back where they were. */
   restartBus(): Promise<void>;
   restartStore(): Promise<void>;
+  /** What all of them wrote at last, also those that were killed. */
+  lastLines(): string;
   /** Ends all, the last first, and removes the folder. */
   stop(): Promise<void>;
 }
+
+/** Of each program. */
+const LAST_LINES = 10;
 
 /** @param populate starts the services; where it fails, all that was started ends. */
 export async function startCluster<T>(name: string, populate: (cluster: Cluster) => Promise<T>): Promise<T> {
@@ -31,6 +36,7 @@ export async function startCluster<T>(name: string, populate: (cluster: Cluster)
     running.push(one);
     return one;
   };
+  const lastLines = () => running.flatMap((one) => one.output().trimEnd().split('\n').slice(-LAST_LINES)).join('\n');
   const stop = async () => {
     for (const one of running.toReversed()) await one.stop();
     await dir.remove();
@@ -44,7 +50,7 @@ export async function startCluster<T>(name: string, populate: (cluster: Cluster)
     let bus = await startBus();
     const adminPassword = randomBytes(12).toString('base64url');
     return await populate({
-      ...{ dir: dir.path, adminPassword, start, stop },
+      ...{ dir: dir.path, adminPassword, start, lastLines, stop },
       env: {
         WHARF_SECRET: randomBytes(32).toString('hex'),
         WHARF_ADMIN_PASSWORD: adminPassword,

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { at, startServices, startStandalone, waitFor } from '@wharf/harness';
 import { clientOf } from './acknowledged.ts';
 import { killSubjects } from './kill-subjects.ts';
@@ -32,6 +33,8 @@ const TASKS_WITHIN_MS = 120_000;
 /** A kill comes at any moment of this time after each client has changed something, in milliseconds. */
 const LONGEST_LOAD_MS = 2_000;
 const LOAD_WITHIN_MS = 60_000;
+/** Of the log of a Wharf that did not do what was waited for, in characters. */
+const LOG_SHOWN = 4_000;
 const TASK_LISTS = ['upload', 'copy', 'move', 'offline_download', 'offline_download_transfer'];
 
 /**
@@ -57,7 +60,9 @@ export async function runKillChaos({ shape, kills, tell }: KillOptions): Promise
         while (!isKilled)
           await client.step().catch((error: Error) => {
             if (isKilled) return;
-            faults.push(`before kill ${kill}: ${client.kind}: ${error.message}`);
+            const fault = `before kill ${kill}: ${client.kind}: ${error.message}`;
+            tell(fault);
+            faults.push(fault);
             isKilled = true;
           });
       });
@@ -94,9 +99,14 @@ export async function runKillChaos({ shape, kills, tell }: KillOptions): Promise
     }
     faults.push(...(await failedTasks(world)));
     return { kills, acknowledged: Object.fromEntries(clients.map((client) => [client.kind, client.acknowledged()])), faults, debris };
+  } catch (error) {
+    // Why it stopped says more than how its Wharf ended.
+    tell(`${inspect(error)}\n${wharf.log().slice(-LOG_SHOWN)}`);
+    throw error;
   } finally {
     await source.close();
-    await world.close();
+    // What was found before is not lost over how its Wharf ended.
+    await world.close().catch((error) => faults.push(String(error)));
   }
 }
 

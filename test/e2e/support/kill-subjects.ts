@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { at } from '@wharf/harness';
-import type { Change, Subject } from './acknowledged.ts';
+import { change, type Subject } from './acknowledged.ts';
 import { type Answer, formBody, put, putForm } from './files.ts';
+import { loginSubjects } from './login-subjects.ts';
 import { dataOf, userFields } from './people.ts';
 import { settingItems } from './settings.ts';
 import type { SourceServer } from './source-server.ts';
@@ -25,6 +26,7 @@ export async function killSubjects(world: World, other: { path: string; disk: st
     await transfers(world, 'move', other),
     await downloads(world, source),
     ...records(world),
+    ...loginSubjects(world),
   ];
 }
 
@@ -205,11 +207,6 @@ function records(world: World): Subject[] {
   };
   return [...subjects, announcement];
 }
-
-const change = (after: Iterable<readonly [string, string | undefined]>, make: () => Promise<unknown>): Change => ({
-  after: new Map(after),
-  make,
-});
 
 function accepted(answer: Answer): void {
   if (answer.code !== 200) throw new Error(`refused with ${answer.code}: ${answer.message}`);

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { programFlags, type RunningProcess, runCommand, startProcess } from '@wharf/harness';
+import { PROGRAM_VARIABLES, programFlags, type RunningProcess, runCommand, startProcess } from '@wharf/harness';
 
 /** The project's folder. */
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 export const STANDALONE = `${ROOT}services/standalone/src/main.ts`;
 
 /** What a program of ours always gets of our environment. Without the cache each start compiles everything again. */
-export const BARE_ENVIRONMENT = Object.fromEntries(['PATH', 'HOME', 'NODE_COMPILE_CACHE'].map((key) => [key, process.env[key]]));
+export const BARE_ENVIRONMENT = Object.fromEntries(['PATH', 'HOME', ...PROGRAM_VARIABLES].map((key) => [key, process.env[key]]));
 
 /** Runs one of our programs until it ends by itself, with nothing in its environment but what is given. */
 export async function runProgram(

@@ -1,5 +1,11 @@
-import { CreateBucketCommand, ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
-import { type CephRgw, type FaultProxy, type SshServer, startFaultProxy } from '@wharf/harness';
+import {
+  BucketAlreadyOwnedByYou,
+  CreateBucketCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { type CephRgw, type FaultProxy, type FtpServer, type SshServer, startFaultProxy } from '@wharf/harness';
 import type { World } from './world.ts';
 
 /** A storage on another server, mounted in the tree, with a way to its server that can be made bad. */
@@ -19,14 +25,21 @@ export interface RemoteStorages {
 const BUCKET = 'pairs';
 
 /** Mounts a bucket and a folder of an SSH server. */
-export async function mountRemotes({ admin, unique }: World, rgw: CephRgw, sshd: SshServer): Promise<RemoteStorages> {
+export async function mountRemotes(
+  { admin, unique }: Pick<World, 'admin' | 'unique'>,
+  rgw: CephRgw,
+  sshd: SshServer,
+): Promise<RemoteStorages> {
   const sdk = new S3Client({
     endpoint: rgw.url,
     region: rgw.region,
     credentials: { accessKeyId: rgw.accessKeyId, secretAccessKey: rgw.secretAccessKey },
     forcePathStyle: true,
   });
-  await sdk.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  await sdk.send(new CreateBucketCommand({ Bucket: BUCKET })).catch((error: unknown) => {
+    // Another Wharf of the same test uses the bucket too.
+    if (!(error instanceof BucketAlreadyOwnedByYou)) throw error;
+  });
   const s3Proxy = await startFaultProxy({ to: { host: '127.0.0.1', port: Number(new URL(rgw.url).port) } });
   const sftpProxy = await startFaultProxy({ to: { host: sshd.host, port: sshd.port } });
   const mountOf = async (driver: string, proxy: FaultProxy, items: object, rest: object = {}): Promise<RemoteStorage> => {
@@ -69,4 +82,28 @@ export async function mountRemotes({ admin, unique }: World, rgw: CephRgw, sshd:
       await sftpProxy.stop();
     },
   };
+}
+
+/** Mounts what the user of an FTP server sees, by TLS where it has that, with a way to it that can be made bad. */
+export async function mountFtp({ admin, unique }: Pick<World, 'admin' | 'unique'>, ftpd: FtpServer): Promise<RemoteStorage> {
+  const proxy = await startFaultProxy({ to: ftpd, samePorts: ftpd.passivePorts });
+  const mount = `/${unique('ftp')}`;
+  const items = {
+    ...{
+      address: `${proxy.host}:${proxy.port}`,
+      encoding: 'utf-8',
+      username: ftpd.username,
+      password: ftpd.password,
+      root_folder_path: '/',
+    },
+    // The way to it has another address than its certificate.
+    ...{ encryption: ftpd.certificate === '' ? 'none' : 'explicit', tls_insecure_skip_verify: true },
+  };
+  await admin.call('/api/admin/storage/create', {
+    mount_path: mount,
+    driver: 'FTP',
+    addition: JSON.stringify(items),
+    cache_expiration: 30,
+  });
+  return { mount, proxy };
 }

@@ -46,7 +46,7 @@ export function writeSampleTree(folder: string): void {
     count += 1;
   };
   for (const [path, text] of Object.entries(TEXTS)) write(path, text);
-  for (let index = 1; index <= 18; index += 1) write(`Summer/Photos/IMG_${2_100 + index * 7}.png`, picture(360, 270, index));
+  for (let index = 1; index <= 18; index += 1) write(`Summer/Photos/IMG_${2_100 + index * 7}.png`, picture(720, 540, index));
 }
 
 /** A landscape of a sky, hills and water, as a PNG of 8 bits for each colour. */
@@ -55,7 +55,7 @@ function picture(width: number, height: number, seed: number): Buffer {
   const rows = Buffer.alloc(height * (1 + width * 3));
   for (let y = 0; y < height; y += 1)
     for (let x = 0; x < width; x += 1) {
-      const hill = height * (0.55 + 0.12 * Math.sin(x / (34 + seed) + seed) + 0.05 * Math.sin(x / 13 + seed * 2));
+      const hill = height * (0.55 + 0.12 * Math.sin(x / (68 + 2 * seed) + seed) + 0.05 * Math.sin(x / 26 + seed * 2));
       const water = height * 0.78;
       const [shade, colour] =
         y > water

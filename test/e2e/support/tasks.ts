@@ -1,4 +1,5 @@
 import { type Api, at, waitFor } from '@wharf/harness';
+import { put } from './files.ts';
 
 type TaskList = 'copy' | 'move' | 'upload';
 
@@ -29,5 +30,18 @@ export async function allDone(caller: Api, list: TaskList, data: unknown): Promi
   for (const queued of tasks) {
     const task = await endOf(caller, list, at(queued, 'id'));
     if (at(task, 'state') !== 2) throw new Error(`a task did not succeed: ${JSON.stringify(task)}`);
+  }
+}
+
+/** Of some uploads one is not yet stored when it is held: a body that waits. @returns its path, in the folder */
+export async function holdUpload(admin: Api, base: string, folder: string, content: string): Promise<string> {
+  for (let i = 0; ; i++) {
+    const path = `${folder}/waiting ${i}.txt`;
+    const answer = await put(admin, base, path, content, { 'as-task': 'true' });
+    const id = String(at(answer.data, 'task', 'id'));
+    await admin.call(`/api/task/upload/pause?tid=${id}`);
+    const task = await admin.call(`/api/task/upload/info?tid=${id}`);
+    if (at(task, 'paused') === true && at(task, 'state') !== 2) return path;
+    if (i > 50) throw new Error('no upload could be held');
   }
 }

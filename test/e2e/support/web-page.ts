@@ -1,18 +1,42 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeTempDir, runCommand } from '@wharf/harness';
+import { runCommand } from '@wharf/harness';
 import axe from 'axe-core';
 import type { BrowserContext, Page } from 'playwright-core';
 import { expect } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 
-/** The web page, built from its sources into a folder of its own; whoever asked removes it. */
-export async function buildWebPage(): Promise<{ path: string; remove(): Promise<void> }> {
-  const folder = await makeTempDir('web');
-  const path = join(folder.path, 'built');
-  const answer = await runCommand(process.execPath, [join(ROOT, 'tools/run.mjs'), 'web', path], { withinMs: 180_000 });
+/** Where the page lies that tests use, by a hash of what it is built from: it is built once for all of them. */
+const BUILT = join(ROOT, '.tooling', 'test-web');
+const BUILD_WITHIN_MS = 170_000;
+
+/** The web page, built from its present sources, and shared by all tests. @returns its folder. */
+export async function buildWebPage(): Promise<{ path: string }> {
+  const path = join(BUILT, await hashOfSources());
+  if (existsSync(path)) return { path };
+  await mkdir(BUILT, { recursive: true });
+  // Several test files may build at once; the first one that is through is taken.
+  const own = await mkdtemp(join(BUILT, 'building-'));
+  const built = join(own, 'built');
+  const answer = await runCommand(process.execPath, [join(ROOT, 'tools/run.mjs'), 'web', built], { withinMs: BUILD_WITHIN_MS });
   if (answer.code !== 0) throw new Error(`the web page was not built: ${answer.stderr}`);
-  return { path, remove: folder.remove };
+  await rename(built, path).catch((error: unknown) => {
+    if (!existsSync(path)) throw error;
+  });
+  await rm(own, { recursive: true, force: true });
+  return { path };
+}
+
+async function hashOfSources(): Promise<string> {
+  const hash = createHash('sha256');
+  const web = join(ROOT, 'web');
+  const names = ['package.json', 'pnpm-lock.yaml', 'vite.config.ts', 'tsconfig.json', 'index.html'];
+  for (const name of await readdir(join(web, 'src'), { recursive: true })) if (/\.\w+$/.test(name)) names.push(join('src', name));
+  for (const name of names.toSorted()) hash.update(name).update(await readFile(join(web, name)));
+  return hash.digest('hex').slice(0, 16);
 }
 
 /** What a page said that it should not: errors, and what its own policy refused it. */

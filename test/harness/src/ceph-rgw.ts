@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { type DebianSystem, ensureSystem, startInSystem } from './debian-system.ts';
 import { freePort, onFreePort } from './free-port.ts';
 import type { Missing } from './required.ts';
+import { makeTempDir } from './temp-dir.ts';
 
-/** An S3-compatible server that is not ours: the RADOS gateway on a Ceph of one monitor and one store in memory. */
+/** An S3-compatible server that is not ours: the RADOS gateway on a Ceph of one monitor and one store, in memory or on the disk. */
 export interface CephRgw {
   /** `http://127.0.0.1:<port>`, for path-style addresses. */
   readonly url: string;
@@ -57,7 +58,7 @@ mon_cluster_log_file =
 log_to_stderr = false
 err_to_stderr = true
 mon_data = /tmp/mon
-osd_data = /tmp/osd
+osd_data = $OSD_DATA
 rgw_data = /tmp/rgw
 mon_allow_pool_size_one = true
 mon_warn_on_pool_no_redundancy = false
@@ -67,8 +68,12 @@ osd_pool_default_min_size = 1
 osd_pool_default_pg_num = 1
 osd_pool_default_pg_autoscale_mode = off
 osd_crush_chooseleaf_type = 0
-osd_objectstore = memstore
+osd_objectstore = $OBJECT_STORE
 memstore_device_bytes = $SIZE_BYTES
+bluestore_block_create = true
+bluestore_block_size = $SIZE_BYTES
+bluestore_cache_autotune = false
+bluestore_cache_size = 268435456
 [client.rgw]
 rgw_frontends = beast endpoint=127.0.0.1:$RGW_PORT
 rgw_dns_name = ${HOST_SUFFIX}
@@ -77,7 +82,7 @@ rgw_gc_obj_min_wait = 60
 rgw_gc_processor_period = 30
 CONF
 cd /tmp
-mkdir mon osd rgw
+mkdir mon rgw $OSD_DATA
 key() { ceph-authtool keyring --gen-key -n "$@" >/dev/null; }
 ceph-authtool --create-keyring keyring --gen-key -n mon. --cap mon 'allow *' >/dev/null
 key client.admin --cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *'
@@ -103,14 +108,21 @@ wait -n
  * Starts the server on free ports of loopback; it is ready after about 15 seconds. The first call on a machine makes its system, which takes some
  * minutes and needs the permission to install. Only root on Debian can do either.
  *
- * @param sizeBytes what it stores at most, in memory; default 2 GiB.
+ * @param sizeBytes what it stores at most; default 2 GiB. @param isOnDisk it is slower and leaves the memory to others; default false.
  */
-export async function startCephRgw({ sizeBytes = DEFAULT_SIZE_BYTES }: { sizeBytes?: number } = {}): Promise<CephRgw | Missing> {
+export async function startCephRgw({
+  sizeBytes = DEFAULT_SIZE_BYTES,
+  isOnDisk = false,
+}: {
+  sizeBytes?: number;
+  isOnDisk?: boolean;
+} = {}): Promise<CephRgw | Missing> {
   const problem = await ensureSystem(SYSTEM);
   if (problem !== undefined) return problem;
   const accessKeyId = randomBytes(10).toString('hex').toUpperCase();
   const secretAccessKey = randomBytes(20).toString('hex');
   return onFreePort(async (port) => {
+    const disk = isOnDisk ? await makeTempDir('ceph') : undefined;
     const running = await startInSystem(SYSTEM, {
       user: 'ceph',
       script: SERVE,
@@ -118,11 +130,16 @@ export async function startCephRgw({ sizeBytes = DEFAULT_SIZE_BYTES }: { sizeByt
         MON_PORT: String(await freePort()),
         RGW_PORT: String(port),
         SIZE_BYTES: String(sizeBytes),
+        ...(disk ? { OBJECT_STORE: 'bluestore', OSD_DATA: '/tmp/disk/osd' } : { OBJECT_STORE: 'memstore', OSD_DATA: '/tmp/osd' }),
         ACCESS_KEY_ID: accessKeyId,
         SECRET_ACCESS_KEY: secretAccessKey,
       },
+      diskDir: disk?.path,
       readyLine: (line) => (line === 'the gateway answers' ? true : undefined),
       readyWithinMs: READY_WITHIN_MS,
+    }).catch(async (error: unknown) => {
+      await disk?.remove();
+      throw error;
     });
     return {
       url: `http://127.0.0.1:${port}`,
@@ -132,7 +149,10 @@ export async function startCephRgw({ sizeBytes = DEFAULT_SIZE_BYTES }: { sizeByt
       region: 'us-east-1',
       pause: running.pause,
       resume: running.resume,
-      stop: running.stop,
+      async stop() {
+        await running.stop();
+        await disk?.remove();
+      },
     };
   });
 }

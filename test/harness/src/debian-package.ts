@@ -9,11 +9,11 @@ const LOCK_FILE = '/run/wharf-test-packages.lock';
 const INSTALL_WITHIN_MS = 10 * 60_000;
 
 /**
- * `$1` is the package. Its service is not started, for tests start servers of their own on loopback: what installation scripts start services with
+ * `install` takes a package. Its service is not started, for tests start servers of their own on loopback: what installation scripts start services with
  * is hidden by programs of that name that do nothing, on a path of this one dpkg. Nothing of the system is changed for that, so nothing is left
  * when this is killed. The package lists are fetched when the first try finds them absent or too old.
  */
-const INSTALL_SCRIPT = `
+const INSTALL_FUNCTION = `
 idle=$(mktemp -d) || exit 1
 trap 'rm -rf "$idle"' EXIT
 trap 'exit 1' INT TERM HUP
@@ -21,10 +21,12 @@ for name in invoke-rc.d deb-systemd-invoke service; do
   printf '#!/bin/sh\\nexit 0\\n' > "$idle/$name"
   chmod 755 "$idle/$name"
 done
-install() {
+try_install() {
   apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 -o DPkg::Path="$idle:/usr/sbin:/usr/bin:/sbin:/bin" -- "$1"
 }
-install "$1" || { apt-get update -q && install "$1"; }
+install() {
+  try_install "$1" || { apt-get update -q && try_install "$1"; }
+}
 `;
 
 /** What is said where something could be installed, and may not. */
@@ -51,13 +53,48 @@ export async function ensureCommand(
   const missing = `${command} is not on PATH (Debian package ${packageName})`;
   if (!(await isExecutable('/usr/bin/apt-get')) || process.getuid?.() !== 0) return { missing };
   if (!mayInstall(env)) return { missing: `${missing}; ${INSTALL_HINT}` };
-  const result = await runCommand('flock', [LOCK_FILE, 'sh', '-c', INSTALL_SCRIPT, 'sh', packageName], {
+  const result = await runCommand('flock', [LOCK_FILE, 'sh', '-c', `${INSTALL_FUNCTION}install "$1"`, 'sh', packageName], {
     env: { ...env, DEBIAN_FRONTEND: 'noninteractive' },
     withinMs: INSTALL_WITHIN_MS,
   });
   const installed = await findCommand(command);
   if (installed !== undefined) return { path: installed };
   return { missing: `the Debian package ${packageName} cannot be installed: ${result.stderr.trim().split('\n').at(-1) ?? ''}` };
+}
+
+/** `$1` is the package, `$2` where it is unpacked; then what it needs. */
+const UNPACK_SCRIPT = `
+set -e
+[ -d "$2" ] && exit 0
+mkdir -p "$2.new"
+cd "$2.new"
+package=$1 target=$2
+shift 2
+for needed in "$@"; do install "$needed"; done
+apt-get download -q "$package" || { apt-get update -q; apt-get download -q "$package"; }
+dpkg-deb -x "$package"_*.deb .
+mv "$target.new" "$target"
+`;
+const UNPACKED_DIR = '/var/cache/wharf-test';
+
+/**
+ * Finds a package in a folder of its own, for a program that cannot be installed beside another. Where it is not there, it is unpacked as
+ * `ensureCommand` installs.
+ *
+ * @param needs Debian packages that are installed for it.
+ */
+export async function ensureUnpacked(packageName: string, needs: readonly string[]): Promise<{ path: string } | Missing> {
+  const path = `${UNPACKED_DIR}/${packageName}`;
+  if (await isExecutable(path)) return { path };
+  const missing = `the Debian package ${packageName} is not in ${path}`;
+  if (!(await isExecutable('/usr/bin/apt-get')) || process.getuid?.() !== 0) return { missing };
+  if (!mayInstall()) return { missing: `${missing}; ${INSTALL_HINT}` };
+  const script = INSTALL_FUNCTION + UNPACK_SCRIPT;
+  const { code, stderr } = await runCommand('flock', [LOCK_FILE, 'sh', '-c', script, 'sh', packageName, path, ...needs], {
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    withinMs: INSTALL_WITHIN_MS,
+  });
+  return code === 0 ? { path } : { missing: `${missing}: ${stderr.trim().split('\n').at(-1) ?? ''}` };
 }
 
 async function findCommand(command: string): Promise<string | undefined> {

@@ -47,8 +47,8 @@ echo built
 `;
 
 /**
- * `$1` is the folder, `$2` the user, `$3` what runs in it. /tmp lies in memory: what is written there ends with the server. Who becomes another user
- * loses the signal that ends it with its parent, so that is asked for again.
+ * `$1` is the folder, `$2` the user, `$3` what runs in it, `$4` a folder of this machine that it sees as /tmp/disk, or nothing. /tmp lies in memory: what is
+ * written there ends with the server. Who becomes another user loses the signal that ends it with its parent, so that is asked for again.
  */
 const ENTER = `
 set -e
@@ -56,6 +56,11 @@ cd "$1"
 mount -t proc proc proc
 mount -t tmpfs -o mode=1777 tmpfs tmp
 mount --rbind /dev dev
+if [ -n "$4" ]; then
+  mkdir tmp/disk
+  mount --bind "$4" tmp/disk
+  chroot . chown "$2" /tmp/disk
+fi
 exec chroot . setpriv --reuid "$2" --regid "$2" --clear-groups --pdeathsig KILL bash -c "$3"
 `;
 
@@ -95,6 +100,7 @@ export async function ensureSystem(system: DebianSystem): Promise<Missing | unde
 /**
  * Runs a bash script in the system, as one of the system's users, with the network of this machine. Its /tmp is empty and in memory.
  *
+ * @param diskDir an empty folder of this machine, which becomes the user's: the script sees it as /tmp/disk.
  * @param settings environment of the script; beside it there is only PATH and LANG.
  */
 export function startInSystem<T>(
@@ -103,6 +109,7 @@ export function startInSystem<T>(
     user: string;
     script: string;
     settings?: Readonly<Record<string, string>>;
+    diskDir?: string | undefined;
     readyLine: (line: string) => T | undefined;
     readyWithinMs: number;
   },
@@ -110,7 +117,7 @@ export function startInSystem<T>(
   return startConfined({
     name: system.name,
     command: 'sh',
-    args: ['-c', ENTER, 'sh', systemPath(system), run.user, run.script],
+    args: ['-c', ENTER, 'sh', systemPath(system), run.user, run.script, run.diskDir ?? ''],
     env: { PATH: '/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8', ...run.settings },
     ready: { line: run.readyLine },
     readyWithinMs: run.readyWithinMs,

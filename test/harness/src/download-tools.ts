@@ -2,10 +2,11 @@ import { pbkdf2Sync, randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureCommand } from './debian-package.ts';
-import { freePort, onFreePort } from './free-port.ts';
+import { freePortRange, onFreePort } from './free-port.ts';
 import { httpRequest } from './http.ts';
 import { startProcess } from './process.ts';
 import { isMissing, type Missing } from './required.ts';
+import { reach } from './tcp-connections.ts';
 import { makeTempDir } from './temp-dir.ts';
 
 /** A download tool that runs on loopback, with its peer search switched off. */
@@ -41,7 +42,7 @@ export async function startAria2(): Promise<RestartableTool | Missing> {
   const config = join(dir.path, 'aria2.conf');
   await mkdir(join(dir.path, 'downloads'));
   return onFreePort(async (port) => {
-    const peerPort = await freePort();
+    const peerPort = await freePeerPort();
     const lines = [
       ...['enable-rpc=true', 'rpc-listen-all=false', `rpc-listen-port=${port}`, `rpc-secret=${secret}`],
       ...[`dir=${dir.path}/downloads`, 'enable-dht=false', 'enable-dht6=false', 'bt-enable-lpd=false', 'enable-peer-exchange=false'],
@@ -92,7 +93,7 @@ export async function startQbittorrent(): Promise<DownloadTool | Missing> {
   await mkdir(join(dir.path, 'qBittorrent', 'config'), { recursive: true });
   await mkdir(join(dir.path, 'downloads'));
   return onFreePort(async (port) => {
-    const peerPort = await freePort();
+    const peerPort = await freePeerPort();
     const preferences = [
       ...['General\\Locale=en', 'Connection\\UPnP=false', 'WebUI\\Enabled=true', 'WebUI\\Address=127.0.0.1', `WebUI\\Port=${port}`],
       ...['WebUI\\UseUPnP=false', `WebUI\\Username=${username}`, 'WebUI\\LocalHostAuth=true', 'WebUI\\MaxAuthenticationFailCount=1000'],
@@ -111,7 +112,12 @@ export async function startQbittorrent(): Promise<DownloadTool | Missing> {
       command: program.path,
       args: [`--profile=${dir.path}`],
       env: { PATH: process.env['PATH'], HOME: dir.path, ...UNICODE_NAMES },
-      ready: { probe: async () => (await httpRequest(url, { path: '/api/v2/app/version' })).status },
+      ready: {
+        async probe() {
+          await reach(peerPort);
+          return (await httpRequest(url, { path: '/api/v2/app/version' })).status;
+        },
+      },
     });
     return {
       url,
@@ -136,7 +142,7 @@ export async function startTransmission(): Promise<DownloadTool | Missing> {
   const password = randomBytes(12).toString('hex');
   await mkdir(join(dir.path, 'downloads'));
   return onFreePort(async (port) => {
-    const peerPort = await freePort();
+    const peerPort = await freePeerPort();
     const settings = {
       'rpc-enabled': true,
       'rpc-bind-address': '127.0.0.1',
@@ -162,7 +168,12 @@ export async function startTransmission(): Promise<DownloadTool | Missing> {
       command: program.path,
       args: ['--foreground', '--config-dir', dir.path],
       env: { PATH: process.env['PATH'], HOME: dir.path, ...UNICODE_NAMES },
-      ready: { probe: async () => (await httpRequest(url, { path: '/transmission/rpc' })).status },
+      ready: {
+        async probe() {
+          await reach(peerPort);
+          return (await httpRequest(url, { path: '/transmission/rpc' })).status;
+        },
+      },
     });
     return {
       url: `${url}/transmission/rpc`,
@@ -176,4 +187,10 @@ export async function startTransmission(): Promise<DownloadTool | Missing> {
       },
     };
   });
+}
+
+/** A tool that cannot have its port for peers runs without one, and nobody reaches it: no client of this machine is given this one meanwhile. */
+async function freePeerPort(): Promise<number> {
+  const [port = 0] = await freePortRange(1);
+  return port;
 }

@@ -128,3 +128,21 @@ it('breaks all that is open, and what cannot reach the server', async () => {
   await proxy.stop();
   await expect(dial()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
+
+it('is on an address of its own where it has ports of the server, and is bad on all of them', async () => {
+  const both = await startFaultProxy({ to: { host: '127.0.0.1', port: portOf() }, samePorts: [portOf()] });
+  const dialBoth = async (port: number) => {
+    const client = connect(port, both.host).on('error', () => undefined);
+    clients.push(client);
+    await once(client, 'connect');
+    return client;
+  };
+  expect(both.host).not.toBe('127.0.0.1');
+  for (const port of [both.port, portOf()]) expect(await echo(await dialBoth(port), 'hello')).toBe('hello');
+  expect([both.accepted(), await both.connections(), await proxy.connections()]).toEqual([2, 2, 0]);
+  both.refuse();
+  for (const port of [both.port, portOf()]) await expect(dialBoth(port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  await both.resume();
+  for (const port of [both.port, portOf()]) expect(await echo(await dialBoth(port), 'again')).toBe('again');
+  await both.stop();
+});

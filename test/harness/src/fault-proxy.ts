@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { countClients } from './tcp-connections.ts';
@@ -55,20 +56,35 @@ const UNDER_WAY_BYTES = 16 * 1024 * 1024;
 const KEPT_BYTES = 64 * 1024;
 const HOST = '127.0.0.1';
 
-/** Starts a TCP proxy on a port of loopback. Without faults it passes all, half-closed connections too. */
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * Starts a TCP proxy on a port of loopback. Without faults it passes all, half-closed connections too.
+ *
+ * @param options.to several get connections in turn
+ * @param options.samePorts where the server tells clients to come to too: the proxy is on an address of its own then, and has each of these ports.
+ */
 export async function startFaultProxy({
   to,
   latencyMs = 0,
+  samePorts = [],
 }: {
-  to: { host: string; port: number };
+  to: Address | readonly Address[];
   latencyMs?: number;
+  samePorts?: readonly number[];
 }): Promise<FaultProxy> {
   const faults: Faults = { latencyMs, stalled: false, cut: { bytes: 0, times: 0 } };
+  const targets = [to].flat();
   const pairs = new Map<readonly [Socket, Socket], Lane[]>();
   const counts = { accepted: 0, toClient: 0, toServer: 0 };
-  const listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+  const host = samePorts.length === 0 ? HOST : ownAddress();
+  const accept = (client: Socket, ownPort?: number) => {
+    const target = targets[counts.accepted % targets.length] ?? { host: HOST, port: 0 };
     counts.accepted += 1;
-    const server = connect({ ...to, allowHalfOpen: true, noDelay: true });
+    const server = connect({ host: target.host, port: ownPort ?? target.port, allowHalfOpen: true, noDelay: true });
     const pair = [client, server] as const;
     const upward = createLane(client, server, faults, (piece) => {
       counts.toServer += piece.length;
@@ -92,17 +108,28 @@ export async function startFaultProxy({
         if (client.destroyed && server.destroyed) pairs.delete(pair);
       });
     }
-  });
-  await listen(listener, 0);
+  };
+  const listenerFor = (ownPort?: number) => createServer({ allowHalfOpen: true, noDelay: true }, (client) => accept(client, ownPort));
+  const listener = listenerFor();
+  await listen(listener, { host, port: 0 });
   const address = listener.address();
   if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
   const { port } = address;
-  const connections = () => countClients(port);
+  const listeners = [{ listener, port }, ...samePorts.map((own) => ({ listener: listenerFor(own), port: own }))];
+  const listenAll = async () => {
+    const closed = listeners.filter((one) => !one.listener.listening);
+    await Promise.all(closed.map((one) => listen(one.listener, { host, port: one.port })));
+  };
+  const refuse = () => {
+    for (const one of listeners) one.listener.close();
+  };
+  await listenAll();
+  const connections = () => countClients(host, [port, ...samePorts]);
   const breakAll = () => {
     for (const pair of pairs.keys()) for (const socket of pair) socket.resetAndDestroy();
   };
   return {
-    host: HOST,
+    host,
     port,
     get latencyMs() {
       return faults.latencyMs;
@@ -113,13 +140,11 @@ export async function startFaultProxy({
     stall() {
       faults.stalled = true;
     },
-    refuse() {
-      listener.close();
-    },
+    refuse,
     async resume() {
       faults.stalled = false;
       for (const lanes of pairs.values()) for (const lane of lanes) lane.pump();
-      if (!listener.listening) await listen(listener, port);
+      await listenAll();
     },
     cutAfter(bytes, times = 1) {
       faults.cut = { bytes, times };
@@ -133,15 +158,20 @@ export async function startFaultProxy({
     bytesToClient: () => counts.toClient,
     bytesToServer: () => counts.toServer,
     async stop() {
-      listener.close();
+      refuse();
       breakAll();
     },
   };
 }
 
-async function listen(listener: Server, port: number): Promise<void> {
-  listener.listen(port, HOST);
+async function listen(listener: Server, address: Address): Promise<void> {
+  listener.listen(address);
   await once(listener, 'listening');
+}
+
+/** An address of loopback that nobody else uses: the whole block leads here. */
+function ownAddress(): string {
+  return ['127', randomInt(1, 255), randomInt(256), randomInt(1, 255)].join('.');
 }
 
 /**

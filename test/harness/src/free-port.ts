@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
@@ -23,4 +24,24 @@ export async function onFreePort<T>(start: (port: number) => Promise<T>): Promis
       if (tries === TRIES) throw error;
     }
   }
+}
+
+/** Below those that the system gives to clients. */
+const RANGES = { from: 12_000, to: 30_000 } as const;
+
+/** Ports of 127.0.0.1 in a row that nobody listens on, for programs that are told the first and the last. */
+export async function freePortRange(count: number): Promise<readonly number[]> {
+  for (;;) {
+    const first = randomInt(RANGES.from, RANGES.to);
+    const ports = Array.from({ length: count }, (_, index) => first + index);
+    const tried = await Promise.allSettled(ports.map(tryPort));
+    if (tried.every(({ status }) => status === 'fulfilled')) return ports;
+  }
+}
+
+async function tryPort(port: number): Promise<void> {
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  server.close();
+  await once(server, 'close');
 }

@@ -1,15 +1,11 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { get } from 'node:https';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { ensureCommand } from './debian-package.ts';
+import { makeCertificate } from './certificate.ts';
 import { httpRequest } from './http.ts';
 import { startHttpServer } from './http-server.ts';
-import { runCommand } from './process.ts';
-import { isAvailable } from './required.ts';
-import { makeTempDir } from './temp-dir.ts';
+import { isAvailable, isMissing } from './required.ts';
 
 it('gives the answers it is told to, honest or not, and ends with what is open', async () => {
   const server = await startHttpServer(async (request, response) => {
@@ -32,21 +28,14 @@ it('gives the answers it is told to, honest or not, and ends with what is open',
   expect(server.requests()).toBeGreaterThanOrEqual(2);
 });
 
-const openssl = await ensureCommand('openssl', 'openssl');
+const certificate = await makeCertificate('localhost');
 
-it.runIf(isAvailable('openssl', openssl))('speaks HTTPS with a certificate that nobody else has signed', async () => {
-  const dir = await makeTempDir('tls');
-  const [key, cert] = [join(dir.path, 'key'), join(dir.path, 'cert')];
-  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=localhost'];
-  await runCommand('openssl', [...made, '-days', '1', '-keyout', key, '-out', cert]);
-  const server = await startHttpServer((_request, response) => void response.end('sealed'), {
-    key: await readFile(key, 'utf8'),
-    cert: await readFile(cert, 'utf8'),
-  });
+it.runIf(isAvailable('openssl', certificate))('speaks HTTPS with a certificate that nobody else has signed', async () => {
+  if (isMissing(certificate)) return;
+  const server = await startHttpServer((_request, response) => void response.end('sealed'), certificate);
   await expect(fetch(server.url)).rejects.toMatchObject({ cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } });
   const trusting = get(server.url, { rejectUnauthorized: false, agent: false });
   const [response] = await once(trusting, 'response');
   expect(await text(response)).toBe('sealed');
   await server.stop();
-  await dir.remove();
 });

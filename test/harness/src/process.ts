@@ -166,3 +166,10 @@ export async function runCommand(
   if (signal !== null) throw new Error(`${command} was ended by ${signal} (limit ${withinMs} ms)\n${texts.stderr}`);
   return { code, ...texts };
 }
+
+/** Runs a command that must succeed; answers what it wrote to stdout. */
+export async function runToEnd(command: string, args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runCommand(command, args);
+  if (code !== 0) throw new Error(`${command} failed: ${stderr}`);
+  return stdout;
+}

@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeAccount, OWN_ACCOUNTS, UID, USERNAME } from './account.ts';
 import { ensureCommand } from './debian-package.ts';
 import { onFreePort } from './free-port.ts';
 import { startConfined } from './namespace.ts';
-import { runCommand } from './process.ts';
+import { runToEnd } from './process.ts';
 import { isMissing, type Missing } from './required.ts';
 import { countConnections } from './tcp-connections.ts';
 import { makeTempDir } from './temp-dir.ts';
@@ -49,9 +50,6 @@ export interface SshServer {
   stop(): Promise<void>;
 }
 
-const USERNAME = 'keeper';
-/** The last that Debian's policy gives to users of a machine, so nobody else has it. */
-const UID = 59_999;
 /** Where the server sees the folders: no part of that path may be writable for others, or it shuts nobody in. */
 const INSIDE = '/run/wharf';
 const DATA = 'data';
@@ -63,8 +61,7 @@ const DATA = 'data';
 const SERVE = `
 set -e
 mount -t proc proc /proc
-for name in passwd shadow; do mount --bind $name /etc/$name; done
-mount -t tmpfs -o mode=755 tmpfs /run
+${OWN_ACCOUNTS}mount -t tmpfs -o mode=755 tmpfs /run
 mkdir /run/sshd ${INSIDE}
 mount --bind files ${INSIDE}
 exec "$@"
@@ -87,7 +84,7 @@ export async function startSshServer(options: SshServerOptions = {}): Promise<Ss
   const password = await makeAccount(at, rootPath);
   const passphrase = randomBytes(12).toString('hex');
   const privateKey = await makeKey(at('user'));
-  await run('ssh-keygen', ['-q', '-p', '-P', '', '-N', passphrase, '-f', at('user')]);
+  await runToEnd('ssh-keygen', ['-q', '-p', '-P', '', '-N', passphrase, '-f', at('user')]);
   const encryptedPrivateKey = await readFile(at('user'), 'utf8');
   const renewHostKey = async () => {
     await makeKey(at('host'));
@@ -132,21 +129,10 @@ export async function startSshServer(options: SshServerOptions = {}): Promise<Ss
   };
 }
 
-/** Copies this machine's account files and adds the user; answers its password. */
-async function makeAccount(at: (name: string) => string, home: string): Promise<string> {
-  const password = randomBytes(12).toString('hex');
-  // Perl's base package is on every Debian, and its crypt is the one that sshd asks.
-  const hash = await run('perl', ['-e', 'print crypt($ARGV[0], $ARGV[1])', password, `$6$${randomBytes(8).toString('hex')}$`]);
-  const passwd = `${USERNAME}:x:${UID}:${UID}::${home}:/bin/sh\n`;
-  await writeFile(at('passwd'), `${await readFile('/etc/passwd', 'utf8')}${passwd}`);
-  await writeFile(at('shadow'), `${await readFile('/etc/shadow', 'utf8')}${USERNAME}:${hash}:19000:0:99999:7:::\n`, { mode: 0o600 });
-  return password;
-}
-
 /** Makes a key pair at that path and `.pub`, in place of one that is there; answers the private one. */
 async function makeKey(path: string): Promise<string> {
   for (const old of [path, `${path}.pub`]) await rm(old, { force: true });
-  await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', path]);
+  await runToEnd('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', path]);
   return readFile(path, 'utf8');
 }
 
@@ -165,10 +151,4 @@ function configuration(at: (name: string) => string, { chroot = false, authentic
     ...(chroot ? [`ChrootDirectory ${INSIDE}`] : []),
   ];
   return `${lines.join('\n')}\n`;
-}
-
-async function run(command: string, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await runCommand(command, args);
-  if (code !== 0) throw new Error(`${command} failed: ${stderr}`);
-  return stdout;
 }

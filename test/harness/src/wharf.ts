@@ -4,17 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { at } from './api.ts';
 import { httpRequest } from './http.ts';
 import { type ExitStatus, startProcess } from './process.ts';
-import { programFlags } from './program-flags.ts';
+import { PROGRAM_VARIABLES, programFlags } from './program-flags.ts';
 import { makeTempDir } from './temp-dir.ts';
 import { waitFor } from './wait-for.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** What a process needs of our environment; the rest (WHARF_*, MONGO_URL, NATS_URL) is only what the test says. */
-const INHERITED = [
-  ...['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'],
-  // What `npm start` runs a program with.
-  ...['NODE_COMPILE_CACHE', 'UV_THREADPOOL_SIZE', 'MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_', 'MALLOC_MMAP_THRESHOLD_'],
-];
+const INHERITED = [...['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'], ...PROGRAM_VARIABLES];
 
 export interface WharfOptions {
   /** Added to the environment; `undefined` removes a variable that would be set. */

@@ -1,14 +1,17 @@
 import { createSignal } from 'solid-js';
-import { type Operations, TRAVELS } from './operations.ts';
+import { type ErrorName, type Operations, TRAVELS } from './operations.ts';
 
 /** What the API said instead of an answer. */
 export class ApiError extends Error {
   /** The envelope's code; 0: nobody answered. */
   readonly code: number;
+  /** Undefined: nobody answered, or another server than ours. */
+  readonly error: ErrorName | undefined;
 
-  constructor(code: number, message: string) {
+  constructor(code: number, message: string, error?: ErrorName) {
     super(message);
     this.code = code;
+    this.error = error;
   }
 }
 
@@ -42,8 +45,10 @@ export async function call<Path extends keyof Operations>(
   signal: AbortSignal | null = null,
 ): Promise<Answer<Path>> {
   const travels = TRAVELS[path] ?? 'body';
-  const query = travels === 'body' ? '' : `?${new URLSearchParams(input as Record<string, string>)}`;
-  const headers: Record<string, string> = travels === 'body' ? { 'Content-Type': 'application/json' } : {};
+  const isAsked = travels === 'get' || travels === 'query';
+  const query = isAsked ? `?${new URLSearchParams(input as Record<string, string>)}` : '';
+  const headers: Record<string, string> = travels === 'header' ? { ...(input as Record<string, string>) } : {};
+  if (travels === 'body') headers['Content-Type'] = 'application/json';
   if (token() !== '') headers['Authorization'] = token();
   const response = await fetch(path + (query === '?' ? '' : query), {
     method: travels === 'get' ? 'GET' : 'POST',
@@ -54,12 +59,20 @@ export async function call<Path extends keyof Operations>(
     signal?.throwIfAborted();
     throw new ApiError(0, String(error));
   });
-  return openEnvelope(await response.json().catch(() => undefined)) as Answer<Path>;
+  return openEnvelope(await response.json().catch(() => undefined), response.headers.get(ERROR_NAME)) as Answer<Path>;
 }
 
-/** The data of an envelope. @throws ApiError what it says instead. */
-export function openEnvelope(envelope: unknown): unknown {
+/** The header that has the name of an error. */
+export const ERROR_NAME = 'X-Error-Code';
+
+/** The data of an envelope. @param named what the header says. @throws ApiError what it says instead. */
+export function openEnvelope(envelope: unknown, named: string | null): unknown {
   if (typeof envelope !== 'object' || envelope === null || !('code' in envelope)) throw new ApiError(0, 'no answer of the API');
-  if (envelope.code !== 200) throw new ApiError(Number(envelope.code), 'message' in envelope ? String(envelope.message) : '');
+  if (envelope.code !== 200)
+    throw new ApiError(
+      Number(envelope.code),
+      'message' in envelope ? String(envelope.message) : '',
+      (named ?? undefined) as ErrorName | undefined,
+    );
   return 'data' in envelope ? envelope.data : null;
 }

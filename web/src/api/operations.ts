@@ -17,6 +17,7 @@ export interface Operations {
   '/api/admin/message/send': { input: Record<string, never>; answer: null };
   '/api/admin/meta/create': { input: { id?: number | string; path: string; password?: string; p_sub?: boolean; write?: boolean; w_sub?: boolean; hide?: string; h_sub?: boolean; readme?: string; r_sub?: boolean; header?: string; header_sub?: boolean; read_users?: readonly (number)[]; read_users_sub?: boolean; write_users?: readonly (number)[]; write_users_sub?: boolean }; answer: null };
   '/api/admin/meta/delete': { input: { id: number | string }; answer: null };
+  '/api/admin/meta/explain': { input: { path: string; users?: readonly (number)[]; rule?: { id?: number | string; path: string; password?: string; p_sub?: boolean; write?: boolean; w_sub?: boolean; hide?: string; h_sub?: boolean; readme?: string; r_sub?: boolean; header?: string; header_sub?: boolean; read_users?: readonly (number)[]; read_users_sub?: boolean; write_users?: readonly (number)[]; write_users_sub?: boolean } }; answer: { content: readonly ({ user_id: number; username: string; role: number; disabled: boolean; decisions: readonly ({ action: string; allowed: boolean; reason: string; rule_path: string })[] })[] } };
   '/api/admin/meta/get': { input: { id: number | string }; answer: { id: number; path: string; password: string; p_sub: boolean; write: boolean; w_sub: boolean; hide: string; h_sub: boolean; readme: string; r_sub: boolean; header: string; header_sub: boolean; read_users: readonly (number)[]; read_users_sub: boolean; write_users: readonly (number)[]; write_users_sub: boolean; shadows: readonly (string)[] } | null };
   '/api/admin/meta/list': { input: { page?: number; per_page?: number }; answer: { content: readonly ({ id: number; path: string; password: string; p_sub: boolean; write: boolean; w_sub: boolean; hide: string; h_sub: boolean; readme: string; r_sub: boolean; header: string; header_sub: boolean; read_users: readonly (number)[]; read_users_sub: boolean; write_users: readonly (number)[]; write_users_sub: boolean; shadows: readonly (string)[] })[]; total: number } };
   '/api/admin/meta/update': { input: { id?: number | string; path: string; password?: string; p_sub?: boolean; write?: boolean; w_sub?: boolean; hide?: string; h_sub?: boolean; readme?: string; r_sub?: boolean; header?: string; header_sub?: boolean; read_users?: readonly (number)[]; read_users_sub?: boolean; write_users?: readonly (number)[]; write_users_sub?: boolean }; answer: null };
@@ -43,6 +44,7 @@ export interface Operations {
   '/api/admin/setting/set_thunderx': { input: Record<string, never>; answer: null };
   '/api/admin/setting/set_torrent': { input: { url?: string; seedtime?: string }; answer: string };
   '/api/admin/setting/set_transmission': { input: { uri?: string; seedtime?: string }; answer: string };
+  '/api/admin/state': { input: Record<string, never>; answer: { version: string; node_version: string; services: readonly ({ name: string; works: boolean; latency_ms: number; error: string })[] } };
   '/api/admin/storage/create': { input: { id?: number | string; mount_path: string; order?: number; driver?: string; cache_expiration?: number; custom_cache_policies?: string; addition?: string; remark?: string; disabled?: boolean; disable_index?: boolean; enable_sign?: boolean; order_by?: string; order_direction?: string; extract_folder?: string; web_proxy?: boolean; webdav_policy?: string; proxy_range?: boolean; down_proxy_url?: string; disable_proxy_sign?: boolean }; answer: { id: number } };
   '/api/admin/storage/delete': { input: { id: number | string }; answer: null };
   '/api/admin/storage/disable': { input: { id: number | string }; answer: null };
@@ -59,98 +61,98 @@ export interface Operations {
   '/api/admin/task/copy/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/admin/task/copy/delete': { input: { tid?: string }; answer: null };
   '/api/admin/task/copy/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/copy/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/admin/task/copy/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/admin/task/copy/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/copy/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/admin/task/copy/pause': { input: { tid?: string }; answer: null };
   '/api/admin/task/copy/resume': { input: { tid?: string }; answer: null };
   '/api/admin/task/copy/retry': { input: { tid?: string }; answer: null };
   '/api/admin/task/copy/retry_failed': { input: Record<string, never>; answer: null };
   '/api/admin/task/copy/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/copy/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/copy/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
   '/api/admin/task/decompress/cancel': { input: { tid?: string }; answer: null };
   '/api/admin/task/decompress/cancel_some': { input: readonly (string)[]; answer: Record<string, string> };
   '/api/admin/task/decompress/clear_done': { input: Record<string, never>; answer: null };
   '/api/admin/task/decompress/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/admin/task/decompress/delete': { input: { tid?: string }; answer: null };
   '/api/admin/task/decompress/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/decompress/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/admin/task/decompress/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/admin/task/decompress/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/decompress/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/admin/task/decompress/pause': { input: { tid?: string }; answer: null };
   '/api/admin/task/decompress/resume': { input: { tid?: string }; answer: null };
   '/api/admin/task/decompress/retry': { input: { tid?: string }; answer: null };
   '/api/admin/task/decompress/retry_failed': { input: Record<string, never>; answer: null };
   '/api/admin/task/decompress/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/decompress/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/decompress/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
   '/api/admin/task/decompress_upload/cancel': { input: { tid?: string }; answer: null };
   '/api/admin/task/decompress_upload/cancel_some': { input: readonly (string)[]; answer: Record<string, string> };
   '/api/admin/task/decompress_upload/clear_done': { input: Record<string, never>; answer: null };
   '/api/admin/task/decompress_upload/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/admin/task/decompress_upload/delete': { input: { tid?: string }; answer: null };
   '/api/admin/task/decompress_upload/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/decompress_upload/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/admin/task/decompress_upload/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/admin/task/decompress_upload/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/decompress_upload/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/admin/task/decompress_upload/pause': { input: { tid?: string }; answer: null };
   '/api/admin/task/decompress_upload/resume': { input: { tid?: string }; answer: null };
   '/api/admin/task/decompress_upload/retry': { input: { tid?: string }; answer: null };
   '/api/admin/task/decompress_upload/retry_failed': { input: Record<string, never>; answer: null };
   '/api/admin/task/decompress_upload/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/decompress_upload/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/decompress_upload/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
   '/api/admin/task/move/cancel': { input: { tid?: string }; answer: null };
   '/api/admin/task/move/cancel_some': { input: readonly (string)[]; answer: Record<string, string> };
   '/api/admin/task/move/clear_done': { input: Record<string, never>; answer: null };
   '/api/admin/task/move/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/admin/task/move/delete': { input: { tid?: string }; answer: null };
   '/api/admin/task/move/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/move/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/admin/task/move/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/admin/task/move/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/move/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/admin/task/move/pause': { input: { tid?: string }; answer: null };
   '/api/admin/task/move/resume': { input: { tid?: string }; answer: null };
   '/api/admin/task/move/retry': { input: { tid?: string }; answer: null };
   '/api/admin/task/move/retry_failed': { input: Record<string, never>; answer: null };
   '/api/admin/task/move/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/move/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/move/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
   '/api/admin/task/offline_download/cancel': { input: { tid?: string }; answer: null };
   '/api/admin/task/offline_download/cancel_some': { input: readonly (string)[]; answer: Record<string, string> };
   '/api/admin/task/offline_download/clear_done': { input: Record<string, never>; answer: null };
   '/api/admin/task/offline_download/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/admin/task/offline_download/delete': { input: { tid?: string }; answer: null };
   '/api/admin/task/offline_download/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/offline_download/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/admin/task/offline_download/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/admin/task/offline_download/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/offline_download/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/admin/task/offline_download/pause': { input: { tid?: string }; answer: null };
   '/api/admin/task/offline_download/resume': { input: { tid?: string }; answer: null };
   '/api/admin/task/offline_download/retry': { input: { tid?: string }; answer: null };
   '/api/admin/task/offline_download/retry_failed': { input: Record<string, never>; answer: null };
   '/api/admin/task/offline_download/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/offline_download/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/offline_download/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
   '/api/admin/task/offline_download_transfer/cancel': { input: { tid?: string }; answer: null };
   '/api/admin/task/offline_download_transfer/cancel_some': { input: readonly (string)[]; answer: Record<string, string> };
   '/api/admin/task/offline_download_transfer/clear_done': { input: Record<string, never>; answer: null };
   '/api/admin/task/offline_download_transfer/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/admin/task/offline_download_transfer/delete': { input: { tid?: string }; answer: null };
   '/api/admin/task/offline_download_transfer/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/offline_download_transfer/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/admin/task/offline_download_transfer/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/admin/task/offline_download_transfer/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/offline_download_transfer/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/admin/task/offline_download_transfer/pause': { input: { tid?: string }; answer: null };
   '/api/admin/task/offline_download_transfer/resume': { input: { tid?: string }; answer: null };
   '/api/admin/task/offline_download_transfer/retry': { input: { tid?: string }; answer: null };
   '/api/admin/task/offline_download_transfer/retry_failed': { input: Record<string, never>; answer: null };
   '/api/admin/task/offline_download_transfer/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/offline_download_transfer/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/offline_download_transfer/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
   '/api/admin/task/upload/cancel': { input: { tid?: string }; answer: null };
   '/api/admin/task/upload/cancel_some': { input: readonly (string)[]; answer: Record<string, string> };
   '/api/admin/task/upload/clear_done': { input: Record<string, never>; answer: null };
   '/api/admin/task/upload/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/admin/task/upload/delete': { input: { tid?: string }; answer: null };
   '/api/admin/task/upload/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/upload/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/admin/task/upload/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/admin/task/upload/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/upload/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/admin/task/upload/pause': { input: { tid?: string }; answer: null };
   '/api/admin/task/upload/resume': { input: { tid?: string }; answer: null };
   '/api/admin/task/upload/retry': { input: { tid?: string }; answer: null };
   '/api/admin/task/upload/retry_failed': { input: Record<string, never>; answer: null };
   '/api/admin/task/upload/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/admin/task/upload/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/admin/task/upload/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
   '/api/admin/upload/abort': { input: { upload_id?: string }; answer: null };
   '/api/admin/upload/list': { input: { page?: number; per_page?: number }; answer: { content: readonly ({ upload_id: string; username: string; path: string; size: number; received_bytes: number; chunk_size: number; created: string; expires: string })[]; total: number } };
   '/api/admin/user/cancel_2fa': { input: { id: number | string }; answer: null };
@@ -180,19 +182,19 @@ export interface Operations {
   '/api/authn/webauthn_begin_registration': { input: Record<string, never>; answer: null };
   '/api/authn/webauthn_finish_login': { input: Record<string, never>; answer: null };
   '/api/authn/webauthn_finish_registration': { input: Record<string, never>; answer: null };
-  '/api/fs/add_offline_download': { input: { urls?: readonly (string)[]; path?: string; tool?: string; delete_policy?: string; hashes?: { md5?: string; sha1?: string; sha256?: string } }; answer: { tasks: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] } };
+  '/api/fs/add_offline_download': { input: { urls?: readonly (string)[]; path?: string; tool?: string; delete_policy?: string; hashes?: { md5?: string; sha1?: string; sha256?: string } }; answer: { tasks: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] } };
   '/api/fs/archive/decompress': { input: Record<string, never>; answer: null };
   '/api/fs/archive/list': { input: Record<string, never>; answer: null };
   '/api/fs/archive/meta': { input: Record<string, never>; answer: null };
   '/api/fs/batch_rename': { input: { src_dir?: string; rename_objects?: readonly ({ src_name?: string; new_name?: string })[] }; answer: null };
-  '/api/fs/copy': { input: { src_dir?: string; dst_dir?: string; names?: readonly (string)[]; overwrite?: boolean; skip_existing?: boolean; merge?: boolean }; answer: { message: string; tasks: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] } | null };
+  '/api/fs/copy': { input: { src_dir?: string; dst_dir?: string; names?: readonly (string)[]; overwrite?: boolean; skip_existing?: boolean; merge?: boolean }; answer: { message: string; tasks: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] } | null };
   '/api/fs/dirs': { input: { path?: string; password?: string; force_root?: boolean }; answer: readonly ({ name: string; modified: string })[] };
   '/api/fs/get': { input: { path?: string; password?: string; page?: number; per_page?: number; refresh?: boolean }; answer: { name: string; size: number; is_dir: boolean; modified: string; created: string; sign: string; thumb: string; type: number; hashinfo: string; hash_info: Record<string, string> | null; raw_url: string; readme: string; header: string; provider: string; related: readonly ({ name: string; size: number; is_dir: boolean; modified: string; created: string; sign: string; thumb: string; type: number; hashinfo: string; hash_info: Record<string, string> | null })[] } };
   '/api/fs/get_direct_upload_info': { input: Record<string, never>; answer: null };
   '/api/fs/link': { input: { path?: string }; answer: { url: string; header: Record<string, string>; Expiration: null; concurrency: number; part_size: number; content_length: number } };
   '/api/fs/list': { input: { path?: string; password?: string; page?: number; per_page?: number; refresh?: boolean }; answer: { content: readonly ({ name: string; size: number; is_dir: boolean; modified: string; created: string; sign: string; thumb: string; type: number; hashinfo: string; hash_info: Record<string, string> | null })[]; total: number; readme: string; header: string; write: boolean; write_content_bypass: boolean; provider: string } };
   '/api/fs/mkdir': { input: { path?: string }; answer: null };
-  '/api/fs/move': { input: { src_dir?: string; dst_dir?: string; names?: readonly (string)[]; overwrite?: boolean; skip_existing?: boolean }; answer: { message: string; tasks: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] } | null };
+  '/api/fs/move': { input: { src_dir?: string; dst_dir?: string; names?: readonly (string)[]; overwrite?: boolean; skip_existing?: boolean }; answer: { message: string; tasks: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] } | null };
   '/api/fs/multipart/abort': { input: { "X-Upload-Id": string }; answer: unknown };
   '/api/fs/multipart/complete': { input: { "X-Upload-Id": string }; answer: { upload_id: string; state: string; attempt: number; path: string; size: number; chunk_size: number; total_chunks: number; received: readonly (readonly (unknown)[])[]; received_bytes: number; frontier: number; storage_progress: number; resumed?: boolean; error?: string } };
   '/api/fs/multipart/init': { input: { "File-Path": string; "X-File-Size": string; "X-Chunk-Size"?: string; Overwrite?: string; "Last-Modified"?: string; "X-File-Md5"?: string }; answer: { upload_id: string; state: string; attempt: number; path: string; size: number; chunk_size: number; total_chunks: number; received: readonly (readonly (unknown)[])[]; received_bytes: number; frontier: number; storage_progress: number; resumed?: boolean; error?: string } };
@@ -213,7 +215,7 @@ export interface Operations {
   '/api/me/app_password/create': { input: { name: string; protocols?: readonly (string)[]; read_only?: boolean; path?: string; expires_time?: string }; answer: { id: number; password: string } };
   '/api/me/app_password/delete': { input: { id: number | string }; answer: null };
   '/api/me/app_password/list': { input: { page?: number; per_page?: number }; answer: { content: readonly ({ id: number; name: string; protocols: readonly (string)[]; read_only: boolean; path: string; created_time: string; expires_time: string; last_used_time: string })[]; total: number } };
-  '/api/me/sessions': { input: Record<string, never>; answer: { content: readonly ({ id: string; address: string; created_time: string; expires_time: string; current: boolean })[] } };
+  '/api/me/sessions': { input: Record<string, never>; answer: { content: readonly ({ id: string; address: string; created_time: string; expires_time: string; current: boolean; device: string })[] } };
   '/api/me/sessions/revoke': { input: { id: string }; answer: null };
   '/api/me/sshkey/add': { input: { title: string; key: string }; answer: null };
   '/api/me/sshkey/delete': { input: { id: number | string }; answer: null };
@@ -236,102 +238,105 @@ export interface Operations {
   '/api/task/copy/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/task/copy/delete': { input: { tid?: string }; answer: null };
   '/api/task/copy/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/copy/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/task/copy/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/task/copy/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/copy/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/task/copy/pause': { input: { tid?: string }; answer: null };
   '/api/task/copy/resume': { input: { tid?: string }; answer: null };
   '/api/task/copy/retry': { input: { tid?: string }; answer: null };
   '/api/task/copy/retry_failed': { input: Record<string, never>; answer: null };
   '/api/task/copy/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/copy/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/copy/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
   '/api/task/decompress/cancel': { input: { tid?: string }; answer: null };
   '/api/task/decompress/cancel_some': { input: readonly (string)[]; answer: Record<string, string> };
   '/api/task/decompress/clear_done': { input: Record<string, never>; answer: null };
   '/api/task/decompress/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/task/decompress/delete': { input: { tid?: string }; answer: null };
   '/api/task/decompress/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/decompress/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/task/decompress/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/task/decompress/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/decompress/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/task/decompress/pause': { input: { tid?: string }; answer: null };
   '/api/task/decompress/resume': { input: { tid?: string }; answer: null };
   '/api/task/decompress/retry': { input: { tid?: string }; answer: null };
   '/api/task/decompress/retry_failed': { input: Record<string, never>; answer: null };
   '/api/task/decompress/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/decompress/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/decompress/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
   '/api/task/decompress_upload/cancel': { input: { tid?: string }; answer: null };
   '/api/task/decompress_upload/cancel_some': { input: readonly (string)[]; answer: Record<string, string> };
   '/api/task/decompress_upload/clear_done': { input: Record<string, never>; answer: null };
   '/api/task/decompress_upload/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/task/decompress_upload/delete': { input: { tid?: string }; answer: null };
   '/api/task/decompress_upload/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/decompress_upload/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/task/decompress_upload/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/task/decompress_upload/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/decompress_upload/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/task/decompress_upload/pause': { input: { tid?: string }; answer: null };
   '/api/task/decompress_upload/resume': { input: { tid?: string }; answer: null };
   '/api/task/decompress_upload/retry': { input: { tid?: string }; answer: null };
   '/api/task/decompress_upload/retry_failed': { input: Record<string, never>; answer: null };
   '/api/task/decompress_upload/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/decompress_upload/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/decompress_upload/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
   '/api/task/move/cancel': { input: { tid?: string }; answer: null };
   '/api/task/move/cancel_some': { input: readonly (string)[]; answer: Record<string, string> };
   '/api/task/move/clear_done': { input: Record<string, never>; answer: null };
   '/api/task/move/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/task/move/delete': { input: { tid?: string }; answer: null };
   '/api/task/move/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/move/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/task/move/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/task/move/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/move/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/task/move/pause': { input: { tid?: string }; answer: null };
   '/api/task/move/resume': { input: { tid?: string }; answer: null };
   '/api/task/move/retry': { input: { tid?: string }; answer: null };
   '/api/task/move/retry_failed': { input: Record<string, never>; answer: null };
   '/api/task/move/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/move/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/move/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
   '/api/task/offline_download/cancel': { input: { tid?: string }; answer: null };
   '/api/task/offline_download/cancel_some': { input: readonly (string)[]; answer: Record<string, string> };
   '/api/task/offline_download/clear_done': { input: Record<string, never>; answer: null };
   '/api/task/offline_download/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/task/offline_download/delete': { input: { tid?: string }; answer: null };
   '/api/task/offline_download/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/offline_download/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/task/offline_download/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/task/offline_download/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/offline_download/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/task/offline_download/pause': { input: { tid?: string }; answer: null };
   '/api/task/offline_download/resume': { input: { tid?: string }; answer: null };
   '/api/task/offline_download/retry': { input: { tid?: string }; answer: null };
   '/api/task/offline_download/retry_failed': { input: Record<string, never>; answer: null };
   '/api/task/offline_download/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/offline_download/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/offline_download/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
   '/api/task/offline_download_transfer/cancel': { input: { tid?: string }; answer: null };
   '/api/task/offline_download_transfer/cancel_some': { input: readonly (string)[]; answer: Record<string, string> };
   '/api/task/offline_download_transfer/clear_done': { input: Record<string, never>; answer: null };
   '/api/task/offline_download_transfer/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/task/offline_download_transfer/delete': { input: { tid?: string }; answer: null };
   '/api/task/offline_download_transfer/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/offline_download_transfer/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/task/offline_download_transfer/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/task/offline_download_transfer/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/offline_download_transfer/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/task/offline_download_transfer/pause': { input: { tid?: string }; answer: null };
   '/api/task/offline_download_transfer/resume': { input: { tid?: string }; answer: null };
   '/api/task/offline_download_transfer/retry': { input: { tid?: string }; answer: null };
   '/api/task/offline_download_transfer/retry_failed': { input: Record<string, never>; answer: null };
   '/api/task/offline_download_transfer/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/offline_download_transfer/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/offline_download_transfer/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
   '/api/task/upload/cancel': { input: { tid?: string }; answer: null };
   '/api/task/upload/cancel_some': { input: readonly (string)[]; answer: Record<string, string> };
   '/api/task/upload/clear_done': { input: Record<string, never>; answer: null };
   '/api/task/upload/clear_succeeded': { input: Record<string, never>; answer: null };
   '/api/task/upload/delete': { input: { tid?: string }; answer: null };
   '/api/task/upload/delete_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/upload/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
-  '/api/task/upload/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
+  '/api/task/upload/done': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/upload/info': { input: { tid?: string }; answer: { id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string } };
   '/api/task/upload/pause': { input: { tid?: string }; answer: null };
   '/api/task/upload/resume': { input: { tid?: string }; answer: null };
   '/api/task/upload/retry': { input: { tid?: string }; answer: null };
   '/api/task/upload/retry_failed': { input: Record<string, never>; answer: null };
   '/api/task/upload/retry_some': { input: readonly (string)[]; answer: Record<string, string> };
-  '/api/task/upload/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
+  '/api/task/upload/undone': { input: { page?: number; per_page?: number }; answer: readonly ({ id: string; name: string; state: number; status: string; progress: number; error: string; error_code: string; creator: string; creator_role: number; start_time: unknown; end_time: unknown; total_bytes: number; paused: boolean; speed: number; eta: unknown; phase: string; list: string })[] };
 }
 
+/** The names of errors, as the header X-Error-Code has them. */
+export type ErrorName = "INVALID_ARGUMENT" | "UNSAFE_PATH" | "UNAUTHENTICATED" | "OTP_REQUIRED" | "PERMISSION_DENIED" | "ENTRY_NOT_FOUND" | "MOUNT_NOT_FOUND" | "TASK_NOT_FOUND" | "RECORD_NOT_FOUND" | "ENTRY_EXISTS" | "RECORD_EXISTS" | "NOT_A_DIRECTORY" | "IS_A_DIRECTORY" | "DIRECTORY_NOT_EMPTY" | "FAILED_PRECONDITION" | "CIRCULAR_MOUNT" | "UNSUPPORTED_OPERATION" | "STORAGE_READ_ONLY" | "STALE_VERSION" | "RANGE_NOT_SATISFIABLE" | "QUOTA_EXCEEDED" | "RATE_LIMITED" | "OVERLOADED" | "STORAGE_LOGIN_FAILED" | "STORAGE_UNAVAILABLE" | "DEADLINE_EXCEEDED" | "CANCELLED" | "CONTENT_CORRUPT" | "INTERNAL";
+
 /** How a call travels where that is not a POST with a body of JSON. */
-export const TRAVELS: Readonly<Record<string, 'get' | 'query'>> = {
+export const TRAVELS: Readonly<Record<string, 'get' | 'query' | 'header'>> = {
   '/api/admin/audit/list': 'get',
   '/api/admin/driver/info': 'get',
   '/api/admin/driver/list': 'get',
@@ -362,6 +367,7 @@ export const TRAVELS: Readonly<Record<string, 'get' | 'query'>> = {
   '/api/admin/setting/set_thunder': 'query',
   '/api/admin/setting/set_thunder_browser': 'query',
   '/api/admin/setting/set_thunderx': 'query',
+  '/api/admin/state': 'get',
   '/api/admin/storage/delete': 'query',
   '/api/admin/storage/disable': 'query',
   '/api/admin/storage/enable': 'query',
@@ -473,9 +479,9 @@ export const TRAVELS: Readonly<Record<string, 'get' | 'query'>> = {
   '/api/fs/archive/list': 'query',
   '/api/fs/archive/meta': 'query',
   '/api/fs/get_direct_upload_info': 'query',
-  '/api/fs/multipart/abort': 'query',
-  '/api/fs/multipart/complete': 'query',
-  '/api/fs/multipart/init': 'query',
+  '/api/fs/multipart/abort': 'header',
+  '/api/fs/multipart/complete': 'header',
+  '/api/fs/multipart/init': 'header',
   '/api/fs/multipart/list': 'get',
   '/api/fs/multipart/status': 'get',
   '/api/fs/torrent/generate': 'query',

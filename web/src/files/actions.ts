@@ -1,7 +1,10 @@
 import {
+  ArrowDownUp,
   ClipboardPaste,
+  CloudDownload,
   Copy,
   Download,
+  FilePlus,
   Files,
   FolderInput,
   FolderPlus,
@@ -21,7 +24,7 @@ import {
 import { t } from '../i18n/i18n.ts';
 import type { Messages } from '../i18n/messages-en.ts';
 import { notify } from '../parts/notices.tsx';
-import { me } from '../session.ts';
+import { isGuest, may, me } from '../session.ts';
 import { chooseFiles } from '../uploads/choose-files.ts';
 import type { Desk } from './desk.ts';
 import { look } from './look.ts';
@@ -63,6 +66,11 @@ export const ACTIONS: readonly Action[] = [
     isOpen: (desk) => desk.can('rename'),
     run: (desk, [entry]) => desk.setRenaming(entry?.name),
   },
+  {
+    ...{ id: 'renameMany', icon: PencilLine, keys: 'F2', on: 'many' },
+    isOpen: (desk, entries) => entries.length > 1 && desk.can('rename'),
+    run: (desk, entries) => desk.setDialog({ kind: 'rename-many', entries }),
+  },
   { id: 'copyTo', icon: Files, on: 'many', isOpen: (desk) => desk.can('copy'), run: bring('copy') },
   { id: 'moveTo', icon: FolderInput, on: 'many', isOpen: (desk) => desk.can('move'), run: bring('move') },
   { id: 'copy', icon: Copy, keys: 'Ctrl+c', on: 'many', isOpen: (desk) => desk.can('copy'), run: hold('copy') },
@@ -85,9 +93,21 @@ export const ACTIONS: readonly Action[] = [
     ...{ id: 'newFolder', icon: FolderPlus, keys: 'F7', on: 'folder', isOpen: (desk) => desk.canWrite() },
     run: (desk) => desk.setDialog({ kind: 'new-folder' }),
   },
+  {
+    ...{ id: 'newFile', icon: FilePlus, on: 'folder', isOpen: (desk) => desk.canWrite() },
+    run: (desk) => desk.setDialog({ kind: 'new-file' }),
+  },
   { id: 'paste', icon: ClipboardPaste, keys: 'Ctrl+v', on: 'folder', isOpen: (desk) => desk.clipboard() !== undefined, run: paste },
   { id: 'selectAll', icon: SquareCheck, keys: 'Ctrl+a', on: 'folder', run: selectAll },
   { id: 'refresh', icon: RefreshCw, keys: 'F8', on: 'folder', run: (desk) => desk.listing.refresh(desk.canWrite()) },
+  {
+    ...{ id: 'offlineDownload', icon: CloudDownload, on: 'folder', isOpen: (desk) => desk.canWrite() && may('offlineDownload') },
+    run: (desk) => desk.setDialog({ kind: 'download' }),
+  },
+  {
+    ...{ id: 'tasks', icon: ArrowDownUp, keys: 'F9', on: 'folder', isOpen: () => !isGuest() },
+    run: (desk) => desk.setDialog({ kind: 'tasks' }),
+  },
   { id: 'find', icon: Search, keys: '/', on: 'folder', run: (desk) => desk.setDialog({ kind: 'find' }) },
   { id: 'help', icon: Keyboard, keys: '?', on: 'folder', run: (desk) => desk.setDialog({ kind: 'help' }) },
 ];
@@ -123,9 +143,9 @@ export function showKeys(keys: string): string {
     .join(isMac ? '' : '+');
 }
 
-/** The address of a file's bytes for this viewer. */
-export function bytesOf(desk: Desk, { name, sign }: { name: string; sign: string }): string {
-  return bytesAddress(me.latest?.base_path ?? '/', joinPath(desk.folder(), name), sign);
+/** The address of a file's bytes for this viewer. @param route `p`: through this server always, where the storage and the kind of file allow that */
+export function bytesOf(desk: Desk, { name, sign }: { name: string; sign: string }, route: 'd' | 'p' = 'd'): string {
+  return bytesAddress(me.latest?.base_path ?? '/', joinPath(desk.folder(), name), sign, route);
 }
 
 /** One by one; the browser keeps the names. */
@@ -140,7 +160,8 @@ export function downloadAll(desk: Desk, entries: readonly Entry[]): void {
     }, index * 400);
 }
 
-async function copyLink(desk: Desk, [entry]: readonly Entry[]): Promise<void> {
+/** Of a folder its page, of a file its bytes. */
+export async function copyLink(desk: Desk, [entry]: readonly Entry[]): Promise<void> {
   if (!entry) return;
   const address = entry.is_dir ? addressOf(joinPath(desk.folder(), entry.name)) : bytesOf(desk, entry);
   const isCopied = await copyText(location.origin + address);

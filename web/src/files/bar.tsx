@@ -1,4 +1,4 @@
-import { ArrowLeft, Info, LayoutGrid, List, Menu, Search, X } from 'lucide';
+import { ArrowLeft, Info, Menu, Search, X } from 'lucide';
 import { For, type JSX, Show } from 'solid-js';
 import { t } from '../i18n/i18n.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -9,6 +9,7 @@ import { ActionMenuButton } from './action-menu.tsx';
 import { offeredActions } from './actions.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
 import type { Desk } from './desk.ts';
+import { LayoutMenu } from './layout-menu.tsx';
 import { look } from './look.ts';
 import { nameOf, parentOf } from './tree-path.ts';
 import './bar.css';
@@ -26,15 +27,11 @@ export function Bar(props: { desk: Desk }): JSX.Element {
         <span>{t('find')}</span>
         <kbd>/</kbd>
       </button>
-      <IconButton
-        icon={look.layout() === 'grid' ? List : LayoutGrid}
-        label={t(look.layout() === 'grid' ? 'showList' : 'showGrid')}
-        onPress={() => look.setLayout(look.layout() === 'grid' ? 'list' : 'grid')}
-      />
+      <LayoutMenu />
       <IconButton
         icon={Info}
         label={t('details')}
-        class="bar-details"
+        class="bar-details details-toggle"
         isPressed={look.showsDetails()}
         onPress={() => look.setShowsDetails(!look.showsDetails())}
       />

@@ -1,11 +1,12 @@
 import { ArrowUp, Folder } from 'lucide';
-import { createResource, createSignal, For, type JSX, Show } from 'solid-js';
+import { createEffect, createResource, createSignal, For, type JSX, on, Show } from 'solid-js';
 import { call } from '../api/call.ts';
 import { t } from '../i18n/i18n.ts';
 import { Icon } from '../parts/icon.tsx';
 import { IconButton } from '../parts/icon-button.tsx';
 import { Modal } from '../parts/modal.tsx';
-import type { Clipboard, Desk, OnTaken } from './desk.ts';
+import type { Clipboard, OnTaken } from './changes.ts';
+import type { Desk } from './desk.ts';
 import { explain } from './explain.ts';
 import { isWithin, joinPath, nameOf, parentOf } from './tree-path.ts';
 
@@ -20,6 +21,21 @@ export default function BringDialog(props: { desk: Desk; what: Clipboard; onClos
   const [folder, setFolder] = createSignal(props.what.folder);
   const [onTaken, setOnTaken] = createSignal<OnTaken>('refuse');
   const [folders] = createResource(folder, (path) => call('/api/fs/dirs', { path }));
+  let form!: HTMLFormElement;
+  // The folder that was opened is gone from the list, and the keys with it: they go on in the next list, else at what ends the dialog.
+  createEffect(
+    on(
+      () => folders.state,
+      (state) => {
+        if (state !== 'ready' || form.contains(document.activeElement?.closest('button:enabled, input') ?? null)) return;
+        for (const part of ['li button:enabled', '[type="submit"]:enabled', 'button:enabled']) {
+          const next = form.querySelector<HTMLElement>(part);
+          if (next) return next.focus();
+        }
+      },
+      { defer: true },
+    ),
+  );
   const title = () =>
     t(props.what.verb === 'copy' ? 'copyTitle' : 'moveTitle', { n: props.what.names.length, name: props.what.names[0] ?? '' });
   /** A folder cannot go into itself. */
@@ -27,6 +43,7 @@ export default function BringDialog(props: { desk: Desk; what: Clipboard; onClos
   return (
     <Modal title={title()} onClose={props.onClose} isWide>
       <form
+        ref={form}
         onSubmit={(event) => {
           event.preventDefault();
           props.onClose();

@@ -135,7 +135,7 @@ function Picture(props: { desk: Desk; entry: Entry }): JSX.Element {
     <span class="cell-picture">
       <Show
         when={!isBroken() && pictureOf(props.desk, props.entry)}
-        fallback={<KindIcon entry={props.entry} size={look.layout() === 'grid' ? 44 : 22} />}
+        fallback={<KindIcon entry={props.entry} size={look.showsTiles() ? 44 : 22} />}
       >
         {(address) => <img src={address()} alt="" loading="lazy" decoding="async" draggable={false} onError={() => setBroken(true)} />}
       </Show>

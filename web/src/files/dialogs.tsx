@@ -8,7 +8,10 @@ import type { Entry } from './sort-entries.ts';
 import './dialogs.css';
 
 const BringDialog = lazy(() => import('./bring-dialog.tsx'));
+const RenameDialog = lazy(() => import('./rename-dialog.tsx'));
 const FindDialog = lazy(() => import('./find-dialog.tsx'));
+const TaskDialog = lazy(() => import('../tasks/task-dialog.tsx'));
+const DownloadDialog = lazy(() => import('../tasks/download-dialog.tsx'));
 
 /** The dialog that is open over the files, if one is. */
 export function Dialogs(props: { desk: Desk }): JSX.Element {
@@ -21,7 +24,13 @@ export function Dialogs(props: { desk: Desk }): JSX.Element {
     <Suspense>
       <Switch>
         <Match when={is('new-folder')}>
-          <NewFolderDialog desk={props.desk} onClose={close} />
+          <NewDialog title={t('newFolder')} make={props.desk.makeFolder} onClose={close} />
+        </Match>
+        <Match when={is('new-file')}>
+          <NewDialog title={t('newFile')} make={props.desk.makeFile} onClose={close} />
+        </Match>
+        <Match when={is('rename-many')} keyed>
+          {(dialog) => <RenameDialog desk={props.desk} entries={dialog.entries} onClose={close} />}
         </Match>
         <Match when={is('remove')} keyed>
           {(dialog) => <RemoveDialog desk={props.desk} entries={dialog.entries} onClose={close} />}
@@ -32,6 +41,12 @@ export function Dialogs(props: { desk: Desk }): JSX.Element {
         <Match when={is('find')}>
           <FindDialog desk={props.desk} onClose={close} />
         </Match>
+        <Match when={is('tasks')}>
+          <TaskDialog feed={props.desk.tasks} onDownload={() => props.desk.setDialog({ kind: 'download' })} onClose={close} />
+        </Match>
+        <Match when={is('download')}>
+          <DownloadDialog folder={props.desk.folder()} onQueued={() => props.desk.setDialog({ kind: 'tasks' })} onClose={close} />
+        </Match>
         <Match when={is('help')}>
           <HelpDialog onClose={close} />
         </Match>
@@ -40,17 +55,18 @@ export function Dialogs(props: { desk: Desk }): JSX.Element {
   );
 }
 
-function NewFolderDialog(props: { desk: Desk; onClose: () => void }): JSX.Element {
+/** Asks what something is to be called. */
+function NewDialog(props: { title: string; make: (name: string) => unknown; onClose: () => void }): JSX.Element {
   const [name, setName] = createSignal('');
   const problem = () => (/[/\\]|^\.{1,2}$/.test(name()) ? t('errorName') : '');
   return (
-    <Modal title={t('newFolder')} onClose={props.onClose}>
+    <Modal title={props.title} onClose={props.onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
           if (name().trim() === '' || problem() !== '') return;
           props.onClose();
-          void props.desk.makeFolder(name().trim());
+          void props.make(name().trim());
         }}
       >
         <div class="field">
@@ -131,7 +147,8 @@ function RemoveDialog(props: { desk: Desk; entries: readonly Entry[]; onClose: (
 const MOVES = [
   ['↑ ↓', 'keyArrows'],
   ['Shift+↑ ↓', 'keyRange'],
-  ['Space', 'keySpace'],
+  ['Space', 'keyLook'],
+  ['Ctrl+Space', 'keySpace'],
   ['A…Z', 'keyLetters'],
   ['Backspace', 'keyUp'],
   ['Shift+F10', 'keyMenu'],

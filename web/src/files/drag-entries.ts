@@ -1,4 +1,5 @@
 import { droppedFiles } from '../uploads/dropped-files.ts';
+import { bytesOf } from './actions.ts';
 import type { Desk } from './desk.ts';
 import { chooseOne } from './move-by-key.ts';
 import { joinPath } from './tree-path.ts';
@@ -36,6 +37,12 @@ export function dragEvents(desk: Desk) {
       if (!entry || !event.dataTransfer) return;
       if (!desk.selection.chosen().has(entry.name)) chooseOne(desk, index);
       event.dataTransfer.setData(OWN, '');
+      if (!entry.is_dir && desk.selection.chosen().size === 1) {
+        const address = location.origin + bytesOf(desk, entry);
+        event.dataTransfer.setData('text/uri-list', address);
+        // Chromium stores the file where it is dropped on the desktop; others take the address.
+        event.dataTransfer.setData('DownloadURL', `application/octet-stream:${entry.name.replaceAll(':', '_')}:${address}`);
+      }
       event.dataTransfer.effectAllowed = 'copyMove';
     },
     onDragOver(event: DragEvent) {

@@ -1,19 +1,22 @@
 import { ApiError } from '../api/call.ts';
-import { t } from '../i18n/i18n.ts';
+import type { ErrorName } from '../api/operations.ts';
+import { hasText, t } from '../i18n/i18n.ts';
+import type { Messages } from '../i18n/messages-en.ts';
 
 /** What failed, in the viewer's language; what has no words there, in the server's. */
 export function explain(error: unknown): string {
+  // A file of the viewer's own that the browser cannot read.
+  if (error instanceof DOMException) return t('errorFileGone');
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
-  const { code, message } = error;
-  if (code === 0) return t('errorOffline');
-  if (code === 401) return t('errorLogin');
-  if (code === 429 || code === 503) return t('errorBusy');
+  if (error.code === 0) return t('errorOffline');
+  return explainNamed(error.error, error.message);
+}
+
+/** The same for an error that is told by its name. @param message in the server's words */
+export function explainNamed(name: ErrorName | undefined, message: string): string {
   const taken = /^file \[(.*)\] exists$/.exec(message);
   if (taken) return t('errorTaken', { name: taken[1] ?? '' });
-  if (/object not found$/.test(message)) return t('errorGone');
-  if (/please add a storage first$/.test(message)) return t('errorNoStorage');
-  if (/permission denied$/i.test(message)) return t('errorForbidden');
-  if (/not implement$|not support(ed)?$/.test(message)) return t('errorUnsupported');
-  if (/relative path is not allowed$/.test(message)) return t('errorName');
-  return message;
+  // There is a text for every name. A server that is newer than this page may know more.
+  const key: keyof Messages | undefined = name;
+  return key !== undefined && hasText(key) ? t(key, { detail: message }) : message;
 }

@@ -45,9 +45,12 @@ export function kindOf({ name, is_dir }: { name: string; is_dir: boolean }): Fil
 }
 
 /** Whether the page can show a file itself, and by what. */
-export function viewOf(entry: { name: string; is_dir: boolean }): 'image' | 'video' | 'audio' | 'text' | 'markdown' | undefined {
+export function viewOf(entry: {
+  name: string;
+  is_dir: boolean;
+}): 'image' | 'video' | 'audio' | 'text' | 'code' | 'markdown' | 'pdf' | undefined {
   const kind = kindOf(entry);
   if (kind === 'image') return /^(jpe?g|png|gif|webp|avif|svg|bmp|ico)$/.test(extensionOf(entry.name)) ? 'image' : undefined;
-  if (kind === 'video' || kind === 'audio' || kind === 'markdown') return kind;
-  return kind === 'text' || kind === 'code' || extensionOf(entry.name) === 'csv' ? 'text' : undefined;
+  if (kind === 'video' || kind === 'audio' || kind === 'markdown' || kind === 'pdf' || kind === 'code') return kind;
+  return kind === 'text' || extensionOf(entry.name) === 'csv' ? 'text' : undefined;
 }

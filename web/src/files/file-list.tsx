@@ -8,16 +8,22 @@ import { Cell } from './cell.tsx';
 import type { Desk } from './desk.ts';
 import { dragEvents } from './drag-entries.ts';
 import { ListHead } from './list-head.tsx';
+import type { Listing } from './listing.ts';
 import { look } from './look.ts';
 import { moveByKey, typeAhead } from './move-by-key.ts';
 import { openMenuAt } from './open-menu.ts';
+import { createRubberBand } from './rubber-band.ts';
 import { scrolledHeight, scrollTopToShow, shownWindow } from './shown-window.ts';
 import './file-list.css';
 
-const ROW_PX = 44;
+const ROW_PX = { roomy: 44, dense: 32 };
 const PHONE_ROW_PX = 60;
 const TILE_PX = { width: 168, height: 172 };
 const PHONE_TILE_PX = { width: 112, height: 148 };
+/** At least so wide are the squares of a gallery; what is left over widens them. */
+const PICTURE_PX = { wide: 168, phone: 108 };
+/** What stands on both sides of tiles: `--s2`. */
+const SIDES_PX = 16;
 /** Where each folder was scrolled to, while the page is open. */
 const scrolledTo = new Map<string, number>();
 
@@ -27,29 +33,17 @@ export function FileList(props: { desk: Desk }): JSX.Element {
   let scroller!: HTMLDivElement;
   const { setSize, setScrollTop, columns, rows, shown, indexes, pageSize } = createRowWindow(props.desk);
 
+  const band = createRubberBand(props.desk, { columns, rowPx: () => rows().rowPx, firstRow: () => shown().first }, () => scroller);
+  const drags = dragEvents(props.desk);
+
   onMount(() => {
     const observer = new ResizeObserver(() => setSize({ width: scroller.clientWidth, height: scroller.clientHeight }));
     observer.observe(scroller);
     onCleanup(() => observer.disconnect());
-    scroller.focus({ preventScroll: true });
+    // A menu that was opened meanwhile would close.
+    if (document.querySelector('[role="menu"]') === null) scroller.focus({ preventScroll: true });
   });
-  // Back in a folder, the viewer is where the viewer was.
-  createEffect(
-    on(
-      () => [listing.path(), listing.state()] as const,
-      ([path, state]) => {
-        if (state !== 'ready') return;
-        queueMicrotask(() => {
-          scroller.scrollTop = scrolledTo.get(path) ?? 0;
-          setScrollTop(scroller.scrollTop);
-        });
-      },
-    ),
-  );
-  const onScroll = () => {
-    setScrollTop(scroller.scrollTop);
-    if (listing.state() === 'ready') scrolledTo.set(listing.path(), scroller.scrollTop);
-  };
+  const onScroll = keepScroll(listing, () => scroller, setScrollTop);
   const showRow = (index: number) => {
     const to = scrollTopToShow(rows(), scroller.scrollTop, Math.floor(index / columns()));
     if (to !== undefined) scroller.scrollTop = to;
@@ -62,7 +56,8 @@ export function FileList(props: { desk: Desk }): JSX.Element {
   // What was made, renamed or looked at is where keys go on.
   createEffect(
     on([() => selection.chosen(), () => listing.total(), () => place().file] as const, ([chosen, , file]) => {
-      const [name] = file === undefined && chosen.size === 1 ? chosen : [file];
+      const cameFrom = selection.active() < 0 ? props.desk.cameFrom() : undefined;
+      const [name] = file === undefined && chosen.size === 1 ? chosen : [file ?? cameFrom];
       const index = name === undefined ? -1 : listing.indexOf(name);
       if (index >= 0 && index !== selection.active()) {
         if (file !== undefined) selection.choose([file]);
@@ -96,7 +91,7 @@ export function FileList(props: { desk: Desk }): JSX.Element {
         as="div"
         ref={scroller}
         class="file-list"
-        classList={{ 'is-grid': look.layout() === 'grid' }}
+        classList={{ 'is-grid': look.showsTiles(), 'is-gallery': look.layout() === 'gallery' }}
         role="grid"
         tabindex="0"
         aria-label={t('filesIn', { name: listing.path() })}
@@ -108,8 +103,10 @@ export function FileList(props: { desk: Desk }): JSX.Element {
         onKeyDown={onKeyDown}
         onPointerDown={(event: PointerEvent) => {
           if (event.target === scroller || event.target === scroller.firstElementChild) selection.clear();
+          band.onPointerDown(event);
         }}
-        {...dragEvents(props.desk)}
+        {...drags}
+        onDragStart={(event: DragEvent) => (band.isDrawing() ? event.preventDefault() : drags.onDragStart(event))}
       >
         <div class="file-list-all" role="presentation" style={{ height: `${scrolledHeight(rows())}px` }}>
           <div
@@ -121,6 +118,14 @@ export function FileList(props: { desk: Desk }): JSX.Element {
           </div>
         </div>
       </ContextMenu.Trigger>
+      <Show when={band.box()}>
+        {(box) => (
+          <div
+            class="rubber-band"
+            style={{ left: `${box().left}px`, top: `${box().top}px`, width: `${box().width}px`, height: `${box().height}px` }}
+          />
+        )}
+      </Show>
       <ContextMenu.Portal>
         <ContextMenu.Content class="menu">
           <ActionItems desk={props.desk} />
@@ -135,15 +140,42 @@ export function FileList(props: { desk: Desk }): JSX.Element {
   );
 }
 
+/** Keeps where each folder was scrolled to. @returns the handler of scrolling */
+function keepScroll(listing: Listing, listOf: () => HTMLElement, setScrollTop: (top: number) => void): () => void {
+  // Back in a folder, the viewer is where the viewer was.
+  createEffect(
+    on(
+      () => [listing.path(), listing.state()] as const,
+      ([path, state]) => {
+        if (state !== 'ready') return;
+        queueMicrotask(() => {
+          listOf().scrollTop = scrolledTo.get(path) ?? 0;
+          setScrollTop(listOf().scrollTop);
+        });
+      },
+    ),
+  );
+  return () => {
+    setScrollTop(listOf().scrollTop);
+    if (listing.state() === 'ready') scrolledTo.set(listing.path(), listOf().scrollTop);
+  };
+}
+
 /** Which entries are near the viewport, by how it is scrolled and how large it and they are. */
 function createRowWindow({ listing }: Desk) {
   const [size, setSize] = createSignal({ width: 800, height: 600 });
   const [scrollTop, setScrollTop] = createSignal(0);
-  const tile = () => (look.isPhone() ? PHONE_TILE_PX : TILE_PX);
-  const columns = () => (look.layout() === 'grid' ? Math.max(1, Math.floor((size().width - 16) / tile().width)) : 1);
+  const columnsOf = (widthPx: number) => Math.max(1, Math.floor((size().width - SIDES_PX) / widthPx));
+  const pictureColumns = () => columnsOf(look.isPhone() ? PICTURE_PX.phone : PICTURE_PX.wide);
+  const tile = () => {
+    if (look.layout() !== 'gallery') return look.isPhone() ? PHONE_TILE_PX : TILE_PX;
+    const width = Math.max(1, Math.floor((size().width - SIDES_PX) / pictureColumns()));
+    return { width, height: width };
+  };
+  const columns = () => (look.showsTiles() ? columnsOf(tile().width) : 1);
   const rows = createMemo(() => ({
     count: Math.ceil(listing.total() / columns()),
-    rowPx: look.layout() === 'grid' ? tile().height : look.isPhone() ? PHONE_ROW_PX : ROW_PX,
+    rowPx: look.showsTiles() ? tile().height : look.isPhone() ? PHONE_ROW_PX : ROW_PX[look.density()],
     viewportPx: size().height,
   }));
   const shown = createMemo(() => shownWindow(rows(), scrollTop()));

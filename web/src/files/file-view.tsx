@@ -1,37 +1,52 @@
 import { FolderOpen, KeyRound, PlugZap, ShieldAlert } from 'lucide';
 import { createEffect, createSignal, type JSX, lazy, Match, onCleanup, Show, Suspense, Switch } from 'solid-js';
+import { WELCOME_KEY } from '../admin/welcome-key.ts';
 import { t } from '../i18n/i18n.ts';
 import { Icon } from '../parts/icon.tsx';
-import { place } from '../router.ts';
-import { isGuest, settings } from '../session.ts';
+import { openFolder, place } from '../router.ts';
+import { isAdmin, isGuest, settings } from '../session.ts';
 import { chooseFiles } from '../uploads/choose-files.ts';
 import { droppedFiles } from '../uploads/dropped-files.ts';
-import { UploadPanel } from '../uploads/upload-panel.tsx';
+import { actionOf } from './actions.ts';
 import { Bar } from './bar.tsx';
 import type { Desk } from './desk.ts';
-import { Dialogs } from './dialogs.tsx';
 import { explain } from './explain.ts';
 import { FileList } from './file-list.tsx';
 import { look } from './look.ts';
-import { nameOf } from './tree-path.ts';
+import { nameOf, parentOf } from './tree-path.ts';
 import './file-view.css';
 
 const Details = lazy(() => import('./details.tsx'));
 const Viewer = lazy(() => import('../viewer/viewer.tsx'));
+const FirstVisit = lazy(() => import('../admin/first-visit.tsx'));
 const FolderText = lazy(() => import('./folder-text.tsx'));
 
 /** A folder, and all that can be done in it. */
 export function FileView(props: { desk: Desk }): JSX.Element {
   const { listing } = props.desk;
+  let main!: HTMLElement;
   createEffect(() => {
     const name = nameOf(place().file ?? props.desk.folder());
     document.title = [name, settings.latest?.['site_title'] ?? 'Wharf'].filter(Boolean).join(' · ');
   });
   const onPaste = async (event: ClipboardEvent) => {
     if (!event.clipboardData || event.clipboardData.files.length === 0 || !props.desk.canWrite()) return;
-    if (event.target instanceof HTMLInputElement) return;
+    if (event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement) return;
     event.preventDefault();
     props.desk.uploads.add(await droppedFiles(event.clipboardData, props.desk.folder()));
+  };
+  const hasList = () => listing.state() === 'ready' && listing.total() > 0;
+  // Where there is no list, its place has the keys: those that act on the folder work there as well.
+  createEffect(() => {
+    if (!hasList() && document.activeElement === document.body) main.focus({ preventScroll: true });
+  });
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target !== main) return;
+    const action = actionOf(props.desk, [], event);
+    if (!action && event.key !== 'Backspace') return;
+    event.preventDefault();
+    if (action) void action.run(props.desk, []);
+    else openFolder(parentOf(props.desk.folder()));
   };
   const listen = (event: ClipboardEvent) => void onPaste(event);
   addEventListener('paste', listen);
@@ -41,8 +56,13 @@ export function FileView(props: { desk: Desk }): JSX.Element {
     <div class="file-view">
       <Bar desk={props.desk} />
       <div class="file-body">
-        <main class="file-main">
+        <main ref={main} class="file-main" tabindex="-1" onKeyDown={onKeyDown}>
           <h1 class="unseen">{nameOf(props.desk.folder()) || t('allFiles')}</h1>
+          <Suspense>
+            <Show when={isAdmin() && props.desk.folder() === '/' && localStorage.getItem(WELCOME_KEY) !== 'done'}>
+              <FirstVisit onStorage={() => void listing.refresh()} />
+            </Show>
+          </Suspense>
           <Suspense>
             <Show when={listing.info()?.header}>{(text) => <FolderText desk={props.desk} text={text()} isHeader />}</Show>
           </Suspense>
@@ -61,14 +81,12 @@ export function FileView(props: { desk: Desk }): JSX.Element {
             <Show when={listing.info()?.readme}>{(text) => <FolderText desk={props.desk} text={text()} />}</Show>
           </Suspense>
         </main>
-        <Show when={look.showsDetails()}>
+        <Show when={look.showsDetails() && place().file === undefined}>
           <Suspense>
             <Details desk={props.desk} />
           </Suspense>
         </Show>
       </div>
-      <UploadPanel queue={props.desk.uploads} />
-      <Dialogs desk={props.desk} />
       <Suspense>
         <Show when={place().file}>{(name) => <Viewer desk={props.desk} name={name()} />}</Show>
       </Suspense>

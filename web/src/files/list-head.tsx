@@ -17,7 +17,7 @@ export function ListHead(props: { desk: Desk }): JSX.Element {
   const { listing } = props.desk;
   const isBy = (by: Order['by']) => listing.order().by === by;
   return (
-    <div class="list-head" classList={{ 'is-grid': look.layout() === 'grid' }} role="group" aria-label={t('sorting')}>
+    <div class="list-head" classList={{ 'is-grid': look.showsTiles() }} role="group" aria-label={t('sorting')}>
       <For each={COLUMNS}>
         {({ by, class: column, label }) => (
           <button

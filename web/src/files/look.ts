@@ -11,15 +11,18 @@ function remembered<Value extends string>(key: string, first: Value, allowed: re
   return [value, choose] as const;
 }
 
-const [layout, setLayout] = remembered('wharf.layout', 'list', ['list', 'grid']);
+const [layout, setLayout] = remembered('wharf.layout', 'list', ['list', 'grid', 'gallery']);
 const [theme, setTheme] = remembered('wharf.theme', 'system', ['system', 'light', 'dark']);
+const [density, setDensity] = remembered('wharf.density', 'roomy', ['roomy', 'dense']);
 const [details, setDetails] = remembered('wharf.details', 'no', ['yes', 'no']);
 const narrow = matchMedia('(max-width: 45rem)');
 const [isPhone, setPhone] = createSignal(narrow.matches);
 narrow.addEventListener('change', () => setPhone(narrow.matches));
 
 export const look = {
-  ...{ layout, setLayout, theme, setTheme, isPhone },
+  ...{ layout, setLayout, theme, setTheme, isPhone, density, setDensity },
+  /** Whether entries stand beside each other. */
+  showsTiles: () => layout() !== 'list',
   showsDetails: () => details() === 'yes',
   setShowsDetails: (isShown: boolean) => setDetails(isShown ? 'yes' : 'no'),
 };

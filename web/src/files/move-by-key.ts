@@ -1,5 +1,6 @@
 import { openFolder } from '../router.ts';
 import type { Desk } from './desk.ts';
+import { look } from './look.ts';
 import { parentOf } from './tree-path.ts';
 
 /** How far each key goes; a line is one row of rows or tiles. */
@@ -17,7 +18,8 @@ function stepOf(key: string, columns: number, page: number): number | undefined 
 }
 
 /**
- * Arrows, pages, ends, space, Escape and the way up. With the shift key the range from where it began is chosen, with Ctrl only the place moves.
+ * Arrows, pages, ends, space, Escape and the way up. With the shift key the range from where it began is chosen, with Ctrl only the place moves, and
+ * space chooses; alone it shows a file, or what is known of a folder.
  *
  * @returns whether the key meant any of these.
  */
@@ -38,8 +40,11 @@ export function moveByKey(
   }
   const entry = listing.at(selection.active());
   if (event.key === ' ' && entry) {
-    selection.toggle(entry.name);
-    selection.setAnchor(selection.active());
+    if (event.ctrlKey || event.metaKey) {
+      selection.toggle(entry.name);
+      selection.setAnchor(selection.active());
+    } else if (entry.is_dir) look.setShowsDetails(true);
+    else desk.open(entry);
     return true;
   }
   if (event.key === 'Backspace') {

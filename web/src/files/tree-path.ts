@@ -49,7 +49,7 @@ export function pathAt(address: string): string {
 }
 
 /** The address of a file's bytes. @param basePath what the user's tree begins at; signatures cover it. */
-export function bytesAddress(basePath: string, path: string, sign: string): string {
+export function bytesAddress(basePath: string, path: string, sign: string, route: 'd' | 'p' = 'd'): string {
   const whole = cleanPath(`${basePath}/${path}`);
-  return `/d${encode(whole)}${sign === '' ? '' : `?sign=${encodeURIComponent(sign)}`}`;
+  return `/${route}${encode(whole)}${sign === '' ? '' : `?sign=${encodeURIComponent(sign)}`}`;
 }

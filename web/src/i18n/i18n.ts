@@ -1,26 +1,53 @@
 import { createSignal } from 'solid-js';
+import type { ItemWords } from './item-words.ts';
 import { en, type Messages } from './messages-en.ts';
+import type { PageMessages } from './page-messages-en.ts';
 
-/** Languages by their own names; another one is a file beside the English one, and a row here. */
-export const LANGUAGES: Readonly<Record<string, { name: string; direction?: 'rtl'; load: () => Promise<Messages> }>> = {
-  en: { name: 'English', load: async () => en },
-  zh: { name: '中文', load: async () => (await import('./messages-zh.ts')).zh },
+interface Language {
+  readonly name: string;
+  readonly direction?: 'rtl';
+  load(): Promise<Messages>;
+  /** The texts of the account and of the administration, which are not needed to look at files. */
+  loadPages(): Promise<PageMessages>;
+  /** What the items of drivers and the settings are called, and what they are for where the server's own words are another language. */
+  loadItems(): Promise<ItemWords>;
+}
+
+/** Languages by their own names; another one is three files beside the English ones, and a row here. */
+export const LANGUAGES: Readonly<Record<string, Language>> = {
+  en: {
+    name: 'English',
+    load: async () => en,
+    loadPages: async () => (await import('./page-messages-en.ts')).pagesEn,
+    loadItems: async () => (await import('./item-words-en.ts')).itemsEn,
+  },
+  zh: {
+    name: '中文',
+    load: async () => (await import('./messages-zh.ts')).zh,
+    loadPages: async () => (await import('./page-messages-zh.ts')).pagesZh,
+    loadItems: async () => (await import('./item-words-zh.ts')).itemsZh,
+  },
 };
 
 const KEY = 'wharf.language';
 const [language, setLanguage] = createSignal('en');
-const [messages, setMessages] = createSignal<Messages>(en);
+const [messages, setMessages] = createSignal<Messages & Partial<PageMessages>>(en);
+let hasPages = false;
 
 export { language };
 
+/** Whether there is a text of this name. */
+export const hasText = (key: string): key is keyof Messages => key in en;
+
 /** How the viewer writes numbers and times in the page's language: British English differs from American. */
-const locale = () => navigator.languages.find((code) => code.startsWith(language())) ?? language();
+export const locale = () => navigator.languages.find((code) => code.startsWith(language())) ?? language();
 
 /** Shows the page in another language, from now on and next time. */
 export async function chooseLanguage(code: string): Promise<void> {
   const found = LANGUAGES[code];
   if (!found) return;
-  setMessages(await found.load());
+  const [files, pages] = await Promise.all([found.load(), hasPages ? found.loadPages() : {}]);
+  setMessages({ ...files, ...pages });
   setLanguage(code);
   localStorage.setItem(KEY, code);
   document.documentElement.lang = code;
@@ -33,11 +60,25 @@ export function chooseFirstLanguage(): Promise<void> {
   return chooseLanguage(wanted.find((code) => code in LANGUAGES) ?? 'en');
 }
 
+/** Makes the texts of the account and of the administration known, from now on in each language that is chosen. */
+export async function addPageMessages(): Promise<void> {
+  hasPages = true;
+  const pages = await LANGUAGES[language()]?.loadPages();
+  setMessages((files) => ({ ...files, ...pages }));
+}
+
+/** The words for items of drivers and for settings, in a language that there is. */
+export async function itemWords(code: string): Promise<ItemWords> {
+  return (await LANGUAGES[code]?.loadItems()) ?? {};
+}
+
+export type MessageKey = keyof Messages | keyof PageMessages;
+
 /**
  * A text in the viewer's language. `{name}` in it is replaced; of a text in forms (`one|other`), `n` chooses.
  */
-export function t(key: keyof Messages, values: Readonly<Record<string, string | number>> = {}): string {
-  const forms = messages()[key].split('|');
+export function t(key: MessageKey, values: Readonly<Record<string, string | number>> = {}): string {
+  const forms = (messages()[key] ?? '').split('|');
   const isOther = forms.length > 1 && new Intl.PluralRules(language()).select(Number(values['n'])) !== 'one';
   const text = forms[isOther ? forms.length - 1 : 0] ?? '';
   return text.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -57,6 +98,12 @@ export function showSize(bytes: number): string {
     unitDisplay: power === 0 ? 'long' : 'short',
     maximumFractionDigits: value < 10 && power > 0 ? 1 : 0,
   }).format(value);
+}
+
+/** @param seconds that are left, about */
+export function showTimeLeft(seconds: number): string {
+  if (seconds < 60) return t('secondsLeft', { n: Math.ceil(seconds) });
+  return seconds < 5_400 ? t('minutesLeft', { n: Math.round(seconds / 60) }) : t('hoursLeft', { n: Math.round(seconds / 3_600) });
 }
 
 /** A moment in the viewer's zone: short for lists, with seconds where it is looked at. Empty where the storage does not know it. */

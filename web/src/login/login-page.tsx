@@ -57,7 +57,7 @@ export function LoginPage(): JSX.Element {
               autocapitalize="none"
               spellcheck={false}
               required
-              autofocus
+              ref={(field) => queueMicrotask(() => field.focus())}
             />
           </div>
           <div class="field">

@@ -1,5 +1,6 @@
 import { Dialog } from '@kobalte/core/dialog';
 import type { JSX } from 'solid-js';
+import { focusFiles } from './focus-files.ts';
 
 /** A dialog over the page. It is there as long as it is rendered; Escape, a click beside it and its own buttons call `onClose`. */
 export function Modal(props: {
@@ -16,8 +17,8 @@ export function Modal(props: {
   const giveBack = (event: Event) => {
     event.preventDefault();
     const isThere = before instanceof HTMLElement && before.isConnected && before !== document.body;
-    const target = isThere ? before : document.querySelector<HTMLElement>('[role="grid"]');
-    target?.focus({ preventScroll: true });
+    if (isThere) before.focus({ preventScroll: true });
+    else focusFiles();
   };
   return (
     <Dialog open onOpenChange={(isOpen) => !isOpen && props.onClose()}>

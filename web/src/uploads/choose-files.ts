@@ -4,6 +4,11 @@ import { chosenFiles } from './dropped-files.ts';
 /** Asks the browser for files, or for a folder with all that is in it, and uploads them to where the viewer is. */
 export function chooseFiles(desk: Desk, isFolder: boolean): void {
   const folder = desk.folder();
+  askForFiles({ isFolder }, (files) => desk.uploads.add(chosenFiles(files, folder)));
+}
+
+/** Opens the browser's dialog for files. @param onChosen not called where the viewer changed their mind */
+export function askForFiles({ isFolder = false }: { isFolder?: boolean }, onChosen: (files: FileList) => void): void {
   const input = document.createElement('input');
   input.type = 'file';
   input.multiple = true;
@@ -12,7 +17,7 @@ export function chooseFiles(desk: Desk, isFolder: boolean): void {
   input.hidden = true;
   document.body.append(input);
   input.addEventListener('change', () => {
-    desk.uploads.add(chosenFiles(input.files, folder));
+    if (input.files) onChosen(input.files);
     input.remove();
   });
   input.addEventListener('cancel', () => input.remove());

@@ -1,41 +1,104 @@
-import { ApiError, openEnvelope, token } from '../api/call.ts';
+import { ApiError, call } from '../api/call.ts';
+import type { ErrorName } from '../api/operations.ts';
+import { createPartSize } from './part-size.ts';
+import { createPlaces, type Places } from './places.ts';
+import { encodePath, sendBytes, TOO_LARGE } from './send-bytes.ts';
+import type { SendJob } from './send-job.ts';
+import { sendParts } from './send-parts.ts';
 
-export interface SendOptions {
-  readonly file: File;
-  readonly path: string;
-  readonly overwrite: boolean;
-  readonly onProgress: (sentBytes: number) => void;
-  readonly signal: AbortSignal;
+export type Outcome = { readonly state: 'done' } | { readonly state: 'exists' } | { readonly state: 'failed'; readonly error: unknown };
+
+/** Brings one file to its path, and does not give up where the network does. Rejects only when it was aborted. */
+export type SendFile = (job: SendJob) => Promise<Outcome>;
+
+/** Bodies that are on their way at once. Browsers open six connections to a server by HTTP/1.1; the rest is for the page. */
+const BODIES_AT_ONCE = 3;
+const LONGEST_PAUSE_MS = 15_000;
+/** A file of at most so many bytes is read before it is put. */
+const READ_BYTES = 16 * 1024 * 1024;
+
+/** @param takesParts whether the server takes uploads in parts */
+export function createSendFile(takesParts: () => boolean): SendFile {
+  const places = createPlaces(BODIES_AT_ONCE);
+  const partSize = createPartSize();
+  return async (asked) => {
+    let { session } = asked;
+    let isWhole = !takesParts();
+    const keep = (next: string | undefined) => {
+      session = next;
+      asked.keep(next);
+    };
+    for (let tries = 1; ; tries += 1) {
+      const job = { ...asked, session, keep };
+      const inParts = !isWhole && (session !== undefined || job.file.size > partSize.bytes());
+      try {
+        await (inParts ? sendParts(job, partSize.bytes(), places) : put(job, places));
+        return { state: 'done' };
+      } catch (error) {
+        job.signal.throwIfAborted();
+        if (isNamed(error, 'ENTRY_EXISTS') && !job.overwrite) return { state: 'exists' };
+        if (isNamed(error, 'UNSUPPORTED_OPERATION') && inParts) {
+          isWhole = true;
+          continue;
+        }
+        if (!isPassing(error)) return { state: 'failed', error };
+        job.tell({ doing: 'trying', error });
+        if (await partSize.shrinkAfter(error)) {
+          // Its parts have their size for good.
+          if (session !== undefined) await endUpload(session);
+          keep(undefined);
+        } else if (isTooLarge(error)) return { state: 'failed', error };
+        else await untilAgain(Math.min(LONGEST_PAUSE_MS, 500 * 2 ** tries), job.signal);
+      }
+    }
+  };
 }
 
-/** Brings one file to its path. Never rejects but when it was aborted. */
-export type SendFile = (options: SendOptions) => Promise<{ state: 'done' } | { state: 'exists' } | { state: 'failed'; error: string }>;
+async function put({ file, path, overwrite, signal, tell }: SendJob, places: Places): Promise<void> {
+  const giveBack = await places.take(signal);
+  try {
+    const headers = {
+      ...{ 'File-Path': encodePath(path), 'Content-Type': file.type || 'application/octet-stream' },
+      ...{ 'Last-Modified': String(file.lastModified), Overwrite: String(overwrite) },
+    };
+    // Reading it first tells a file that is gone from a network that is.
+    const body = file.size > READ_BYTES ? file : await file.arrayBuffer();
+    await sendBytes('/api/fs/put', headers, body, { signal, onProgress: (sentBytes) => tell({ sentBytes, doing: 'sending' }) });
+  } finally {
+    giveBack();
+  }
+}
 
-/** By one request. XMLHttpRequest, since fetch does not tell how much was sent. */
-export const sendFile: SendFile = ({ file, path, overwrite, onProgress, signal }) =>
-  new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open('PUT', '/api/fs/put');
-    request.setRequestHeader('File-Path', path.split('/').map(encodeURIComponent).join('/'));
-    request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
-    request.setRequestHeader('Last-Modified', String(file.lastModified));
-    request.setRequestHeader('Overwrite', String(overwrite));
-    if (token() !== '') request.setRequestHeader('Authorization', token());
-    request.responseType = 'json';
-    request.upload.addEventListener('progress', (event) => onProgress(event.loaded));
-    request.addEventListener('load', () => {
-      try {
-        openEnvelope(request.response);
-        resolve({ state: 'done' });
-      } catch (error) {
-        const isTaken = !overwrite && error instanceof ApiError && error.code === 403 && /exists$/.test(error.message);
-        resolve(isTaken ? { state: 'exists' } : { state: 'failed', error: error instanceof Error ? error.message : String(error) });
-      }
-    });
-    request.addEventListener('error', () => resolve({ state: 'failed', error: '' }));
-    signal.addEventListener('abort', () => {
-      request.abort();
-      reject(signal.reason);
-    });
-    request.send(file);
+/** Ends an upload in parts; one that cannot be ended runs out by itself. */
+export const endUpload = (session: string): Promise<unknown> =>
+  call('/api/fs/multipart/abort', { 'X-Upload-Id': session }).catch(() => undefined);
+
+const isNamed = (error: unknown, name: ErrorName) => error instanceof ApiError && error.error === name;
+const isTooLarge = (error: unknown) => error instanceof ApiError && error.code === TOO_LARGE;
+
+/** Whether the same may succeed later, or otherwise. */
+function isPassing(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === 0 || isTooLarge(error) || (error.error !== undefined && PASSING.has(error.error)));
+}
+
+const PASSING: ReadonlySet<ErrorName> = new Set<ErrorName>([
+  ...(['OVERLOADED', 'RATE_LIMITED', 'STORAGE_UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED'] as const),
+  // Another connection has the part, which the server has not given up yet.
+  'FAILED_PRECONDITION',
+]);
+
+/** A pause that ends early when the network comes back. */
+function untilAgain(pauseMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      removeEventListener('online', end);
+      signal.removeEventListener('abort', end);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const timer = setTimeout(end, pauseMs);
+    addEventListener('online', end);
+    signal.addEventListener('abort', end, { once: true });
   });
+}

@@ -1,70 +1,91 @@
-import { Check, ChevronDown, ChevronUp, CircleAlert, RotateCw, X } from 'lucide';
+import { Check, ChevronDown, ChevronUp, CircleAlert, FileUp, Pause, Play, RotateCw, X } from 'lucide';
 import { createMemo, createSignal, For, type JSX, Match, Show, Switch } from 'solid-js';
+import { explain } from '../files/explain.ts';
 import { nameOf, parentOf } from '../files/tree-path.ts';
-import { showSize, t } from '../i18n/i18n.ts';
+import { showSize, showTimeLeft, t } from '../i18n/i18n.ts';
+import { focusFiles } from '../parts/focus-files.ts';
 import { Icon } from '../parts/icon.tsx';
 import { IconButton } from '../parts/icon-button.tsx';
-import type { Upload, UploadQueue } from './upload-queue.ts';
+import { notify } from '../parts/notices.tsx';
+import { askForFiles } from './choose-files.ts';
+import type { PageUploads } from './page-uploads.ts';
+import { OtherFile } from './send-parts.ts';
+import type { Upload } from './upload-queue.ts';
 import './upload-panel.css';
+
+type State = Upload['state'];
 
 /** Rows that are drawn; of a thousand files nobody looks at each. */
 const SHOWN = 100;
-const WEIGHT: Readonly<Record<Upload['state'], number>> = { exists: 0, failed: 1, sending: 2, waiting: 3, done: 4, cancelled: 5 };
+/** What needs the viewer comes first. */
+const ORDER: readonly State[] = ['exists', 'lost', 'failed', 'sending', 'paused', 'waiting', 'done', 'cancelled'];
 
 /** Files on their way: beside the page's work, never in front of it. */
-export function UploadPanel(props: { queue: UploadQueue }): JSX.Element {
+export function UploadPanel(props: { queue: PageUploads }): JSX.Element {
   const [isOpen, setOpen] = createSignal(true);
-  const uploads = () => props.queue.uploads;
-  const sum = createMemo(() => {
-    const live = uploads().filter((each) => each.state !== 'cancelled');
-    const of = (state: Upload['state']) => live.filter((each) => each.state === state);
-    const total = live.reduce((bytes, each) => bytes + each.file.size, 0);
-    const sent = live.reduce((bytes, each) => bytes + (each.state === 'done' ? each.file.size : each.sentBytes), 0);
-    const speed = of('sending').reduce((bytes, each) => bytes + each.speed, 0);
-    const open = of('sending').length + of('waiting').length;
-    return { total, sent, speed, open, done: of('done').length, all: live.length, stuck: of('exists').length + of('failed').length };
+  const sum = createMemo(() => sumOf(props.queue.look()));
+  const shown = createMemo(() => {
+    const byState = Map.groupBy(props.queue.look(), ({ state }) => state);
+    return ORDER.flatMap((state) => byState.get(state) ?? []).slice(0, SHOWN);
   });
-  const shown = createMemo(() =>
-    uploads()
-      .toSorted((left, right) => WEIGHT[left.state] - WEIGHT[right.state] || left.id - right.id)
-      .slice(0, SHOWN),
-  );
-  const title = () =>
-    sum().open > 0
-      ? t('uploading', { n: sum().open })
-      : sum().stuck > 0
-        ? t('uploadsStuck', { n: sum().stuck })
-        : t('uploaded', { n: sum().done });
+  const isMoving = () => sum().of.sending + sum().of.waiting > 0;
+  const title = () => {
+    const { of } = sum();
+    if (isMoving()) return t('uploading', { n: of.sending + of.waiting });
+    const stuck = of.exists + of.failed + of.lost;
+    if (stuck > 0) return t('uploadsStuck', { n: stuck });
+    return of.paused > 0 ? t('uploadsPaused', { n: of.paused }) : t('uploaded', { n: of.done });
+  };
+  const each = (states: readonly State[], act: (id: number) => void) => {
+    for (const { id, state } of [...props.queue.uploads()]) if (states.includes(state)) act(id);
+  };
   return (
-    <Show when={uploads().length > 0}>
+    <Show when={sum().all > 0}>
       <section class="uploads" aria-label={t('uploads')}>
         <div class="uploads-head">
           <div class="uploads-title">
             <h2>
               <span role="status">{title()}</span>
             </h2>
-            <Show when={sum().open > 0}>
-              <p class="note">
-                {t('ofSize', { part: showSize(sum().sent), all: showSize(sum().total) })}
-                {sum().speed > 0
-                  ? ` · ${t('perSecond', { size: showSize(sum().speed) })} · ${timeLeft((sum().total - sum().sent) / sum().speed)}`
-                  : ''}
-              </p>
+            <Show when={isMoving()}>
+              <p class="note">{paceOf(sum().sentBytes, sum().totalBytes, sum().speed)}</p>
             </Show>
           </div>
+          <Show when={isMoving()}>
+            <IconButton icon={Pause} label={t('pauseAll')} onPress={() => each(['waiting', 'sending'], props.queue.pause)} />
+          </Show>
+          <Show when={!isMoving() && sum().of.paused > 0}>
+            <IconButton icon={Play} label={t('resumeAll')} onPress={() => each(['paused'], props.queue.resume)} />
+          </Show>
           <IconButton
             icon={isOpen() ? ChevronDown : ChevronUp}
             label={t(isOpen() ? 'fold' : 'unfold')}
             onPress={() => setOpen(!isOpen())}
           />
-          <Show when={sum().open === 0}>
-            <IconButton icon={X} label={t('close')} onPress={() => props.queue.clear()} />
+          <Show when={!isMoving() && sum().of.done + sum().of.failed + sum().of.cancelled > 0}>
+            <IconButton
+              icon={X}
+              label={t('close')}
+              onPress={() => {
+                props.queue.clear();
+                focusFiles();
+              }}
+            />
           </Show>
         </div>
-        <Show when={sum().open > 0}>
-          <progress max={Math.max(1, sum().total)} value={sum().sent} aria-label={t('uploads')} />
+        <Show when={isMoving()}>
+          <progress max={Math.max(1, sum().totalBytes)} value={sum().sentBytes} aria-label={t('uploads')} />
         </Show>
         <Show when={isOpen()}>
+          <Show when={sum().of.lost > 0}>
+            <div class="uploads-lost">
+              <p class="note">{t('lostUploads', { n: sum().of.lost })}</p>
+              <button type="button" class="button" onClick={() => chooseAgain(props.queue)}>
+                <Icon of={FileUp} />
+                {t('chooseAgain', { n: sum().of.lost })}
+              </button>
+            </div>
+          </Show>
           <ul>
             <For each={shown()}>{(upload) => <UploadRow upload={upload} queue={props.queue} />}</For>
           </ul>
@@ -74,36 +95,72 @@ export function UploadPanel(props: { queue: UploadQueue }): JSX.Element {
   );
 }
 
-function timeLeft(seconds: number): string {
-  return seconds < 60 ? t('secondsLeft', { n: Math.ceil(seconds) }) : t('minutesLeft', { n: Math.round(seconds / 60) });
+function sumOf(uploads: readonly Upload[]) {
+  const of: Record<State, number> = { waiting: 0, sending: 0, paused: 0, lost: 0, done: 0, failed: 0, exists: 0, cancelled: 0 };
+  const sum = { of, all: uploads.length, totalBytes: 0, sentBytes: 0, speed: 0 };
+  for (const { state, sizeBytes, sentBytes, speed } of uploads) {
+    of[state] += 1;
+    if (state === 'cancelled' || state === 'lost') continue;
+    sum.totalBytes += sizeBytes;
+    sum.sentBytes += sentBytes;
+    sum.speed += speed;
+  }
+  return sum;
 }
 
-function UploadRow(props: { upload: Upload; queue: UploadQueue }): JSX.Element {
-  const is = (...states: Upload['state'][]) => states.includes(props.upload.state);
-  const percent = () => (props.upload.file.size === 0 ? 100 : Math.floor((props.upload.sentBytes / props.upload.file.size) * 100));
+/** `4 MB of 10 MB · 2 MB/s · 3 s left`. */
+function paceOf(sentBytes: number, totalBytes: number, speed: number): string {
+  const part = t('ofSize', { part: showSize(sentBytes), all: showSize(totalBytes) });
+  if (speed <= 0) return part;
+  return [part, t('perSecond', { size: showSize(speed) }), showTimeLeft((totalBytes - sentBytes) / speed)].join(' · ');
+}
+
+/** The browser forgets files with the page, so the viewer chooses them again. */
+function chooseAgain(queue: PageUploads): void {
+  askForFiles({}, (files) => {
+    const strangers = queue.giveFiles([...files]);
+    if (strangers > 0) notify(t('noneFits', { n: strangers }), { isBad: true });
+  });
+}
+
+function UploadRow(props: { upload: Upload; queue: PageUploads }): JSX.Element {
+  const now = createMemo(() => {
+    props.queue.look();
+    return { ...props.upload };
+  });
+  const is = (...states: State[]) => states.includes(now().state);
+  const name = () => nameOf(now().path);
+  const percent = () => (now().sizeBytes === 0 ? 100 : Math.floor((now().sentBytes / now().sizeBytes) * 100));
+  const sending = () => {
+    if (now().doing === 'trying') return t('tryingAgain', { why: explain(now().error) });
+    if (now().doing === 'ending') return t('verifying');
+    return `${percent()} % · ${paceOf(now().sentBytes, now().sizeBytes, now().speed)}`;
+  };
   return (
     <li class="upload">
       <div class="upload-words">
-        <span class="upload-name" title={props.upload.path}>
-          {nameOf(props.upload.path)}
+        <span class="upload-name" title={now().path}>
+          {name()}
         </span>
-        <span class="note" classList={{ problem: is('failed', 'exists') }}>
+        <span class="note" classList={{ problem: is('failed', 'exists') || (is('lost') && now().error !== undefined) }}>
           <Switch>
-            <Match
-              when={is('sending')}
-            >{`${percent()} % · ${t('ofSize', { part: showSize(props.upload.sentBytes), all: showSize(props.upload.file.size) })}`}</Match>
+            <Match when={is('sending')}>{sending()}</Match>
             <Match when={is('waiting')}>{t('waiting')}</Match>
-            <Match when={is('done')}>{t('inFolder', { name: nameOf(parentOf(props.upload.path)) || '/' })}</Match>
+            <Match when={is('paused')}>{`${t('paused')} · ${paceOf(now().sentBytes, now().sizeBytes, 0)}`}</Match>
+            <Match when={is('lost')}>
+              {now().error instanceof OtherFile ? t('otherFile') : `${percent()} % · ${paceOf(now().sentBytes, now().sizeBytes, 0)}`}
+            </Match>
+            <Match when={is('done')}>{t('inFolder', { name: nameOf(parentOf(now().path)) || '/' })}</Match>
             <Match when={is('cancelled')}>{t('cancelled')}</Match>
             <Match when={is('exists')}>{t('alreadyThere')}</Match>
-            <Match when={is('failed')}>{props.upload.error || t('errorOffline')}</Match>
+            <Match when={is('failed')}>{explain(now().error)}</Match>
           </Switch>
         </span>
         <Show when={is('exists')}>
           <Conflict upload={props.upload} queue={props.queue} />
         </Show>
-        <Show when={is('sending')}>
-          <progress max="100" value={percent()} aria-label={nameOf(props.upload.path)} />
+        <Show when={is('sending', 'paused', 'lost')}>
+          <progress max="100" value={percent()} aria-label={name()} classList={{ 'is-still': !is('sending') }} />
         </Show>
       </div>
       <Switch>
@@ -112,33 +169,31 @@ function UploadRow(props: { upload: Upload; queue: UploadQueue }): JSX.Element {
             <Icon of={Check} />
           </span>
         </Match>
-        <Match when={is('failed', 'cancelled')}>
-          <IconButton
-            icon={RotateCw}
-            label={t('retry', { name: props.upload.file.name })}
-            onPress={() => props.queue.retry(props.upload.id)}
-          />
-        </Match>
-        <Match when={is('sending', 'waiting')}>
-          <IconButton
-            icon={X}
-            label={t('cancelUpload', { name: props.upload.file.name })}
-            onPress={() => props.queue.cancel(props.upload.id)}
-          />
-        </Match>
         <Match when={is('exists')}>
           <span class="problem">
             <Icon of={CircleAlert} />
           </span>
         </Match>
+        <Match when={is('sending', 'waiting')}>
+          <IconButton icon={Pause} label={t('pauseUpload', { name: name() })} onPress={() => props.queue.pause(now().id)} />
+        </Match>
+        <Match when={is('paused')}>
+          <IconButton icon={Play} label={t('resumeUpload', { name: name() })} onPress={() => props.queue.resume(now().id)} />
+        </Match>
+        <Match when={is('failed', 'cancelled')}>
+          <IconButton icon={RotateCw} label={t('retry', { name: name() })} onPress={() => props.queue.resume(now().id)} />
+        </Match>
       </Switch>
+      <Show when={is('sending', 'waiting', 'paused', 'lost', 'failed')}>
+        <IconButton icon={X} label={t('cancelUpload', { name: name() })} onPress={() => props.queue.cancel(now().id)} />
+      </Show>
     </li>
   );
 }
 
-function Conflict(props: { upload: Upload; queue: UploadQueue }): JSX.Element {
+function Conflict(props: { upload: Upload; queue: PageUploads }): JSX.Element {
   const [isForAll, setForAll] = createSignal(false);
-  const others = () => props.queue.uploads.filter((each) => each.state === 'exists').length > 1;
+  const others = () => props.queue.look().filter((each) => each.state === 'exists').length > 1;
   return (
     <span class="upload-choices">
       <For each={['replace', 'keep', 'skip'] as const}>

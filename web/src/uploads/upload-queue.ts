@@ -1,106 +1,225 @@
-import { createSignal } from 'solid-js';
-import { createStore, produce } from 'solid-js/store';
 import { numberedPath } from './numbered-path.ts';
 import type { SendFile } from './send-file.ts';
+import type { Sending } from './send-job.ts';
+import { OtherFile } from './send-parts.ts';
 
 /** A file on its way. */
 export interface Upload {
   readonly id: number;
-  readonly file: File;
+  readonly sizeBytes: number;
+  /** Undefined: it has to be chosen again, since the page was opened anew. */
+  file: File | undefined;
   /** Where to, in the tree; a choice on a conflict may change it. */
   path: string;
-  state: 'waiting' | 'sending' | 'done' | 'failed' | 'exists' | 'cancelled';
+  /** `lost`: the server has a part of it, and this page has not the file. */
+  state: 'waiting' | 'sending' | 'paused' | 'lost' | 'done' | 'failed' | 'exists' | 'cancelled';
   sentBytes: number;
   /** Bytes a second over the last moments. */
   speed: number;
-  error: string;
+  doing: Sending['doing'];
+  /** What stopped it; undefined: nothing. */
+  error: unknown;
   /** Whether what is there may be replaced. */
   overwrite: boolean;
+  /** The upload in parts that the server knows it by. */
+  session: string | undefined;
+  /** When the file was changed last, as far as it is known; milliseconds since 1970. */
+  modifiedMs: number | undefined;
 }
 
-/** Uploads that are sent at once. */
+/** An upload that an earlier page began. */
+export interface Unfinished {
+  readonly session: string;
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly receivedBytes: number;
+  /** As in {@link Upload}. */
+  readonly modifiedMs: number | undefined;
+}
+
+/** Files that are sent at once. */
 const AT_ONCE = 3;
 
 export interface UploadQueue {
-  readonly uploads: readonly Upload[];
-  /** Rises with each file that arrived. */
-  readonly arrived: () => number;
+  readonly uploads: () => readonly Upload[];
+  /** A file that an earlier page began to send goes on with it. */
   add(files: readonly { file: File; path: string }[]): void;
+  /** Uploads that earlier pages began. */
+  addUnfinished(unfinished: readonly Unfinished[]): void;
+  /** Gives lost uploads their files again. @returns how many files fit none of them */
+  giveFiles(files: readonly File[]): number;
+  pause(id: number): void;
+  resume(id: number): void;
+  /** Ends one; what the server has of it goes. */
   cancel(id: number): void;
-  retry(id: number): void;
   /** What becomes of a file whose name is taken. */
   resolve(id: number, choice: 'replace' | 'keep' | 'skip', forAll?: boolean): void;
   /** Takes away what is over. */
   clear(): void;
 }
 
-/** @param onArrival told the path of each file that is there. */
-export function createUploadQueue(send: SendFile, onArrival: (path: string) => void = () => undefined): UploadQueue {
-  const [uploads, setUploads] = createStore<Upload[]>([]);
-  const [arrived, setArrived] = createSignal(0);
-  const stops = new Map<number, AbortController>();
+export interface UploadQueueOptions {
+  readonly send: SendFile;
+  /** Ends an upload at the server. */
+  readonly end: (session: string) => void;
+  /** Remembers of an upload at the server when its file was changed last; undefined: forget it. */
+  readonly remember: (session: string, modifiedMs: number | undefined) => void;
+  /** Told the path of each file that is there. */
+  readonly onArrival: (path: string) => void;
+  /** Something of the uploads changed. */
+  readonly onChange: () => void;
+}
+
+export function createUploadQueue(options: UploadQueueOptions): UploadQueue {
+  let uploads: Upload[] = [];
+  let waiting: Upload[] = [];
   let nextId = 1;
 
-  const change = (id: number, changes: Partial<Upload>) => setUploads((each) => each.id === id, changes);
-  const find = (id: number) => uploads.find((each) => each.id === id);
-  const fill = () => {
-    const waiting = uploads.filter((each) => each.state === 'waiting');
-    for (const upload of waiting.slice(0, Math.max(0, AT_ONCE - stops.size))) void run(upload);
+  const change = (upload: Upload, changes: Partial<Upload>) => {
+    Object.assign(upload, changes);
+    options.onChange();
   };
-  const run = async ({ id, file, path, overwrite }: Upload) => {
-    const stop = new AbortController();
-    stops.set(id, stop);
-    change(id, { state: 'sending', sentBytes: 0, error: '' });
-    const speedAt = createSpeed();
-    const onProgress = (sentBytes: number) => change(id, { sentBytes, speed: speedAt(sentBytes) });
-    const outcome = await send({ file, path, overwrite, onProgress, signal: stop.signal }).catch((error: unknown) => ({
-      state: 'failed' as const,
-      error: String(error),
-    }));
-    stops.delete(id);
-    if (!stop.signal.aborted) {
-      change(id, outcome.state === 'done' ? { state: 'done', sentBytes: file.size } : outcome);
-      if (outcome.state === 'done') {
-        setArrived((count) => count + 1);
-        onArrival(path);
-      }
+  const runs = createRuns(options, change, () => fill());
+  const fill = () => {
+    while (runs.count() < AT_ONCE) {
+      const next = waiting.shift();
+      if (!next) return;
+      if (next.state === 'waiting' && next.file) runs.start(next, next.file);
     }
+  };
+  const find = (id: number) => uploads.find((each) => each.id === id);
+  const findLost = (file: File, fits: (upload: Upload) => boolean) =>
+    uploads.find((each) => each.state === 'lost' && fits(each) && isSame(each, file));
+  const enqueue = (upload: Upload, changes: Partial<Upload> = {}) => {
+    change(upload, { state: 'waiting', error: undefined, ...changes });
+    waiting.push(upload);
     fill();
   };
-  const again = (id: number, changes: Partial<Upload>) => {
-    change(id, { state: 'waiting', error: '', ...changes });
+  const stop = (upload: Upload, state: 'paused' | 'cancelled') => {
+    waiting = waiting.filter((each) => each !== upload);
+    change(upload, { state, speed: 0, error: undefined });
+    runs.stop(upload);
     fill();
   };
 
   return {
-    uploads,
-    arrived,
+    uploads: () => uploads,
     add(files) {
-      setUploads(
-        produce((list) => {
-          for (const { file, path } of files)
-            list.push({ id: nextId++, file, path, state: 'waiting', sentBytes: 0, speed: 0, error: '', overwrite: false });
-        }),
-      );
-      fill();
+      for (const { file, path } of files) {
+        const lost = findLost(file, (each) => each.path === path);
+        const upload = lost ?? newUpload(nextId++, path, file.size, { modifiedMs: file.lastModified });
+        if (!lost) uploads.push(upload);
+        enqueue(upload, { file });
+      }
+    },
+    addUnfinished(unfinished) {
+      const known = new Set(uploads.map(({ session }) => session));
+      for (const { session, path, sizeBytes, receivedBytes, modifiedMs } of unfinished)
+        if (!known.has(session))
+          uploads.push(newUpload(nextId++, path, sizeBytes, { state: 'lost', session, sentBytes: receivedBytes, modifiedMs }));
+      options.onChange();
+    },
+    giveFiles(files) {
+      const strangers = files.filter((file) => {
+        const lost = findLost(file, (each) => each.path.endsWith(`/${file.name}`));
+        if (lost) enqueue(lost, { file });
+        return !lost;
+      });
+      return strangers.length;
+    },
+    pause(id) {
+      const upload = find(id);
+      if (upload) stop(upload, 'paused');
+    },
+    resume(id) {
+      const upload = find(id);
+      if (upload) enqueue(upload);
     },
     cancel(id) {
-      change(id, { state: 'cancelled', speed: 0 });
-      stops.get(id)?.abort();
-      fill();
+      const upload = find(id);
+      if (!upload) return;
+      const { session } = upload;
+      if (!upload.file) uploads = uploads.filter((each) => each !== upload);
+      stop(upload, 'cancelled');
+      if (session !== undefined) {
+        options.end(session);
+        options.remember(session, undefined);
+      }
+      change(upload, { session: undefined, sentBytes: 0 });
     },
-    retry: (id) => again(id, {}),
     resolve(id, choice, forAll = false) {
-      const chosen = forAll ? uploads.filter((each) => each.state === 'exists').map((each) => each.id) : [id];
-      for (const each of chosen) {
-        const path = find(each)?.path ?? '';
-        if (choice === 'skip') change(each, { state: 'cancelled' });
-        else again(each, choice === 'replace' ? { overwrite: true } : { path: numberedPath(path) });
+      for (const upload of uploads.filter((each) => each.state === 'exists' && (forAll || each.id === id))) {
+        if (choice === 'skip') change(upload, { state: 'cancelled' });
+        else enqueue(upload, choice === 'replace' ? { overwrite: true } : { path: numberedPath(upload.path) });
       }
     },
     clear() {
-      setUploads((list) => list.filter((each) => each.state === 'waiting' || each.state === 'sending' || each.state === 'exists'));
+      uploads = uploads.filter(({ state }) => state !== 'done' && state !== 'cancelled' && state !== 'failed');
+      options.onChange();
     },
+  };
+}
+
+/** The uploads that are being sent. @param onEnd told when there is room for another one */
+function createRuns(
+  { send, end, remember, onArrival }: UploadQueueOptions,
+  change: (upload: Upload, changes: Partial<Upload>) => void,
+  onEnd: () => void,
+) {
+  const stops = new Map<Upload, AbortController>();
+  const keep = (upload: Upload, file: File, session: string | undefined) => {
+    if (upload.session !== undefined && upload.session !== session) remember(upload.session, undefined);
+    // It was cancelled while the server was asked to begin it.
+    if (session !== undefined && upload.state === 'cancelled') return end(session);
+    if (session !== undefined) remember(session, file.lastModified);
+    change(upload, { session, modifiedMs: file.lastModified });
+  };
+  const run = async (upload: Upload, file: File, { signal }: AbortController) => {
+    const { path, overwrite, session } = upload;
+    change(upload, { state: 'sending', doing: 'sending', sentBytes: session === undefined ? 0 : upload.sentBytes });
+    const speedAt = createSpeed();
+    const outcome = await send({
+      ...{ file, path, overwrite, session, signal },
+      isUnproven: session !== undefined && upload.modifiedMs === undefined,
+      tell({ sentBytes = upload.sentBytes, doing, error }) {
+        if (!signal.aborted) change(upload, { sentBytes, doing, error, speed: speedAt(sentBytes) });
+      },
+      keep: (kept) => keep(upload, file, kept),
+    }).catch((error: unknown) => ({ state: 'failed' as const, error }));
+    if (signal.aborted) return;
+    if (outcome.state === 'done') change(upload, { state: 'done', speed: 0, sentBytes: upload.sizeBytes, file: undefined });
+    else if (outcome.state === 'failed' && outcome.error instanceof OtherFile)
+      change(upload, { state: 'lost', speed: 0, error: outcome.error, file: undefined });
+    else change(upload, { speed: 0, error: undefined, ...outcome });
+    if (outcome.state === 'done') onArrival(path);
+  };
+  return {
+    count: () => stops.size,
+    start(upload: Upload, file: File) {
+      const stopping = new AbortController();
+      stops.set(upload, stopping);
+      void run(upload, file, stopping).finally(() => {
+        if (stops.get(upload) === stopping) stops.delete(upload);
+        onEnd();
+      });
+    },
+    stop(upload: Upload) {
+      stops.get(upload)?.abort();
+      stops.delete(upload);
+    },
+  };
+}
+
+/** Two files of one name and size are the same where they were changed at the same moment; where that is not known, the server compares. */
+function isSame({ sizeBytes, modifiedMs }: Upload, file: File): boolean {
+  return sizeBytes === file.size && (modifiedMs === undefined || modifiedMs === file.lastModified);
+}
+
+function newUpload(id: number, path: string, sizeBytes: number, known: Partial<Upload>): Upload {
+  return {
+    ...{ id, path, sizeBytes, file: undefined, state: 'waiting', sentBytes: 0, speed: 0, doing: 'sending' },
+    ...{ error: undefined, overwrite: false, session: undefined, modifiedMs: undefined },
+    ...known,
   };
 }
 
@@ -112,6 +231,6 @@ function createSpeed(now: () => number = () => performance.now()): (bytes: numbe
     looks.push({ at, bytes });
     while (looks.length > 2 && at - (looks[0]?.at ?? at) > 4_000) looks.shift();
     const [first] = looks;
-    return first && at > first.at ? ((bytes - first.bytes) / (at - first.at)) * 1_000 : 0;
+    return first && at > first.at ? Math.max(0, ((bytes - first.bytes) / (at - first.at)) * 1_000) : 0;
   };
 }

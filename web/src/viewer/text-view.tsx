@@ -1,46 +1,72 @@
-import { createResource, type JSX, Match, Show, Switch } from 'solid-js';
+import { PencilLine } from 'lucide';
+import { createResource, createSignal, type JSX, lazy, Match, Show, Suspense, Switch } from 'solid-js';
+import { nameOf } from '../files/tree-path.ts';
 import { showSize, t } from '../i18n/i18n.ts';
-import { decodeText } from './decode-text.ts';
+import { Icon } from '../parts/icon.tsx';
+import { MAX_BYTES, readText } from './read-text.ts';
 import { renderMarkdown } from './render-markdown.ts';
 
-/** More of a text is for a program that does not hold it at once. */
-const MAX_BYTES = 2_000_000;
+const TextEditor = lazy(() => import('./text-editor.tsx'));
+const CodeField = lazy(() => import('./code-field.tsx'));
 
-async function readText(address: string): Promise<{ text: string; isWhole: boolean }> {
-  const answer = await fetch(address, { headers: { Range: `bytes=0-${MAX_BYTES - 1}` } });
-  // Of an empty file no byte can be asked for.
-  if (answer.status === 416) return { text: '', isWhole: true };
-  if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
-  const whole = Number(/\/(\d+)$/.exec(answer.headers.get('Content-Range') ?? '')?.[1] ?? 0);
-  return { text: decodeText(new Uint8Array(await answer.arrayBuffer())), isWhole: whole <= MAX_BYTES };
-}
-
-/** A text as it is, or as markdown means it. */
-export function TextView(props: { address: string; name: string; isMarkdown: boolean }): JSX.Element {
-  const [read] = createResource(() => props.address, readText);
+/** A text as it is, or as markdown means it; it may be edited where it can be written back as it was. */
+export function TextView(props: {
+  address: string;
+  path: string;
+  form: 'text' | 'code' | 'markdown';
+  canEdit: boolean;
+  onSaved: () => void;
+}): JSX.Element {
+  const [read, { refetch }] = createResource(() => props.address, readText);
+  const [isEditing, setEditing] = createSignal(false);
+  const isMarkdown = () => props.form === 'markdown';
   const [rendered] = createResource(
-    () => (props.isMarkdown && !read.error ? read()?.text : undefined),
+    () => (isMarkdown() && !read.error ? read()?.text : undefined),
     (text) => renderMarkdown(text),
   );
+  const canEdit = () => props.canEdit && read()?.isWhole === true && read()?.form !== undefined && read()?.etag !== '';
+  const end = () => {
+    setEditing(false);
+    void refetch();
+  };
   return (
     <Switch fallback={<p class="viewer-none">{t('loading')}</p>}>
       <Match when={read.error}>
         <p class="viewer-none">{t('errorOffline')}</p>
       </Match>
-      <Match when={props.isMarkdown && rendered()}>
-        <article class="viewer-page prose" tabindex="0">
-          {rendered()?.cloneNode(true)}
-        </article>
-      </Match>
-      <Match when={!props.isMarkdown && read()}>
+      <Match when={isEditing() && read.latest}>
         {(there) => (
-          <div class="viewer-page">
-            <Show when={!there().isWhole}>
-              <p class="note">{t('onlyBeginning', { size: showSize(MAX_BYTES) })}</p>
-            </Show>
-            <pre tabindex="0">{there().text}</pre>
-          </div>
+          <Suspense>
+            <TextEditor path={props.path} read={there()} onSaved={props.onSaved} onClose={end} />
+          </Suspense>
         )}
+      </Match>
+      <Match when={read.latest && !(isMarkdown() && !rendered())}>
+        <div class="viewer-text">
+          <Show when={canEdit()}>
+            <button type="button" class="button viewer-edit" onClick={() => setEditing(true)}>
+              <Icon of={PencilLine} />
+              {t('edit')}
+            </button>
+          </Show>
+          <Show
+            when={isMarkdown() && rendered()}
+            fallback={
+              <div class="viewer-page" classList={{ 'is-code': props.form === 'code' }}>
+                <Show when={read.latest?.isWhole === false}>
+                  <p class="note">{t('onlyBeginning', { size: showSize(MAX_BYTES) })}</p>
+                </Show>
+                <Show when={props.form === 'code' && read.latest} keyed fallback={<pre tabindex="0">{read.latest?.text}</pre>}>
+                  {(there) => <CodeField text={there.text} name={nameOf(props.path)} label={t('textOf', { name: props.path })} />}
+                </Show>
+              </div>
+            }
+          >
+            <article class="viewer-page prose" tabindex="0">
+              {rendered()?.cloneNode(true)}
+            </article>
+          </Show>
+        </div>
       </Match>
     </Switch>
   );

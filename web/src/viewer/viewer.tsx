@@ -1,11 +1,12 @@
-import { ChevronLeft, ChevronRight, Download, X } from 'lucide';
-import { createMemo, createResource, type JSX, Match, onCleanup, Show, Switch } from 'solid-js';
+import { ChevronLeft, ChevronRight, Download, Info, X } from 'lucide';
+import { createMemo, createResource, createSignal, type JSX, lazy, Match, onCleanup, Show, Suspense, Switch } from 'solid-js';
 import { call } from '../api/call.ts';
 import { bytesOf, downloadAll } from '../files/actions.ts';
 import type { Desk } from '../files/desk.ts';
 import { explain } from '../files/explain.ts';
 import { viewOf } from '../files/file-kind.ts';
 import { KindIcon } from '../files/kind-icon.tsx';
+import { look } from '../files/look.ts';
 import type { Entry } from '../files/sort-entries.ts';
 import { joinPath } from '../files/tree-path.ts';
 import { showSize, t } from '../i18n/i18n.ts';
@@ -13,8 +14,14 @@ import { Icon } from '../parts/icon.tsx';
 import { IconButton } from '../parts/icon-button.tsx';
 import { Modal } from '../parts/modal.tsx';
 import { closeFile, openFile } from '../router.ts';
+import { FilmView } from './film-view.tsx';
+import { ImageView } from './image-view.tsx';
 import { TextView } from './text-view.tsx';
 import './viewer.css';
+
+const PdfView = lazy(() => import('./pdf-view.tsx'));
+const ByteView = lazy(() => import('./byte-view.tsx'));
+const FileDetails = lazy(async () => ({ default: (await import('../files/details.tsx')).FileDetails }));
 
 /** One file, over its folder; the arrows go to the next that can be shown. */
 export default function Viewer(props: { desk: Desk; name: string }): JSX.Element {
@@ -39,9 +46,14 @@ export default function Viewer(props: { desk: Desk; name: string }): JSX.Element
   };
   const onKeyDown = (event: KeyboardEvent) => {
     // Players and texts use the arrows themselves.
-    if (event.target instanceof Element && event.target.closest('video, audio, input, textarea, pre')) return;
+    if (event.target instanceof Element && event.target.closest('video, audio, input, textarea, pre, .code-field, .pdf-pages')) return;
     if (event.key === 'ArrowRight') go(1);
     if (event.key === 'ArrowLeft') go(-1);
+    // As it was opened.
+    if (event.key === ' ' && !(event.target instanceof Element && event.target.closest('button, a, summary, .viewer-page'))) {
+      event.preventDefault();
+      closeFile();
+    }
   };
   addEventListener('keydown', onKeyDown);
   onCleanup(() => removeEventListener('keydown', onKeyDown));
@@ -59,59 +71,99 @@ export default function Viewer(props: { desk: Desk; name: string }): JSX.Element
             </button>
           )}
         </Show>
+        <IconButton
+          icon={Info}
+          label={t('details')}
+          class="details-toggle"
+          isPressed={look.showsDetails()}
+          onPress={() => look.setShowsDetails(!look.showsDetails())}
+        />
       </header>
-      <div class="viewer-stage">
-        <Show when={entry()} fallback={<p class="viewer-none">{alone.error ? explain(alone.error) : t('loading')}</p>} keyed>
-          {(there) => <Stage desk={props.desk} entry={there} />}
-        </Show>
-        <Show when={neighbour(-1)}>
-          <IconButton icon={ChevronLeft} label={t('previous')} class="viewer-step is-back" onPress={() => go(-1)} />
-        </Show>
-        <Show when={neighbour(1)}>
-          <IconButton icon={ChevronRight} label={t('next')} class="viewer-step" onPress={() => go(1)} />
+      <div class="viewer-body">
+        <div class="viewer-stage">
+          <Show when={entry()?.name} keyed fallback={<p class="viewer-none">{alone.error ? explain(alone.error) : t('loading')}</p>}>
+            {/* By its name: what is done with a file outlives a new look at its folder. */}
+            <Show when={entry()}>{(there) => <Stage desk={props.desk} entry={there()} onStep={go} />}</Show>
+          </Show>
+          <Show when={neighbour(-1)}>
+            <IconButton icon={ChevronLeft} label={t('previous')} class="viewer-step is-back" onPress={() => go(-1)} />
+          </Show>
+          <Show when={neighbour(1)}>
+            <IconButton icon={ChevronRight} label={t('next')} class="viewer-step" onPress={() => go(1)} />
+          </Show>
+        </div>
+        <Show when={look.showsDetails() && entry()}>
+          {(there) => (
+            <Suspense>
+              <FileDetails desk={props.desk} entry={there()} />
+            </Suspense>
+          )}
         </Show>
       </div>
     </Modal>
   );
 }
 
-function Stage(props: { desk: Desk; entry: Entry }): JSX.Element {
+function Stage(props: { desk: Desk; entry: Entry; onStep: (step: 1 | -1) => void }): JSX.Element {
   const address = () => bytesOf(props.desk, props.entry);
   const view = () => viewOf(props.entry);
   return (
     <Switch fallback={<NoView desk={props.desk} entry={props.entry} />}>
       <Match when={view() === 'image'}>
-        <img src={address()} alt={props.entry.name} />
+        <ImageView address={address()} name={props.entry.name} onStep={props.onStep} />
       </Match>
       <Match when={view() === 'video'}>
-        {/* biome-ignore lint/a11y/useMediaCaption: the file is the viewer's own; there are no captions to it that we know of. */}
-        <video src={address()} controls autoplay playsinline aria-label={props.entry.name} />
+        <FilmView desk={props.desk} entry={props.entry} />
       </Match>
       <Match when={view() === 'audio'}>
         <div class="viewer-none">
           <KindIcon entry={props.entry} size={72} />
-          {/* biome-ignore lint/a11y/useMediaCaption: as above */}
+          {/* biome-ignore lint/a11y/useMediaCaption: the file is the viewer's own; there are no captions to it that we know of. */}
           <audio src={address()} controls autoplay aria-label={props.entry.name} />
         </div>
       </Match>
-      <Match when={view() === 'text' || view() === 'markdown'}>
-        <TextView address={address()} name={props.entry.name} isMarkdown={view() === 'markdown'} />
+      <Match when={view() === 'pdf'}>
+        <Suspense fallback={<p class="viewer-none">{t('loading')}</p>}>
+          <PdfView address={bytesOf(props.desk, props.entry, 'p')} name={props.entry.name} />
+        </Suspense>
+      </Match>
+      <Match when={view() === 'text' || view() === 'code' || view() === 'markdown'}>
+        <TextView
+          address={bytesOf(props.desk, props.entry, 'p')}
+          path={joinPath(props.desk.folder(), props.entry.name)}
+          form={view() as 'text' | 'code' | 'markdown'}
+          canEdit={props.desk.canWrite()}
+          onSaved={() => void props.desk.listing.refresh()}
+        />
       </Match>
     </Switch>
   );
 }
 
 function NoView(props: { desk: Desk; entry: Entry }): JSX.Element {
+  const [showsBytes, setShowsBytes] = createSignal(false);
   return (
-    <div class="viewer-none">
-      <KindIcon entry={props.entry} size={72} />
-      <h2>{props.entry.name}</h2>
-      <p class="note">{showSize(props.entry.size)}</p>
-      <p class="note">{t('noView')}</p>
-      <button type="button" class="button is-main" onClick={() => downloadAll(props.desk, [props.entry])}>
-        <Icon of={Download} />
-        {t('download')}
-      </button>
-    </div>
+    <Show
+      when={showsBytes()}
+      fallback={
+        <div class="viewer-none">
+          <KindIcon entry={props.entry} size={72} />
+          <h2>{props.entry.name}</h2>
+          <p class="note">{showSize(props.entry.size)}</p>
+          <p class="note">{t('noView')}</p>
+          <button type="button" class="button is-main" onClick={() => downloadAll(props.desk, [props.entry])}>
+            <Icon of={Download} />
+            {t('download')}
+          </button>
+          <button type="button" class="button" onClick={() => setShowsBytes(true)}>
+            {t('showBytes')}
+          </button>
+        </div>
+      }
+    >
+      <Suspense>
+        <ByteView address={bytesOf(props.desk, props.entry, 'p')} size={props.entry.size} name={props.entry.name} />
+      </Suspense>
+    </Show>
   );
 }

@@ -1,3 +1,4 @@
+import type { Doc } from '../bson/value.ts';
 import { AGGREGATE } from './aggregate-command.ts';
 import { CommandError } from './command-error.ts';
 import { FIND_AND_MODIFY } from './find-and-modify.ts';
@@ -25,4 +26,10 @@ export function findHandler(name: string): Handler {
   const handler = HANDLERS.get(name);
   if (!handler) throw new CommandError('CommandNotFound', `no such command: '${name}'`);
   return handler;
+}
+
+/** Whether a command wants a batch of its own. */
+export function runsAlone(body: Doc): boolean {
+  const [name] = Object.keys(body);
+  return name !== undefined && HANDLERS.get(name)?.kind === 'alone';
 }

@@ -11,10 +11,12 @@ export interface CommandContext {
   readonly now: () => Date;
   readonly connectionId: number;
   readonly openConnections: () => number;
+  /** As `StoreFile.copyAs`; for commands that run alone. */
+  readonly copyAs: (name: string) => void;
 }
 
 export interface Handler {
-  /** A write runs in the batch's transaction; a read does not need one. */
-  readonly kind: 'read' | 'write';
+  /** A write runs in the batch's transaction; a read does not need one; what runs alone has a batch of its own, and no transaction. */
+  readonly kind: 'read' | 'write' | 'alone';
   readonly run: (request: Request, context: CommandContext) => Reply;
 }

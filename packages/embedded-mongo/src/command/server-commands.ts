@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { Long } from 'bson';
 import { MAX_DOCUMENT_BYTES } from '../bson/decode.ts';
+import { STORE_COPY } from '../server/store-copy.ts';
 import { MAX_MESSAGE_BYTES } from '../server/wire.ts';
 import { CommandError } from './command-error.ts';
 import type { CommandContext, Handler } from './handler.ts';
@@ -35,7 +36,15 @@ export const SERVER_COMMANDS: Readonly<Record<string, Handler>> = {
   getParameter: { kind: 'read', run: getParameter },
   connectionStatus: { kind: 'read', run: connectionStatus },
   serverStatus: { kind: 'read', run: serverStatus },
+  copyStore: { kind: 'alone', run: copyStore },
 };
+
+/** The only command that is not one of MongoDB's. Its copy has one name, so that callers choose no path. */
+function copyStore(request: Request, { copyAs }: CommandContext): Reply {
+  commandFields(request, []);
+  copyAs(STORE_COPY.name);
+  return { fields: {} };
+}
 
 function hello(request: Request, { now, connectionId }: CommandContext): Reply {
   commandFields(request, HELLO_FIELDS);
@@ -88,6 +97,7 @@ function connectionStatus(request: Request): Reply {
 }
 
 function serverStatus(_request: Request, { now, openConnections, catalog }: CommandContext): Reply {
+  const scans = catalog.all().flatMap(({ namespace, scans }) => [...scans].map(([fields, times]) => ({ ns: namespace, fields, times })));
   return {
     fields: {
       host: hostname(),
@@ -98,7 +108,14 @@ function serverStatus(_request: Request, { now, openConnections, catalog }: Comm
       localTime: now(),
       connections: { current: openConnections() },
       storageEngine: { name: 'sqlite' },
-      metrics: { queryExecutor: { scannedObjects: Long.fromNumber(catalog.all().reduce((sum, { scanned }) => sum + scanned, 0)) } },
+      metrics: {
+        queryExecutor: {
+          scannedObjects: Long.fromNumber(catalog.all().reduce((sum, { scanned }) => sum + scanned, 0)),
+          collectionScans: { total: Long.fromNumber(scans.reduce((sum, { times }) => sum + times, 0)) },
+        },
+      },
+      // Not one of MongoDB's: what a collection was asked for that no index of it narrows down.
+      scans: scans.map(({ times, ...scan }) => ({ ...scan, times: Long.fromNumber(times) })),
     },
   };
 }

@@ -27,12 +27,19 @@ export interface FindQuery {
  */
 export function* findDocuments(collection: Collection, query: FindQuery): Generator<StoredDocument> {
   const plan = choosePlan(collection, query.filter, query.sort);
+  noteScan(collection, query.filter, plan);
   if (query.sort === undefined || query.sort.length === 0 || (plan.kind === 'index' && plan.isSorted)) {
     yield* matches(collection, planRecords(collection, plan), query);
     return;
   }
   const records = sortedRecords(collection, plan, query, query.sort);
   yield* matches(collection, records, query);
+}
+
+/** A query that asks for something, but reads everything. */
+function noteScan(collection: Collection, { exact, conjuncts }: Filter, plan: Plan): void {
+  const asksForAll = exact && conjuncts.length === 0;
+  if (!asksForAll && !(plan.kind === 'index' && plan.isNarrow)) collection.noteScan(conjuncts.map(({ path }) => path));
 }
 
 function* matches(collection: Collection, records: Iterable<number>, query: FindQuery): Generator<StoredDocument> {

@@ -17,6 +17,8 @@ export type Plan =
       readonly reverse: boolean;
       /** True when the candidates come in the wanted order. */
       readonly isSorted: boolean;
+      /** False: all that the index has are candidates. */
+      readonly isNarrow: boolean;
     };
 
 /** Several values for several fields multiply; beyond this many ranges the remaining fields are left to the filter. */
@@ -47,7 +49,14 @@ export function choosePlan(collection: Collection, filter: Filter, sort: KeyPatt
     const score = bounds.pointFields * 4 + (bounds.hasRange ? 2 : 0) + (direction === undefined ? 0 : 3);
     if (score <= bestScore) continue;
     bestScore = score;
-    best = { kind: 'index', index, ranges: bounds.ranges, reverse: direction === 'backward', isSorted: direction !== undefined };
+    best = {
+      kind: 'index',
+      index,
+      ranges: bounds.ranges,
+      reverse: direction === 'backward',
+      isSorted: direction !== undefined,
+      isNarrow: bounds.pointFields > 0 || bounds.hasRange || index.partial !== undefined,
+    };
   }
   return best;
 }

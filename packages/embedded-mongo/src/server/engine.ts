@@ -1,7 +1,7 @@
 import type { Doc } from '../bson/value.ts';
 import { CommandError } from '../command/command-error.ts';
 import { Cursors } from '../command/cursors.ts';
-import { findHandler } from '../command/find-handler.ts';
+import { findHandler, runsAlone } from '../command/find-handler.ts';
 import type { CommandContext } from '../command/handler.ts';
 import { encodeError, encodeReply, type Reply } from '../command/reply.ts';
 import { parseRequest } from '../command/request.ts';
@@ -64,8 +64,10 @@ export class Engine {
     const answers: { command: QueuedCommand; document: Buffer }[] = [];
     let taken = 0;
     for (const command of this.#queue) {
+      const isAlone = runsAlone(command.body);
+      if (isAlone && taken > 0) break;
       answers.push({ command, document: this.#run(command) });
-      if (++taken >= MAX_BATCH_COMMANDS || performance.now() - startedMs > MAX_BATCH_MS) break;
+      if (++taken >= MAX_BATCH_COMMANDS || isAlone || performance.now() - startedMs > MAX_BATCH_MS) break;
     }
     this.#queue = this.#queue.slice(taken);
     const failure = this.#commit();
@@ -106,9 +108,10 @@ export class Engine {
         now: () => new Date(),
         connectionId: command.connectionId,
         openConnections: this.#openConnections,
+        copyAs: (name) => this.#file.copyAs(name),
       };
       const run = (): Reply => handler.run(request, context);
-      if (handler.kind === 'read') return encodeReply(run());
+      if (handler.kind !== 'write') return encodeReply(run());
       return encodeReply(this.#file.write(run, () => this.#catalog.reload()));
     } catch (error) {
       return encodeError(this.#commandError(error));

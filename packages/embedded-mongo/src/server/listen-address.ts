@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { AppError } from '@wharf/errors';
@@ -15,11 +15,9 @@ const SOCKET_NAME = 'store.sock';
 /**
  * The path of the store's socket: in the data directory, or, where that path is too long, in a directory of our own (0700) in the temp folder.
  *
- * A socket that a killed process left is removed: call this only while holding the data directory's lock.
- *
  * @throws AppError FAILED_PRECONDITION when no safe place is found.
  */
-export function prepareSocketPath(dataDir: string): string {
+export function socketPathOf(dataDir: string): string {
   const path = join(resolve(dataDir), SOCKET_NAME);
   const chosen = Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES ? path : join(privateTempDirectory(resolve(dataDir)), SOCKET_NAME);
   if (Buffer.byteLength(chosen) > MAX_SOCKET_PATH_BYTES) {
@@ -28,7 +26,6 @@ export function prepareSocketPath(dataDir: string): string {
       `no path for a socket is short enough (${chosen}); choose a shorter data directory or TMPDIR`,
     );
   }
-  rmSync(chosen, { force: true });
   return chosen;
 }
 

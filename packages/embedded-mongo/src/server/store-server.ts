@@ -5,7 +5,7 @@ import { openStoreFile } from '../storage/open-store-file.ts';
 import type { StoreFile } from '../storage/store-file.ts';
 import { Connection } from './connection.ts';
 import { Engine } from './engine.ts';
-import { type ListenOption, prepareSocketPath, socketUrl, tcpUrl } from './listen-address.ts';
+import { type ListenOption, socketPathOf, socketUrl, tcpUrl } from './listen-address.ts';
 
 const MAX_CONNECTIONS = 1000;
 /** Time for the last answers to reach their clients. */
@@ -52,7 +52,9 @@ async function serve(file: StoreFile, options: StoreServerOptions): Promise<Stor
     socket.on('close', () => connections.delete(connection));
   });
   server.maxConnections = MAX_CONNECTIONS;
-  const socketPath = options.listen === 'socket' ? prepareSocketPath(options.dataDir) : undefined;
+  const socketPath = options.listen === 'socket' ? socketPathOf(options.dataDir) : undefined;
+  // A killed process has left it: the lock on the data directory is ours.
+  if (socketPath !== undefined) rmSync(socketPath, { force: true });
   const url = await listen(server, options.listen, socketPath);
   const reaper = setInterval(() => engine.tidy(), options.ttlIntervalMs);
   return {

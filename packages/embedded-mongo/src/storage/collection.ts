@@ -10,6 +10,8 @@ import { idIndex, type PreparedKeys, type ReadableIndex, type SecondaryIndex } f
 import type { StoreFile } from './store-file.ts';
 
 const PAGE = 512;
+/** Kinds of scans that are told apart. */
+const MAX_SCANS = 100;
 
 /** Counts documents over all collections and refuses one too many. */
 export interface DocumentBudget {
@@ -33,6 +35,8 @@ export class Collection {
   readonly indexes: SecondaryIndex[] = [];
   /** How many documents were read since the collection was opened. */
   scanned = 0;
+  /** How often a query found no index to narrow it down, by the fields it asked about. */
+  readonly scans = new Map<string, number>();
   readonly idIndex: ReadableIndex;
   readonly #file: StoreFile;
   readonly #budget: DocumentBudget;
@@ -70,6 +74,12 @@ export class Collection {
 
   get count(): number {
     return this.#count;
+  }
+
+  noteScan(paths: readonly string[]): void {
+    const fields = [...new Set(paths)].sort().join(' ');
+    const times = this.scans.get(fields);
+    if (times !== undefined || this.scans.size < MAX_SCANS) this.scans.set(fields, (times ?? 0) + 1);
   }
 
   readonly assertPresent = (): void => {

@@ -8,6 +8,8 @@ export const sessions = defineCollection(
     _id: required.text,
     user_id: required.number,
     address: text,
+    /** What the client called itself; empty where it did not say, and in records of older versions. */
+    device: text,
     created_at: required.date,
     /** Within ten minutes; absent in records of older versions until it is used. */
     last_used_at: optional.date,

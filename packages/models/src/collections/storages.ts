@@ -1,6 +1,9 @@
 import { defineCollection } from '../collection.ts';
 import { flag, number, type RecordOf, required, text } from '../fields.ts';
 
+/** The longest text of a storage's form, in bytes of UTF-8; it is held in memory by each replica. */
+export const MAX_STORAGE_TEXT_BYTES = 64 * 1024;
+
 /** A configured back end. Written by admin. */
 export const storages = defineCollection(
   'storages',

@@ -40,6 +40,8 @@ const fields = {
   eta: orNull.number,
   /** Kept over retries until one succeeds. */
   error: text,
+  /** The name of that error; empty: none. */
+  error_code: addedLater(text),
   /** Attempts that failed since it was queued or retried by hand. */
   failures: number,
   /** How many workers in a row died with it without a new checkpoint. */

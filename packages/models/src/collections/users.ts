@@ -33,7 +33,10 @@ export const users = defineCollection(
     otp_pending_until: addedLater(orNull.date),
   },
   [{ username_key: 1 }, { unique: true }],
+  [{ username: 1 }],
   [{ role: 1 }],
+  // Few have a quota, and all who have are read together.
+  [{ quota_bytes: 1 }, { partialFilterExpression: { quota_bytes: { $gt: 0 } } }],
 );
 
 export type UserRecord = RecordOf<(typeof users)['fields']>;

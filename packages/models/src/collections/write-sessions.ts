@@ -1,7 +1,7 @@
 import { defineCollection } from '../collection.ts';
-import { addedLater, flag, number, optionalData, type RecordOf, required, text } from '../fields.ts';
+import { addedLater, flag, number, optional, optionalData, type RecordOf, required, text } from '../fields.ts';
 
-/** What a user's own upload has beyond other sessions (docs/decisions/0006-uploads-in-parts.md). */
+/** What a user's own upload has beyond other sessions (docs/decisions/0008-uploads-in-parts.md). */
 export interface UploadRecord {
   kind: 'parts' | 'stream';
   /** Of `parts`: bytes of each part but the last. */
@@ -24,6 +24,8 @@ export interface UploadRecord {
   /** Of tus: what the client said of the file, answered as it came. */
   metadata: string;
   user_name: string;
+  /** The folder of one or more replicas that keeps its bytes, where the storage takes whole files only; absent: the storage keeps them. */
+  spool?: string;
   created_at: Date;
 }
 
@@ -51,11 +53,14 @@ export const writeSessions = defineCollection(
     expires_at: required.date,
     /** Of a user's own upload only. */
     upload: optionalData<UploadRecord>(),
-    /** `receiving` until the file has its name, of a user's own upload only. */
+    /** Of a user's own upload only: `beginning` until its client may be told of it, `receiving` until the file has its name. */
     upload_state: addedLater(text),
+    /** What an unfinished upload is found again by: there is one of each. */
+    upload_key: optional.text,
   },
   [{ expires_at: 1 }],
   [{ upload_state: 1, user_id: 1 }],
+  [{ upload_key: 1 }, { unique: true, sparse: true }],
 );
 
 export type WriteSessionRecord = RecordOf<(typeof writeSessions)['fields']>;

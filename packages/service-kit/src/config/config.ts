@@ -166,4 +166,26 @@ export const peerKeys = {
   adminAddress: configKey('WHARF_ADMIN_ADDR', schemas.text('127.0.0.1:50052'), 'host:port of the admin service.'),
   fsAddress: configKey('WHARF_FS_ADDR', schemas.text('127.0.0.1:50053'), 'host:port of the fs service.'),
   downloaderAddress: configKey('WHARF_DOWNLOADER_ADDR', schemas.text('127.0.0.1:50054'), 'host:port of the downloader service.'),
+  sharedStreams: configKey(
+    'WHARF_SHARED_STREAMS',
+    z
+      .enum(['on', 'off'])
+      .default('on')
+      .transform((text) => text === 'on'),
+    'Whether calls to the other services share streams that are kept; `off`: each has a stream of its own, which costs more.',
+  ),
+} as const;
+
+/** Of services that connect to addresses of people. */
+export const egressKeys = {
+  egressAllow: configKey(
+    'WHARF_EGRESS_ALLOW',
+    schemas.list,
+    'Comma-separated hosts, addresses and CIDRs that the addresses of users, and those of files in storages of the kind UrlTree, may reach although they are private. Store and bus are never reached.',
+  ),
+  ownAddresses: configKey(
+    'WHARF_OWN_ADDRESSES',
+    schemas.list,
+    'Comma-separated host:port of what belongs to this Wharf beside store, bus and the services named here, such as gateways and ops ports: no storage, download or tool leads there.',
+  ),
 } as const;

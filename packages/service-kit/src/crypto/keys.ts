@@ -15,12 +15,15 @@ export interface Keys {
   readonly atRest: Buffer;
   /** For digests of secrets that are only ever compared. */
   readonly digest: Buffer;
+  /** Tells this installation from others, in hexadecimal. No secret. */
+  readonly installation: string;
 }
 
 /** HKDF-SHA-256 (RFC 5869) of WHARF_SECRET with the purpose as info. */
 export function deriveKeys(secret: Secret): Keys {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secret.reveal(), '', `wharf/${purpose}/v1`, KEY_BYTES));
-  return { jwt: derive('jwt'), internal: derive('internal'), atRest: derive('at-rest'), digest: derive('digest') };
+  const installation = derive('installation').toString('hex', 0, 16);
+  return { jwt: derive('jwt'), internal: derive('internal'), atRest: derive('at-rest'), digest: derive('digest'), installation };
 }
 
 /** Encrypts a text for the store: `v1.` and the base64url of nonce, ciphertext and tag (AES-256-GCM). */

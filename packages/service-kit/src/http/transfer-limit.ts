@@ -1,5 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
+import { ROLE } from '@wharf/rights';
+import type { Call } from '../rpc/call.ts';
+import { plainAddress } from './plain-address.ts';
 import { sayWhenToComeAgain } from './retry-after.ts';
 
 /**
@@ -7,26 +10,44 @@ import { sayWhenToComeAgain } from './retry-after.ts';
  * 256 MiB.
  */
 const MAX_TRANSFERS = 2_000;
+/** The share of one caller, as a fraction of that. */
+const SHARES = 2;
 
 /** Bounds how many transfers there are at a time. */
 export interface TransferLimit {
-  /** Counts a transfer until its response has ended. @throws AppError OVERLOADED: there are too many, and the answer says when to come again */
-  begin(response: ServerResponse): void;
+  /**
+   * Counts a transfer until its response has ended. No caller has more than a share: a user who is logged in, else an address.
+   *
+   * @throws AppError OVERLOADED: there are too many, and the answer says when to come again
+   */
+  begin(response: ServerResponse, who: Pick<Call, 'identity' | 'address'>): void;
 }
 
 export function createTransferLimit(max = MAX_TRANSFERS): TransferLimit {
+  const share = Math.ceil(max / SHARES);
+  const openOf = new Map<string, number>();
   let open = 0;
+  const count = (caller: string, by: number) => {
+    const own = (openOf.get(caller) ?? 0) + by;
+    open += by;
+    if (own > 0) openOf.set(caller, own);
+    else openOf.delete(caller);
+  };
   return {
-    begin(response) {
-      if (open >= max) {
+    begin(response, who) {
+      const caller = callerOf(who);
+      if (open >= max || (openOf.get(caller) ?? 0) >= share) {
         const refusal = new AppError('OVERLOADED', 'too many uploads and downloads at once: try again in a moment');
         sayWhenToComeAgain(response, refusal);
         throw refusal;
       }
-      open += 1;
-      response.once('close', () => {
-        open -= 1;
-      });
+      count(caller, 1);
+      response.once('close', () => count(caller, -1));
     },
   };
+}
+
+/** Guests are many, and the signature of a link does not tell who follows it. */
+function callerOf({ identity, address = '' }: Pick<Call, 'identity' | 'address'>): string {
+  return identity?.kind === 'user' && identity.role !== ROLE.guest ? `user ${identity.id}` : `address ${plainAddress(address)}`;
 }

@@ -18,6 +18,8 @@ export interface AccountUser {
   readonly sso_id: string;
   readonly otp: boolean;
   readonly allow_ldap: boolean;
+  /** Absent: none. */
+  readonly quota_bytes?: number;
   /** Unix seconds of the last password change. */
   readonly pwd_ts: number;
 }

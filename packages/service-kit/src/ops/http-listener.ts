@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type ConnectionShare, shareConnections } from './connection-share.ts';
 import { IdentifiedResponse } from './identified-response.ts';
+import { refuseAmbiguous } from './refuse-ambiguous.ts';
 import { refuseMalformed } from './refuse-malformed.ts';
 
 /** Time for a client to send its request's headers, in milliseconds; bodies may take as long as they keep coming. */
@@ -9,6 +12,11 @@ const HEADERS_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_MS = 65_000;
 /** Room for a path of 4 KiB, percent-encoded, beside the other headers. */
 const MAX_HEADER_BYTES = 32 * 1024;
+
+/** Connections of one port at a time, where the system lets the process have more. */
+const MAX_CONNECTIONS = 10_000;
+/** The share of the process's file handles that clients of one port may take: storages and the store need some, too. */
+const HANDLE_SHARES = 2;
 
 export interface HttpListener {
   readonly port: number;
@@ -19,17 +27,28 @@ export interface HttpListener {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Listens on one port. @throws the system's error when the port is taken */
-export async function listenHttp(handler: http.RequestListener, host: string, port: number): Promise<HttpListener> {
+/**
+ * Listens on one port. More connections than `maxConnections` are closed unread.
+ *
+ * @param options.share of a port that strangers reach: what one of them may have. @throws the system's error when the port is taken
+ */
+export async function listenHttp(
+  handler: http.RequestListener,
+  host: string,
+  port: number,
+  { share, maxConnections = connectionsOfPort() }: { share?: ConnectionShare | undefined; maxConnections?: number } = {},
+): Promise<HttpListener> {
   let isDraining = false;
   const server = http.createServer(
     { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, ServerResponse: IdentifiedResponse },
     (request, response) => {
       if (isDraining) response.shouldKeepAlive = false;
-      handler(request, response);
+      if (!refuseAmbiguous(request, response)) handler(request, response);
     },
   );
   server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.maxConnections = maxConnections;
+  if (share) server.on('connection', shareConnections(share, maxConnections));
   server.on('clientError', refuseMalformed);
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   const bound = (server.address() as AddressInfo).port;
@@ -47,4 +66,15 @@ export async function listenHttp(handler: http.RequestListener, host: string, po
       clearTimeout(force);
     },
   };
+}
+
+const connectionsOfPort = () => Math.min(MAX_CONNECTIONS, Math.floor(fileHandles() / HANDLE_SHARES));
+
+/** How many files and sockets the system lets this process have open; where it does not say, as many as anybody needs. */
+function fileHandles(): number {
+  try {
+    return Number(/^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }

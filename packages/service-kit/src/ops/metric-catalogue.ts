@@ -15,7 +15,7 @@ const tasks = <const Owner extends string>(owner: Owner) =>
   ({
     type: 'gauge',
     of: [owner],
-    help: 'Tasks that have not ended, by kind and state (packages/task-engine). Counted in the store: every replica tells the same.',
+    help: 'Tasks that have not ended, by kind and state (packages/task-engine). One replica counts for all, every 15 s or more seldom where counting takes long: each tells the same.',
     unit: 'tasks',
     labels: ['kind', 'state'],
   }) as const;

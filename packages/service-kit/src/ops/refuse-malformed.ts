@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { AppError } from '@wharf/errors';
 import { failureEnvelope } from '../http/envelope.ts';
+import { ERROR_NAME_HEADER } from '../http/error-name.ts';
 
 /** How long a refused client that still sends is read from, in milliseconds. Otherwise it could not read the answer. */
 const LINGER_MS = 1_000;
@@ -24,6 +25,7 @@ export function refuseMalformed(error: Error & { code?: string }, socket: Duplex
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'X-Content-Type-Options: nosniff',
+    `${ERROR_NAME_HEADER}: INVALID_ARGUMENT`,
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

@@ -11,7 +11,7 @@ const tokens = createInternalTokens(keys('the secret of this installation!').int
 const strangers = createInternalTokens(keys('a secret of somebody else, yes..').internal, Date.now);
 const signal = new AbortController().signal;
 const gateway = { kind: 'service', name: 'api-gateway' } as const;
-const said = { requestId: 'r', revisions: { auth: 7, admin: 9 }, address: '203.0.113.1' };
+const said = { requestId: 'r', revisions: { auth: 7, admin: 9 }, address: '203.0.113.1', agent: 'ein Spieler/ü 1.0' };
 
 describe('what a call says of itself', () => {
   it('is believed of our own processes', () => {
@@ -24,6 +24,7 @@ describe('what a call says of itself', () => {
     const call = incomingCall(tokens, { metadata: Metadata(metadata), signal });
     expect(call).toMatchObject({ identity: undefined, revisions: { auth: 0, admin: 0 } });
     expect(call).not.toHaveProperty('address');
+    expect(call).not.toHaveProperty('agent');
   });
 
   it('is refused with the proof of another installation', () => {

@@ -1,6 +1,8 @@
 import { AppError } from '@wharf/errors';
+import type { CallStep } from '@wharf/proto/call';
 import { type CallContext, type CallOptions, Metadata } from 'nice-grpc-common';
 import type { Identity, InternalTokens, UserIdentity } from '../identity/identity.ts';
+import { formatHops, parseHops } from './hops.ts';
 
 /** The newest states of auth's and admin's data that the caller knows of; a cache older than that reloads before it answers. */
 export interface Revisions {
@@ -16,6 +18,10 @@ export interface Call {
   readonly revisions: Revisions;
   /** The client's address as the gateway established it; absent where no client's request is behind the call. */
   readonly address?: string;
+  /** What the client calls itself (`User-Agent`), at most 500 characters; absent where it does not, or no client's request is behind the call. */
+  readonly agent?: string;
+  /** Gateways that this one is a storage of, the first one first (rpc/hops.ts); absent where the client is none. */
+  readonly hops?: readonly string[];
   /** Aborted when the caller went away or the deadline passed. */
   readonly signal: AbortSignal;
 }
@@ -26,6 +32,9 @@ const REQUEST_ID = 'wharf-request-id';
 const AUTH_REVISION = 'wharf-auth-revision';
 const ADMIN_REVISION = 'wharf-admin-revision';
 const CLIENT_ADDRESS = 'wharf-client-address';
+/** Percent-encoded: a header of the wire has ASCII alone. */
+const CLIENT_AGENT = 'wharf-client-agent';
+const HOPS = 'wharf-hops';
 
 /** A call before somebody serves it: without a signal it ends with its deadline only. */
 type OutgoingCall = Omit<Call, 'signal'> & { readonly signal?: AbortSignal };
@@ -35,7 +44,13 @@ const CALL = Symbol('call');
 
 /** What outgoingCall() answers. */
 interface CarriedCall extends CallOptions {
-  readonly [CALL]: { readonly tokens: InternalTokens; readonly call: OutgoingCall };
+  readonly [CALL]: StatedCall;
+}
+
+/** A call, and what proves that it is one of ours. */
+export interface StatedCall {
+  readonly tokens: InternalTokens;
+  readonly call: OutgoingCall;
 }
 
 /** A signal for calls that nobody cancels. */
@@ -59,6 +74,8 @@ function metadataOf(tokens: InternalTokens, call: OutgoingCall): Metadata {
   if (call.revisions.auth > 0) metadata.set(AUTH_REVISION, String(call.revisions.auth));
   if (call.revisions.admin > 0) metadata.set(ADMIN_REVISION, String(call.revisions.admin));
   if (call.address) metadata.set(CLIENT_ADDRESS, call.address);
+  if (call.agent) metadata.set(CLIENT_AGENT, encodeURIComponent(call.agent));
+  if (call.hops) metadata.set(HOPS, formatHops(call.hops));
   return metadata;
 }
 
@@ -75,6 +92,44 @@ export function directCall(tokens: InternalTokens, options: CallOptions & Partia
   return incomingCall(tokens, { metadata: Metadata(options.metadata), signal });
 }
 
+/** The call behind options that outgoingCall() made; undefined for others. */
+export function statedCall(options: CallOptions & Partial<CarriedCall>): StatedCall | undefined {
+  return options[CALL];
+}
+
+type StepFields = Pick<
+  CallStep,
+  'identity' | 'request_id' | 'auth_revision' | 'admin_revision' | 'client_address' | 'client_agent' | 'hops'
+>;
+
+/** The fields of a step that carry a call on a shared stream: what the metadata carry over a stream of its own. */
+export function callToStep({ tokens, call }: StatedCall): StepFields {
+  const { identity, requestId, revisions, address = '', agent = '', hops = [] } = call;
+  return {
+    identity: identity ? tokens.mint(identity) : '',
+    request_id: requestId,
+    auth_revision: revisions.auth,
+    admin_revision: revisions.admin,
+    client_address: address,
+    client_agent: agent,
+    hops: [...hops],
+  };
+}
+
+/** Reads what callToStep() wrote. @throws AppError UNAUTHENTICATED: it has no valid proof */
+export function callFromStep(tokens: InternalTokens, step: StepFields, signal: AbortSignal): Call {
+  const { identity, request_id, auth_revision, admin_revision, client_address, client_agent, hops } = step;
+  return {
+    identity: tokens.verify(identity),
+    requestId: request_id,
+    revisions: { auth: auth_revision, admin: admin_revision },
+    ...(client_address === '' ? {} : { address: client_address }),
+    ...(client_agent === '' ? {} : { agent: client_agent }),
+    ...(hops.length === 0 ? {} : { hops }),
+    signal,
+  };
+}
+
 /**
  * Reads what outgoingCall() wrote. Only the identity token proves that one of our own processes calls; without it nothing else is believed.
  *
@@ -86,13 +141,26 @@ export function incomingCall(tokens: InternalTokens, context: Pick<CallContext, 
   const token = metadata.get(IDENTITY);
   if (token === undefined) return { identity: undefined, requestId, revisions: { auth: 0, admin: 0 }, signal };
   const address = metadata.get(CLIENT_ADDRESS);
+  const agent = metadata.get(CLIENT_AGENT);
+  const hops = parseHops(metadata.get(HOPS));
   return {
     identity: tokens.verify(token),
     requestId,
     revisions: { auth: revision(metadata.get(AUTH_REVISION)), admin: revision(metadata.get(ADMIN_REVISION)) },
     ...(address === undefined ? {} : { address }),
+    ...(agent === undefined ? {} : { agent: decoded(agent) }),
+    ...(hops.length === 0 ? {} : { hops }),
     signal,
   };
+}
+
+/** Empty for what we did not write. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
 }
 
 function revision(text: string | undefined): number {

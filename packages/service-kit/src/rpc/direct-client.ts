@@ -21,8 +21,8 @@ export function createDirectClient<Client>(
   onUnforeseen: (error: unknown, method: string) => void,
   tracing = NO_TRACING,
 ): Client {
-  const refuse = (thrown: unknown, method: string): AppError => {
-    const error = foreseen(thrown);
+  const refuse = (thrown: unknown, method: string, signal: AbortSignal | undefined): AppError => {
+    const error = foreseen(thrown, signal);
     if (!AppError.is(error)) onUnforeseen(error, `${definition.name}.${method}`);
     return AppError.from(error);
   };
@@ -37,14 +37,14 @@ export function createDirectClient<Client>(
             const messages = streamInSpan(tracing, spanName, {}, () => start(request, options) as AsyncIterable<never>);
             for await (const message of messages) yield method.responseType.fromPartial(message);
           } catch (error) {
-            throw refuse(error, name);
+            throw refuse(error, name, options?.signal);
           }
         }
       : async (request: never, options?: CallOptions) => {
           try {
             return answer(method, await inSpan(tracing, spanName, {}, async () => start(request, options)));
           } catch (error) {
-            throw refuse(error, name);
+            throw refuse(error, name, options?.signal);
           }
         };
   }

@@ -9,9 +9,20 @@ const PUSHBACK_TRAILER = 'grpc-retry-pushback-ms';
 
 const trailerSchema = z.object({ code: z.string().refine(isErrorCode), details: z.record(z.string(), z.unknown()) });
 
+/** What is told of an error beside its message. */
+export function errorBytes({ code, details }: AppError): Buffer {
+  return Buffer.from(JSON.stringify({ code, details }));
+}
+
+/** The error of which these bytes tell; undefined where they are not ours. */
+export function errorOf(bytes: Uint8Array, message: string, cause?: unknown): AppError | undefined {
+  const { success, data } = trailerSchema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8')));
+  return success ? new AppError(data.code, message, { details: data.details, cause }) : undefined;
+}
+
 /** The gRPC form of an error, its code and details put into the call's trailer. */
 export function toGrpcError(error: AppError, context: Pick<CallContext, 'trailer'>): ServerError {
-  context.trailer.set(ERROR_TRAILER, Buffer.from(JSON.stringify({ code: error.code, details: error.details })));
+  context.trailer.set(ERROR_TRAILER, errorBytes(error));
   context.trailer.set(PUSHBACK_TRAILER, '-1');
   return new ServerError(ERROR_CODES[error.code].grpc as Status, error.message);
 }
@@ -19,15 +30,17 @@ export function toGrpcError(error: AppError, context: Pick<CallContext, 'trailer
 /** The error behind a failed call; one without our trailer came from the transport. */
 export function fromGrpcError(error: unknown, trailer: Metadata | undefined, deadlinePassed: boolean): AppError {
   if (AppError.is(error)) return error;
-  if (deadlinePassed) return new AppError('DEADLINE_EXCEEDED', 'the service took too long', { cause: error });
-  if (error instanceof Error && error.name === 'AbortError') return new AppError('CANCELLED', 'the call was cancelled', { cause: error });
+  if (deadlinePassed) return deadlineExceeded(error);
+  if (error instanceof Error && error.name === 'AbortError') return callCancelled(error);
   if (!(error instanceof ClientError)) return AppError.from(error);
   const sent = trailer?.get(ERROR_TRAILER);
-  if (sent !== undefined) {
-    const parsed = trailerSchema.safeParse(JSON.parse(Buffer.from(sent).toString('utf8')));
-    if (parsed.success) return new AppError(parsed.data.code, error.details, { details: parsed.data.details, cause: error });
-  }
+  const told = sent === undefined ? undefined : errorOf(sent, error.details, error);
+  if (told) return told;
   if (error.code === Status.UNIMPLEMENTED) return new AppError('UNSUPPORTED_OPERATION', 'not implement', { cause: error });
-  if (error.code === Status.UNAVAILABLE) return new AppError('STORAGE_UNAVAILABLE', 'a service cannot be reached', { cause: error });
+  if (error.code === Status.UNAVAILABLE) return serviceUnreachable(error);
   return new AppError('INTERNAL', 'internal error', { cause: error });
 }
+
+export const deadlineExceeded = (cause?: unknown) => new AppError('DEADLINE_EXCEEDED', 'the service took too long', { cause });
+export const callCancelled = (cause?: unknown) => new AppError('CANCELLED', 'the call was cancelled', { cause });
+export const serviceUnreachable = (cause?: unknown) => new AppError('STORAGE_UNAVAILABLE', 'a service cannot be reached', { cause });

@@ -1,17 +1,26 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { type Channel, type CompatServiceDefinition, createChannel, createClientFactory } from 'nice-grpc';
-import type { CallOptions, ClientMiddlewareCall, Metadata } from 'nice-grpc-common';
-import { NO_TRACING } from '../telemetry/tracing.ts';
+import { type CallOptions, ClientError, type ClientMiddlewareCall, type Metadata, Status } from 'nice-grpc-common';
+import { NO_TRACING, type Tracing } from '../telemetry/tracing.ts';
 import { fromGrpcError } from './errors.ts';
-import type { RpcDefinition } from './service.ts';
+import { createMessageWriter } from './message-writer.ts';
+import { createReplacedChannel } from './replaced-channel.ts';
+import type { MethodDefinition, RpcDefinition } from './service.ts';
+import { createSharedStreams, type OnBroken } from './shared-streams.ts';
+import { sharingClient } from './sharing-client.ts';
 import { tracedClient } from './traced-client.ts';
 
 /** No call that only reads may take longer, in milliseconds. */
 const READ_DEADLINE_MS = 30_000;
 /** No other call may take longer: moving a tree to another storage is done within its call. */
-export const CHANGE_DEADLINE_MS = 3_600_000;
+const CHANGE_DEADLINE_MS = 3_600_000;
 /** The largest message, in bytes. Listings are streamed in chunks far below it; lists of users or rules come whole. */
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+
+/** Connections of this age are replaced, in milliseconds: so new replicas are known. Calls under way end on the old ones. */
+export const CONNECTION_AGE_MS = 30_000;
+/** A call that was refused so often has failed. */
+const MAX_REFUSALS = 10;
 
 /** A service behind an address. All its contracts are spoken over one connection. */
 export interface GrpcPeer {
@@ -20,16 +29,44 @@ export interface GrpcPeer {
   close(): void;
 }
 
-/** Speaks to a service behind `host:port`; a name with several addresses is used in turn. Connects when first used. */
-export function createGrpcPeer(address: string, definitions: readonly RpcDefinition[], tracing = NO_TRACING): GrpcPeer {
-  const channel: Channel = createChannel(`dns:///${address}`, undefined, channelOptions(definitions));
+/**
+ * Speaks to a service behind `host:port`; a name with several addresses is used in turn. Connects when first used.
+ *
+ * @param options.onBroken is told of shared streams that break. Left out: there are none, and each call has a stream of its own.
+ */
+export function createGrpcPeer(
+  address: string,
+  definitions: readonly RpcDefinition[],
+  {
+    tracing = NO_TRACING,
+    onBroken,
+    connectionAgeMs = CONNECTION_AGE_MS,
+  }: { tracing?: Tracing; onBroken?: OnBroken | undefined; connectionAgeMs?: number } = {},
+): GrpcPeer {
+  // Each channel has connections of its own: calls go to all replicas that its name has when it is made.
+  const channelOf = () => createChannel(`dns:///${address}`, undefined, channelOptions(definitions));
   const factory = createClientFactory().use(withDeadlineAndErrors);
+  // ts-proto's generic definitions are what nice-grpc takes; RpcDefinition names only the parts used here.
+  const clientOf = (definition: RpcDefinition, channel: Channel) =>
+    factory.create(definition as unknown as CompatServiceDefinition, channel);
+  const encode = createMessageWriter();
+  const calls = createReplacedChannel(channelOf, clientOf, connectionAgeMs);
+  const streams = onBroken && createSharedStreams(channelOf, encode, onBroken);
   return {
-    // ts-proto's generic definitions are what nice-grpc takes; RpcDefinition names only the parts used here.
-    client: <Client>(definition: RpcDefinition) =>
-      tracedClient(factory.create(definition as unknown as CompatServiceDefinition, channel) as unknown as Client, definition, tracing),
-    close: () => channel.close(),
+    client<Client>(definition: RpcDefinition) {
+      const alone = calls.client<Client>(definition);
+      const client = streams ? sharingClient(alone, definition, streams, tracing, encode, deadlineMsOf) : alone;
+      return tracedClient(client, definition, tracing);
+    },
+    close() {
+      streams?.close();
+      calls.close();
+    },
   };
+}
+
+function deadlineMsOf({ options }: Pick<MethodDefinition, 'options'>): number {
+  return options.idempotencyLevel === 'NO_SIDE_EFFECTS' ? READ_DEADLINE_MS : CHANGE_DEADLINE_MS;
 }
 
 /** Round robin over all addresses; a call without side effects is tried again when a replica cannot be reached. */
@@ -57,6 +94,8 @@ function channelOptions(definitions: readonly RpcDefinition[]): ChannelOptions {
   return {
     'grpc.service_config': JSON.stringify(serviceConfig),
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.enable_channelz': 0,
+    'grpc.use_local_subchannel_pool': 1,
     'grpc.keepalive_time_ms': 20_000,
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2_000,
@@ -65,21 +104,29 @@ function channelOptions(definitions: readonly RpcDefinition[]): ChannelOptions {
   };
 }
 
-async function* withDeadlineAndErrors<Request, Response>(
+/** Whether a connection that was just closing refused the call: nobody has begun it. gRPC's client itself tries such a call twice only. */
+const isRefused = (error: unknown) =>
+  error instanceof ClientError && error.code === Status.UNAVAILABLE && error.details === 'Stream refused by server';
+
+/** @internal exported for a test */
+export async function* withDeadlineAndErrors<Request, Response>(
   call: ClientMiddlewareCall<Request, Response>,
   options: CallOptions,
 ): AsyncGenerator<Response, Response | undefined, undefined> {
   const deadline = new AbortController();
-  const isRead = call.method.options.idempotencyLevel === 'NO_SIDE_EFFECTS';
-  const timer = setTimeout(() => deadline.abort(), isRead ? READ_DEADLINE_MS : CHANGE_DEADLINE_MS);
+  const timer = setTimeout(() => deadline.abort(), deadlineMsOf(call.method));
   const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal;
   let trailer: Metadata | undefined;
   const onTrailer = (received: Metadata) => {
     trailer = received;
   };
   try {
-    const result = yield* call.next(call.request, { ...options, signal, onTrailer });
-    return result ?? undefined;
+    for (let attempt = 1; ; attempt += 1)
+      try {
+        return (yield* call.next(call.request, { ...options, signal, onTrailer })) ?? undefined;
+      } catch (error) {
+        if (!isRefused(error) || attempt === MAX_REFUSALS) throw error;
+      }
   } catch (error) {
     throw fromGrpcError(error, trailer, deadline.signal.aborted);
   } finally {

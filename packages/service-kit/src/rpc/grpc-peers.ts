@@ -7,19 +7,20 @@ import { type TaskServiceClient, TaskServiceDefinition } from '@wharf/proto/task
 import type { Tracing } from '../telemetry/tracing.ts';
 import { createGrpcPeer } from './grpc-client.ts';
 import type { Peers } from './peers.ts';
+import type { OnBroken } from './shared-streams.ts';
 
 /** Clients over gRPC. Nothing connects before its first call. */
 export function createGrpcPeers(
   addresses: { authAddress: string; adminAddress: string; fsAddress: string; downloaderAddress: string },
-  tracing: Tracing,
+  options: { tracing: Tracing; onBroken: OnBroken | undefined },
 ): {
   peers: Peers;
   close(): void;
 } {
-  const auth = createGrpcPeer(addresses.authAddress, [AuthServiceDefinition], tracing);
-  const admin = createGrpcPeer(addresses.adminAddress, [AdminServiceDefinition], tracing);
-  const fs = createGrpcPeer(addresses.fsAddress, [FsServiceDefinition, WriteServiceDefinition, TaskServiceDefinition], tracing);
-  const downloader = createGrpcPeer(addresses.downloaderAddress, [DownloaderServiceDefinition, TaskServiceDefinition], tracing);
+  const auth = createGrpcPeer(addresses.authAddress, [AuthServiceDefinition], options);
+  const admin = createGrpcPeer(addresses.adminAddress, [AdminServiceDefinition], options);
+  const fs = createGrpcPeer(addresses.fsAddress, [FsServiceDefinition, WriteServiceDefinition, TaskServiceDefinition], options);
+  const downloader = createGrpcPeer(addresses.downloaderAddress, [DownloaderServiceDefinition, TaskServiceDefinition], options);
   return {
     peers: {
       auth: auth.client<AuthServiceClient>(AuthServiceDefinition),

@@ -1,15 +1,18 @@
 import type { ChannelOptions, ServerOptions } from '@grpc/grpc-js';
 import { AppError } from '@wharf/errors';
-import { type CompatServiceDefinition, createServer } from 'nice-grpc';
+import { CallServiceDefinition, CarryCallsRequest, CarryCallsResponse } from '@wharf/proto/call';
+import { type CompatServiceDefinition, createServer, type ServiceDefinition } from 'nice-grpc';
 import type { CallContext } from 'nice-grpc-common';
 import type { InternalTokens } from '../identity/identity.ts';
 import { foreseen } from '../store-outage.ts';
 import { inSpan, NO_TRACING, type SpanOptions, streamInSpan, TRACEPARENT, type Tracing } from '../telemetry/tracing.ts';
 import { incomingCall } from './call.ts';
 import { toGrpcError } from './errors.ts';
-import { CHANGE_DEADLINE_MS, MAX_MESSAGE_BYTES } from './grpc-client.ts';
+import { CONNECTION_AGE_MS, MAX_MESSAGE_BYTES } from './grpc-client.ts';
 import { HealthDefinition, healthImplementation } from './health.ts';
+import { createMessageWriter, type MessageWriter } from './message-writer.ts';
 import { proveCallers } from './prove-callers.ts';
+import { createServedStreams } from './served-streams.ts';
 import { invoke, type RpcService } from './service.ts';
 import { spanNameOf } from './traced-client.ts';
 
@@ -22,8 +25,9 @@ export interface GrpcServer {
 
 /** Calls under way on one connection; a client keeps back what is beyond it until one of them ends. */
 const MAX_STREAMS = 1_000;
-/** A client whose connection has this age makes another one, in milliseconds, and learns of new replicas; calls under way end on the old one. */
-const CONNECTION_AGE_MS = 30_000;
+
+/** For so long a server that stops goes on listening while calls of shared streams end and others begin elsewhere, in milliseconds. */
+const RETIRE_MS = 1_000;
 
 /** Serves RPC services to our own processes, and gRPC's standard health service to everybody. */
 export async function startGrpcServer(options: {
@@ -35,28 +39,54 @@ export async function startGrpcServer(options: {
   tracing?: Tracing;
   isReady: () => boolean;
   onUnforeseen: (error: unknown, method: string) => void;
-  connectionAgeMs?: number;
+  /** Shared streams of this age retire, in milliseconds. */
+  streamAgeMs?: number;
 }): Promise<GrpcServer> {
-  const { services, tokens, tracing = NO_TRACING, onUnforeseen, connectionAgeMs = CONNECTION_AGE_MS } = options;
+  const { services, tokens, tracing = NO_TRACING, onUnforeseen, streamAgeMs = CONNECTION_AGE_MS } = options;
   // nice-grpc hands on all options, and names those of channels only.
   const serverOptions: ServerOptions = {
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.enable_channelz': 0,
     'grpc.max_concurrent_streams': MAX_STREAMS,
-    'grpc.max_connection_age_ms': connectionAgeMs,
-    'grpc.max_connection_age_grace_ms': CHANGE_DEADLINE_MS,
     interceptors: [proveCallers(tokens)],
   };
   const server = createServer(serverOptions as ChannelOptions);
   for (const service of services)
     server.add(service.definition as unknown as CompatServiceDefinition, implementation(service, tokens, tracing, onUnforeseen) as never);
+  const encode = createMessageWriter();
+  const streams = createServedStreams({ services, tokens, tracing, encode, onUnforeseen, lifetimeMs: streamAgeMs });
+  server.add(sharedStreamDefinition(encode), { carryCalls: streams.serve } as never);
   server.add(HealthDefinition as unknown as CompatServiceDefinition, healthImplementation(options.isReady) as never);
   const port = await server.listen(`${options.host}:${options.port}`);
   return {
     port,
     async stop(graceMs) {
       const force = setTimeout(() => server.forceShutdown(), graceMs);
+      let listenNoMore: NodeJS.Timeout | undefined;
+      const limit = new Promise<void>((resolve) => {
+        listenNoMore = setTimeout(resolve, Math.min(graceMs, RETIRE_MS));
+      });
+      await Promise.race([streams.retireAll(), limit]);
+      clearTimeout(listenNoMore);
       await server.shutdown();
       clearTimeout(force);
+    },
+  };
+}
+
+/** What nice-grpc makes of ts-proto's definition, but for what writes: it would copy each answer field by field first. */
+function sharedStreamDefinition(encode: MessageWriter): ServiceDefinition {
+  const write = (type: typeof CarryCallsRequest | typeof CarryCallsResponse) => (message: unknown) => encode(type, message as never);
+  return {
+    carryCalls: {
+      path: `/${CallServiceDefinition.fullName}/${CallServiceDefinition.methods.carryCalls.name}`,
+      requestStream: true,
+      responseStream: true,
+      requestSerialize: write(CarryCallsRequest),
+      requestDeserialize: CarryCallsRequest.decode,
+      responseSerialize: write(CarryCallsResponse),
+      responseDeserialize: CarryCallsResponse.decode,
+      options: {},
     },
   };
 }
@@ -69,7 +99,7 @@ function implementation(
   onUnforeseen: (error: unknown, method: string) => void,
 ) {
   const refuse = (thrown: unknown, name: string, context: CallContext) => {
-    const error = foreseen(thrown);
+    const error = foreseen(thrown, context.signal);
     if (!AppError.is(error)) onUnforeseen(error, `${service.definition.name}.${name}`);
     return toGrpcError(AppError.from(error), context);
   };

@@ -1,12 +1,16 @@
+import type { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
 import type { Identity } from '../identity/identity.ts';
 import type { Call } from './call.ts';
+import { withHops } from './hops.ts';
 
 /** What ts-proto generates for a message, as far as it is used here. */
-interface MessageType {
+export interface MessageType {
   // Parameters are contravariant: `never` takes every generated `fromPartial`.
   fromPartial(object: never): unknown;
+  encode(message: never, writer?: BinaryWriter): { finish(): Uint8Array<ArrayBuffer> };
+  decode(bytes: Uint8Array): unknown;
 }
 
 export interface MethodDefinition {
@@ -88,7 +92,8 @@ export function invoke(service: RpcService, method: string, request: unknown, ca
   const target = service.methods[method];
   if (!target) throw new AppError('UNSUPPORTED_OPERATION', `${service.definition.fullName} has no method ${method}`);
   target[GUARDED](call);
-  return target.handle(request as never, call);
+  const start = () => target.handle(request as never, call);
+  return call.hops ? withHops(call.hops, start) : start();
 }
 
 /** For a method of the contract that this version does not offer. */

@@ -30,7 +30,8 @@ export const importConfiguration =
     if (read.encrypted && passphrase === '')
       throw new AppError('INVALID_ARGUMENT', 'the secrets of this file are encrypted: give the passphrase');
     const secrets = read.encrypted && readSecrets(await decryptUnder(passphrase, read.encrypted));
-    const plan = planImport(read, secrets, { ...(await readState(parts, call)), unknowablePassword: randomToken });
+    const state = { ...(await readState(parts, call)), unknowablePassword: randomToken };
+    const plan = await planImport(read, secrets, state, call.signal);
     const isRefused = plan.settled.some(({ outcome }) => outcome === 'failed');
     if (isRefused || dry_run) {
       const planned = [...plan.settings, ...plan.users, ...plan.storages, ...plan.rules].map(({ record }) => record);

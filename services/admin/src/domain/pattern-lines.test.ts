@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { RE2JS } from 're2js';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { findBadPattern } from './pattern-lines.ts';
 
 describe('findBadPattern', () => {
@@ -23,5 +24,13 @@ describe('findBadPattern', () => {
 
   it('C19: refuses a short pattern that costs a name many milliseconds', () => {
     expect(findBadPattern('(?:[a-z]?[a-y]?){600}[!?]', 3)?.reason).toBe('the pattern is too complex');
+  });
+
+  it('C19: refuses one that would become a huge program before it is compiled', () => {
+    const compile = vi.spyOn(RE2JS, 'compile');
+    onTestFinished(() => compile.mockRestore());
+    for (const line of ['(x*){1000}'.repeat(100), 'x{1000}'.repeat(142)])
+      expect(findBadPattern(line, 3)?.reason).toBe('the pattern is too complex');
+    expect(compile).not.toHaveBeenCalled();
   });
 });

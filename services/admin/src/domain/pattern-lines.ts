@@ -1,9 +1,11 @@
+import { isHugePattern } from '@wharf/pace';
 import { RE2JS } from 're2js';
 
 /** Longer patterns cost every listing and every error message. */
 const MAX_PATTERN_CHARS = 1_000;
 /** Instructions of a compiled pattern; each may be looked at for every character of a text. */
 const MAX_PROGRAM_SIZE = 300;
+const TOO_COMPLEX = 'the pattern is too complex';
 
 /** A line that cannot be used, and why. */
 export interface BadPattern {
@@ -26,8 +28,9 @@ export function findBadPattern(text: string, maxLines: number): BadPattern | und
 
 function whyNoPattern(line: string): string | undefined {
   if (line.length > MAX_PATTERN_CHARS) return `a pattern may have ${MAX_PATTERN_CHARS} characters at most`;
+  if (isHugePattern(line)) return TOO_COMPLEX;
   try {
-    return RE2JS.compile(line).programSize() > MAX_PROGRAM_SIZE ? 'the pattern is too complex' : undefined;
+    return RE2JS.compile(line).programSize() > MAX_PROGRAM_SIZE ? TOO_COMPLEX : undefined;
   } catch (error) {
     if (/\(\?<?[=!]/.test(line)) return 'look-ahead and look-behind are not supported';
     return error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : 'not a pattern';

@@ -39,7 +39,7 @@ const state = (rest: Partial<ConfigurationState> = {}) => ({
 });
 const empty = () => state({ settings: [], users: [person(1, 'admin', 2), person(2, 'guest', 1)], storages: [], rules: [] });
 const fileOf = (from: ConfigurationState) => documentText(splitConfiguration(from).open, new Date(0), undefined);
-const outcomes = (plan: ReturnType<typeof planImport>) =>
+const outcomes = (plan: Awaited<ReturnType<typeof planImport>>) =>
   [...plan.settled, ...[...plan.settings, ...plan.users, ...plan.storages, ...plan.rules].map(({ record }) => record)]
     .filter(({ kind, outcome }) => kind !== 'setting' || outcome !== 'unchanged')
     .map(({ kind, name, outcome, note }) => [kind, name, outcome, note]);
@@ -55,8 +55,8 @@ describe('an exported configuration', () => {
     expect(fileOf(state({ secretItemsOf: () => undefined }))).not.toContain('"bucket":"b"');
   });
 
-  it('changes nothing where it comes from', () => {
-    expect(outcomes(planImport(readDocument(fileOf(state())), undefined, state()))).toEqual([
+  it('changes nothing where it comes from', async () => {
+    expect(outcomes(await planImport(readDocument(fileOf(state())), undefined, state()))).toEqual([
       ['user', 'admin', 'skipped', 'the administrator here stays unchanged'],
       ['user', 'guest', 'unchanged', ''],
       ['user', 'ann', 'unchanged', ''],
@@ -65,8 +65,8 @@ describe('an exported configuration', () => {
     ]);
   });
 
-  it('makes all of it elsewhere, closed where a secret is missing, and says what is', () => {
-    const plan = planImport(readDocument(fileOf(state())), undefined, empty());
+  it('makes all of it elsewhere, closed where a secret is missing, and says what is', async () => {
+    const plan = await planImport(readDocument(fileOf(state())), undefined, empty());
     expect(outcomes(plan)).toEqual([
       ['user', 'admin', 'skipped', 'the administrator here stays unchanged'],
       ['user', 'guest', 'unchanged', ''],
@@ -79,20 +79,61 @@ describe('an exported configuration', () => {
     expect(plan.rules[0]?.fields).toMatchObject({ password: 'unknowable', readers: ['ann'] });
   });
 
-  it('brings the secrets with it that were encrypted', () => {
+  it('brings the secrets with it that were encrypted', async () => {
     const { open, secrets } = splitConfiguration(state());
-    const plan = planImport(readDocument(documentText(open, new Date(0), undefined)), secrets, empty());
+    const plan = await planImport(readDocument(documentText(open, new Date(0), undefined)), secrets, empty());
     expect(plan.storages[0]?.fields.addition).toBe(SECRET_ADDITION);
     expect(plan.rules[0]?.fields.password).toBe('canary');
     expect(plan.settings.map(({ item }) => [item.key, item.value])).toContainEqual(['rpcdl_secret', 'canary']);
   });
 
-  it('keeps the secrets that are there when it changes a storage or a rule', () => {
+  it('keeps the secrets that are there when it changes a storage or a rule', async () => {
     const changed = state({ storages: [storage({ remark: 'new' })], rules: [rule({ hide: 'x' })] });
-    const plan = planImport(readDocument(fileOf(changed)), undefined, state());
+    const plan = await planImport(readDocument(fileOf(changed)), undefined, state());
     expect(JSON.parse(plan.storages[0]?.fields.addition ?? '')).toEqual(JSON.parse(SECRET_ADDITION));
     expect(plan.rules[0]?.fields).toMatchObject({ password: 'canary', hide: 'x' });
     expect(plan.rules[0]?.record.note).toBe('');
+  });
+
+  it.each([
+    ['another server', '{"bucket":"b","endpoint":"https://elsewhere.example","secret_access_key":"x"}'],
+    ['another place of the same', '{"bucket":"c","secret_access_key":"x"}'],
+    ['less security', '{"bucket":"b","tls_insecure_skip_verify":true,"secret_access_key":"x"}'],
+  ])('keeps no secret of a storage that the file leads to %s', async (_what, addition) => {
+    const present = '{"bucket":"b","secret_access_key":"canary"}';
+    const file = fileOf(state({ storages: [storage({ addition })] }));
+    const plan = await planImport(readDocument(file), undefined, state({ storages: [storage({ addition: present })] }));
+    expect(JSON.stringify(plan)).not.toContain('canary');
+    expect(outcomes(plan)).toContainEqual([
+      'storage',
+      '/s3',
+      'updated',
+      expect.stringMatching(/^without its secrets: secret_access_key; they are not kept, as the file changes \w+$/),
+    ]);
+  });
+
+  it('keeps no secret of a download tool that the file leads elsewhere', async () => {
+    const settings = [{ key: 'aria2_uri', value: 'http://elsewhere.example/jsonrpc' }];
+    const file = JSON.stringify({ encrypted: '', settings });
+    const plan = await planImport(readDocument(file), undefined, state());
+    expect(plan.settings.map(({ item }) => [item.key, item.value])).toContainEqual(['rpcdl_secret', '']);
+    expect(outcomes(plan)).toContainEqual(['setting', 'rpcdl_secret', 'updated', 'it is not kept, as the file changes rpcdl_uri']);
+  });
+
+  it('keeps them where only the folder is another one', async () => {
+    const moved = storage({ addition: '{"bucket":"b","root_folder_path":"/x","secret_access_key":"x"}' });
+    const plan = await planImport(readDocument(fileOf(state({ storages: [moved] }))), undefined, state());
+    expect(JSON.parse(plan.storages[0]?.fields.addition ?? '')).toMatchObject({ root_folder_path: '/x', secret_access_key: 'canary' });
+  });
+
+  it('leaves room for others, and ends with its caller', async () => {
+    const gone = new AbortController();
+    setImmediate(() => gone.abort());
+    const rules = Array.from({ length: 3_000 }, (_, index) =>
+      rule({ path: `/${index}`, hide: `${'\\pL'.repeat(50)}${index}`, read_users: [] }),
+    );
+    const document = readDocument(fileOf(state({ rules })));
+    await expect(planImport(document, undefined, state(), gone.signal)).rejects.toMatchObject({ code: 'CANCELLED' });
   });
 });
 
@@ -100,9 +141,9 @@ describe('a backup of the family', () => {
   const backup = (rest: Record<string, unknown>) =>
     readDocument(JSON.stringify({ encrypted: '', settings: [], users: [], storages: [], metas: [], ...rest }));
 
-  it('is read with all that its clients write', () => {
+  it('is read with all that its clients write', async () => {
     const { id: _i, status: _s, modified: _m, version: _v, ...fields } = storage();
-    const plan = planImport(
+    const plan = await planImport(
       backup({
         settings: [
           { key: 'version', value: 'v3', help: '', type: 'string', options: '', group: 1, flag: 2 },
@@ -161,13 +202,13 @@ describe('a backup of the family', () => {
     [{ storages: [{ mount_path: '/x', driver: 'Local', addition: '[' }] }, ['storage', '/x', 'failed', 'addition is not a JSON object']],
     [{ users: [{ username: 'guest', role: 0 }] }, ['user', 'guest', 'failed', 'the administrator or the guest has this name']],
     [{ users: ['bob'] }, ['user', '', 'failed', expect.any(String)]],
-  ])('tells what is wrong with %j', (rest, expected) => {
-    expect(outcomes(planImport(backup(rest), undefined, empty()))).toContainEqual(expected);
+  ])('tells what is wrong with %j', async (rest, expected) => {
+    expect(outcomes(await planImport(backup(rest), undefined, empty()))).toContainEqual(expected);
   });
 
-  it('fails a record that is twice in it', () => {
+  it('fails a record that is twice in it', async () => {
     const twice = { username: 'bob', role: 0 };
-    expect(outcomes(planImport(backup({ users: [twice, twice] }), undefined, empty()))).toContainEqual([
+    expect(outcomes(await planImport(backup({ users: [twice, twice] }), undefined, empty()))).toContainEqual([
       'user',
       'bob',
       'failed',

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { StoredSetting } from '@wharf/models';
+import { createPace, parseJson } from '@wharf/pace';
 import { ALL_PERMISSIONS } from '@wharf/rights';
 import { cleanPath } from './clean-path.ts';
 import type {
@@ -13,7 +14,7 @@ import type {
 import type { ConfigurationState, ExportedUser } from './export-document.ts';
 import { planSave } from './plan-save.ts';
 import { parseRuleFields, type RuleFields } from './rule.ts';
-import { findDefinition, TOKEN_KEY, withForm } from './setting-items.ts';
+import { findDefinition, storedKeyOf, TOKEN_KEY, withForm } from './setting-items.ts';
 import { parseStorageFields, type StorageFields } from './storage.ts';
 
 /** What becomes of one record of a file. */
@@ -46,17 +47,32 @@ interface State extends ConfigurationState {
 
 const GENERAL = 0;
 const GUEST = 1;
+/** Another folder of the same server. */
+const ROOT_ITEM = 'root_folder_path';
+/** Names of items come from the file. */
+const MAX_NOTE_LENGTH = 200;
 
-/** Decides about every record of a file, without writing anything. */
-export function planImport(document: ConfigurationDocument, secrets: DocumentSecrets | undefined, state: State): ImportPlan {
+/** Decides about every record of a file, without writing anything. Others have their turn in between. @throws AppError CANCELLED */
+export async function planImport(
+  document: ConfigurationDocument,
+  secrets: DocumentSecrets | undefined,
+  state: State,
+  signal?: AbortSignal,
+): Promise<ImportPlan> {
+  const pace = createPace(signal);
   const settled: ImportedRecord[] = [];
   const plan = { settings: [] as ImportPlan['settings'][number][], users: [] as ImportPlan['users'][number][] };
   const storages: ImportPlan['storages'][number][] = [];
   const rules: ImportPlan['rules'][number][] = [];
 
-  const each = <Record>(kind: ImportedRecord['kind'], records: readonly Read<Record>[], decide: (record: Record, name: string) => void) => {
+  const each = async <Record>(
+    kind: ImportedRecord['kind'],
+    records: readonly Read<Record>[],
+    decide: (record: Record, name: string) => void,
+  ) => {
     const seen = new Set<string>();
     for (const { name, ...rest } of records) {
+      await pace.step();
       if ('problem' in rest) settled.push({ kind, name, outcome: 'failed', note: rest.problem });
       else if (seen.has(name)) settled.push({ kind, name, outcome: 'failed', note: 'it is twice in the file' });
       else {
@@ -73,7 +89,9 @@ export function planImport(document: ConfigurationDocument, secrets: DocumentSec
   const settle = (kind: ImportedRecord['kind'], name: string, outcome: 'unchanged' | 'skipped', note = '') =>
     settled.push({ kind, name, outcome, note });
 
-  const decideSetting = (key: string, value: string) => {
+  const given = new Set<string>();
+  const decideSetting = (key: string, value: string, note = '') => {
+    given.add(storedKeyOf(key));
     const definition = findDefinition(key);
     if (!definition) return settle('setting', key, 'skipped', 'this version has no such setting');
     if (definition.flag === 2 || definition.isFixed || definition.isReported || key === TOKEN_KEY)
@@ -85,25 +103,27 @@ export function planImport(document: ConfigurationDocument, secrets: DocumentSec
       // Another installation may have settings that are not offered here. The other settings are still imported.
       return settle('setting', key, 'skipped', AppError.from(error).message);
     }
-    return plan.settings.push({ record: { kind: 'setting', name: key, outcome: 'updated', note: '' }, item });
+    return plan.settings.push({ record: { kind: 'setting', name: key, outcome: 'updated', note }, item });
   };
-  each('setting', document.settings, ({ key, value }) => decideSetting(key, value));
+  await each('setting', document.settings, ({ key, value }) => decideSetting(key, value));
   for (const [key, value] of Object.entries(secrets?.settings ?? {})) decideSetting(key, value);
+  const leadsElsewhere = plan.settings.some(({ item }) => storedKeyOf(item.key) === 'rpcdl_uri');
+  if (leadsElsewhere && !given.has('rpcdl_secret')) decideSetting('rpcdl_secret', '', 'it is not kept, as the file changes rpcdl_uri');
 
-  each('user', document.users, (user, name) => {
+  await each('user', document.users, (user, name) => {
     const change = decideUser(user, state.users);
     if (typeof change === 'string') settle('user', name, change === '' ? 'unchanged' : 'skipped', change);
     else plan.users.push(change);
   });
 
-  each('storage', document.storages, (storage, name) => {
+  await each('storage', document.storages, (storage, name) => {
     const change = decideStorage(storage, secrets, state);
     if (typeof change === 'string') settle('storage', name, change === '' ? 'unchanged' : 'skipped', change);
     else storages.push(change);
   });
 
   const names = new Map(document.users.flatMap((user) => ('record' in user ? [[user.record.id, user.record] as const] : [])));
-  each('rule', document.rules, (rule, name) => {
+  await each('rule', document.rules, (rule, name) => {
     const change = decideRule(rule, secrets, names, state);
     if (change === undefined) settle('rule', name, 'unchanged');
     else rules.push(change);
@@ -141,11 +161,16 @@ function decideStorage(
   if (present && present.driver !== storage.driver)
     throw new AppError('INVALID_ARGUMENT', `a storage of the driver ${present.driver} is mounted there`);
   const whole = secrets?.storages[storage.mount_path];
-  const kept = omitted.length > 0 && whole === undefined && present ? pick(JSON.parse(present.addition), omitted) : {};
+  const before: unknown = omitted.length > 0 && whole === undefined && present ? JSON.parse(present.addition) : undefined;
+  const known = pick(before, omitted);
+  const changed = Object.keys(known).length > 0 ? changedItems(storage.addition, before, omitted) : [];
+  // Whoever wrote the file would have the secrets sent to a server of their own.
+  const kept = changed.length > 0 ? {} : known;
   const given = typeof storage.addition === 'string' ? storage.addition : JSON.stringify({ ...storage.addition, ...kept });
   const fields = parseStorageFields({ ...storage, mount_path, addition: whole ?? given });
   const missing = whole === undefined ? omitted.filter((item) => !(item in kept)) : [];
-  const note = missing.length === 0 ? '' : `without its secrets: ${missing.join(', ')}`;
+  const because = changed.length === 0 ? '' : `; they are not kept, as the file changes ${changed.join(', ').slice(0, MAX_NOTE_LENGTH)}`;
+  const note = missing.length === 0 ? '' : `without its secrets: ${missing.join(', ')}${because}`;
   const kind = 'storage' as const;
   if (!present) return { record: { kind, name: mount_path, outcome: 'created', note }, id: undefined, fields };
   const { addition, ...rest } = fields;
@@ -192,6 +217,16 @@ function isSame(given: unknown, present: unknown): boolean {
     return Array.isArray(present) && given.length === present.length && given.every((each, i) => isSame(each, present[i]));
   return Object.entries(given).every(([key, value]) => value === undefined || isSame(value, Reflect.get(present, key)));
 }
+
+/** Items that a file changes, beside those that it leaves out and those that lead nowhere else. */
+function changedItems(given: string | Record<string, unknown>, present: unknown, omitted: readonly string[]): string[] {
+  const [after, before] = [itemsOf(typeof given === 'string' ? parseJson(given) : given), itemsOf(present)];
+  return [...new Set([...after.keys(), ...before.keys()])].filter(
+    (item) => !omitted.includes(item) && item !== ROOT_ITEM && !isSame(after.get(item) ?? '', before.get(item) ?? ''),
+  );
+}
+
+const itemsOf = (values: unknown): ReadonlyMap<string, unknown> => new Map(Object.entries(Object(values)));
 
 function pick(values: unknown, names: readonly string[]): Record<string, unknown> {
   if (typeof values !== 'object' || values === null) return {};

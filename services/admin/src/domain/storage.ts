@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import type { StorageRecord } from '@wharf/models';
+import { MAX_STORAGE_TEXT_BYTES, type StorageRecord } from '@wharf/models';
 import { cleanPath } from './clean-path.ts';
 
 /** The fields of a storage that the admin sets. `addition` is in clear: the text of a JSON object. */
@@ -16,7 +16,6 @@ export interface Storage extends StorageFields {
 /** Values of `status` that are not the reason of a failure. */
 export const STATUS = { works: 'work', disabled: 'disabled', notStarted: 'not started yet' } as const;
 
-const MAX_TEXT_BYTES = 64 * 1024;
 const MAX_WORD_BYTES = 128;
 
 /**
@@ -32,9 +31,9 @@ export function parseStorageFields(given: StorageFields): StorageFields {
     order: given.order,
     driver: text('driver', MAX_WORD_BYTES),
     cache_expiration: Math.max(0, given.cache_expiration),
-    custom_cache_policies: text('custom_cache_policies', MAX_TEXT_BYTES),
-    addition: parseAddition(text('addition', MAX_TEXT_BYTES)),
-    remark: text('remark', MAX_TEXT_BYTES),
+    custom_cache_policies: text('custom_cache_policies', MAX_STORAGE_TEXT_BYTES),
+    addition: parseAddition(text('addition', MAX_STORAGE_TEXT_BYTES)),
+    remark: text('remark', MAX_STORAGE_TEXT_BYTES),
     disabled: given.disabled,
     disable_index: given.disable_index,
     enable_sign: given.enable_sign,
@@ -44,7 +43,7 @@ export function parseStorageFields(given: StorageFields): StorageFields {
     web_proxy: given.web_proxy,
     webdav_policy: text('webdav_policy', MAX_WORD_BYTES),
     proxy_range: given.proxy_range,
-    down_proxy_url: text('down_proxy_url', MAX_TEXT_BYTES),
+    down_proxy_url: text('down_proxy_url', MAX_STORAGE_TEXT_BYTES),
     disable_proxy_sign: given.disable_proxy_sign,
   };
 }

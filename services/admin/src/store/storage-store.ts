@@ -23,6 +23,8 @@ export interface StorageStore {
    * @returns whether it was written
    */
   writeOutcome(storage: Storage, status: string, addition?: string): Promise<boolean>;
+  /** Replaces the addition alone, unless it was changed, or the storage deleted, since it was read. @returns whether it was written */
+  keepAddition(storage: Storage, addition: string): Promise<boolean>;
 }
 
 export function createStorageStore(models: Models, key: Buffer): StorageStore {
@@ -85,6 +87,13 @@ export function createStorageStore(models: Models, key: Buffer): StorageStore {
       const { matchedCount } = await storages.updateOne(
         { _id: storage.id, addition: storage.version, disabled: false },
         { $set: { status, ...kept } },
+      );
+      return matchedCount === 1;
+    },
+    async keepAddition(storage, addition) {
+      const { matchedCount } = await storages.updateOne(
+        { _id: storage.id, addition: storage.version },
+        { $set: { addition: seal(key, addition) } },
       );
       return matchedCount === 1;
     },

@@ -1,4 +1,6 @@
+import { ERROR_CODES } from '@wharf/errors';
 import { PERMISSION } from '@wharf/rights';
+import { ERROR_NAME_HEADER } from '@wharf/service-kit';
 import { z } from 'zod';
 import type { Method, Route } from './route.ts';
 import type { ByteRoute, EventRoute } from './route-table.ts';
@@ -26,6 +28,12 @@ export function openApiDocument(routes: readonly Route[], byteRoutes: readonly B
     servers: [{ url: '/' }],
     paths,
     components: {
+      headers: {
+        [ERROR_NAME_HEADER]: {
+          description: 'The name of the error, where the answer is one. Names stay; texts of messages may change.',
+          schema: { type: 'string', enum: Object.keys(ERROR_CODES) },
+        },
+      },
       securitySchemes: {
         token: { type: 'apiKey', in: 'header', name: 'Authorization', description: 'The token of a login, with or without `Bearer`.' },
       },
@@ -104,6 +112,7 @@ function eventOperation({ path, summary, access, events }: EventRoute): Json {
 function envelopeOf(data: Json, failureData?: Json): Json {
   return {
     description: 'The envelope. On a failure `code` is not 200 and `message` says why.',
+    headers: { [ERROR_NAME_HEADER]: { $ref: `#/components/headers/${ERROR_NAME_HEADER}` } },
     content: { 'application/json': { schema: { anyOf: [envelopeSchema({ const: 200 }, data), failureSchema(failureData)] } } },
   };
 }

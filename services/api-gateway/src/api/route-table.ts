@@ -7,6 +7,7 @@ import { adminDriverRoutes } from './routes/admin-driver.ts';
 import { adminIndexRoutes } from './routes/admin-index.ts';
 import { adminMetaRoutes } from './routes/admin-meta.ts';
 import { adminSettingRoutes } from './routes/admin-setting.ts';
+import { adminStateRoutes } from './routes/admin-state.ts';
 import { adminStorageRoutes } from './routes/admin-storage.ts';
 import { adminUserRoutes } from './routes/admin-user.ts';
 import { authRoutes } from './routes/auth.ts';
@@ -35,6 +36,7 @@ export const ROUTES: readonly Route[] = [
   ...shareRoutes,
   ...adminUserRoutes,
   ...adminAuditRoutes,
+  ...adminStateRoutes,
   ...adminStorageRoutes,
   ...adminConfigRoutes,
   ...adminDriverRoutes,
@@ -70,6 +72,11 @@ const query = (name: string, description: string): ByteParameter => ({ name, in:
 
 const FILE_PATH = header('File-Path', true, 'The full path of the target, percent-encoded.');
 const OVERWRITE = header('Overwrite', false, '`false` to refuse when the target exists.');
+const IF_MATCH = header(
+  'If-Match',
+  false,
+  'Replaces the file only while its ETag, as downloads answer it, is this one; code 412 otherwise.',
+);
 const UPLOAD_ID = header('X-Upload-Id', true, 'The upload_id that init answered.');
 const PUT_PARAMETERS = [FILE_PATH, header('As-Task', false, '`true` to be told of a task.'), OVERWRITE];
 const BYTES = 'application/octet-stream';
@@ -97,7 +104,7 @@ export const BYTE_ROUTES: readonly ByteRoute[] = [
     access: 'guest',
     summary: 'Uploads one file; the body is its content, the header File-Path its percent-encoded path.',
     body: BYTES,
-    parameters: PUT_PARAMETERS,
+    parameters: [...PUT_PARAMETERS, IF_MATCH],
   },
   {
     method: 'PUT',
@@ -159,9 +166,6 @@ export const BYTE_ROUTES: readonly ByteRoute[] = [
     parameters: [UPLOAD_ID],
   },
 ];
-
-/** Where uploads by tus 1.0 begin; each has its address below. They answer real statuses, with the errors' own. */
-export const TUS_PATH = '/api/fs/tus';
 
 /** A route that answers with a stream of server-sent events instead of an envelope. */
 export interface EventRoute {

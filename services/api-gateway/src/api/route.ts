@@ -19,6 +19,8 @@ export interface PublicContext {
   readonly options: CallOptions;
   /** The client's address. */
   readonly address: string;
+  /** What the client calls itself; empty when it does not say. */
+  readonly userAgent: string;
   /** What absolute addresses in the answer begin with. */
   readonly siteUrl: string;
   readonly settings: () => Promise<Settings>;
@@ -46,11 +48,14 @@ export class AnswerWithMessage<Data> {
   }
 }
 
+/** A part of a text; bytes are its UTF-8. */
+export type JsonPiece = string | Uint8Array;
+
 /** An answer that is JSON text already, in pieces. So a large answer is not parsed and written again. */
 export class AnswerAsJson {
-  readonly pieces: readonly string[];
+  readonly pieces: readonly JsonPiece[];
 
-  constructor(pieces: readonly string[]) {
+  constructor(pieces: readonly JsonPiece[]) {
     this.pieces = pieces;
   }
 }

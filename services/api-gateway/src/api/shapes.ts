@@ -50,6 +50,8 @@ export const sessionShape = z.object({
   expires_time: timestamp,
   /** True for the login that asks. */
   current: z.boolean(),
+  /** What the client called itself (`User-Agent`), up to 256 characters. */
+  device: z.string(),
 });
 
 export const appPasswordShape = z.object({
@@ -168,6 +170,28 @@ export const ruleShape = z.object({
   shadows: z.array(z.string()),
 });
 
+/** What one user may do at a path. */
+export const userAccessShape = z.object({
+  user_id: z.int(),
+  username: z.string(),
+  role: z.int(),
+  disabled: z.boolean(),
+  decisions: z.array(
+    z.object({
+      /** `see`, `make` (files in a folder), `rename`, `move`, `copy`, `remove`. */
+      action: z.string(),
+      allowed: z.boolean(),
+      /**
+       * Allowed: `admin`, `free` (no rule stands here), `rule` (its rule lets), `write` (its rule lets everybody write). Refused: `outside` (of the
+       * user's folder), `permission`, `password`, `hidden`, `readers`, `writers`, `guarded` (what a rule guards keeps its path).
+       */
+      reason: z.string(),
+      /** Where the rule stands that the reason speaks of; empty: none had a part in it. */
+      rule_path: z.string(),
+    }),
+  ),
+});
+
 const driverItem = z.object({
   name: z.string(),
   type: z.string(),
@@ -203,6 +227,8 @@ export const taskShape = z.object({
   /** 0 to 100. */
   progress: z.number(),
   error: z.string(),
+  /** The name of the error, as the header X-Error-Code has it; empty: none. */
+  error_code: z.string(),
   /** Empty: nobody. */
   creator: z.string(),
   /** -1: nobody. */
@@ -223,7 +249,7 @@ export const taskShape = z.object({
 });
 
 export function showTask(task: Task): z.output<typeof taskShape> {
-  const { id, name, state, status, progress, error, creator, creator_role, start_time, end_time, total_bytes } = task;
+  const { id, name, state, status, progress, error, error_code, creator, creator_role, start_time, end_time, total_bytes } = task;
   const times = { start_time: start_time ?? null, end_time: end_time ?? null };
   const { paused, speed, eta, phase, list } = task;
   return {
@@ -233,6 +259,7 @@ export function showTask(task: Task): z.output<typeof taskShape> {
     status,
     progress,
     error,
+    error_code,
     creator,
     creator_role,
     ...times,

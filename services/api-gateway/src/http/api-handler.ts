@@ -8,6 +8,7 @@ import {
   type EnvelopeCodes,
   failureEnvelope,
   foreseen,
+  nameError,
   sayWhenToComeAgain,
   successEnvelope,
 } from '@wharf/service-kit';
@@ -23,8 +24,11 @@ import { writeJson } from './write-json.ts';
 
 export const OPENAPI_PATH = '/api/openapi.json';
 
-const NO_SUCH_ROUTE = { code: 404, message: 'there is no such route', data: null };
-const NO_SUCH_METHOD = { code: 405, message: 'this route does not answer this method', data: null };
+const NO_SUCH_ROUTE = { code: 'RECORD_NOT_FOUND', envelope: { code: 404, message: 'there is no such route', data: null } } as const;
+const NO_SUCH_METHOD = {
+  code: 'UNSUPPORTED_OPERATION',
+  envelope: { code: 405, message: 'this route does not answer this method', data: null },
+} as const;
 
 /** Answers every request under /api, except those for bytes. */
 export function createApiHandler(parts: GatewayParts): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
@@ -34,11 +38,12 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
 
   const refuse = async (request: IncomingMessage, response: ServerResponse, thrown: unknown, route: Route, isAllowed: boolean) => {
     const scope = parts.scopes.of(request);
-    const error = AppError.from(thrown);
+    const error = AppError.from(foreseen(thrown));
     const envelope = await failure(parts, scope.id, thrown, route.codes, isAllowed ? route.failureData?.of(error) : undefined);
     scope.code = envelope.code;
     scope.error = error.code;
     sayWhenToComeAgain(response, error);
+    nameError(response, error);
     if (await beforeRefusal(request, response)) sendJson(response, JSON.stringify(envelope));
   };
 
@@ -56,8 +61,9 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
         return sendJson(response, document);
       }
       const isKnown = route !== undefined || bytePaths.has(path) || path === OPENAPI_PATH;
-      const envelope = isKnown ? NO_SUCH_METHOD : NO_SUCH_ROUTE;
+      const { code, envelope } = isKnown ? NO_SUCH_METHOD : NO_SUCH_ROUTE;
       scope.code = envelope.code;
+      nameError(response, { code });
       if (await beforeRefusal(request, response)) sendJson(response, JSON.stringify(envelope));
       return;
     }

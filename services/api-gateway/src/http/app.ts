@@ -1,12 +1,13 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { settingsFrom } from '@wharf/models';
-import { identify } from '@wharf/service-kit';
+import { identify, nameError } from '@wharf/service-kit';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { createApiHandler, splitUrl } from './api-handler.ts';
 import type { ByteHandler } from './byte-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { installManifest } from './install-manifest.ts';
+import { refuseCircle } from './refuse-circle.ts';
 import { beforeRefusal, sendJson, sendText } from './send-answer.ts';
 import { homePage, ICON, ICON_PATH, iconOf, manifestOf, missingPage, sendPage } from './site-pages.ts';
 import { TASK_EVENTS_PATH, type TaskEvents } from './task-events.ts';
@@ -21,6 +22,8 @@ const HOUR_S = 3_600;
 export function createApp(parts: GatewayParts, bytes: ByteHandler, taskEvents: TaskEvents): RequestListener {
   const api = createApiHandler(parts);
   const answer = (request: IncomingMessage, response: ServerResponse): Promise<void> | undefined => {
+    const refused = refuseCircle(parts.kit.keys.installation, request, response);
+    if (refused !== undefined) return refused;
     const answered = bytes(request, response);
     if (answered !== undefined) return answered;
     const { path } = splitUrl(request.url ?? '/');
@@ -32,6 +35,7 @@ export function createApp(parts: GatewayParts, bytes: ByteHandler, taskEvents: T
     if (error instanceof URIError) return sendText(response, 400, 'the address is not percent-encoded UTF-8\n');
     parts.kit.logger.error({ err: error, requestId: parts.scopes.of(request).id }, 'unforeseen error');
     if (response.headersSent) return void response.destroy();
+    nameError(response, { code: 'INTERNAL' });
     if (request.url?.startsWith('/api')) sendJson(response, JSON.stringify({ code: 500, message: 'internal error', data: null }));
     else sendText(response, 500, 'internal error\n');
   };

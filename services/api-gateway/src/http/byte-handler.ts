@@ -1,13 +1,29 @@
 import { Agent, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { AppError, ERROR_CODES } from '@wharf/errors';
-import { type ByteServer, callHeaders, dropCallHeaders, type Identity, type TransferLimit, traceHeaders } from '@wharf/service-kit';
+import {
+  type ByteServer,
+  callHeaders,
+  clientOf,
+  dropCallHeaders,
+  foreseen,
+  type Identity,
+  isTusPath,
+  nameError,
+  partCodes,
+  preflightDownload,
+  siteUrlOf,
+  type TransferLimit,
+  TUS_PATH,
+  traceHeaders,
+  tusStatus,
+} from '@wharf/service-kit';
 import type { Access } from '../api/route.ts';
-import { BYTE_ROUTES, indexRoutes, TUS_PATH } from '../api/route-table.ts';
+import { BYTE_ROUTES, indexRoutes } from '../api/route-table.ts';
 import { failure, requireAccess, splitUrl } from './api-handler.ts';
-import { preflightDownload } from './cors.ts';
 import type { GatewayParts } from './gateway-parts.ts';
+import { createPassDownload } from './pass-download.ts';
+import { createPassUpload, isPlainUpload } from './pass-upload.ts';
 import { beforeRefusal, sendJson, sendText } from './send-answer.ts';
-import { siteUrlOf } from './site-url.ts';
 
 /** Hands requests for bytes to the data plane of fs; answers undefined for any other request. */
 export type ByteHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | undefined;
@@ -21,13 +37,17 @@ export function createByteHandler(parts: GatewayParts, dataPlane: ByteServer): B
   const ourselves: Identity = { kind: 'service', name: parts.kit.name };
 
   const handOver = (request: IncomingMessage, response: ServerResponse, identity: Identity) => {
-    const call = { identity, requestId: parts.scopes.of(request).id, revisions: parts.revisions.current() };
+    const said = { identity, requestId: parts.scopes.of(request).id, revisions: parts.revisions.current() };
+    const call = { ...said, ...clientOf(parts.proxies, request) };
     dataPlane(request as Parameters<RequestListener>[0], response as Parameters<RequestListener>[1], call);
   };
   const answerDownload = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method === 'OPTIONS') preflightDownload(response);
     else if (request.method === 'GET' || request.method === 'HEAD') handOver(request, response, ourselves);
-    else if (await beforeRefusal(request, response)) sendText(response, 405, 'this address is only read\n');
+    else if (await beforeRefusal(request, response)) {
+      nameError(response, { code: 'UNSUPPORTED_OPERATION' });
+      sendText(response, 405, 'this address is only read\n');
+    }
   };
   const takeUpload = async (request: IncomingMessage, response: ServerResponse, { access }: { access: Access }) => {
     parts.cors.allow(request, response);
@@ -52,7 +72,7 @@ export function createByteHandler(parts: GatewayParts, dataPlane: ByteServer): B
       parts.scopes.of(request).route = `${path.slice(0, 3)}*`;
       return answerDownload(request, response);
     }
-    if (isTus(path)) {
+    if (isTusPath(path)) {
       parts.scopes.of(request).route = TUS_PATH;
       if (request.method === 'OPTIONS') return answerTusOptions(request, response);
       return takeUpload(request, response, { access: 'guest' });
@@ -64,21 +84,25 @@ export function createByteHandler(parts: GatewayParts, dataPlane: ByteServer): B
   };
 }
 
-function isTus(path: string): boolean {
-  return path === TUS_PATH || path.startsWith(`${TUS_PATH}/`);
-}
-
 /** A client of tus reads real statuses; those of the family read envelopes. */
 async function refuseUpload(parts: GatewayParts, request: IncomingMessage, response: ServerResponse, thrown: unknown): Promise<void> {
   const scope = parts.scopes.of(request);
-  const envelope = await failure(parts, scope.id, thrown);
+  const { path } = splitUrl(request.url ?? '/');
+  const envelope = await failure(parts, scope.id, thrown, partCodes(path));
   scope.code = envelope.code;
-  scope.error = AppError.from(thrown).code;
+  const error = AppError.from(foreseen(thrown));
+  scope.error = error.code;
+  nameError(response, error);
   if (!(await beforeRefusal(request, response))) return;
-  if (isTus(splitUrl(request.url ?? '/').path)) {
+  if (isTusPath(path)) {
     response.setHeader('Tus-Resumable', '1.0.0');
-    sendText(response, ERROR_CODES[AppError.from(thrown).code].http, `${envelope.message}\n`);
+    sendText(response, tusStatus(request.method, ERROR_CODES[error.code].http), `${envelope.message}\n`);
   } else sendJson(response, JSON.stringify(envelope));
+}
+
+/** A request for bytes that has none itself. */
+function isPlainDownload({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers['transfer-encoding'] === undefined && headers['content-length'] === undefined;
 }
 
 /** A data plane in another process. */
@@ -94,12 +118,22 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
   const refuse = async (request: IncomingMessage, response: ServerResponse, error: AppError) => {
     if ((request.url ?? '').startsWith('/api/')) return refuseUpload(parts, request, response, error);
     parts.scopes.of(request).error = error.code;
+    nameError(response, error);
     if (await beforeRefusal(request, response)) sendText(response, ERROR_CODES[error.code].http, `${error.message}\n`);
   };
   const onError = async (cause: Error, request: IncomingMessage, response: ServerResponse) => {
     if (response.headersSent || response.destroyed) return void response.destroy();
     parts.kit.logger.warn({ err: cause, requestId: parts.scopes.of(request).id }, 'the data plane cannot be reached');
     await refuse(request, response, new AppError('STORAGE_UNAVAILABLE', 'the file service cannot be reached', { cause }));
+  };
+  const downloads = createPassDownload(url);
+  const passUpload = createPassUpload(url, agent);
+  const download = async (request: IncomingMessage, response: ServerResponse) => {
+    try {
+      if (!(await downloads.pass(request, response))) (await proxy)(request, response);
+    } catch (cause) {
+      await onError(cause instanceof Error ? cause : new Error(String(cause)), request, response).catch(() => response.destroy());
+    }
   };
   // Loaded only where the data plane is in another process.
   const proxy = import('http-proxy-middleware').then(({ createProxyMiddleware }) =>
@@ -128,7 +162,7 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
   return {
     serve(request, response, call) {
       try {
-        transfers.begin(response);
+        transfers.begin(response, call);
       } catch (error) {
         return void refuse(request, response, AppError.from(error)).catch(() => response.destroy());
       }
@@ -137,8 +171,14 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
       // The headers below say who calls, so the token is not passed on.
       delete request.headers.authorization;
       Object.assign(request.headers, callHeaders(parts.kit.tokens, { ...call, siteUrl }), traceHeaders(parts.kit.tracing));
-      void proxy.then((pass) => pass(request, response));
+      if (isPlainDownload(request)) void download(request, response);
+      else if (isPlainUpload(request))
+        passUpload(request, response, (cause) => void onError(cause, request, response).catch(() => response.destroy()));
+      else void proxy.then((pass) => pass(request, response));
     },
-    close: () => agent.destroy(),
+    close() {
+      agent.destroy();
+      downloads.close();
+    },
   };
 }

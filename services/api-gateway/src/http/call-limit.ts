@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
-import type { Caller } from '@wharf/service-kit';
+import { type Caller, plainAddress } from '@wharf/service-kit';
 
 /** Addresses whose calls without a login are counted: so many times what one address may have, all of them have together. */
 const ADDRESSES = 4;
@@ -46,7 +46,7 @@ function boundsOf(caller: Caller | undefined, address: string, max: number): [ke
   if (caller && caller.identity.role !== ROLE.guest) return [[`user ${caller.identity.id}`, max]];
   const who = caller ? 'guest' : 'anyone';
   return [
-    [`${who} ${address}`, max],
+    [`${who} ${plainAddress(address)}`, max],
     [who, ADDRESSES * max],
   ];
 }

@@ -1,15 +1,13 @@
 import type { Settings } from '@wharf/models';
-import type { Callers, Peers, ServiceKit } from '@wharf/service-kit';
+import type { Callers, Cors, Peers, ServiceKit, TrustedProxies } from '@wharf/service-kit';
 import type { KnownRevisions } from '../domain/known-revisions.ts';
 import type { CallLimit } from './call-limit.ts';
-import type { TrustedProxies } from './client-address.ts';
-import type { Cors } from './cors.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import type { RequestScopes } from './request-scopes.ts';
 
 /** What the handlers of the gateway share. */
 export interface GatewayParts {
-  readonly kit: Pick<ServiceKit, 'name' | 'logger' | 'tokens' | 'tracing'>;
+  readonly kit: Pick<ServiceKit, 'name' | 'keys' | 'logger' | 'tokens' | 'tracing'>;
   /** Peers whose revisions are noted. */
   readonly peers: Peers;
   readonly revisions: KnownRevisions;

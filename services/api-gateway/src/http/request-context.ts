@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Settings } from '@wharf/models';
-import { type Caller, type Identity, outgoingCall, type Peers } from '@wharf/service-kit';
+import { type Caller, clientOf, type Identity, outgoingCall, type Peers, siteUrlOf } from '@wharf/service-kit';
 import type { AnyContext } from '../api/route.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import type { Hold } from './held-bytes.ts';
-import { siteUrlOf } from './site-url.ts';
 
 /** A request as its route sees it. Costly parts are made when they are first asked for. */
 export class RequestContext implements AnyContext {
@@ -40,13 +39,17 @@ export class RequestContext implements AnyContext {
       identity,
       requestId: this.#parts.scopes.of(this.#request).id,
       revisions: this.#parts.revisions.current(),
-      address: this.address,
+      ...clientOf(this.#parts.proxies, this.#request),
       signal: this.#signal(),
     });
   }
 
   get address(): string {
     return this.#parts.proxies.clientAddress(this.#request);
+  }
+
+  get userAgent(): string {
+    return this.#request.headers['user-agent'] ?? '';
   }
 
   get siteUrl(): string {

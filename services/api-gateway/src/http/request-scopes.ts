@@ -1,8 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, codeMeans, type ErrorCode } from '@wharf/errors';
-import { counter, histogram, identify, type OpenSpan, type ServiceKit, traceparentOf } from '@wharf/service-kit';
-import type { TrustedProxies } from './client-address.ts';
+import {
+  counter,
+  histogram,
+  identify,
+  type OpenSpan,
+  requestIdOf,
+  type ServiceKit,
+  type TrustedProxies,
+  traceparentOf,
+} from '@wharf/service-kit';
 
 /** The facts about one request for the log and the metrics. Never bodies, tokens or query strings. */
 export interface RequestScope {
@@ -25,8 +32,6 @@ export interface RequestScopes {
   of(request: IncomingMessage): RequestScope;
 }
 
-const SANE_ID = /^[\w.:-]{8,128}$/;
-
 /** Where a request carries its scope. */
 const SCOPE = Symbol('scope');
 type Opened = IncomingMessage & { [SCOPE]?: RequestScope };
@@ -38,7 +43,7 @@ export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics' |
   return {
     open(request, response) {
       const scope: RequestScope = {
-        id: idOf(request, proxies),
+        id: requestIdOf(request, proxies),
         route: 'unknown',
         code: undefined,
         userId: undefined,
@@ -68,11 +73,6 @@ export function createRequestScopes(kit: Pick<ServiceKit, 'logger' | 'metrics' |
       return scope;
     },
   };
-}
-
-function idOf(request: IncomingMessage, proxies: TrustedProxies): string {
-  const told = request.headers['x-request-id'];
-  return typeof told === 'string' && SANE_ID.test(told) && proxies.isFromProxy(request) ? told : randomUUID();
 }
 
 /** The address of a request stays out of its span: it names files, and signs links. */

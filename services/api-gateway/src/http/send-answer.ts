@@ -1,10 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { beginJson } from '@wharf/service-kit';
+import type { JsonPiece } from '../api/route.ts';
 import { drainBody } from './read-body.ts';
 
 /** A client that takes nothing of an answer for so long is cut off, in milliseconds. */
 export const STALL_MS = 60_000;
+
+/** A shorter answer goes to the connection in one piece, in bytes: each piece costs more than to copy it. */
+const MIN_PIECES_BYTES = 64 * 1024;
 
 /** Sends a text as JSON, with HTTP status 200. The envelope in the text has the code. */
 export function sendJson(response: ServerResponse, json: string): void {
@@ -13,17 +17,30 @@ export function sendJson(response: ServerResponse, json: string): void {
 }
 
 /** The same for a text in pieces, which go out as the client takes them. Resolves when all are on their way, or the client is gone. */
-export async function sendPieces(response: ServerResponse, pieces: readonly string[], stallMs = STALL_MS): Promise<void> {
-  begin(
-    response,
-    pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0),
-    stallMs,
-  );
+export async function sendPieces(response: ServerResponse, pieces: readonly JsonPiece[], stallMs = STALL_MS): Promise<void> {
+  const lengthBytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+  begin(response, lengthBytes, stallMs);
+  if (lengthBytes < MIN_PIECES_BYTES) return finish(response, joined(pieces, lengthBytes));
   for (const piece of pieces.slice(0, -1)) {
     if (response.destroyed) return;
     if (!response.write(piece)) await drained(response);
   }
   if (!response.destroyed) finish(response, pieces.at(-1) ?? '');
+}
+
+function joined(pieces: readonly JsonPiece[], lengthBytes: number): JsonPiece {
+  const [only = ''] = pieces;
+  if (pieces.length <= 1) return only;
+  const whole = Buffer.allocUnsafe(lengthBytes);
+  let at = 0;
+  for (const piece of pieces) {
+    if (typeof piece === 'string') at += whole.write(piece, at);
+    else {
+      whole.set(piece, at);
+      at += piece.length;
+    }
+  }
+  return whole;
 }
 
 function begin(response: ServerResponse, lengthBytes: number, stallMs = STALL_MS): void {
@@ -72,7 +89,7 @@ export async function beforeRefusal(request: IncomingMessage, response: ServerRe
 }
 
 /** Sends a whole body. While the client is still sending, the connection stays open for as long as it takes, or LINGER_MS. */
-function finish(response: ServerResponse, body: string): void {
+function finish(response: ServerResponse, body: JsonPiece): void {
   const request = response.req;
   if (request.complete || request.destroyed) return void response.end(body);
   response.write(body);

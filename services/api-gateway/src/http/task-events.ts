@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
-import type { Caller } from '@wharf/service-kit';
+import { type Caller, foreseen, nameError } from '@wharf/service-kit';
 import type { TaskChange, TaskFeed } from '@wharf/task-engine';
 import { failure, requireAccess } from './api-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
@@ -53,7 +53,9 @@ export function createTaskEvents(parts: GatewayParts, feed: TaskFeed, isStopping
       }
       const envelope = await failure(parts, scope.id, thrown, { UNSUPPORTED_OPERATION: 405 });
       scope.code = envelope.code;
-      scope.error = AppError.from(thrown).code;
+      const error = AppError.from(foreseen(thrown));
+      scope.error = error.code;
+      nameError(response, error);
       if (await beforeRefusal(request, response)) sendJson(response, JSON.stringify(envelope));
     }
   };

@@ -28,7 +28,7 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'self'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  'trusted-types wharf-templates dompurify',
+  'trusted-types wharf-templates wharf-worker dompurify',
 ].join('; ');
 
 /** Whether a request asks for what is there. */

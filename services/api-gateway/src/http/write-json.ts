@@ -1,5 +1,5 @@
 import type { Pace } from '@wharf/pace';
-import { AnswerAsJson } from '../api/route.ts';
+import { AnswerAsJson, type JsonPiece } from '../api/route.ts';
 
 /** Elements that are written before other work gets its turn. They take about a millisecond. */
 const ELEMENTS_PER_PIECE = 500;
@@ -7,8 +7,8 @@ const ELEMENTS_PER_PIECE = 500;
 const LEVELS = 2;
 
 /** The text of JSON.stringify(), in pieces. Other work gets its turn while a long list is written. */
-export async function writeJson(value: unknown, pace: Pace): Promise<readonly string[]> {
-  const pieces: string[] = [];
+export async function writeJson(value: unknown, pace: Pace): Promise<readonly JsonPiece[]> {
+  const pieces: JsonPiece[] = [];
   for (const piece of piecesOf(value, LEVELS)) {
     pieces.push(piece);
     await pace.step();
@@ -16,7 +16,7 @@ export async function writeJson(value: unknown, pace: Pace): Promise<readonly st
   return pieces;
 }
 
-function* piecesOf(value: unknown, levels: number): Generator<string, void> {
+function* piecesOf(value: unknown, levels: number): Generator<JsonPiece, void> {
   if (value instanceof AnswerAsJson) yield* value.pieces;
   else if (!isLong(value, levels)) yield JSON.stringify(value);
   else if (Array.isArray(value)) {

@@ -8,9 +8,10 @@ export const listSessions =
   async (_: wire.ListSessionsRequest, call: Call): Promise<wire.ListSessionsResponse> => {
     const { id: userId, sessionId } = userOf(call);
     const sessions = await list(userId);
-    const content = sessions.map(({ id, address, createdAt, expiresAt }) => ({
+    const content = sessions.map(({ id, address, device, createdAt, expiresAt }) => ({
       id,
       address,
+      device,
       created_time: createdAt.toISOString(),
       expires_time: expiresAt.toISOString(),
       current: id === sessionId,

@@ -4,6 +4,6 @@ import { checkedPassword } from '../domain/passwords.ts';
 
 export const loginWithHash =
   (logIn: Login) =>
-  async ({ username, password, otp_code, address }: wire.LoginWithHashRequest): Promise<wire.LoginWithHashResponse> => ({
-    token: await logIn({ username, staticHash: checkedPassword(password), otpCode: otp_code, address }),
+  async ({ username, password, otp_code, address, user_agent }: wire.LoginWithHashRequest): Promise<wire.LoginWithHashResponse> => ({
+    token: await logIn({ username, staticHash: checkedPassword(password), otpCode: otp_code, address, userAgent: user_agent }),
   });

@@ -29,6 +29,11 @@ export function createArgon2(): Argon2 {
     for (const { reject } of waiting.values()) reject(new Error('the thread that hashes passwords has ended', { cause }));
     waiting.clear();
   };
+  /** Ending takes a moment. Who asks meanwhile gets another thread. */
+  const end = (idler: Worker) => {
+    if (worker === idler) worker = undefined;
+    void idler.terminate();
+  };
   const start = (): Worker => {
     const started = new Worker(new URL('./argon2-worker.ts', import.meta.url), { execArgv: ['--disable-warning=ExperimentalWarning'] });
     started.on('error', (error) => forget(started, error));
@@ -38,7 +43,7 @@ export function createArgon2(): Argon2 {
       waiting.delete(id);
       if (waiting.size === 0) {
         started.unref();
-        idle = setTimeout(() => void started.terminate(), IDLE_AFTER_MS).unref();
+        idle = setTimeout(() => end(started), IDLE_AFTER_MS).unref();
       }
       if (answer === undefined) asked?.reject(new Error(problem));
       else asked?.resolve(answer);

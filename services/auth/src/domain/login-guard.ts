@@ -1,5 +1,5 @@
 import type { Audit } from './audit.ts';
-import { type Lockout, lockedOut, plainAddress } from './lockout.ts';
+import { type Lockout, lockedOut } from './lockout.ts';
 import type { User } from './user.ts';
 import { findUsernameKey } from './username.ts';
 
@@ -17,6 +17,8 @@ interface LoginGuardParts {
     remember(userId: number, address: string, now: Date): Promise<void>;
   };
   audit: Audit;
+  /** An address as it is counted and remembered. */
+  plainAddress(address: string): string;
   clock: () => number;
 }
 
@@ -49,7 +51,7 @@ type Failure = 'wrong name or password' | 'wrong two-step code' | 'no two-step c
 export type LoginGuard = (username: string, address: string, way: string) => Promise<LoginTry>;
 
 /** Finds accounts and counts failures, for every way to log in with a name and a password. */
-export function createLoginGuard({ findUser, pairs, addresses, accounts, known, audit, clock }: LoginGuardParts): LoginGuard {
+export function createLoginGuard({ findUser, pairs, addresses, accounts, known, audit, plainAddress, clock }: LoginGuardParts): LoginGuard {
   return async (username, rawAddress, way) => {
     const address = plainAddress(rawAddress);
     const addressKey = `address ${address}`;

@@ -14,6 +14,8 @@ interface LoginAttempt {
   readonly otpCode: string;
   /** The client's address. */
   readonly address: string;
+  /** What the client calls itself. */
+  readonly userAgent: string;
 }
 
 interface LoginParts {
@@ -30,6 +32,8 @@ interface LoginParts {
 }
 
 const SESSION_ID_BYTES = 32;
+/** Browsers need about 120 characters. */
+const MAX_DEVICE_LENGTH = 256;
 
 /**
  * Logs in: answers a token whose session is stored before the token is handed out. A disabled user gets one too; it is refused where it
@@ -40,16 +44,17 @@ const SESSION_ID_BYTES = 32;
 export type Login = (attempt: LoginAttempt) => Promise<string>;
 
 export function createLogin(parts: LoginParts): Login {
-  const openSession = async (user: User, address: string): Promise<string> => {
+  const openSession = async (user: User, address: string, userAgent: string): Promise<string> => {
     const nowMs = parts.clock();
     const iat = Math.floor(nowMs / 1000);
     const exp = iat + parts.tokenHours * 3600;
     const sid = randomBytes(SESSION_ID_BYTES).toString('base64url');
-    await parts.insertSession({ id: sid, userId: user.id, address, createdAt: new Date(nowMs), expiresAt: new Date(exp * 1000) });
+    const device = userAgent.slice(0, MAX_DEVICE_LENGTH).toWellFormed();
+    await parts.insertSession({ id: sid, userId: user.id, address, device, createdAt: new Date(nowMs), expiresAt: new Date(exp * 1000) });
     return parts.sign({ username: user.username, pwd_ts: user.pwdTs, sid, iat, nbf: iat, exp });
   };
 
-  return async ({ username, staticHash, otpCode, address }) => {
+  return async ({ username, staticHash, otpCode, address, userAgent }) => {
     const attempt = await parts.guard(username, address, 'api');
     const { user } = attempt;
     const isMatch = await parts.passwords.matches(user?.passwordHash, staticHash.toLowerCase());
@@ -64,7 +69,7 @@ export function createLogin(parts: LoginParts): Login {
       await attempt.fail(otpCode === '' ? 'no two-step code' : 'wrong two-step code');
       throw new AppError('OTP_REQUIRED', 'Invalid 2FA code');
     }
-    const token = await openSession(user, attempt.address);
+    const token = await openSession(user, attempt.address, userAgent);
     await attempt.forgetFailures();
     await attempt.rememberAddress();
     await parts.audit.record({ action: 'login', userId: user.id, username: user.username, address: attempt.address, target: 'api' });

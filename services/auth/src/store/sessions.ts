@@ -20,16 +20,18 @@ const MAX_SESSIONS = 1_000;
 
 export function createSessionStore({ sessions }: Models): SessionStore {
   return {
-    async insert({ id, userId, address, createdAt, expiresAt }) {
-      await sessions.create({ _id: id, user_id: userId, address, created_at: createdAt, last_used_at: createdAt, expires_at: expiresAt });
+    async insert({ id, userId, address, device, createdAt, expiresAt }) {
+      const times = { created_at: createdAt, last_used_at: createdAt, expires_at: expiresAt };
+      await sessions.create({ _id: id, user_id: userId, address, device, ...times });
     },
     async list(userId, now) {
       const newest = sessions.find({ user_id: userId, expires_at: { $gt: now } }).sort({ created_at: -1, _id: 1 });
       const records = await newest.limit(MAX_SESSIONS).lean<SessionRecord[]>();
-      return records.map(({ _id: id, address, created_at: createdAt, expires_at: expiresAt }) => ({
+      return records.map(({ _id: id, address, device = '', created_at: createdAt, expires_at: expiresAt }) => ({
         id,
         userId,
         address,
+        device,
         createdAt,
         expiresAt,
       }));

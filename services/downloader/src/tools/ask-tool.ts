@@ -27,10 +27,10 @@ export interface ToolAnswer {
 export type AskTool = (url: URL, request: ToolRequest) => Promise<ToolAnswer>;
 
 const TIMEOUT_MS = 4_000;
-/** Lists of many downloads are long; no answer of a tool is longer than this. */
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
-/** A torrent of 40,000 files has 500,000 values. All tools answer in JSON, or in a word. */
-const ANSWER_BOUNDS = { maxDepth: 64, maxValues: 500_000 } as const;
+/** Tools are asked for one download at a time; old versions answer with all they have. Reading so much takes some 20 ms. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+/** A download has about 50 values. All tools answer in JSON, or in a word. */
+const ANSWER_BOUNDS = { maxDepth: 64, maxValues: 100_000 } as const;
 
 /** @param client with the policy for addresses from the admin. */
 export function createAskTool(client: GuardedClient): AskTool {

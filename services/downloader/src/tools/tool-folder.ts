@@ -3,6 +3,7 @@ import fs from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { type HeldFolder, holdFolder, isMissing, isNoFolder } from '@wharf/held-folders';
+import { createPace, type Pace, sortInTurns } from '@wharf/pace';
 import { compareNames, type EntryName } from '@wharf/paths';
 import { safeName } from '../domain/file-name.ts';
 
@@ -38,7 +39,7 @@ export interface ToolFolder {
   list(): Promise<string[]>;
   /**
    * The files of one result. Links, and anything else that is neither a file nor a folder, are left out.
-   * @throws AppError: nobody may have it | what the disk says: some of it is not there, or may not be read
+   * @throws AppError: nobody may have it, or it is too much | what the disk says: some of it is not there, or may not be read
    */
   walk(name: string): Promise<ToolResult>;
   /** Opens a file of a result for reading. The caller closes it. @throws ENOENT | ENOTDIR, ELOOP, EINVAL: it has become something else */
@@ -49,13 +50,29 @@ export interface ToolFolder {
   remove(): Promise<void>;
 }
 
+/** Of names on disks, in bytes. */
+const MAX_NAME_BYTES = 255;
+/** What aria2 puts behind the name of a result for what it keeps of it. */
+const CONTROL_ENDING = '.aria2';
 /** What tools keep beside their results. */
 const CONTROL_FILE = /\.(?:aria2|!qB|part)$|^[0-9a-f]{40}\.(?:torrent|meta4|metalink)$/;
 const TASK_FOLDER = /^[A-Za-z0-9_-]{1,64}$/;
 const MAX_DEPTH = 64;
+/** Of a download there is one result; of a metalink one for each of its files, 500 at most. */
+const MAX_RESULTS = 1_000;
+/** Of one result, folders too: as many as are moved at once. */
+const MAX_ENTRIES = 100_000;
 
-/** @param root it, and what is above it, is ours: links in its path are followed */
-export function toolFolder(root: string, tool: string, taskId: string): ToolFolder {
+/**
+ * @param root it, and what is above it, is ours: links in its path are followed
+ * @param most results of a download, and files and folders of one result; others than the standard ones are given by tests only
+ */
+export function toolFolder(
+  root: string,
+  tool: string,
+  taskId: string,
+  most: { results: number; entries: number } = { results: MAX_RESULTS, entries: MAX_ENTRIES },
+): ToolFolder {
   const ofTool = tool.toLowerCase();
   if (!TASK_FOLDER.test(ofTool) || !TASK_FOLDER.test(taskId)) throw new AppError('INTERNAL', 'internal error');
   const below = async <Result>(names: readonly string[], use: (folder: HeldFolder) => Promise<Result>) => {
@@ -80,7 +97,10 @@ export function toolFolder(root: string, tool: string, taskId: string): ToolFold
     },
     list: () =>
       within(async (folder) => {
-        const results = (await folder.entries()).filter((entry) => entry.isDirectory() || entry.isFile());
+        // Beside each there may be a file that the tool keeps of it.
+        const all = await folder.entries(2 * most.results + 1);
+        if (all.length > 2 * most.results) throw new AppError('FAILED_PRECONDITION', `there are more than ${most.results} results`);
+        const results = all.filter((entry) => entry.isDirectory() || entry.isFile());
         return results
           .map(({ name }) => name.toString())
           .filter((name) => !CONTROL_FILE.test(name))
@@ -89,9 +109,9 @@ export function toolFolder(root: string, tool: string, taskId: string): ToolFold
     async walk(name) {
       if (!isName(name)) throw new AppError('UNSAFE_PATH', 'using relative path is not allowed');
       const safe = safeName(name);
-      const result = { files: [], emptyFolders: [] };
-      if (safe !== undefined) await within((folder) => addEntry(result, folder, [Buffer.from(name)], [safe]));
-      return result;
+      const result = { files: [], emptyFolders: [], left: most.entries, most: most.entries };
+      if (safe !== undefined) await within((folder) => addEntry(result, folder, [Buffer.from(name)], [safe], createPace()));
+      return { files: result.files, emptyFolders: result.emptyFolders };
     },
     open: (place) => within((folder) => enter(folder, place.slice(0, -1), (last) => last.openFile(place.at(-1) ?? ''))),
     async removeResult(name) {
@@ -99,7 +119,8 @@ export function toolFolder(root: string, tool: string, taskId: string): ToolFold
       try {
         await within(async (folder) => {
           await folder.remove(name);
-          await folder.remove(`${name}.aria2`);
+          // Nothing has a longer name.
+          if (Buffer.byteLength(name) + CONTROL_ENDING.length <= MAX_NAME_BYTES) await folder.remove(`${name}${CONTROL_ENDING}`);
         });
       } catch (error) {
         if (!isMissing(error)) throw error;
@@ -138,10 +159,11 @@ async function enter<Result>(
 
 /** @param place of the entry, from the task's folder down; its last name is in `folder` */
 async function addEntry(
-  result: { readonly files: ToolFile[]; readonly emptyFolders: (readonly EntryName[])[] },
+  result: { readonly files: ToolFile[]; readonly emptyFolders: (readonly EntryName[])[]; left: number; readonly most: number },
   folder: HeldFolder,
   place: readonly Buffer[],
   names: readonly EntryName[],
+  pace: Pace,
 ): Promise<void> {
   const { files, emptyFolders } = result;
   if (names.length > MAX_DEPTH) throw new AppError('INVALID_ARGUMENT', 'the folders are too deep');
@@ -155,11 +177,18 @@ async function addEntry(
   if (!stats.isDirectory()) return;
   const before = files.length + emptyFolders.length;
   await enter(folder, [name], async (inner) => {
-    const innerNames = (await inner.entries()).map((entry) => entry.name).sort(Buffer.compare);
+    const entries = await inner.entries(result.left + 1);
+    result.left -= entries.length;
+    if (result.left < 0) throw new AppError('INVALID_ARGUMENT', `there are more than ${result.most} files and folders in it`);
+    const innerNames = await sortInTurns(
+      entries.map((entry) => entry.name),
+      Buffer.compare,
+      pace,
+    );
     for (const innerName of innerNames) {
       const text = innerName.toString();
       const safe = safeName(text);
-      if (safe !== undefined && !CONTROL_FILE.test(text)) await addEntry(result, inner, [...place, innerName], [...names, safe]);
+      if (safe !== undefined && !CONTROL_FILE.test(text)) await addEntry(result, inner, [...place, innerName], [...names, safe], pace);
     }
   });
   if (files.length + emptyFolders.length === before) emptyFolders.push(names);

@@ -13,6 +13,7 @@ import {
   removeEmptyDirectoriesHandler,
   removeEntriesHandler,
 } from './change-entries.ts';
+import { explainAccessHandler } from './explain-access.ts';
 import { getEntryHandler } from './get-entry.ts';
 import { getLinkHandler } from './get-link.ts';
 import { listDirectoriesHandler } from './list-directories.ts';
@@ -63,6 +64,7 @@ export function createFsRpc({ context, keeper, mounts, registry, tests, replica 
     reloadStorage: forServices(reloadStorageHandler(context, mounts)),
     listStorageHealth: forAdmins(listStorageHealthHandler(context, mounts, replica)),
     testStorage: forAdmins(testStorageHandler(registry, tests)),
+    explainAccess: forAdmins(explainAccessHandler(context)),
     listStorageSpace: forAdmins(listStorageSpaceHandler(context, mounts)),
   });
 }

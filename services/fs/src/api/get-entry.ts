@@ -1,7 +1,7 @@
 import { parentPath } from '@wharf/paths';
 import type { GetEntryRequest, GetEntryResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
-import { beginReading, type FsContext } from '../context.ts';
+import { beginReading, type FsContext, linkOptionsOf } from '../context.ts';
 import { getWithRelated } from '../domain/reading/get-entry.ts';
 import { rawUrl } from '../domain/reading/links.ts';
 import { resolvePath } from '../domain/snapshot/snapshot.ts';
@@ -20,7 +20,7 @@ export const getEntryHandler =
     const caller = { actor, password: request.password, siteUrl: request.site_url };
     return {
       ...toWireEntry(snapshot, caller, located?.mount, directory, entry),
-      raw_url: isFile ? await rawUrl(snapshot, context.links, located, path, entry.name, request.site_url, signal) : '',
+      raw_url: isFile ? await rawUrl(snapshot, context.links, located, path, entry.name, request.site_url, linkOptionsOf(call)) : '',
       readme: snapshot.rules.readme(path),
       header: snapshot.rules.header(path),
       provider: located?.mount.definition.name ?? 'unknown',

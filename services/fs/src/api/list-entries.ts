@@ -43,8 +43,8 @@ export function listEntriesHandler(context: FsContext) {
     // In the first message only.
     let head: { listing?: typeof listing } = { listing };
     if (request.as_json) {
-      for await (const entries_json of pages.write(entries, { snapshot, caller, mount, directory: path }, pace)) {
-        yield { ...head, entries_json };
+      for await (const entries_utf8 of pages.write(entries, { snapshot, caller, mount, directory: path }, pace)) {
+        yield { ...head, entries_utf8 };
         head = {};
       }
       return;

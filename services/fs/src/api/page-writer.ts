@@ -22,8 +22,8 @@ export interface PageFrame {
 
 /** Writes entries as clients get them. */
 export interface PageWriter {
-  /** The texts of objects, separated by commas; each text is one message of the stream. At least one, which may be empty. */
-  write(entries: readonly Entry[], frame: PageFrame, pace: Pace): AsyncIterable<string>;
+  /** The texts of objects in UTF-8, separated by commas; each text is one message of the stream. At least one, which may be empty. */
+  write(entries: readonly Entry[], frame: PageFrame, pace: Pace): AsyncIterable<Uint8Array>;
 }
 
 /**
@@ -31,7 +31,7 @@ export interface PageWriter {
  * the same array. Nothing is kept while signatures carry a time.
  */
 export function createPageWriter(): PageWriter {
-  const written = new WeakMap<readonly Entry[], { frame: PageFrame; texts: readonly string[] }>();
+  const written = new WeakMap<readonly Entry[], { frame: PageFrame; texts: readonly Uint8Array[] }>();
   return {
     async *write(entries, frame, pace) {
       const known = written.get(entries);
@@ -39,14 +39,14 @@ export function createPageWriter(): PageWriter {
       const { snapshot, caller, mount, directory } = frame;
       const writeEntry = (entry: Entry) =>
         JSON.stringify({ ...toWireEntry(snapshot, caller, mount, directory, entry), hash_info: entry.hashes ?? null });
-      const texts: string[] = [];
+      const texts: Uint8Array[] = [];
       for (const chunk of chunksOf(entries, CHUNK_ENTRIES)) {
         const steps: string[] = [];
         for (const step of chunksOf(chunk, ENTRIES_PER_STEP)) {
           steps.push(step.map(writeEntry).join(','));
           await pace.step();
         }
-        const text = steps.join(',');
+        const text = Buffer.from(steps.join(','));
         texts.push(text);
         yield text;
       }

@@ -1,9 +1,10 @@
 import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
+import { MAX_STORAGE_TEXT_BYTES } from '@wharf/models';
 import type { TestStorageRequest, TestStorageResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
 import type { Mounts } from '../domain/mounts/mounts.ts';
-import { type KeepItem, keptItemOf } from '../domain/mounts/open-storage.ts';
+import { type KeepItem, keptItemOf, type Surroundings } from '../domain/mounts/open-storage.ts';
 import { testStorage } from '../domain/mounts/test-storage.ts';
 import type { DriverDefinition } from '../driver-contract/define-driver.ts';
 import type { DriverRegistry } from '../driver-contract/driver-registry.ts';
@@ -23,6 +24,7 @@ export interface SavedStorage {
 export interface StorageTests {
   findSaved(id: number): Promise<SavedStorage | undefined>;
   readonly egress: Egress;
+  readonly given: Pick<Surroundings, 'trail' | 'site'>;
   readonly keepItem: KeepItem;
   readonly openMount: Mounts['openMount'];
   readonly clock: () => number;
@@ -36,7 +38,7 @@ export const testStorageHandler =
   async (request: TestStorageRequest, call: Call): Promise<TestStorageResponse> => {
     const saved = request.id === 0 ? undefined : await getSaved(tests, request.id);
     const definition = driverOf(registry, request.driver, saved);
-    const addition = request.addition ?? (saved ? saved.addition : '');
+    const addition = checkedAddition(request.addition ?? undefined) ?? (saved ? saved.addition : '');
     const context = { ...contextOf(tests, definition, addition, saved), signal: call.signal };
     const { steps, traits, operations, clockSkewMs, leftBehind } = await testStorage(definition, addition, context, {
       writes: request.write,
@@ -54,6 +56,13 @@ export const testStorageHandler =
       left_behind: [...leftBehind],
     };
   };
+
+/** What could not be saved is not tried either. @throws AppError INVALID_ARGUMENT, in the words of admin */
+function checkedAddition(text: string | undefined): string | undefined {
+  if (text !== undefined && Buffer.byteLength(text) > MAX_STORAGE_TEXT_BYTES)
+    throw new AppError('INVALID_ARGUMENT', `addition is longer than ${MAX_STORAGE_TEXT_BYTES} bytes`, { details: { field: 'addition' } });
+  return text;
+}
 
 async function getSaved(tests: StorageTests, id: number): Promise<SavedStorage> {
   const saved = await tests.findSaved(id);
@@ -77,13 +86,14 @@ function driverOf(registry: DriverRegistry, asked: string, saved: SavedStorage |
  * one. In every other test it stays in memory.
  */
 function contextOf(
-  { egress, keepItem, openMount, onError }: StorageTests,
+  { egress, given, keepItem, openMount, onError }: StorageTests,
   definition: DriverDefinition,
   addition = '',
   saved?: SavedStorage,
 ) {
   const common = {
     egress,
+    ...given,
     warn: (error: unknown) => onError(error, definition.name),
     openMount: (path: string, options: InnerMountOptions) => openMount(saved?.id ?? 0, path, options),
   };

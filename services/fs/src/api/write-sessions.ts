@@ -1,11 +1,10 @@
 import { AppError } from '@wharf/errors';
-import { isWithin, relativeTo } from '@wharf/paths';
 import { type UnfinishedUpload, type WriteSession as WireSession, WriteServiceDefinition } from '@wharf/proto/fs-write';
 import { isAdmin } from '@wharf/rights';
 import { defineRpcService, forAdmins, forServices, forUsers, type RpcService } from '@wharf/service-kit';
 import { beginOperation, beginReading, type FsContext } from '../context.ts';
 import type { Actor } from '../domain/access/permissions.ts';
-import { resolvePath } from '../domain/snapshot/snapshot.ts';
+import { resolvePath, shownPath } from '../domain/snapshot/snapshot.ts';
 import { receivedBytes, type UploadSession } from '../domain/uploads/upload-session.ts';
 import type { Uploads } from '../domain/uploads/uploads.ts';
 import { checkTarget } from '../domain/writes/check-target.ts';
@@ -58,12 +57,12 @@ export function createWriteRpc(context: FsContext, sessions: WriteSessions, uplo
 /** Uploads in one answer. */
 const MAX_UPLOADS = 200;
 
-function toUnfinished({ basePath }: Actor, session: UploadSession): UnfinishedUpload {
+function toUnfinished(actor: Actor, session: UploadSession): UnfinishedUpload {
   const { id, path, sizeBytes, upload, expiresAt } = session;
   return {
     id,
     username: upload.userName,
-    path: isWithin(basePath, path) ? relativeTo(basePath, path) : path,
+    path: shownPath(actor, path),
     size: sizeBytes,
     received_bytes: receivedBytes(session),
     chunk_size: upload.chunkBytes,

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream';
 import { AppError } from '@wharf/errors';
+import { freeChunk } from '@wharf/service-kit';
 import { BATCH_BYTES, dropBatch, giveBackBatch, takeBatch } from '../driver-contract/batches.ts';
 
 /**
@@ -34,7 +35,7 @@ export async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Arr
       filling.filledBytes += copiedBytes;
       if (filling.filledBytes === filling.batch.byteLength) handOn();
     }
-    free(chunk);
+    freeChunk(chunk);
     if (full.length === 0) return;
     request.pause();
     wake();
@@ -69,9 +70,4 @@ export async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Arr
     // A reader that left early may still use the piece.
     if (lent) dropBatch(lent);
   }
-}
-
-/** Frees the memory of a chunk that has it for itself. */
-function free({ buffer, byteLength }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { AppError } from '@wharf/errors';
+import { AppError, ERROR_CODES } from '@wharf/errors';
 import {
   type ByteServer,
   type Call,
@@ -8,20 +7,25 @@ import {
   type EnvelopeCodes,
   foreseen,
   inSpan,
+  isTusPath,
+  partCodes,
   readCallHeaders,
   type ServiceKit,
   type TransferLimit,
   traceparentOf,
+  tusStatus,
+  withHops,
 } from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
 import type { Uploads } from '../domain/uploads/uploads.ts';
+import type { DirectRequests } from './direct-requests.ts';
 import { serveDownload } from './download.ts';
 import { endWhenIdle } from './end-when-idle.ts';
 import { receiveForm } from './receive-form.ts';
 import { receiveParts, takesParts, UploadFailure } from './receive-parts.ts';
 import { type RangeReceiver, receiveRange, writeSessionOf } from './receive-range.ts';
 import { receiveRaw } from './receive-raw.ts';
-import { isTus, receiveTus } from './receive-tus.ts';
+import { receiveTus } from './receive-tus.ts';
 import { refuseDownload, refuseUpload } from './refusal.ts';
 
 export interface DataPlaneOptions {
@@ -31,11 +35,13 @@ export interface DataPlaneOptions {
   readonly kit: Pick<ServiceKit, 'tokens' | 'logger' | 'tracing'>;
   /** For requests that reach us without a gateway. */
   readonly callers: Callers;
+  readonly direct: DirectRequests;
   readonly transfers: TransferLimit;
 }
 
 /** What clients of the form route expect where a storage takes no uploads. */
 const FORM_CODES: EnvelopeCodes = { UNSUPPORTED_OPERATION: 405 };
+const PUT_CODES: EnvelopeCodes = { STALE_VERSION: 412 };
 /** The same of uploads in parts. */
 const PART_CODES: EnvelopeCodes = { UNSUPPORTED_OPERATION: 405, RECORD_NOT_FOUND: 404, FAILED_PRECONDITION: 409 };
 
@@ -46,8 +52,6 @@ export interface DataPlane {
   /** For whoever reaches us over HTTP. */
   readonly listener: RequestListener;
 }
-
-const NO_REVISIONS = { auth: 0, admin: 0 };
 
 /** A call as far as it is known before its request is looked at. */
 type HandedOver = Parameters<ByteServer>[2];
@@ -90,9 +94,9 @@ function readAsked(request: IncomingMessage): Asked {
   return {
     path,
     query: () => new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1)),
-    isUpload: isPart || isTus(path) || path === '/api/fs/put' || path === '/api/fs/form',
+    isUpload: isPart || isTusPath(path) || path === '/api/fs/put' || path === '/api/fs/form',
     isPart,
-    isTus: isTus(path),
+    isTus: isTusPath(path),
     writeSession: writeSessionOf(request, path),
     download: download ? { route: download[1] === 'd' ? 'd' : 'p', path: download[2] ?? '/' } : undefined,
   };
@@ -110,17 +114,17 @@ async function serve(
   const { isUpload, isPart, path } = asked;
   endWhenIdle(request, isUpload || asked.writeSession !== undefined);
   try {
-    // Requests of our own services are bounded by the limits of those services.
-    if (asked.writeSession === undefined) options.transfers.begin(response);
     const forwarded = told ? undefined : readCallHeaders(kit.tokens, request.headers, signal);
-    const call = told
-      ? { ...told, signal }
-      : (forwarded ?? { identity: undefined, requestId: randomUUID(), revisions: NO_REVISIONS, signal });
+    const call = told ? { ...told, signal } : (forwarded ?? options.direct.callOf(request, signal));
+    if (!told && !forwarded && (await options.direct.answer(request, response, { path, call }))) return;
+    // Requests of our own services are bounded by the limits of those services.
+    if (asked.writeSession === undefined) options.transfers.begin(response, call);
     // A request that comes directly begins a trace.
     const parent = told ? undefined : forwarded ? traceparentOf(request.headers) : '';
     const spanOptions = { kind: 'server', ...(parent === undefined ? {} : { parent }) } as const;
     await inSpan(kit.tracing, `${request.method} ${routeOf(asked)}`, spanOptions, async (span) => {
-      await answer(options, request, response, asked, call);
+      const answering = () => answer(options, request, response, asked, call);
+      await (call.hops ? withHops(call.hops, answering) : answering());
       span?.tell({ 'http.response.status_code': response.statusCode });
     });
   } catch (thrown) {
@@ -130,8 +134,8 @@ async function serve(
     // Whatever the request still holds, such as a file that was opened and not read.
     gone.abort();
     if (refusal.code === 'INTERNAL') kit.logger.error({ err: error, route: isUpload ? path : path.slice(0, 2) }, 'unforeseen error');
-    const codes = isPart ? PART_CODES : path === '/api/fs/form' ? FORM_CODES : {};
-    if (asked.isTus) refuseDownload(request, response, refusal);
+    const codes = isPart ? { ...PART_CODES, ...partCodes(path) } : path === '/api/fs/form' ? FORM_CODES : PUT_CODES;
+    if (asked.isTus) refuseDownload(request, response, refusal, tusStatus(request.method, ERROR_CODES[refusal.code].http));
     else if (isUpload) await refuseUpload(context, request, response, refusal, { codes, data: snapshot });
     else refuseDownload(request, response, refusal);
   }

@@ -2,15 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { baseName, type MountPath, parseVirtualPath, type VirtualPath } from '@wharf/paths';
-import type { Call } from '@wharf/service-kit';
+import { type Call, nameError, plainAddress } from '@wharf/service-kit';
 import { LRUCache } from 'lru-cache';
 import { contentType } from 'mime-types';
-import type { FsContext } from '../context.ts';
+import { type FsContext, linkOptionsOf } from '../context.ts';
 import type { Located } from '../domain/mounts/mount-table.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
 import { canProxy, directLink, downProxyUrl, forwardParameters, hasThumbnail, needsSign, shouldProxy } from '../domain/reading/links.ts';
 import { locate, type Snapshot } from '../domain/snapshot/snapshot.ts';
 import type { CallOptions, Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
+import { etagOf } from './etag.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
 import { type BodyPlan, lengthOf, planBody, type Range, rangesOf } from './ranges.ts';
 import { sendContent } from './send-content.ts';
@@ -51,9 +52,10 @@ export async function serveDownload(
   const elsewhere = asked.query.has('d') ? undefined : downProxyUrl(snapshot, located.mount, path);
   if (elsewhere !== undefined && (asked.route === 'p' || shouldProxy(snapshot, located.mount, name))) return redirect(response, elsewhere);
   const isDirect = asked.route === 'd' && !shouldProxy(snapshot, located.mount, name);
-  const direct = isDirect ? await directLink(context.links, driver, located, path, asked.call.signal) : undefined;
+  const direct = isDirect ? await directLink(context.links, driver, located, path, linkOptionsOf(asked.call)) : undefined;
   if (direct) return redirect(response, forwardParameters(snapshot, direct.url, asked.query));
-  const { signal, address: caller } = asked.call;
+  const { signal, address } = asked.call;
+  const caller = address === undefined ? undefined : plainAddress(address);
   await sendFile(driver, located, name, request, response, { signal, caller });
 }
 
@@ -79,6 +81,7 @@ async function sendFile(
     const etag = etagOf(entry);
     const headers = fileHeaders(entry, name, etag);
     const verdict = evaluatePreconditions(request.headers, etag, entry.modifiedAt);
+    if (verdict === 'failed') nameError(response, { code: 'STALE_VERSION' });
     if (verdict !== 'proceed') return void response.writeHead(verdict === 'failed' ? 412 : 304, headers).end();
 
     if (entry.sizeBytes === undefined) {
@@ -167,6 +170,7 @@ function followerOf(signal: AbortSignal): AbortController {
 function refuseRange(response: ServerResponse, headers: Record<string, string>, sizeBytes: number): void {
   const body = 'range not satisfiable\n';
   const range = { 'Content-Type': 'text/plain', 'Content-Range': `bytes */${sizeBytes}`, 'Content-Length': body.length };
+  nameError(response, { code: 'RANGE_NOT_SATISFIABLE' });
   response.writeHead(416, { ...headers, ...range }).end(body);
 }
 
@@ -179,13 +183,6 @@ function rangesFor(
 ): Range[] | 'unsatisfiable' | undefined {
   if (request.method !== 'GET' || !isRangeCurrent(singleHeader(request.headers['if-range']), etag, modifiedAt)) return undefined;
   return rangesOf(sizeBytes, request.headers.range);
-}
-
-/** The strongest digest there is, else the storage's own version, else time and size. */
-function etagOf(entry: Entry): string {
-  const known = entry.hashes?.sha256 ?? entry.hashes?.sha1 ?? entry.hashes?.md5 ?? entry.version;
-  const digest = known?.replace(/[^\x21\x23-\x7e]/g, '');
-  return digest === undefined ? `"${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes?.toString(16) ?? ''}"` : `"${digest}"`;
 }
 
 /** Files are for saving: nothing a user stored runs as a page of ours (nosniff, sandbox, attachment). */
@@ -202,6 +199,9 @@ function fileHeaders(entry: Entry, name: string, etag: string): Record<string, s
   };
 }
 
+/** Types that a page loads from its own origin, where our page allows scripts and styles: what a user stored must be neither. */
+const IS_LOADED = /^(?:text|application)\/(?:(?:x-)?(?:java|ecma)script|css|wasm)\b/;
+
 /** Kept for the names that were asked for last: making it costs as much as all other headers. */
 const headersByName = new LRUCache<string, Record<string, string>>({ max: 1000 });
 
@@ -209,8 +209,9 @@ function headersOfName(name: string): Record<string, string> {
   const known = headersByName.get(name);
   if (known !== undefined) return known;
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  const type = contentType(extname(name)) || 'application/octet-stream';
   const headers = {
-    'Content-Type': contentType(extname(name)) || 'application/octet-stream',
+    'Content-Type': IS_LOADED.test(type) ? 'text/plain; charset=utf-8' : type,
     'Content-Disposition': `attachment; filename="${encoded}"; filename*=utf-8''${encoded}`,
   };
   headersByName.set(name, headers);

@@ -26,8 +26,8 @@ export function isRangeCurrent(ifRange: string | undefined, etag: string, modifi
   return date !== undefined && date === Math.floor(modifiedAt.getTime() / 1000) * 1000;
 }
 
-/** Compares strongly: our tags are strong, so a weak one never matches. */
-function matchesAny(list: string, etag: string): boolean {
+/** Whether a list of `If-Match` has a tag. Compares strongly: our tags are strong, so a weak one never matches. */
+export function matchesAny(list: string, etag: string): boolean {
   return list.trim() === '*' || list.split(',').some((each) => each.trim() === etag);
 }
 

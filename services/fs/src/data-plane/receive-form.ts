@@ -10,8 +10,8 @@ import { readUploadHeaders } from './upload-headers.ts';
 
 /** The one part that is stored. */
 const FILE_FIELD = 'file';
-/** Other parts are skipped; these limits bound what is read of them. */
-const LIMITS = { files: 20, fields: 20, fieldSize: 64 * 1024, headerPairs: 50 } as const;
+/** Other parts are skipped; these limits bound what is read of them. The head of a part costs as much as 10 KB of a file. */
+const LIMITS = { files: 20, fields: 20, parts: 40, fieldSize: 64 * 1024, headerPairs: 50 } as const;
 
 /** `PUT /api/fs/form`: the file part of a multipart body whose field is called `file`. */
 export async function receiveForm(context: FsContext, request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
@@ -66,6 +66,7 @@ function findFile(parser: BusboyInstance, request: IncomingMessage): Promise<Rea
       resolve(stream);
     });
     parser.on('error', (cause) => fail(malformed('the multipart body ends too early or is broken', cause)));
+    parser.on('partsLimit', () => fail(malformed(`the multipart body has more than ${LIMITS.parts} parts`)));
     parser.on('finish', () => reject(malformed(`the multipart body has no file part '${FILE_FIELD}'`)));
     request.on('aborted', () => fail(new AppError('CANCELLED', 'the upload was cancelled')));
     request.on('error', (cause) => fail(new AppError('CANCELLED', 'the upload was cancelled', { cause })));

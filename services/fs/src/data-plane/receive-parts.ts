@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { relativeTo } from '@wharf/paths';
 import { type Call, successEnvelope, userOf } from '@wharf/service-kit';
 import { beginOperation, type FsContext } from '../context.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
+import { shownPath } from '../domain/snapshot/snapshot.ts';
 import { partCount, partRange, receivedBytes, receivedRanges, type UploadSession } from '../domain/uploads/upload-session.ts';
 import type { Uploads } from '../domain/uploads/uploads.ts';
 import { isDraftId } from '../driver-contract/draft.ts';
@@ -142,13 +142,14 @@ function snapshotOf({ actor }: Pick<Operation, 'actor'>, session: UploadSession)
     upload_id: id,
     state: isPublished ? 'completed' : 'receiving',
     attempt: 1,
-    path: relativeTo(actor.basePath, path),
+    path: shownPath(actor, path),
     size: sizeBytes,
     chunk_size: upload.chunkBytes,
     total_chunks: total,
     received,
     received_bytes: receivedBytes(session),
     frontier: first?.[0] === 0 ? first[1] + 1 : 0,
+    spooled: upload.spool !== undefined,
     storage_progress: isPublished ? 100 : Math.floor((receivedBytes(session) * 100) / Math.max(1, sizeBytes)),
   };
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { AppError, ERROR_CODES, type ErrorCode } from '@wharf/errors';
-import { type Call, userOf } from '@wharf/service-kit';
+import { type Call, nameError, sayWhenToComeAgain, TUS_PATH, tusStatus, userOf } from '@wharf/service-kit';
 import { beginOperation, type FsContext } from '../context.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { isComplete, receivedBytes, type UploadSession } from '../domain/uploads/upload-session.ts';
@@ -12,10 +12,11 @@ import { drain } from './refusal.ts';
 import { CHECKSUM_ALGORITHMS, readBytes, readChecksum, readConcat, readNewUpload } from './tus-headers.ts';
 import { readPassword } from './upload-headers.ts';
 
-/** Where uploads by tus 1.0 (https://tus.io/protocols/resumable-upload) begin; each has its address below. */
-const ROOT = '/api/fs/tus';
+/** Of the protocol: https://tus.io/protocols/resumable-upload */
 const VERSION = '1.0.0';
 const EXTENSIONS = 'creation,creation-with-upload,expiration,checksum,termination,concatenation';
+/** Said of an upload whose bytes wait here until its storage takes the whole file. */
+const SPOOLED = { 'Upload-Spooled': '1' };
 const BODY_TYPE = 'application/offset+octet-stream';
 
 /** Statuses after which a client must not try the same again, where our own table has one that says it may; and 404 and 410 begin anew. */
@@ -52,11 +53,6 @@ interface TusAnswer {
   readonly headers: OutgoingHttpHeaders;
 }
 
-/** Whether a request is for uploads by tus. */
-export function isTus(path: string): boolean {
-  return path === ROOT || path.startsWith(`${ROOT}/`);
-}
-
 /** Answers a request by tus, failures too. @param identified its caller; not asked for where the request is about the protocol alone. */
 export async function receiveTus(
   context: FsContext,
@@ -73,16 +69,19 @@ export async function receiveTus(
     const call = await identified();
     const operation = await beginOperation(context, call);
     requireOffered(operation);
-    const id = path.slice(ROOT.length + 1);
+    const id = path.slice(TUS_PATH.length + 1);
     const answer = METHODS[`${method} ${id === '' ? 'all' : 'one'}`];
     if (!answer) throw new TusRefusal(405, 'this address does not answer this method');
     send(response, await answer({ uploads, operation, request, call, id }));
   } catch (error) {
-    const refusal = asRefusal(error);
+    const refusal = asRefusal(error, method);
     if (!refusal) throw error;
     await drain(request);
     if (response.destroyed) return;
     if (!request.complete) response.setHeader('Connection', 'close');
+    const known = AppError.is(error) ? error : new AppError('INVALID_ARGUMENT', refusal.message);
+    nameError(response, known);
+    sayWhenToComeAgain(response, known);
     send(response, refusal, `${refusal.message}\n`);
   }
 }
@@ -113,9 +112,8 @@ async function create(asked: TusRequest): Promise<TusAnswer> {
 
 function created(request: IncomingMessage, session: UploadSession): TusAnswer {
   const [path = ''] = (request.url ?? '').split('?');
-  const { 'Upload-Offset': offset, 'Upload-Expires': expires } = described(session);
-  const headers = { Location: path.endsWith('/') ? session.id : `tus/${session.id}`, 'Upload-Offset': offset, 'Upload-Expires': expires };
-  return { status: 201, headers };
+  const spooled = session.upload.spool !== undefined && SPOOLED;
+  return { status: 201, headers: { Location: path.endsWith('/') ? session.id : `tus/${session.id}`, ...reached(session), ...spooled } };
 }
 
 async function head(asked: TusRequest): Promise<TusAnswer> {
@@ -129,8 +127,7 @@ async function append(asked: TusRequest): Promise<TusAnswer> {
   if (request.headers['content-type'] !== BODY_TYPE) throw new TusRefusal(415, `the Content-Type must be ${BODY_TYPE}`);
   const offsetBytes = readBytes(request.headers, 'upload-offset');
   const session = await whole(asked, await appendBody(asked, await find(asked, id), offsetBytes));
-  const { 'Upload-Offset': offset, 'Upload-Expires': expires } = described(session);
-  return { status: 204, headers: { 'Upload-Offset': offset, 'Upload-Expires': expires } };
+  return { status: 204, headers: reached(session) };
 }
 
 async function appendBody(
@@ -172,22 +169,27 @@ async function find({ uploads, operation }: TusRequest, id: string): Promise<Upl
   return session;
 }
 
+/** How far an upload is. */
+function reached(session: UploadSession) {
+  return { 'Upload-Offset': receivedBytes(session), 'Upload-Expires': session.expiresAt.toUTCString() };
+}
+
 function described(session: UploadSession) {
-  const { sizeBytes, expiresAt, upload } = session;
+  const { sizeBytes, upload } = session;
   return {
-    'Upload-Offset': receivedBytes(session),
+    ...reached(session),
     'Upload-Length': sizeBytes,
-    'Upload-Expires': expiresAt.toUTCString(),
     ...(upload.metadata !== '' && { 'Upload-Metadata': upload.metadata }),
     ...(upload.isPartial && { 'Upload-Concat': 'partial' }),
   };
 }
 
 /** @returns undefined for what nobody foresaw, or for a client that is gone */
-function asRefusal(error: unknown): (TusAnswer & { message: string }) | undefined {
+function asRefusal(error: unknown, method: string | undefined): (TusAnswer & { message: string }) | undefined {
   if (error instanceof TusRefusal) return error;
   if (!AppError.is(error) || error.code === 'CANCELLED' || error.code === 'INTERNAL') return undefined;
-  return { status: STATUSES[error.code] ?? ERROR_CODES[error.code].http, headers: {}, message: error.message };
+  const status = tusStatus(method, STATUSES[error.code] ?? ERROR_CODES[error.code].http);
+  return { status, headers: {}, message: error.message };
 }
 
 function send(response: ServerResponse, { status, headers }: TusAnswer, text = ''): void {

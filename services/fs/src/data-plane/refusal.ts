@@ -1,7 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { type AppError, ERROR_CODES } from '@wharf/errors';
-import { beginJson, createPrivacyMask, type Envelope, type EnvelopeCodes, failureEnvelope } from '@wharf/service-kit';
+import {
+  beginJson,
+  createPrivacyMask,
+  type Envelope,
+  type EnvelopeCodes,
+  ERROR_NAME_HEADER,
+  failureEnvelope,
+  nameError,
+  sayWhenToComeAgain,
+} from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
 
 /** A refused upload's body is read on for this long, in milliseconds: most clients read an answer only when they could send everything. */
@@ -21,6 +30,8 @@ export async function refuseUpload(
   await drain(request);
   if (response.destroyed) return;
   if (!request.complete) response.setHeader('Connection', 'close');
+  nameError(response, error);
+  sayWhenToComeAgain(response, error);
   sendEnvelope(response, envelope);
 }
 
@@ -47,15 +58,23 @@ export function sendEnvelope(response: ServerResponse, envelope: Envelope): void
   response.end(body);
 }
 
-/** Answers a failed download with a real status and a line of text. */
-export function refuseDownload(request: IncomingMessage, response: ServerResponse, error: AppError): void {
+/** Answers a failed download with a real status and a line of text. @param status the one of the error, where none is given */
+export function refuseDownload(
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: AppError,
+  status: number = ERROR_CODES[error.code].http,
+): void {
   if (response.headersSent) return void response.destroy();
   const text = error.code === 'INTERNAL' ? 'internal error' : error.message;
   const body = Buffer.from(`${text}\n`);
-  response.writeHead(ERROR_CODES[error.code].http, {
+  nameError(response, error);
+  sayWhenToComeAgain(response, error);
+  response.writeHead(status, {
     'Content-Type': 'text/plain; charset=utf-8',
     'Content-Length': body.length,
     'Access-Control-Allow-Origin': '*',
+    'Access-Control-Expose-Headers': ERROR_NAME_HEADER,
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'no-store',
   });

@@ -4,7 +4,9 @@ import { type Call, successEnvelope } from '@wharf/service-kit';
 import { finishedTask } from '@wharf/task-engine';
 import { creatorOf, type FsContext } from '../context.ts';
 import type { Upload, UploadRequest } from '../domain/changing/upload.ts';
+import type { BeforePublish } from '../driver-contract/storage-driver.ts';
 import { uploadName } from '../tasks/task-names.ts';
+import { etagOf } from './etag.ts';
 import { sendEnvelope } from './refusal.ts';
 
 /** An upload whose content has begun to come. */
@@ -14,6 +16,8 @@ export interface IncomingUpload {
   readonly content: AsyncIterable<Uint8Array>;
   readonly startedAt: Date;
   readonly call: Call;
+  /** Absent: nothing is asked for. */
+  readonly beforePublish?: BeforePublish | undefined;
 }
 
 /**
@@ -24,7 +28,7 @@ export async function storeOrQueue(
   { tasks }: FsContext,
   request: IncomingMessage,
   response: ServerResponse,
-  { upload, asked, content, startedAt, call }: IncomingUpload,
+  { upload, asked, content, startedAt, call, beforePublish }: IncomingUpload,
 ): Promise<void> {
   const creator = creatorOf(call);
   if (request.headers['as-task'] === 'true' && tasks.uploads) {
@@ -39,7 +43,10 @@ export async function storeOrQueue(
     });
     return sendEnvelope(response, successEnvelope({ task }));
   }
-  const { sizeBytes } = await upload.store(content);
+  const stored = await upload.store(content, beforePublish);
+  const { sizeBytes } = stored;
+  // Whoever goes on editing needs no second look, in which it could be somebody else's file already.
+  response.setHeader('ETag', etagOf(stored));
   const name = uploadName(baseName(upload.path) ?? '', upload.located);
   const task = finishedTask({ name, list: 'upload', creator, startedAt, sizeBytes, status: 'uploading' });
   sendEnvelope(response, successEnvelope({ task }));

@@ -1,4 +1,4 @@
-import type { StorageDriver } from './storage-driver.ts';
+import type { OptionalOperation, StorageDriver } from './storage-driver.ts';
 
 /** Every operation of a driver by name, undefined where it has none: who writes one down cannot forget an operation, or the compiler tells. */
 export type CompleteDriver = { readonly [Operation in keyof Required<StorageDriver>]: StorageDriver[Operation] | undefined };
@@ -21,6 +21,7 @@ export function operationsOf(driver: StorageDriver): CompleteDriver {
     openDraft: driver.openDraft?.bind(driver),
     listNames: driver.listNames?.bind(driver),
     statMany: driver.statMany?.bind(driver),
+    listAll: driver.listAll?.bind(driver),
   };
 }
 
@@ -29,3 +30,18 @@ export function decorated(operations: CompleteDriver): StorageDriver {
   const there = Object.entries(operations).filter(([, operation]) => operation !== undefined);
   return Object.fromEntries(there) as object as StorageDriver;
 }
+
+/** By name, in their order. @internal for tests */
+export const OPTIONAL_OPERATIONS = Object.keys({
+  copy: true,
+  link: true,
+  listAll: true,
+  listNames: true,
+  makeDirectory: true,
+  openDraft: true,
+  remove: true,
+  rename: true,
+  space: true,
+  statMany: true,
+  write: true,
+} satisfies Record<OptionalOperation, true>) as OptionalOperation[];

@@ -19,7 +19,10 @@ interface ItemOptions<Value> {
   readonly help?: string;
   /** Encrypted at rest and masked in logs. */
   readonly secret?: boolean;
-  /** The driver writes it itself, by `OpenContext.keptItem`: a change of it alone does not open the storage anew. */
+  /**
+   * The driver writes it itself, by `OpenContext.keptItem`: that alone does not open the storage anew. A secret one may change at any time, another
+   * one is filled in where it is empty.
+   */
   readonly kept?: boolean;
   /** Names a folder of the host. An empty text names none, nor does `unless`. */
   readonly hostFolder?: { readonly unless?: string };

@@ -93,8 +93,11 @@ export interface DriverDefinition {
    * @throws AppError INVALID_ARGUMENT
    */
   normaliseAddition(addition: string): string;
-  /** Whether two texts of `addition` mean one opened storage: they differ at most in what the driver keeps itself. */
-  opensAlike(one: string, other: string): boolean;
+  /**
+   * Whether a storage that was opened with one text of `addition` may stay open with another: they differ at most in what the driver keeps itself. Of
+   * that, an item that is no secret is filled in by the driver once; another change of it is an admin's, and must be seen.
+   */
+  opensAlike(known: string, next: string): boolean;
   /** Undefined when no thumbnails are made, also for an `addition` that cannot be. */
   thumbnails(addition: string): ThumbnailSettings | undefined;
   /**
@@ -133,12 +136,12 @@ export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<S
         return undefined;
       }
     },
-    opensAlike(one, other) {
-      if (one === other) return true;
-      if (keptKeys.size === 0) return false;
+    opensAlike(known, next) {
+      if (known === next) return true;
       try {
-        const [left, right] = [normaliseAddition(items, one), normaliseAddition(items, other)];
-        return items.every(({ name }) => keptKeys.has(name) || left[name] === right[name]);
+        const [before, after] = [normaliseAddition(items, known), normaliseAddition(items, next)];
+        const isKept = (name: string) => keptKeys.has(name) && (secretKeys.has(name) || before[name] === '');
+        return items.every(({ name }) => before[name] === after[name] || isKept(name));
       } catch {
         return false;
       }

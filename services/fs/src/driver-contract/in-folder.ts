@@ -1,17 +1,18 @@
 import { MOUNT_ROOT, type MountPath, ROOT_NAME } from '@wharf/paths';
+import { untilClosed } from './calls.ts';
 import { decorated, operationsOf } from './complete-driver.ts';
 import type { Draft, Entry, StorageDriver } from './storage-driver.ts';
-import { storageError } from './storage-error.ts';
+import { storageError, throwIfAborted } from './storage-error.ts';
 
 /** Told which paths of the driver below a call may have changed, when it has ended, however. */
 export type OnChanged = (paths: readonly MountPath[]) => void;
 
-/** A folder of another driver as a driver of its own, with that folder as its root. Closing it leaves the other one open. */
+/** A folder of another driver as a driver of its own, with that folder as its root. Closing it ends its writes, and leaves the other one open. */
 export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: OnChanged): StorageDriver {
-  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany } = operationsOf(driver);
-  let isClosed = false;
+  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany, listAll } = operationsOf(driver);
+  const closing = new AbortController();
   const at = (path: MountPath): MountPath => {
-    if (isClosed) throw storageError('STORAGE_UNAVAILABLE');
+    throwIfAborted(closing.signal);
     if (folder === MOUNT_ROOT) return path;
     return path === MOUNT_ROOT ? folder : ((folder + path) as MountPath);
   };
@@ -32,9 +33,10 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
     },
     read: async (file, range, options) => driver.read(at(file), range, options),
     close: async () => {
-      isClosed = true;
+      closing.abort(storageError('STORAGE_UNAVAILABLE'));
     },
-    write: write && (async (file, content, options) => changing([file], () => write(at(file), content, options))),
+    write:
+      write && (async (file, content, options) => changing([file], () => write(at(file), content, untilClosed(options, closing.signal)))),
     makeDirectory: makeDirectory && (async (path, options) => named(path, await changing([path], () => makeDirectory(at(path), options)))),
     remove: remove && (async (path, options) => changing([path], () => remove(at(notRoot(path)), options))),
     rename: rename && (async (from, to, options) => changing([from, to], () => rename(at(notRoot(from)), at(to), options))),
@@ -49,6 +51,12 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
       }),
     listNames: listNames && (async (directory, known, options) => listNames(at(directory), known, options)),
     statMany: statMany && (async (directory, names, options) => statMany(at(directory), names, options)),
+    listAll:
+      listAll &&
+      async function* (directory, options) {
+        const cut = folder === MOUNT_ROOT ? 0 : folder.length;
+        for await (const { path, entry } of listAll(at(directory), options)) yield { path: path.slice(cut) as MountPath, entry };
+      },
   });
 }
 

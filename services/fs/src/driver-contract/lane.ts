@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import type { CallOptions } from './storage-driver.ts';
+import type { CallOptions, FileContent } from './storage-driver.ts';
 import { abortError, throwIfAborted } from './storage-error.ts';
 
 /** Leaves a lane; more than once is as once. */
@@ -102,4 +102,39 @@ export function createLane({ size, share, waitMs }: LaneOptions): Lane {
       }
     },
   };
+}
+
+/** Opens a file: it is left when it is read or when the call is aborted. */
+export async function readUntilLeft(
+  leave: Leave,
+  open: () => Promise<FileContent>,
+  options: CallOptions | undefined,
+): Promise<FileContent> {
+  const signal = options?.signal;
+  try {
+    const content = await open();
+    if (content.whole !== undefined) {
+      leave();
+      return content;
+    }
+    const end = () => {
+      signal?.removeEventListener('abort', end);
+      leave();
+    };
+    // Whoever does not read aborts.
+    signal?.addEventListener('abort', end, { once: true });
+    if (signal?.aborted) end();
+    return { entry: content.entry, [Symbol.asyncIterator]: () => leavingAtEnd(content, end) };
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+async function* leavingAtEnd(content: FileContent, leave: Leave): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* content;
+  } finally {
+    leave();
+  }
 }

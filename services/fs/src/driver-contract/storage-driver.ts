@@ -136,8 +136,22 @@ export interface Draft {
   close(): Promise<void>;
 }
 
+/** Who will follow a link. */
+export interface LinkClient {
+  readonly address: string;
+  /** What it calls itself (`User-Agent`); undefined where it does not. */
+  readonly agent: string | undefined;
+}
+
+export interface LinkOptions extends CallOptions {
+  /** Undefined: nobody knows. */
+  readonly client?: LinkClient | undefined;
+}
+
 /** A URL that serves the file without us. */
 export interface DirectLink {
+  /** It serves that client alone; absent: anybody who has it. */
+  readonly isForClient?: true;
   readonly url: string;
   /** What a client must send along. A link with headers cannot be a redirect. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -200,6 +214,8 @@ export interface DriverTraits {
   readonly maxPathBytes?: number;
   /** A write must say its size beforehand. Where the sender does not know it, the content is taken in first. */
   readonly needsSize?: true;
+  /** A file that is being read cannot be replaced: the write is refused with FAILED_PRECONDITION. Absent: the reader keeps the old one. */
+  readonly locksOpenFiles?: true;
   /** Where there are drafts. */
   readonly drafts?: DraftTraits;
 }
@@ -251,7 +267,7 @@ export interface StorageDriver {
    * trait `copiesFolders`
    */
   copy?(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry>;
-  link?(file: MountPath, options?: CallOptions): Promise<DirectLink>;
+  link?(file: MountPath, options?: LinkOptions): Promise<DirectLink>;
   space?(options?: CallOptions): Promise<Space>;
   /**
    * Makes or opens what will be the file once it is published, for content that comes in ranges. Missing parent folders are made.
@@ -269,6 +285,18 @@ export interface StorageDriver {
    * @throws STALE_VERSION; ENTRY_NOT_FOUND | NOT_A_DIRECTORY (the folder)
    */
   statMany?(directory: MountPath, names: readonly EntryName[], options?: StatManyOptions): Promise<readonly Entry[]>;
+  /**
+   * All that is below a folder, at whatever depth, as walking with `list` would find it: each once, a folder before what is in it. For storages
+   * that need fewer calls for it than one for each folder.
+   * @throws as `list`
+   */
+  listAll?(directory: MountPath, options?: CallOptions): AsyncIterable<PlacedEntry>;
+}
+
+/** An entry of a tree, and its place. */
+export interface PlacedEntry {
+  readonly path: MountPath;
+  readonly entry: Entry;
 }
 
 export type OptionalOperation = {

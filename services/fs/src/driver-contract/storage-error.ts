@@ -27,6 +27,16 @@ export function storageError(code: StorageErrorCode, cause?: unknown): AppError 
   return new AppError(code, STORAGE_ERROR_TEXTS[code], { cause });
 }
 
+/** An answer that is not what the protocol has. It may be somebody else who answers, or a glitch on the way. */
+export function badAnswer(what: string, cause?: unknown): AppError {
+  return new AppError('STORAGE_UNAVAILABLE', `the store answers with what was not asked for: ${what}`, { cause });
+}
+
+/** Whether nobody knows what became of a call. */
+export function isAway(error: unknown): boolean {
+  return AppError.is(error, 'STORAGE_UNAVAILABLE') || AppError.is(error, 'DEADLINE_EXCEEDED');
+}
+
 /** Throws CANCELLED for an aborted signal, or the AppError that is the reason of the abort. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw abortError(signal);

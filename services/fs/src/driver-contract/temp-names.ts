@@ -1,4 +1,6 @@
 import { newOwnedName, OWNED_NAME, ownerOf, type ProcessOwner } from '@wharf/owned-names';
+import type { MountPath } from '@wharf/paths';
+import { storageError } from './storage-error.ts';
 
 /** The folder right below the root that holds files on their way, mode 0700, there only while it is needed. */
 export const TEMP_FOLDER = '.wharf-tmp';
@@ -32,6 +34,16 @@ export function isReservedName(name: string): boolean {
 
 export function isReservedPath(path: string): boolean {
   return path.includes('/.') && path.toLowerCase().includes(`/${TEMP_FOLDER}`) && path.split('/').some(isReservedName);
+}
+
+/** Our own files are not there for callers. @throws AppError ENTRY_NOT_FOUND */
+export function checkReachable(path: MountPath): void {
+  if (isReservedPath(path)) throw storageError('ENTRY_NOT_FOUND');
+}
+
+/** Nor can a caller make something under a name of ours. @throws AppError PERMISSION_DENIED */
+export function checkUnreserved(path: MountPath): void {
+  if (isReservedPath(path)) throw storageError('PERMISSION_DENIED');
 }
 
 /**

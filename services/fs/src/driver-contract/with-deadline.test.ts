@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { MOUNT_ROOT, type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
+import { type EntryName, MOUNT_ROOT, type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { memoryDriver } from '../drivers/memory/index.ts';
 import { type Draft, type StorageDriver, supports } from './storage-driver.ts';
@@ -152,4 +152,18 @@ it('a write whose caller leaves while the file gets its name ends with what beca
   expect(signal?.aborted).toBe(true);
   named.resolve();
   expect(await writing).toMatchObject({ isDirectory: true });
+});
+
+it('a listing that waits for nothing leaves room for others, and ends with its caller', async () => {
+  const driver = await memoryDriver.open('');
+  const entry = { name: 'a' as EntryName, isDirectory: false, sizeBytes: 0, modifiedAt: new Date(0) };
+  driver.list = async function* () {
+    for (let index = 0; index < 1_000_000; index += 1) yield entry;
+  };
+  const gone = new AbortController();
+  setImmediate(() => gone.abort());
+  const list = async () => {
+    for await (const _ of withDeadline(driver, { ...LIMITS, stallMs: 30_000 }).list(MOUNT_ROOT, { signal: gone.signal }));
+  };
+  await expect(list()).rejects.toMatchObject({ code: 'CANCELLED' });
 });

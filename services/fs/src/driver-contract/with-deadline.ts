@@ -1,5 +1,7 @@
+import { giveWay } from '@wharf/pace';
 import { decorated, operationsOf } from './complete-driver.ts';
 import type { CallOptions, Draft, FileContent, StorageDriver, WriteOptions } from './storage-driver.ts';
+import { throwIfAborted } from './storage-error.ts';
 import { Watchdog } from './watchdog.ts';
 
 export interface Deadlines {
@@ -18,11 +20,14 @@ export interface Deadlines {
  * is aborted and its late answer dropped. Whether the storage still does what was asked is unknown then. Only of a write whose content has ended, and
  * of a draft that is published, the outcome is waited for within `commitMs`, also when it is aborted.
  *
+ * A storage that answers without waiting for anything, as one of made-up files does, would keep the thread for as long as a walk through it or a listing
+ * takes: so calls, and the entries of listings, give way to other work.
+ *
  * The time in which the source of a write, what it asks before it publishes, or the reader of a file stands still is not counted.
  */
 export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageDriver {
   const { callMs, stallMs, treeMs } = limits;
-  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany, ...own } = operationsOf(driver);
+  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany, listAll, ...own } = operationsOf(driver);
   return decorated({
     traits: driver.traits,
     stat: (path, options) => within(callMs, options, (call) => driver.stat(path, call)),
@@ -36,7 +41,7 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
     remove: remove && ((path, options) => within(treeMs, options, (call) => remove(path, { ...options, ...call }))),
     rename: rename && ((from, to, options) => within(limits.commitMs, options, (call) => rename(from, to, { ...options, ...call }))),
     copy: copy && ((from, to, options) => within(treeMs, options, (call) => copy(from, to, { ...options, ...call }))),
-    link: link && ((file, options) => within(callMs, options, (call) => link(file, call))),
+    link: link && ((file, options) => within(callMs, options, (call) => link(file, { ...options, ...call }))),
     space: space && ((options) => within(callMs, options, (call) => space(call))),
     openDraft:
       openDraft &&
@@ -45,6 +50,7 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
     listNames: listNames && ((directory, known, options) => within(callMs, options, (call) => listNames(directory, known, call))),
     statMany:
       statMany && ((directory, names, options) => within(callMs, options, (call) => statMany(directory, names, { ...options, ...call }))),
+    listAll: listAll && ((directory, options) => listWithin(stallMs, options, (call) => listAll(directory, call))),
   });
 }
 
@@ -72,10 +78,19 @@ async function within<Result>(
   const watchdog = new Watchdog(options?.signal);
   watchdog.arm(limitMs);
   try {
-    return await watchdog.guard(run({ signal: watchdog.signal }));
+    return await watchdog.guard(inTurn(watchdog, run));
   } finally {
     watchdog.dispose();
   }
+}
+
+/** Begins a call once there is room for it. */
+function inTurn<Result>({ signal }: Watchdog, run: (call: CallOptions) => Promise<Result>): Promise<Result> {
+  const begin = () => {
+    throwIfAborted(signal);
+    return run({ signal });
+  };
+  return giveWay()?.then(begin) ?? run({ signal });
 }
 
 async function* listWithin<Item>(
@@ -84,7 +99,9 @@ async function* listWithin<Item>(
   run: (call: CallOptions) => AsyncIterable<Item>,
 ): AsyncGenerator<Item, void> {
   const watchdog = new Watchdog(options?.signal);
-  yield* guarded(run({ signal: watchdog.signal }), watchdog, stallMs);
+  const room = giveWay();
+  if (room) await watchdog.guard(room);
+  yield* guarded(run({ signal: watchdog.signal }), watchdog, stallMs, giveWay);
 }
 
 async function readWithin(
@@ -96,7 +113,7 @@ async function readWithin(
   const watchdog = new Watchdog(options?.signal);
   watchdog.arm(callMs);
   try {
-    const content = await watchdog.guard(run({ signal: watchdog.signal }));
+    const content = await watchdog.guard(inTurn(watchdog, run));
     watchdog.disarm();
     const { entry, whole } = content;
     // Nothing is left to wait for.
@@ -146,8 +163,13 @@ function publishing({ beforePublish }: Publishing, watchdog: Watchdog, commitMs:
   return { signal: watchdog.signal, onProgress: () => watchdog.feed(), ...(beforePublish && { beforePublish: ask }) };
 }
 
-/** Each step of `steps` within the limit; the time between steps is the receiver's. */
-async function* guarded<Item>(steps: AsyncIterable<Item>, watchdog: Watchdog, stallMs: number): AsyncGenerator<Item, void> {
+/** Each step of `steps` within the limit; the time between steps is the receiver's. @param rest what is waited for before a step is handed on */
+async function* guarded<Item>(
+  steps: AsyncIterable<Item>,
+  watchdog: Watchdog,
+  stallMs: number,
+  rest: () => Promise<void> | undefined = () => undefined,
+): AsyncGenerator<Item, void> {
   const iterator = steps[Symbol.asyncIterator]();
   let isWaiting = false;
   try {
@@ -158,6 +180,8 @@ async function* guarded<Item>(steps: AsyncIterable<Item>, watchdog: Watchdog, st
       watchdog.disarm();
       isWaiting = false;
       if (step.done === true) return;
+      const room = rest();
+      if (room) await room;
       yield step.value;
     }
   } finally {

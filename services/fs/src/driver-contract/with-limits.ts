@@ -1,6 +1,6 @@
 import { decorated, operationsOf } from './complete-driver.ts';
-import { createLane, type Lane } from './lane.ts';
-import type { CallOptions, Draft, Entry, FileContent, StorageDriver } from './storage-driver.ts';
+import { createLane, type Lane, readUntilLeft } from './lane.ts';
+import type { CallOptions, Draft, StorageDriver } from './storage-driver.ts';
 
 /** What may be under way in one storage at a time. */
 export interface StorageLimits {
@@ -23,7 +23,7 @@ const WAIT_MS = 30_000;
  */
 export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs = WAIT_MS): StorageDriver {
   const operations = operationsOf(driver);
-  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany } = operations;
+  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany, listAll } = operations;
   const [names, reads, writes] = [limits.names, limits.reads, limits.writes].map((size) =>
     createLane({ size, share: Math.ceil(size / 2), waitMs }),
   ) as [Lane, Lane, Lane];
@@ -32,7 +32,7 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     close: operations.close,
     stat: (path, options) => names.run(options, () => driver.stat(path, options)),
     list: (directory, options) => listInTurns(names, driver.list(directory, options), options),
-    read: async (file, range, options) => readInLane(await reads.enter(options), () => driver.read(file, range, options), options),
+    read: async (file, range, options) => readUntilLeft(await reads.enter(options), () => driver.read(file, range, options), options),
     write: write && ((file, content, options) => writes.run(options, () => write(file, content, options))),
     makeDirectory: makeDirectory && ((path, options) => names.run(options, () => makeDirectory(path, options))),
     remove: remove && ((path, options) => names.run(options, () => remove(path, options))),
@@ -45,10 +45,11 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
       (async (file, id, options) => draftInLanes(await names.run(options, () => openDraft(file, id, options)), { names, writes })),
     listNames: listNames && ((directory, known, options) => names.run(options, () => listNames(directory, known, options))),
     statMany: statMany && ((directory, wanted, options) => names.run(options, () => statMany(directory, wanted, options))),
+    listAll: listAll && ((directory, options) => listInTurns(names, listAll(directory, options), options)),
   });
 }
 
-async function* listInTurns(names: Lane, listing: AsyncIterable<Entry>, options: CallOptions | undefined): AsyncGenerator<Entry, void> {
+async function* listInTurns<Item>(names: Lane, listing: AsyncIterable<Item>, options: CallOptions | undefined): AsyncGenerator<Item, void> {
   const entries = listing[Symbol.asyncIterator]();
   try {
     for (;;) {
@@ -58,31 +59,6 @@ async function* listInTurns(names: Lane, listing: AsyncIterable<Entry>, options:
     }
   } finally {
     await entries.return?.();
-  }
-}
-
-async function readInLane(leave: () => void, open: () => Promise<FileContent>, options: CallOptions | undefined): Promise<FileContent> {
-  try {
-    const content = await open();
-    if (content.whole !== undefined) {
-      leave();
-      return content;
-    }
-    // Whoever does not read aborts.
-    options?.signal?.addEventListener('abort', leave, { once: true });
-    if (options?.signal?.aborted) leave();
-    return { entry: content.entry, [Symbol.asyncIterator]: () => leavingAtEnd(content, leave) };
-  } catch (error) {
-    leave();
-    throw error;
-  }
-}
-
-async function* leavingAtEnd(content: FileContent, leave: () => void): AsyncGenerator<Uint8Array, void> {
-  try {
-    yield* content;
-  } finally {
-    leave();
   }
 }
 

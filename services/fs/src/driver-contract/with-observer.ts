@@ -1,10 +1,13 @@
 import { decorated, operationsOf } from './complete-driver.ts';
-import type { CallOptions, Draft, FileContent, StorageDriver, WriteOptions } from './storage-driver.ts';
+import { type Leave, readUntilLeft } from './lane.ts';
+import type { Draft, FileContent, StorageDriver, WriteOptions } from './storage-driver.ts';
 
 /** Is told of the calls of one storage. */
 export interface CallObserver {
   /** Before each call. @returns its number, greater than those before it. @throws what the caller is to get instead of an answer */
   begin(): number;
+  /** Something of the storage is in use until it is left: during a call, a listing, while a file is read and while a draft is open. */
+  enter(): Leave;
   /** @param elapsedMs until the first answer; undefined for calls that take as long as their content, and for one that goes on */
   succeeded(elapsedMs: number | undefined): void;
   failed(error: unknown, call: number): void;
@@ -13,14 +16,19 @@ export interface CallObserver {
 /** Tells `observer` of every call, and of every stream that breaks in the middle. */
 export function withObserver(driver: StorageDriver, observer: CallObserver): StorageDriver {
   const operations = operationsOf(driver);
-  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany } = operations;
+  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany, listAll } = operations;
   const timed = <Result>(run: (call: number) => Promise<Result>) => observed(observer, true, run);
   const untimed = <Result>(run: () => Promise<Result>) => observed(observer, false, run);
   return decorated({
     traits: operations.traits,
     stat: (path, options) => timed(() => driver.stat(path, options)),
-    list: (directory, options) => observedList(observer, driver, directory, options),
-    read: (file, range, options) => timed(async (call) => watchedContent(await driver.read(file, range, options), observer, call)),
+    list: (directory, options) => observedList(observer, () => driver.list(directory, options)),
+    read: (file, range, options) =>
+      readUntilLeft(
+        observer.enter(),
+        () => timed(async (call) => watchedContent(await driver.read(file, range, options), observer, call)),
+        options,
+      ),
     close: operations.close,
     write: write && ((file, content, options) => observedWrite(observer, content, options, (...noted) => write(file, ...noted))),
     makeDirectory: makeDirectory && ((path, options) => timed(() => makeDirectory(path, options))),
@@ -29,13 +37,24 @@ export function withObserver(driver: StorageDriver, observer: CallObserver): Sto
     copy: copy && ((from, to, options) => untimed(() => copy(from, to, options))),
     link: link && ((file, options) => timed(() => link(file, options))),
     space: space && ((options) => timed(() => space(options))),
-    openDraft: openDraft && (async (file, id, options) => observedDraft(await timed(() => openDraft(file, id, options)), observer)),
+    openDraft: openDraft && ((file, id, options) => openObservedDraft(observer, () => timed(() => openDraft(file, id, options)))),
     listNames: listNames && ((directory, known, options) => timed(() => listNames(directory, known, options))),
     statMany: statMany && ((directory, names, options) => timed(() => statMany(directory, names, options))),
+    listAll: listAll && ((directory, options) => observedList(observer, () => listAll(directory, options))),
   });
 }
 
-function observedDraft(draft: Draft, observer: CallObserver): Draft {
+async function openObservedDraft(observer: CallObserver, open: () => Promise<Draft>): Promise<Draft> {
+  const leave = observer.enter();
+  try {
+    return observedDraft(await open(), observer, leave);
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+function observedDraft(draft: Draft, observer: CallObserver, leave: Leave): Draft {
   const untimed = <Result>(run: () => Promise<Result>) => observed(observer, false, run);
   return {
     partBytes: draft.partBytes,
@@ -46,7 +65,7 @@ function observedDraft(draft: Draft, observer: CallObserver): Draft {
     read: (options) => draft.read(options),
     publish: (options) => observedWrite(observer, NOTHING, options, (_, noted) => draft.publish(noted)),
     discard: () => untimed(() => draft.discard()),
-    close: () => draft.close(),
+    close: () => draft.close().finally(leave),
   };
 }
 
@@ -72,6 +91,7 @@ async function observed<Result>(
   isForeign: (error: unknown) => boolean = () => false,
 ): Promise<Result> {
   const call = observer.begin();
+  const leave = observer.enter();
   const startedAt = isTimed ? performance.now() : 0;
   try {
     const result = await run(call);
@@ -80,16 +100,14 @@ async function observed<Result>(
   } catch (error) {
     if (!isForeign(error)) observer.failed(error, call);
     throw error;
+  } finally {
+    leave();
   }
 }
 
-async function* observedList(
-  observer: CallObserver,
-  driver: StorageDriver,
-  directory: Parameters<StorageDriver['list']>[0],
-  options: CallOptions | undefined,
-) {
+async function* observedList<Item>(observer: CallObserver, list: () => AsyncIterable<Item>): AsyncGenerator<Item, void> {
   const call = observer.begin();
+  const leave = observer.enter();
   const startedAt = performance.now();
   let isTold = false;
   const tell = () => {
@@ -97,14 +115,16 @@ async function* observedList(
     isTold = true;
   };
   try {
-    for await (const entry of driver.list(directory, options)) {
+    for await (const item of list()) {
       tell();
-      yield entry;
+      yield item;
     }
     tell();
   } catch (error) {
     observer.failed(error, call);
     throw error;
+  } finally {
+    leave();
   }
 }
 

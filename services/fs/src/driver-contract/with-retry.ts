@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { decorated, operationsOf } from './complete-driver.ts';
-import type { CallOptions, Entry, StorageDriver } from './storage-driver.ts';
+import type { CallOptions, StorageDriver } from './storage-driver.ts';
 import { abortError } from './storage-error.ts';
 
 /** Pauses before the second and the third try, in milliseconds; each is drawn between half of it and the whole, so that many do not come at once. */
@@ -16,7 +16,7 @@ const MAX_ASKED_MS = 10_000;
  */
 export function withRetry(driver: StorageDriver, pausesMs = PAUSES_MS): StorageDriver {
   const operations = operationsOf(driver);
-  const { link, space, listNames, statMany } = operations;
+  const { link, space, listNames, statMany, listAll } = operations;
   const retried = <Result>(options: CallOptions | undefined, run: () => Promise<Result>) => withRetries(pausesMs, options, run);
   return decorated({
     ...operations,
@@ -27,6 +27,7 @@ export function withRetry(driver: StorageDriver, pausesMs = PAUSES_MS): StorageD
     space: space && ((options) => retried(options, () => space(options))),
     listNames: listNames && ((directory, known, options) => retried(options, () => listNames(directory, known, options))),
     statMany: statMany && ((directory, names, options) => retried(options, () => statMany(directory, names, options))),
+    listAll: listAll && ((directory, options) => listWithRetries(pausesMs, options, () => listAll(directory, options))),
   });
 }
 
@@ -45,11 +46,11 @@ async function withRetries<Result>(
   return run();
 }
 
-async function* listWithRetries(
+async function* listWithRetries<Item>(
   pausesMs: readonly number[],
   options: CallOptions | undefined,
-  run: () => AsyncIterable<Entry>,
-): AsyncGenerator<Entry, void> {
+  run: () => AsyncIterable<Item>,
+): AsyncGenerator<Item, void> {
   for (const pauseMs of [...pausesMs, undefined]) {
     let isBegun = false;
     try {

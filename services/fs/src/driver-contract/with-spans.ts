@@ -9,7 +9,7 @@ export interface CallSpans {
 
 /** Records every call of a driver. A file that is read counts until it is open: its bytes come as their receiver takes them. */
 export function withSpans(driver: StorageDriver, spans: CallSpans): StorageDriver {
-  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany, ...own } = operationsOf(driver);
+  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany, listAll, ...own } = operationsOf(driver);
   return decorated({
     traits: own.traits,
     stat: (path, options) => spans.call('stat', () => driver.stat(path, options)),
@@ -29,6 +29,7 @@ export function withSpans(driver: StorageDriver, spans: CallSpans): StorageDrive
         recordedDraft(await spans.call(options.create ? 'openDraft' : 'resumeDraft', () => openDraft(file, id, options)), spans)),
     listNames: listNames && ((directory, known, options) => spans.call('listNames', () => listNames(directory, known, options))),
     statMany: statMany && ((directory, names, options) => spans.call('statMany', () => statMany(directory, names, options))),
+    listAll: listAll && ((directory, options) => spans.stream('listAll', () => listAll(directory, options))),
   });
 }
 

@@ -4,6 +4,8 @@ import type { UploadState } from '../domain/writes/write-session.ts';
 /** The CRC of a part is stored plus this, so that no accepted part has 0. */
 const OVER_CRC = 1;
 
+export const toStoredCrc = (crc: number): number => crc + OVER_CRC;
+
 export function toUploadRecord(upload: UploadState): UploadRecord {
   return {
     kind: upload.kind,
@@ -11,13 +13,14 @@ export function toUploadRecord(upload: UploadState): UploadRecord {
     overwrite: upload.overwrite,
     ...(upload.modifiedAt && { modified_ms: upload.modifiedAt.getTime() }),
     hashes: { ...upload.hashes },
-    parts: Object.fromEntries([...upload.parts].map(([index, crc]) => [index, crc + OVER_CRC])),
+    parts: Object.fromEntries([...upload.parts].map(([index, crc]) => [index, toStoredCrc(crc)])),
     offset_bytes: upload.offsetBytes,
     claims: {},
     is_taken_over: upload.isTakenOver,
     is_partial: upload.isPartial,
     metadata: upload.metadata,
     user_name: upload.userName,
+    ...(upload.spool !== undefined && { spool: upload.spool }),
     created_at: upload.createdAt,
   };
 }
@@ -35,6 +38,7 @@ export function toUpload(record: UploadRecord): UploadState {
     isPartial: record.is_partial,
     metadata: record.metadata,
     userName: record.user_name,
+    spool: record.spool,
     createdAt: record.created_at,
   };
 }

@@ -1,12 +1,19 @@
 import { type WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
 import type { StoreConnection } from '@wharf/service-kit';
 import type { UploadSession, UploadStore } from '../domain/uploads/upload-session.ts';
+import { toStoredCrc } from './upload-record.ts';
 import { toSession } from './write-session-store.ts';
+
+/** Uploads of one file that are looked at: each may have a map of thousands of parts. */
+const MAX_SAME = 4;
 
 /** The uploads among the write sessions. What is claimed and accepted lies in the row of its session, so that one step changes both. */
 export function createUploadStore(connection: StoreConnection): UploadStore {
   const model = writeSessionModelOf(connection);
-  const unfinished = (userId: number | undefined) => ({ upload_state: 'receiving', ...(userId !== undefined && { user_id: userId }) });
+  const unfinished = (userId: number | undefined) => ({
+    upload_state: { $in: ['beginning', 'receiving'] },
+    ...(userId !== undefined && { user_id: userId }),
+  });
   const many = (records: WriteSessionRecord[]) => records.map(toUploadSession).filter((session) => session !== undefined);
   const claimPath = (key: string) => `upload.claims.${key}`;
   const change = async (filter: object, update: object) =>
@@ -14,16 +21,19 @@ export function createUploadStore(connection: StoreConnection): UploadStore {
 
   return {
     find: async (id) => toUploadSession(await model.findById(id).lean<WriteSessionRecord>()),
-    async findSame(userId, path, size) {
-      const found = model.find({ ...unfinished(userId), path, size }).sort({ _id: 1 });
-      return many(await found.lean<WriteSessionRecord[]>()).toSorted((a, b) => b.upload.createdAt.getTime() - a.upload.createdAt.getTime());
+    async findSame(userId, { path, sizeBytes, hashes }) {
+      const alike = Object.entries(hashes ?? {}).map(([name, digest]) => ({ [`upload.hashes.${name}`]: digest }));
+      if (hashes && alike.length === 0) return [];
+      const found = model.find({ upload_state: 'receiving', user_id: userId, path, size: sizeBytes, ...(hashes && { $or: alike }) });
+      return many(await found.sort({ 'upload.created_at': -1, _id: 1 }).limit(MAX_SAME).lean<WriteSessionRecord[]>());
     },
     async list(userId, { offset, limit }) {
       const found = model.find(unfinished(userId)).sort({ 'upload.created_at': 1, _id: 1 }).skip(offset).limit(limit);
       return many(await found.lean<WriteSessionRecord[]>());
     },
     count: (userId) => model.countDocuments(unfinished(userId)),
-    async claim({ id, key, writer, until }, now, isDead) {
+    userIds: () => model.distinct('user_id', unfinished(undefined)),
+    async claim({ id, key, writer, until }, now) {
       const path = claimPath(key);
       const open = { _id: id, upload_state: 'receiving', [`upload.parts.${key}`]: { $exists: false } };
       const fresh = await change({ ...open, [path]: { $exists: false } }, { $set: { [path]: { writer, until } } });
@@ -32,40 +42,51 @@ export function createUploadStore(connection: StoreConnection): UploadStore {
       if (!record?.upload || record.upload_state !== 'receiving') return 'gone';
       if (record.upload.parts?.[key] !== undefined) return 'accepted';
       const held = record.upload.claims?.[key];
-      if (!held) return 'held';
-      const isOver = !isDead(held.writer);
-      if (isOver && held.until > now) return 'held';
+      // Ended in between: whoever asks again gets it.
+      if (!held) return { heldUntil: now };
+      if (held.until > now) return { heldUntil: held.until };
       const taken = await change(
         { ...open, [`${path}.writer`]: held.writer, [`${path}.until`]: held.until },
-        { $set: { [path]: { writer, until }, ...(isOver && { 'upload.is_taken_over': true }) } },
+        { $set: { [path]: { writer, until }, 'upload.is_taken_over': true } },
       );
-      return taken ? { session: taken, former: held.writer } : 'held';
+      return taken ? { session: taken, former: held.writer } : { heldUntil: until };
     },
     async renew({ id, key, writer, until }) {
       const path = claimPath(key);
       const { matchedCount } = await model.updateOne({ _id: id, [`${path}.writer`]: writer }, { $set: { [`${path}.until`]: until } });
       return matchedCount > 0;
     },
-    async cut(id, chunkBytes) {
-      await model.updateOne({ _id: id }, { $set: { 'upload.chunk_bytes': chunkBytes } });
+    async findByKey(key) {
+      const record = await model.findOne({ upload_key: key }).lean<WriteSessionRecord>();
+      const session = toUploadSession(record);
+      return session && { session, isBegun: record?.upload_state === 'receiving' };
     },
+    begun: (id, chunkBytes, expiresAt) =>
+      change(
+        { _id: id, upload_state: 'beginning' },
+        { $set: { upload_state: 'receiving', 'upload.chunk_bytes': chunkBytes, expires_at: expiresAt } },
+      ),
     async free({ id, key, writer }) {
       await model.updateOne({ _id: id, [`${claimPath(key)}.writer`]: writer }, { $unset: { [claimPath(key)]: '' } });
     },
     accept: ({ id, key, writer }, crc, expiresAt) =>
       change(
         { _id: id, [`${claimPath(key)}.writer`]: writer },
-        { $set: { [`upload.parts.${key}`]: crc + 1, expires_at: expiresAt }, $unset: { [claimPath(key)]: '' } },
+        { $set: { [`upload.parts.${key}`]: toStoredCrc(crc), expires_at: expiresAt }, $unset: { [claimPath(key)]: '' } },
       ),
-    advance: ({ id, writer }, offsetBytes, expiresAt) =>
+    advance: ({ id, writer }, offsetBytes, expiresAt, isLast) =>
       change(
         { _id: id, [`${claimPath('stream')}.writer`]: writer },
-        { $set: { 'upload.offset_bytes': offsetBytes, expires_at: expiresAt } },
+        {
+          $set: { 'upload.offset_bytes': offsetBytes, expires_at: expiresAt },
+          ...(isLast && { $unset: { [claimPath('stream')]: '' } }),
+        },
       ),
   };
 }
 
-function toUploadSession(record: WriteSessionRecord | null): UploadSession | undefined {
+/** @returns undefined for a session that is no upload */
+export function toUploadSession(record: WriteSessionRecord | null): UploadSession | undefined {
   if (!record) return undefined;
   const session = toSession(record);
   return session.upload && { ...session, upload: session.upload };

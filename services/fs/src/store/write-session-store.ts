@@ -32,7 +32,7 @@ export function createWriteSessionStore(connection: StoreConnection): WriteSessi
       await model.updateOne({ _id: id }, { $set: { publishing_path: path } });
     },
     async markPublished(id, size) {
-      await model.updateOne({ _id: id }, { $set: { is_published: true, size, upload_state: '' } });
+      await model.updateOne({ _id: id }, { $set: { is_published: true, size, upload_state: '' }, $unset: { upload_key: '' } });
     },
     async remove(id) {
       await model.deleteOne({ _id: id });
@@ -60,7 +60,8 @@ function toRecord(session: WriteSession): WriteSessionRecord {
     size: sizeBytes,
     data_url: dataUrl,
     expires_at: expiresAt,
-    ...(upload && { upload: toUploadRecord(upload), upload_state: 'receiving' }),
+    ...(upload && { upload: toUploadRecord(upload), upload_state: 'beginning' }),
+    ...(upload?.key !== undefined && { upload_key: upload.key }),
   };
 }
 

@@ -1,7 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
 import { hashPairs, hasOtherSize } from '../domain/changing/copy-file.ts';
-import type { Place } from '../domain/changing/operations/operation.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 
 /** Whether a target is a whole copy of a source, as far as what both storages say of them tells; undefined: it does not tell. */
@@ -12,42 +11,6 @@ export function looksLikeCopy(source: Entry, target: Entry, driver: StorageDrive
   const stepMs = driver.traits.modTimeStepMs;
   if (stepMs === undefined || source.sizeBytes === undefined || target.sizeBytes === undefined) return undefined;
   return Math.abs(target.modifiedAt.getTime() - source.modifiedAt.getTime()) <= Math.max(1, stepMs);
-}
-
-/** Reads both files at once and compares them. */
-export function haveSameContent(from: Place, to: Place, signal: AbortSignal): Promise<boolean> {
-  return hasContent(to, (reading) => from.driver.read(from.path, undefined, { signal: reading }), signal);
-}
-
-/** Reads a file and what it is compared with at once. @param open the other content; its signal aborts when no more of it is needed */
-export async function hasContent(
-  file: Place,
-  open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const reading = new AbortController();
-  const until = AbortSignal.any([signal, reading.signal]);
-  try {
-    const [here, there] = await Promise.all([open(until), file.driver.read(file.path, undefined, { signal: until })]);
-    const others = there[Symbol.asyncIterator]();
-    let rest: Uint8Array = new Uint8Array();
-    for await (const chunk of here) {
-      for (let at = 0; at < chunk.byteLength; ) {
-        if (rest.byteLength === 0) {
-          const step = await others.next();
-          if (step.done) return false;
-          rest = step.value;
-        }
-        const length = Math.min(rest.byteLength, chunk.byteLength - at);
-        if (Buffer.compare(chunk.subarray(at, at + length), rest.subarray(0, length)) !== 0) return false;
-        at += length;
-        rest = rest.subarray(length);
-      }
-    }
-    return rest.byteLength === 0 && (await others.next()).done === true;
-  } finally {
-    reading.abort();
-  }
 }
 
 /** What is at a path, undefined when nothing is. */

@@ -4,8 +4,9 @@ import { denied } from '../domain/access/permissions.ts';
 import { copiesItself, copyFile as copyOneFile } from '../domain/changing/copy-file.ts';
 import { nameTaken } from '../domain/changing/operations/operation.ts';
 import { type Conflict, conflictAt } from '../domain/changing/operations/plan-placement.ts';
+import { haveSameContent } from '../domain/changing/same-content.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
-import { haveSameContent, looksLikeCopy, statIfThere } from './compare-files.ts';
+import { looksLikeCopy, statIfThere } from './compare-files.ts';
 import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
 import { type PlacementEnds, placesOf } from './placement.ts';
 import type { PlacementRun } from './placement-run.ts';
@@ -35,7 +36,7 @@ export async function copyEntries(placement: PlacementRun): Promise<void> {
   try {
     for (const position of [...state.failed]) {
       const entry = (await manifest.read(position.chunk))?.[position.index];
-      if (entry && (await settle(placement, failures, position, entry, true))) state.doneBytes += entry.size ?? 0;
+      if (entry && (await settleEntry(placement, failures, position, entry, true))) state.doneBytes += entry.size ?? 0;
     }
     for (let isFirst = true; ; isFirst = false) {
       const entries = await manifest.read(state.next.chunk);
@@ -81,6 +82,8 @@ async function copyWindow(
   const end = Math.min(entries.length, state.begunBefore);
   /** By index, and whether it is where it goes. */
   const settled = new Map<number, boolean>();
+  /** Folders on their way, by path. What is in them waits: a kept listing above would not know the way to it, and be read again. */
+  const making = new Map<string, Promise<unknown>>();
   let following = start;
   let fatal: { error: unknown } | undefined;
 
@@ -90,7 +93,13 @@ async function copyWindow(
       following += 1;
       const entry = entries[index];
       if (!entry) return;
-      settled.set(index, await settle(placement, failures, { chunk, index }, entry, index < inDoubtBefore));
+      const above = making.get(entry.path.slice(0, Math.max(0, entry.path.lastIndexOf('/'))));
+      const settle = () => settleEntry(placement, failures, { chunk, index }, entry, index < inDoubtBefore);
+      const settling = above ? above.then(settle) : settle();
+      // Whoever makes it meets its failure.
+      const made = settling.catch(() => undefined);
+      if (entry.kind !== 'file') making.set(entry.path, made);
+      settled.set(index, await settling);
       let next = state.next.index;
       for (let isDone = settled.get(next); isDone !== undefined; isDone = settled.get(next)) {
         settled.delete(next);
@@ -113,7 +122,7 @@ async function copyWindow(
 }
 
 /** Brings one entry to its place, or notes why it did not come there. @returns whether it came there. @throws AppError where others would fail too */
-async function settle(
+async function settleEntry(
   placement: PlacementRun,
   failures: Failure[],
   position: Position,
@@ -148,8 +157,7 @@ async function copyEntry(placement: PlacementRun, position: Position, entry: Man
   if (entry.kind !== 'file') {
     if (run.input.files) return;
     await placement.assertLease();
-    await driver.makeDirectory(places.targetPlace, { signal: run.signal });
-    placement.touched(parentPath(places.target));
+    await placement.changing(driver, places.target, () => driver.makeDirectory(places.targetPlace, { signal: run.signal }));
     return;
   }
   const outcome = await copyFile(placement, ends, entry, places, isInDoubt);
@@ -163,7 +171,6 @@ async function copyEntry(placement: PlacementRun, position: Position, entry: Man
     Object.assign(entry, versionOf(outcome));
     placement.manifest.changed(position.chunk);
   }
-  placement.touched(parentPath(places.target));
 }
 
 /** @returns the file that was copied, or that it was left where it is */
@@ -195,6 +202,7 @@ async function copyFile(
         const isRepeated = conflict === 'replace' && copiesItself(from, to);
         if (isProof || (isAlike !== false && !isRepeated && (await haveSameContent(from, to, run.signal)))) {
           placement.countBytes(source.sizeBytes ?? 0);
+          placement.touched(parentPath(places.target));
           return source;
         }
         // An earlier attempt made it, of what the source was then.
@@ -210,9 +218,14 @@ async function copyFile(
       copied += bytes;
       count(bytes);
     };
-    const { source } = await placement.room.during((onOpened) =>
-      copyOneFile({ ...{ from, to, overwrite, signal: run.signal, onOpened, onBytes }, beforePublish: placement.assertLease }),
-    );
+    let source: Entry | undefined;
+    await placement.changing(to.driver, places.target, async () => {
+      const copy = { from, to, overwrite, signal: run.signal, onBytes, beforePublish: placement.assertLease };
+      const copied = await placement.room.during((onOpened) => copyOneFile({ ...copy, onOpened }));
+      source = copied.source;
+      return copied.target;
+    });
+    if (!source) throw new Error('a copy has no source');
     return source;
   } catch (error) {
     count(-copied);

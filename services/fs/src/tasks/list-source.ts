@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
-import type { EntryName } from '@wharf/paths';
-import type { Entry } from '../driver-contract/storage-driver.ts';
+import { type EntryName, MOUNT_ROOT } from '@wharf/paths';
+import { type Entry, supports } from '../driver-contract/storage-driver.ts';
 import { MAX_WALKED_ENTRIES, tooMany } from '../driver-contract/walk-bound.ts';
 import { manifestEntry } from './manifest.ts';
 import { below, type PlacementEnds, placesOf } from './placement.ts';
@@ -13,7 +13,10 @@ import type { PlacementRun } from './placement-run.ts';
  */
 export async function listSource(placement: PlacementRun): Promise<void> {
   const { run, state, manifest } = placement;
-  if (state.chunks === 0) await beginListing(placement);
+  if (state.chunks === 0) {
+    await beginListing(placement);
+    if (await listTree(placement)) return;
+  }
   for (;;) {
     const entries = await manifest.read(state.next.chunk);
     if (!entries) return;
@@ -44,6 +47,41 @@ async function beginListing({ run, state, manifest, ends }: PlacementRun): Promi
     await manifest.append(manifestEntry(path, entry));
     count(state, entry);
   }
+}
+
+/** Between two looks at how far a tree is. */
+const PROGRESS_ENTRIES = 1_000;
+
+/**
+ * All at once, by the storage's own recursive listing. Nothing of it is durable before its end: a task that is lost meanwhile lists anew.
+ *
+ * @returns false where the storage has none
+ */
+async function listTree(placement: PlacementRun): Promise<boolean> {
+  const { run, state, manifest } = placement;
+  const ends = await placement.ends();
+  const { driver, located } = ends.from;
+  const [root] = (await manifest.read(0)) ?? [];
+  if (root?.kind !== 'folder' || run.input.files || !supports(driver, 'listAll')) return false;
+  /** Folders that the one who asked may not read: what is below them is not told of. */
+  const closed = new Set<string>();
+  let permission: { folder: string; isAllowed: (name: EntryName) => boolean } | undefined;
+  for await (const { path: place, entry } of driver.listAll(located.path, { signal: run.signal })) {
+    const path = located.path === MOUNT_ROOT ? place : place.slice(located.path.length);
+    const folder = path.slice(0, path.lastIndexOf('/'));
+    if (permission?.folder !== folder) permission = { folder, isAllowed: permissionIn(ends, placement, folder) };
+    const isBelowClosed = closed.has(folder);
+    if (isBelowClosed || !permission.isAllowed(entry.name)) {
+      if (entry.isDirectory) closed.add(path);
+      if (!isBelowClosed) state.denied += 1;
+      continue;
+    }
+    await manifest.append(manifestEntry(path, entry));
+    count(state, entry);
+    if (state.totalEntries % PROGRESS_ENTRIES === 0) run.progress({ totalBytes: state.totalBytes });
+  }
+  run.progress({ totalBytes: state.totalBytes });
+  return true;
 }
 
 async function listFolder(placement: PlacementRun, path: string): Promise<void> {

@@ -27,12 +27,14 @@ export function placementKind(verb: Verb, operationOf: (run: PlacementTaskRun) =
     maxRetries: MAX_RETRIES,
     async run(run) {
       const placement = await beginPlacement(run, verb, operationOf);
+      const [source, target] = placesOfRun(placement);
+      const changed = verb === 'move' ? [source, target] : [target];
+      let isDone = false;
       try {
         await place(placement);
+        isDone = true;
       } finally {
-        const [source, target] = placesOfRun(placement);
-        if (verb === 'move') placement.tell(source, target);
-        else placement.tell(target);
+        placement.tell(isDone, ...changed);
       }
     },
   });

@@ -2,6 +2,7 @@ import { parentPath, type VirtualPath } from '@wharf/paths';
 import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { Operation } from '../domain/changing/operations/operation.ts';
+import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { ANY_ROOM, type CopyRoom } from './copy-room.ts';
 import { type Manifest, type manifestChunk, openManifest, type Position, positionShape } from './manifest.ts';
 import { openEnds, type PlacementEnds, type PlacementInput, type Verb } from './placement.ts';
@@ -62,10 +63,18 @@ export interface PlacementRun {
   countUnsized(bytes: number): void;
   /** Entries that were settled, or removed. */
   countEntries(entries: number): void;
-  /** Something changed in this folder. */
+  /**
+   * Does what changes an entry: kept listings show what became of it.
+   * @param change answers the entry, undefined when it went
+   */
+  changing(driver: StorageDriver, path: VirtualPath, change: () => Promise<Entry | undefined>): Promise<void>;
+  /** Something changed in this folder, nobody knows what exactly. */
   touched(folder: VirtualPath): void;
-  /** Tells everybody of the changes up to now, and of these paths. */
-  tell(...paths: readonly VirtualPath[]): void;
+  /**
+   * Tells everybody of the changes up to now, and of these paths.
+   * @param isSure this attempt made all of them, and said of each what became of it
+   */
+  tell(isSure: boolean, ...paths: readonly VirtualPath[]): void;
 }
 
 export async function beginPlacement(
@@ -82,7 +91,9 @@ export async function beginPlacement(
   let saving: Promise<void> = Promise.resolve();
   let toldAtMs = performance.now();
   let changes: Operation['changes'] | undefined;
-  const pending = new Set<VirtualPath>();
+  /** Folders, and whether all that changed in them is known. */
+  const pending = new Map<VirtualPath, boolean>();
+  const isFirst = run.checkpoint === undefined;
   const save = async () => {
     // The state first: what is settled while the manifest is written is looked at again by whoever goes on.
     const settled = { ...state, failed: [...state.failed] };
@@ -117,13 +128,23 @@ export async function beginPlacement(
       });
     await asserting;
   };
-  const tell = (...paths: readonly VirtualPath[]) => {
+  const tell = (isSure: boolean, ...paths: readonly VirtualPath[]) => {
     toldAtMs = performance.now();
+    const isKnown = isSure && isFirst && [...pending.values()].every(Boolean);
     // A path that is told of stands for itself and for the folder that it is in.
-    const folders = [...pending].filter((folder) => !paths.some((path) => folder === path || folder === parentPath(path)));
+    const folders = [...pending].filter(([folder]) => !paths.some((path) => folder === path || folder === parentPath(path)));
     pending.clear();
-    for (const folder of folders) changes?.entryChanged(folder);
-    if (paths.length > 0) changes?.entryChanged(...paths);
+    for (const [folder, isKnownIn] of folders) {
+      if (isKnownIn) changes?.changedIn(folder);
+      else changes?.entryChanged(folder);
+    }
+    if (paths.length === 0) return;
+    if (isKnown) changes?.changedIn(...paths);
+    else changes?.entryChanged(...paths);
+  };
+  const note = (folder: VirtualPath, isKnownIn: boolean) => {
+    pending.set(folder, isKnownIn && (pending.get(folder) ?? true));
+    if (performance.now() - toldAtMs >= TELL_MS) tell(true);
   };
 
   return {
@@ -141,10 +162,17 @@ export async function beginPlacement(
       return saving;
     },
     ...createCounts(run, verb, state),
-    touched(folder) {
-      pending.add(folder);
-      if (performance.now() - toldAtMs >= TELL_MS) tell();
+    async changing(driver, path, change) {
+      const since = changes?.now() ?? 0;
+      let isKnown = false;
+      try {
+        changes?.oneBecame({ path, driver, entry: await change(), since });
+        isKnown = true;
+      } finally {
+        note(parentPath(path), isKnown);
+      }
     },
+    touched: (folder) => note(folder, false),
     tell,
   };
 }

@@ -1,5 +1,4 @@
 import { AppError } from '@wharf/errors';
-import { parentPath } from '@wharf/paths';
 import { supports } from '../driver-contract/storage-driver.ts';
 import { looksLikeCopy, statIfThere } from './compare-files.ts';
 import { isVersion, type ManifestEntry, type Position } from './manifest.ts';
@@ -65,8 +64,10 @@ async function removeFile(placement: PlacementRun, entry: ManifestEntry): Promis
   if (!now) return true;
   if (!copy || !isVersion(entry, now) || looksLikeCopy(now, copy, ends.to.driver) === false) return false;
   await placement.assertLease();
-  await driver.remove(sourcePlace, { recursive: false, signal: run.signal });
-  placement.touched(parentPath(source));
+  await placement.changing(driver, source, async () => {
+    await driver.remove(sourcePlace, { recursive: false, signal: run.signal });
+    return undefined;
+  });
   return true;
 }
 
@@ -84,8 +85,10 @@ async function removeFolders(placement: PlacementRun): Promise<void> {
       await placement.assertLease();
       const { source, sourcePlace } = placesOf(ends, run.input, entry.path);
       try {
-        await driver.remove(sourcePlace, { recursive: false, signal: run.signal });
-        placement.touched(parentPath(source));
+        await placement.changing(driver, source, async () => {
+          await driver.remove(sourcePlace, { recursive: false, signal: run.signal });
+          return undefined;
+        });
       } catch (error) {
         if (!AppError.is(error, 'DIRECTORY_NOT_EMPTY') && !AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
       }

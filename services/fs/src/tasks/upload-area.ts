@@ -1,20 +1,16 @@
-import { randomUUID } from 'node:crypto';
-import { createReadStream, existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
-import { type FileHandle, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { currentOwner, newOwnedName, ownerOf, type ProcessOwner } from '@wharf/owned-names';
+import { hasNoSpace, isMissing, openOwnFolder, UNFINISHED } from '../driver-contract/own-folder.ts';
 import type { Hashes } from '../driver-contract/storage-driver.ts';
 import { verifiedContent } from '../driver-contract/verified-content.ts';
 
-/** What is left free for everybody else on the disk, in bytes. */
-const RESERVE_BYTES = 256 * 1024 * 1024;
 /** How far the area may go between two looks at what is free, in bytes. */
 const LOOK_BYTES = 16 * 1024 * 1024;
 /** A file that no task names is somebody's on another host who is about to name it, for so long, in milliseconds. */
 const UNNAMED_MS = 3_600_000;
-const ID_FILE = 'id';
-const UNFINISHED = '.part';
 
 /** What a client promised of a body. */
 export interface BodyPromise {
@@ -47,8 +43,7 @@ export interface UploadArea {
  * @param limitBytes of everything in the folder. @throws Error of the system: nothing can be kept there
  */
 export function openUploadArea(folder: string, limitBytes: number): UploadArea {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const id = areaId(folder);
+  const { id, holds, hasRoom, sync } = openOwnFolder(folder);
   const owner = currentOwner();
   /** What each file takes, or will take as far as it was announced. Files of others are in it as the last sweep found them. */
   const sizes = new Map<string, number>();
@@ -61,8 +56,7 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
     else sizes.set(file, bytes);
   };
   const claim = async (file: string, bytes: number): Promise<number> => {
-    const { bavail, bsize } = await statfs(folder);
-    if (heldBytes + bytes > limitBytes || bavail * bsize - RESERVE_BYTES < bytes)
+    if (heldBytes + bytes > limitBytes || !(await hasRoom(bytes)))
       throw new AppError('QUOTA_EXCEEDED', 'there is no room for uploads that wait; try again later, or without As-Task');
     note(file, (sizes.get(file) ?? 0) + bytes);
     return bytes;
@@ -92,7 +86,7 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
         await handle.sync();
         await handle.close();
         await rename(place + UNFINISHED, place);
-        await syncFolder(folder);
+        await sync();
       } catch (error) {
         await handle?.close().catch(() => undefined);
         await rm(place + UNFINISHED, { force: true });
@@ -119,8 +113,7 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
     },
     async sweep(named) {
       const unclaimed: string[] = [];
-      for (const name of await readdir(folder))
-        if (name !== ID_FILE && (await isUnclaimed(join(folder, name), owner))) unclaimed.push(name);
+      for (const name of await readdir(folder)) if (holds(name) && (await isUnclaimed(join(folder, name), owner))) unclaimed.push(name);
       if (unclaimed.length > 0) {
         const kept = await named();
         for (const name of unclaimed) if (!kept.has(name)) await rm(join(folder, name), { force: true });
@@ -129,27 +122,9 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
       const there = new Set(await readdir(folder));
       for (const file of settled) if (!there.has(file)) note(file, 0);
       for (const name of there)
-        if (name !== ID_FILE && ownerOf(basename(name, UNFINISHED), owner) !== 'self') note(name, await sizeOf(join(folder, name)));
+        if (holds(name) && ownerOf(basename(name, UNFINISHED), owner) !== 'self') note(name, await sizeOf(join(folder, name)));
     },
   };
-}
-
-/** Two replicas that open one folder at the same time end with one id. */
-function areaId(folder: string): string {
-  const place = join(folder, ID_FILE);
-  if (!existsSync(place)) {
-    // Written aside, so that it is there whole or not at all.
-    const made = join(folder, `${randomUUID()}${UNFINISHED}`);
-    writeFileSync(made, randomUUID(), { flag: 'wx', mode: 0o600, flush: true });
-    try {
-      linkSync(made, place);
-    } catch (error) {
-      if (!hasCode(error, 'EEXIST')) throw error;
-    } finally {
-      unlinkSync(made);
-    }
-  }
-  return readFileSync(place, 'utf8').trim();
 }
 
 /** Whether nobody is about to name a file: its process has ended, or could not be asked and left it an hour ago. */
@@ -162,20 +137,4 @@ async function isUnclaimed(place: string, self: ProcessOwner): Promise<boolean> 
 
 async function sizeOf(place: string): Promise<number> {
   return (await stat(place).catch(() => undefined))?.size ?? 0;
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-const isMissing = (error: unknown) => hasCode(error, 'ENOENT');
-const hasNoSpace = (error: unknown) => hasCode(error, 'ENOSPC') || hasCode(error, 'EDQUOT');
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

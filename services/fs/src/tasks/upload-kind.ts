@@ -1,12 +1,13 @@
 import { AppError } from '@wharf/errors';
 import { isWithin, parseVirtualPath, relativeTo } from '@wharf/paths';
-import { defineTaskKind, type TaskKind, type TaskRun } from '@wharf/task-engine';
+import { backoffMs, defineTaskKind, postponed, type TaskKind, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import { denied } from '../domain/access/permissions.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
+import { hasContent } from '../domain/changing/same-content.ts';
 import { beginUpload, type Upload } from '../domain/changing/upload.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
-import { hasContent, looksLikeCopy, statIfThere } from './compare-files.ts';
+import { looksLikeCopy, statIfThere } from './compare-files.ts';
 import type { UploadArea } from './upload-area.ts';
 
 export const uploadShape = z.object({
@@ -28,6 +29,8 @@ type UploadRun = TaskRun<UploadInput, null, null>;
 
 /** Of one upload: the client sends it again if it wants. */
 const MAX_RETRIES = 0;
+/** A storage that is away is waited for: its client was told that the upload will be stored. These many pauses are half an hour in all. */
+const MAX_PAUSES = 35;
 
 /**
  * Stores bodies that one area keeps. The kind bears the area's name: only those who have the area can do the work.
@@ -42,25 +45,34 @@ export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Pr
     input: uploadShape,
     maxRetries: MAX_RETRIES,
     async run(run) {
-      const { input } = run;
-      run.progress({ status: 'uploading', phase: 'storing', totalBytes: input.sizeBytes });
-      const operation = await operationOf(run);
-      if (run.fence > 1 && (await isStored(operation, input, area))) return area.remove(input.file);
-      const upload = await beginStoring(operation, input);
-      const content = await area.read(input.file);
-      if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
       try {
-        await upload.store(watched(run, content), () => run.assertLease());
+        await storeBody(run, area, operationOf);
       } catch (error) {
-        if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
-        // A retry would need as much room: the body is not kept for one. Whoever has the task now still needs it.
-        await run.assertLease();
-        await area.remove(input.file);
-        throw error;
+        if (!AppError.is(error, 'STORAGE_UNAVAILABLE') || run.fence > MAX_PAUSES) throw error;
+        throw postponed(error.message, backoffMs(run.fence));
       }
-      await area.remove(input.file);
     },
   });
+}
+
+async function storeBody(run: UploadRun, area: UploadArea, operationOf: (run: UploadRun) => Promise<Operation>): Promise<void> {
+  const { input } = run;
+  run.progress({ status: 'uploading', phase: 'storing', totalBytes: input.sizeBytes });
+  const operation = await operationOf(run);
+  if (run.fence > 1 && (await isStored(operation, input, area))) return area.remove(input.file);
+  const upload = await beginStoring(operation, input);
+  const content = await area.read(input.file);
+  if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
+  try {
+    await upload.store(watched(run, content), () => run.assertLease());
+  } catch (error) {
+    if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
+    // A retry would need as much room: the body is not kept for one. Whoever has the task now still needs it.
+    await run.assertLease();
+    await area.remove(input.file);
+    throw error;
+  }
+  await area.remove(input.file);
 }
 
 async function beginStoring(operation: Operation, input: UploadInput): Promise<Upload> {

@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { renameSync } from 'node:fs';
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { ConfinedRoot, openChildFile, openChildFolder } from '../../src/drivers/local/confined-root.ts';
+import { DiskWrites } from '../../src/drivers/local/disk-writes.ts';
+import { TempArea } from '../../src/drivers/local/temp-area.ts';
 import { at, makeFolders } from './open-local.ts';
 
 it('a walk goes into no link', async () => {
@@ -49,4 +52,21 @@ it('where folders cannot be held by handles, the real path decides', async () =>
   const held = confined.holdFolder(at('/d'));
   execFileSync('sh', ['-c', 'mv "$0/d" "$0/was" && ln -s "$1" "$0/d"', root, outside]);
   expect(() => held.recheck()).toThrow('object not found');
+});
+
+it('a file is not given its name in a folder that was moved to where others may see it', async () => {
+  const { root } = await makeFolders();
+  await mkdir(path.join(root, 'in/folder'), { recursive: true });
+  class Moved extends ConfinedRoot {
+    /** The last that is asked before the name is given. */
+    override isOtherSpelling(...asked: Parameters<ConfinedRoot['isOtherSpelling']>): boolean {
+      renameSync(path.join(root, 'in/folder'), path.join(root, 'out'));
+      return super.isOtherSpelling(...asked);
+    }
+  }
+  const confined = new Moved(root);
+  const writes = new DiskWrites(confined, new TempArea(confined), 0o777, undefined);
+  const { temp, fd } = await writes.beginWrite(at('/in/folder/hidden'), true);
+  await expect(writes.publish(temp, fd, at('/in/folder/hidden'), true)).rejects.toMatchObject({ code: 'STALE_VERSION' });
+  expect(await readdir(path.join(root, 'out'))).toEqual([]);
 });

@@ -269,7 +269,7 @@ export interface ExportConfigurationRequest {
 
 export interface ExportConfigurationResponse {
   /** The next bytes of the JSON text in UTF-8; a character may go on in the next piece. */
-  document: Buffer;
+  document: Uint8Array;
 }
 
 export interface ImportConfigurationRequest {
@@ -3440,7 +3440,7 @@ export const ExportConfigurationRequest: MessageFns<ExportConfigurationRequest> 
 };
 
 function createBaseExportConfigurationResponse(): ExportConfigurationResponse {
-  return { document: Buffer.alloc(0) };
+  return { document: new Uint8Array(0) };
 }
 
 export const ExportConfigurationResponse: MessageFns<ExportConfigurationResponse> = {
@@ -3469,7 +3469,7 @@ export const ExportConfigurationResponse: MessageFns<ExportConfigurationResponse
               break;
             }
 
-            message.document = Buffer.from(reader.bytes());
+            message.document = reader.bytes();
             continue;
           }
         }
@@ -3489,7 +3489,7 @@ export const ExportConfigurationResponse: MessageFns<ExportConfigurationResponse
   },
   fromPartial(object: DeepPartial<ExportConfigurationResponse>): ExportConfigurationResponse {
     const message = createBaseExportConfigurationResponse();
-    message.document = object.document ?? Buffer.alloc(0);
+    message.document = object.document ?? new Uint8Array(0);
     return message;
   },
 };

@@ -51,6 +51,8 @@ export interface LoginRequest {
   otp_code: string;
   /** The client's address as the gateway established it. */
   address: string;
+  /** What the client calls itself; empty when it does not say. */
+  user_agent: string;
 }
 
 export interface LoginResponse {
@@ -64,6 +66,7 @@ export interface LoginWithHashRequest {
   password: string;
   otp_code: string;
   address: string;
+  user_agent: string;
 }
 
 export interface LoginWithHashResponse {
@@ -89,6 +92,8 @@ export interface Session {
   expires_time: string;
   /** True for the one that asks. */
   current: boolean;
+  /** What the client called itself, cut to 256 characters; empty when it did not say. */
+  device: string;
 }
 
 export interface ListSessionsRequest {
@@ -689,7 +694,7 @@ export const SshKey: MessageFns<SshKey> = {
 };
 
 function createBaseLoginRequest(): LoginRequest {
-  return { username: "", password: "", otp_code: "", address: "" };
+  return { username: "", password: "", otp_code: "", address: "", user_agent: "" };
 }
 
 export const LoginRequest: MessageFns<LoginRequest> = {
@@ -705,6 +710,9 @@ export const LoginRequest: MessageFns<LoginRequest> = {
     }
     if (message.address !== "") {
       writer.uint32(34).string(message.address);
+    }
+    if (message.user_agent !== "") {
+      writer.uint32(42).string(message.user_agent);
     }
     return writer;
   },
@@ -754,6 +762,14 @@ export const LoginRequest: MessageFns<LoginRequest> = {
             message.address = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.user_agent = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -775,6 +791,7 @@ export const LoginRequest: MessageFns<LoginRequest> = {
     message.password = object.password ?? "";
     message.otp_code = object.otp_code ?? "";
     message.address = object.address ?? "";
+    message.user_agent = object.user_agent ?? "";
     return message;
   },
 };
@@ -835,7 +852,7 @@ export const LoginResponse: MessageFns<LoginResponse> = {
 };
 
 function createBaseLoginWithHashRequest(): LoginWithHashRequest {
-  return { username: "", password: "", otp_code: "", address: "" };
+  return { username: "", password: "", otp_code: "", address: "", user_agent: "" };
 }
 
 export const LoginWithHashRequest: MessageFns<LoginWithHashRequest> = {
@@ -851,6 +868,9 @@ export const LoginWithHashRequest: MessageFns<LoginWithHashRequest> = {
     }
     if (message.address !== "") {
       writer.uint32(34).string(message.address);
+    }
+    if (message.user_agent !== "") {
+      writer.uint32(42).string(message.user_agent);
     }
     return writer;
   },
@@ -900,6 +920,14 @@ export const LoginWithHashRequest: MessageFns<LoginWithHashRequest> = {
             message.address = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.user_agent = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -921,6 +949,7 @@ export const LoginWithHashRequest: MessageFns<LoginWithHashRequest> = {
     message.password = object.password ?? "";
     message.otp_code = object.otp_code ?? "";
     message.address = object.address ?? "";
+    message.user_agent = object.user_agent ?? "";
     return message;
   },
 };
@@ -1079,7 +1108,7 @@ export const LogoutResponse: MessageFns<LogoutResponse> = {
 };
 
 function createBaseSession(): Session {
-  return { id: "", address: "", created_time: "", expires_time: "", current: false };
+  return { id: "", address: "", created_time: "", expires_time: "", current: false, device: "" };
 }
 
 export const Session: MessageFns<Session> = {
@@ -1098,6 +1127,9 @@ export const Session: MessageFns<Session> = {
     }
     if (message.current !== false) {
       writer.uint32(40).bool(message.current);
+    }
+    if (message.device !== "") {
+      writer.uint32(50).string(message.device);
     }
     return writer;
   },
@@ -1155,6 +1187,14 @@ export const Session: MessageFns<Session> = {
             message.current = reader.bool();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.device = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1177,6 +1217,7 @@ export const Session: MessageFns<Session> = {
     message.created_time = object.created_time ?? "";
     message.expires_time = object.expires_time ?? "";
     message.current = object.current ?? false;
+    message.device = object.device ?? "";
     return message;
   },
 };

@@ -7,6 +7,7 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { CallContext, CallOptions } from "nice-grpc-common";
+import { Rule } from "../../admin/v1/admin_service.ts";
 import { Task } from "../../task/v1/task_service.ts";
 
 export const protobufPackage = "wharf.fs.v1";
@@ -45,7 +46,7 @@ export interface ListEntriesRequest {
   refresh: boolean;
   /** What absolute addresses in the answer start with, for example `https://files.example`. */
   site_url: string;
-  /** Entries come in `entries_json` instead of `entries`: for who only passes them on to a client of the HTTP API. */
+  /** Entries come in `entries_utf8` instead of `entries`: for who only passes them on to a client of the HTTP API. */
   as_json: boolean;
 }
 
@@ -53,8 +54,8 @@ export interface ListEntriesResponse {
   /** In the first message only. */
   listing?: Listing | null | undefined;
   entries: Entry[];
-  /** The objects of the HTTP answer, separated by commas; may be empty. */
-  entries_json: string;
+  /** The objects of the HTTP answer as UTF-8, separated by commas; may be empty. Bytes, because who passes them on has no need to read them. */
+  entries_utf8: Uint8Array;
 }
 
 /** What a listing says beside its entries. */
@@ -436,6 +437,42 @@ export interface GetIndexProgressResponse {
   is_running: boolean;
 }
 
+export interface ExplainAccessRequest {
+  /** Of the whole tree. */
+  path: string;
+  /** Whose access is explained. */
+  subjects: AccessSubject[];
+  /** A rule as it would be: it stands in the place of the saved one with its id, and of the one at its path. */
+  rule: Rule | null;
+}
+
+export interface AccessSubject {
+  id: number;
+  role: number;
+  permission: number;
+  base_path: string;
+}
+
+export interface ExplainAccessResponse {
+  /** One for each subject, in their order. */
+  subjects: SubjectAccess[];
+}
+
+export interface SubjectAccess {
+  id: number;
+  decisions: AccessDecision[];
+}
+
+export interface AccessDecision {
+  /** see, make, rename, move, copy, remove. */
+  action: string;
+  allowed: boolean;
+  /** admin, outside, permission, free, rule, password, hidden, readers, writers, write, guarded. */
+  reason: string;
+  /** Where the rule stands that the reason speaks of; empty: no rule had a part in it. */
+  rule_path: string;
+}
+
 export interface ListStorageSpaceRequest {
 }
 
@@ -728,7 +765,7 @@ export const ListEntriesRequest: MessageFns<ListEntriesRequest> = {
 };
 
 function createBaseListEntriesResponse(): ListEntriesResponse {
-  return { listing: null, entries: [], entries_json: "" };
+  return { listing: null, entries: [], entries_utf8: new Uint8Array(0) };
 }
 
 export const ListEntriesResponse: MessageFns<ListEntriesResponse> = {
@@ -739,8 +776,8 @@ export const ListEntriesResponse: MessageFns<ListEntriesResponse> = {
     for (const v of message.entries) {
       Entry.encode(v!, writer.uint32(18).fork()).join();
     }
-    if (message.entries_json !== "") {
-      writer.uint32(26).string(message.entries_json);
+    if (message.entries_utf8.length !== 0) {
+      writer.uint32(34).bytes(message.entries_utf8);
     }
     return writer;
   },
@@ -774,12 +811,12 @@ export const ListEntriesResponse: MessageFns<ListEntriesResponse> = {
             message.entries.push(Entry.decode(reader, reader.uint32()));
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
+          case 4: {
+            if (tag !== 34) {
               break;
             }
 
-            message.entries_json = reader.string();
+            message.entries_utf8 = reader.bytes();
             continue;
           }
         }
@@ -803,7 +840,7 @@ export const ListEntriesResponse: MessageFns<ListEntriesResponse> = {
       ? Listing.fromPartial(object.listing)
       : undefined;
     message.entries = object.entries?.map((e) => Entry.fromPartial(e)) || [];
-    message.entries_json = object.entries_json ?? "";
+    message.entries_utf8 = object.entries_utf8 ?? new Uint8Array(0);
     return message;
   },
 };
@@ -5032,6 +5069,389 @@ export const GetIndexProgressResponse: MessageFns<GetIndexProgressResponse> = {
   },
 };
 
+function createBaseExplainAccessRequest(): ExplainAccessRequest {
+  return { path: "", subjects: [], rule: null };
+}
+
+export const ExplainAccessRequest: MessageFns<ExplainAccessRequest> = {
+  encode(message: ExplainAccessRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.path !== "") {
+      writer.uint32(10).string(message.path);
+    }
+    for (const v of message.subjects) {
+      AccessSubject.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.rule !== undefined && message.rule !== null) {
+      Rule.encode(message.rule, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExplainAccessRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExplainAccessRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.path = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.subjects.push(AccessSubject.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.rule = Rule.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ExplainAccessRequest>): ExplainAccessRequest {
+    return ExplainAccessRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ExplainAccessRequest>): ExplainAccessRequest {
+    const message = createBaseExplainAccessRequest();
+    message.path = object.path ?? "";
+    message.subjects = object.subjects?.map((e) => AccessSubject.fromPartial(e)) || [];
+    message.rule = (object.rule !== undefined && object.rule !== null) ? Rule.fromPartial(object.rule) : null;
+    return message;
+  },
+};
+
+function createBaseAccessSubject(): AccessSubject {
+  return { id: 0, role: 0, permission: 0, base_path: "" };
+}
+
+export const AccessSubject: MessageFns<AccessSubject> = {
+  encode(message: AccessSubject, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0) {
+      writer.uint32(8).int64(message.id);
+    }
+    if (message.role !== 0) {
+      writer.uint32(16).int32(message.role);
+    }
+    if (message.permission !== 0) {
+      writer.uint32(24).int32(message.permission);
+    }
+    if (message.base_path !== "") {
+      writer.uint32(34).string(message.base_path);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AccessSubject {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAccessSubject();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.role = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.permission = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.base_path = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AccessSubject>): AccessSubject {
+    return AccessSubject.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AccessSubject>): AccessSubject {
+    const message = createBaseAccessSubject();
+    message.id = object.id ?? 0;
+    message.role = object.role ?? 0;
+    message.permission = object.permission ?? 0;
+    message.base_path = object.base_path ?? "";
+    return message;
+  },
+};
+
+function createBaseExplainAccessResponse(): ExplainAccessResponse {
+  return { subjects: [] };
+}
+
+export const ExplainAccessResponse: MessageFns<ExplainAccessResponse> = {
+  encode(message: ExplainAccessResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.subjects) {
+      SubjectAccess.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExplainAccessResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExplainAccessResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.subjects.push(SubjectAccess.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ExplainAccessResponse>): ExplainAccessResponse {
+    return ExplainAccessResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ExplainAccessResponse>): ExplainAccessResponse {
+    const message = createBaseExplainAccessResponse();
+    message.subjects = object.subjects?.map((e) => SubjectAccess.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseSubjectAccess(): SubjectAccess {
+  return { id: 0, decisions: [] };
+}
+
+export const SubjectAccess: MessageFns<SubjectAccess> = {
+  encode(message: SubjectAccess, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0) {
+      writer.uint32(8).int64(message.id);
+    }
+    for (const v of message.decisions) {
+      AccessDecision.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SubjectAccess {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSubjectAccess();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.decisions.push(AccessDecision.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SubjectAccess>): SubjectAccess {
+    return SubjectAccess.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SubjectAccess>): SubjectAccess {
+    const message = createBaseSubjectAccess();
+    message.id = object.id ?? 0;
+    message.decisions = object.decisions?.map((e) => AccessDecision.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseAccessDecision(): AccessDecision {
+  return { action: "", allowed: false, reason: "", rule_path: "" };
+}
+
+export const AccessDecision: MessageFns<AccessDecision> = {
+  encode(message: AccessDecision, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.action !== "") {
+      writer.uint32(10).string(message.action);
+    }
+    if (message.allowed !== false) {
+      writer.uint32(16).bool(message.allowed);
+    }
+    if (message.reason !== "") {
+      writer.uint32(26).string(message.reason);
+    }
+    if (message.rule_path !== "") {
+      writer.uint32(34).string(message.rule_path);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AccessDecision {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAccessDecision();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.action = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.allowed = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.rule_path = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AccessDecision>): AccessDecision {
+    return AccessDecision.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AccessDecision>): AccessDecision {
+    const message = createBaseAccessDecision();
+    message.action = object.action ?? "";
+    message.allowed = object.allowed ?? false;
+    message.reason = object.reason ?? "";
+    message.rule_path = object.rule_path ?? "";
+    return message;
+  },
+};
+
 function createBaseListStorageSpaceRequest(): ListStorageSpaceRequest {
   return {};
 }
@@ -5436,6 +5856,15 @@ export const FsServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
+    /** What people may do at a path, and why (admin). */
+    explainAccess: {
+      name: "ExplainAccess",
+      requestType: ExplainAccessRequest as typeof ExplainAccessRequest,
+      requestStream: false,
+      responseType: ExplainAccessResponse as typeof ExplainAccessResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
     /** How much room storages have: those that can tell, and do so within three seconds (admin). */
     listStorageSpace: {
       name: "ListStorageSpace",
@@ -5562,6 +5991,11 @@ export interface FsServiceImplementation<CallContextExt = {}> {
     request: ListStorageHealthRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListStorageHealthResponse>>;
+  /** What people may do at a path, and why (admin). */
+  explainAccess(
+    request: ExplainAccessRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ExplainAccessResponse>>;
   /** How much room storages have: those that can tell, and do so within three seconds (admin). */
   listStorageSpace(
     request: ListStorageSpaceRequest,
@@ -5683,6 +6117,11 @@ export interface FsServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ListStorageHealthRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListStorageHealthResponse>;
+  /** What people may do at a path, and why (admin). */
+  explainAccess(
+    request: DeepPartial<ExplainAccessRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ExplainAccessResponse>;
   /** How much room storages have: those that can tell, and do so within three seconds (admin). */
   listStorageSpace(
     request: DeepPartial<ListStorageSpaceRequest>,

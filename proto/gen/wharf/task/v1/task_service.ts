@@ -54,6 +54,8 @@ export interface Task {
   phase: string;
   /** The list that shows it, for example `copy`. */
   list: string;
+  /** The name of the error (docs/errors.md); empty when there is none. */
+  error_code: string;
 }
 
 export interface ListTasksRequest {
@@ -131,6 +133,7 @@ function createBaseTask(): Task {
     eta: null,
     phase: "",
     list: "",
+    error_code: "",
   };
 }
 
@@ -183,6 +186,9 @@ export const Task: MessageFns<Task> = {
     }
     if (message.list !== "") {
       writer.uint32(130).string(message.list);
+    }
+    if (message.error_code !== "") {
+      writer.uint32(138).string(message.error_code);
     }
     return writer;
   },
@@ -328,6 +334,14 @@ export const Task: MessageFns<Task> = {
             message.list = reader.string();
             continue;
           }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.error_code = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -361,6 +375,7 @@ export const Task: MessageFns<Task> = {
     message.eta = object.eta ?? undefined;
     message.phase = object.phase ?? "";
     message.list = object.list ?? "";
+    message.error_code = object.error_code ?? "";
     return message;
   },
 };

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { flag, id, idInput, list, pageOf, paging, requiredText, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
-import { nothingBack, pageShape, ruleShape } from '../shapes.ts';
+import { nothingBack, pageShape, ruleShape, userAccessShape } from '../shapes.ts';
+
+/** Users whose access is explained in one answer. */
+const MAX_EXPLAINED = 100;
 
 const userIds = () => list(z.int().min(0)).default([]);
 
@@ -44,6 +47,36 @@ export const adminMetaRoutes: readonly Route[] = [
     input: idInput,
     answer: ruleShape.nullable(),
     call: async ({ peers, options }, input) => (await peers.admin.getRule(input, options)).rule ?? null,
+  }),
+  route({
+    methods: ['POST'],
+    path: '/api/admin/meta/explain',
+    access: 'admin',
+    isReading: true,
+    summary:
+      'What users may do at a path of the whole tree, and which rule says so: those named, or all (100 at most). With `rule`, as if that rule were saved. No password counts as given.',
+    takes: 'body',
+    input: z.object({ path: requiredText(), users: userIds(), rule: ruleInput.optional() }),
+    answer: z.object({ content: z.array(userAccessShape) }),
+    call: async ({ peers, options }, { path, users, rule }) => {
+      const found =
+        users.length === 0
+          ? (await peers.auth.listUsers({ page: 1, per_page: MAX_EXPLAINED }, options)).content
+          : (await Promise.all(users.slice(0, MAX_EXPLAINED).map((user) => peers.auth.getUser({ id: user }, options)))).flatMap(
+              ({ user }) => user ?? [],
+            );
+      const { subjects } = await peers.fs.explainAccess({ path, subjects: found, ...(rule ? { rule } : {}) }, options);
+      const decisionsOf = new Map(subjects.map(({ id: user, decisions }) => [user, decisions]));
+      return {
+        content: found.map((user) => ({
+          user_id: user.id,
+          username: user.username,
+          role: user.role,
+          disabled: user.disabled,
+          decisions: decisionsOf.get(user.id) ?? [],
+        })),
+      };
+    },
   }),
   route({
     methods: ['POST'],

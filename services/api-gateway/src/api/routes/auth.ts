@@ -17,8 +17,8 @@ export const authRoutes: readonly Route[] = [
     takes: 'body',
     input: loginInput,
     answer: tokenShape,
-    call: async ({ peers, ownCall, address }, input) => {
-      const { token } = await peers.auth.login({ ...input, address }, ownCall());
+    call: async ({ peers, ownCall, address, userAgent }, input) => {
+      const { token } = await peers.auth.login({ ...input, address, user_agent: userAgent }, ownCall());
       return { token };
     },
   }),
@@ -29,8 +29,8 @@ export const authRoutes: readonly Route[] = [
     takes: 'body',
     input: loginInput,
     answer: tokenShape,
-    call: async ({ peers, ownCall, address }, input) => {
-      const { token } = await peers.auth.loginWithHash({ ...input, address }, ownCall());
+    call: async ({ peers, ownCall, address, userAgent }, input) => {
+      const { token } = await peers.auth.loginWithHash({ ...input, address, user_agent: userAgent }, ownCall());
       return { token };
     },
   }),

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { flag, int32, integer, pageOf, paging, text } from '../fields.ts';
-import { AnswerAsJson, absentRoute, type Route, route } from '../route.ts';
+import { AnswerAsJson, absentRoute, type JsonPiece, type Route, route } from '../route.ts';
 import { entryShape, showEntry } from '../shapes.ts';
 
 const listingShape = z.object({
@@ -41,7 +41,7 @@ export const fsReadRoutes: readonly Route[] = [
     answer: listingShape,
     call: async ({ peers, options, siteUrl, hold }, { path, password, page, per_page, refresh }) => {
       refuseSharePath(path);
-      const content: string[] = [];
+      const content: JsonPiece[] = [];
       let length = 0;
       let listing = { total: 0, readme: '', header: '', write: false, write_content_bypass: false, provider: 'unknown' };
       for await (const part of peers.fs.listEntries(
@@ -49,12 +49,12 @@ export const fsReadRoutes: readonly Route[] = [
         options,
       )) {
         if (part.listing) listing = part.listing;
-        if (part.entries_json === '') continue;
-        length += part.entries_json.length;
+        if (part.entries_utf8.length === 0) continue;
+        length += part.entries_utf8.length;
         hold(length);
         // Answers share these texts, as long as nothing is added to them.
         if (content.length > 0) content.push(',');
-        content.push(part.entries_json);
+        content.push(part.entries_utf8);
       }
       const { total, readme, header, write, write_content_bypass, provider } = listing;
       const rest = JSON.stringify({ total, readme, header, write, write_content_bypass, provider });

@@ -4,6 +4,7 @@ import { listOf } from '@wharf/pace';
 import { z } from 'zod';
 import type { ExternalTool, ToolStatus } from '../external-tool.ts';
 import type { ToolProxy } from '../tool-proxy.ts';
+import { understood } from '../understood.ts';
 import type { Aria2Client } from './aria2-client.ts';
 
 const statusShape = z.object({
@@ -18,6 +19,10 @@ const statusShape = z.object({
   followedBy: listOf(z.string()).optional(),
 });
 const FIELDS = Object.keys(statusShape.shape);
+/** Of a metalink there is one download for each of its addresses at most (`vet-source.ts`); each is asked for by itself, again and again. */
+const MAX_DOWNLOADS = 500;
+const idShape = z.string().min(1).max(64);
+const idsShape = z.union([idShape, listOf(idShape).refine((ids) => ids.length > 0 && ids.length <= MAX_DOWNLOADS)]);
 /** What aria2 says of a download it does not know. */
 const UNKNOWN = /not found|No such download/i;
 
@@ -71,7 +76,8 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
         : source.kind === 'metalink'
           ? client.call('aria2.addMetalink', [source.content.toString('base64'), given], { signal })
           : client.call('aria2.addUri', [[source.url], given], { signal }));
-      const ids = z.union([z.string(), listOf(z.string()).refine((ids) => ids.length > 0)]).parse(answer);
+      const ids = idsShape.safeParse(answer).data;
+      if (ids === undefined) throw new AppError('UNSUPPORTED_OPERATION', 'aria2 does not say which download it made');
       return typeof ids === 'string' ? ids : ids.join(',');
     },
     async find(id, signal) {
@@ -113,7 +119,7 @@ async function statusOf(client: Aria2Client, id: string, signal: AbortSignal): P
     if (AppError.is(error, 'FAILED_PRECONDITION') && UNKNOWN.test(error.message)) return undefined;
     throw error;
   }
-  const status = statusShape.parse(answer);
+  const status = understood('aria2', statusShape, answer);
   if (status.status === 'removed') return undefined;
   const isDone = status.status === 'complete' || (status.seeder === 'true' && status.totalLength === status.completedLength);
   const followedBy = status.status === 'complete' ? status.followedBy?.[0] : undefined;

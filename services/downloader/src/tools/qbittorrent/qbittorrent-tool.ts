@@ -1,8 +1,9 @@
 import { AppError } from '@wharf/errors';
-import { listOf } from '@wharf/pace';
+import { listOf, parseJson } from '@wharf/pace';
 import { z } from 'zod';
 import type { ExternalTool, ToolStatus } from '../external-tool.ts';
 import { isSameFolder } from '../tool-folder.ts';
+import { understood } from '../understood.ts';
 import type { QbittorrentClient } from './qbittorrent-client.ts';
 
 const infoShape = listOf(
@@ -30,7 +31,7 @@ const LOOK_MS = 250;
 export function createQbittorrentTool(client: QbittorrentClient): ExternalTool {
   const info = async (hash: string, signal?: AbortSignal) => {
     const text = await client.get('torrents/info', { hashes: hash }, signal ? { signal } : {});
-    return infoShape.parse(JSON.parse(text)).find((torrent) => torrent.hash.toLowerCase() === hash);
+    return understood('qBittorrent', infoShape, parseJson(text)).find((torrent) => torrent.hash.toLowerCase() === hash);
   };
   /** 5.x renamed the calls; the old names are gone there. */
   const call = async (names: readonly string[], hash: string) => {

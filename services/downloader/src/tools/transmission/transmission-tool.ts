@@ -3,6 +3,7 @@ import { listOf } from '@wharf/pace';
 import { z } from 'zod';
 import type { ExternalTool } from '../external-tool.ts';
 import { isSameFolder } from '../tool-folder.ts';
+import { understood } from '../understood.ts';
 import type { TransmissionClient } from './transmission-client.ts';
 
 const FIELDS = [
@@ -33,12 +34,14 @@ const torrentShape = z.object({
   peersConnected: z.number().default(0),
 });
 const listShape = z.object({ torrents: listOf(torrentShape) });
-const addedShape = z.object({ hashString: z.string() });
+/** SHA-1 as hexadecimal digits, of torrents of version 2 SHA-256: it is kept with the task, and sent with each question. */
+const addedShape = z.object({ hashString: z.string().regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/i) });
 const LOCAL_ERROR = 3;
 
 export function createTransmissionTool(client: TransmissionClient): ExternalTool {
   const get = async (id: string, signal?: AbortSignal) =>
-    listShape.parse(await client.call('torrent-get', { ids: [id], fields: FIELDS }, signal ? { signal } : {})).torrents[0];
+    understood('Transmission', listShape, await client.call('torrent-get', { ids: [id], fields: FIELDS }, signal ? { signal } : {}))
+      .torrents[0];
   return {
     name: 'Transmission',
     kinds: new Set(['magnet', 'torrent'] as const),
@@ -48,7 +51,7 @@ export function createTransmissionTool(client: TransmissionClient): ExternalTool
         throw new AppError('UNSUPPORTED_OPERATION', 'Transmission takes torrents only');
       const what = source.kind === 'magnet' ? { filename: source.url } : { metainfo: source.content.toString('base64') };
       const answer = await client.call('torrent-add', { ...what, 'download-dir': directory, paused: false }, { signal });
-      const { hashString } = addedShape.parse(answer['torrent-added'] ?? answer['torrent-duplicate']);
+      const { hashString } = understood('Transmission', addedShape, answer['torrent-added'] ?? answer['torrent-duplicate']);
       const torrent = await get(hashString, signal);
       if (torrent && !isSameFolder(torrent.downloadDir, directory))
         throw new AppError('FAILED_PRECONDITION', 'this torrent is in Transmission already');

@@ -7,6 +7,8 @@ import { covers, matchesHide, type Rule } from './rule.ts';
 /** What rules hide from whoever may not see hidden entries. */
 export interface HiddenEntries {
   isHidden(actor: Actor, path: VirtualPath): boolean;
+  /** The rule by which the path, or a folder on the way to it, is hidden from the actor. */
+  hidingRule(actor: Actor, path: VirtualPath): Rule | undefined;
   /** Which names of a folder's entries are hidden, by the rule of that folder; undefined when none is. */
   hiddenNames(actor: Actor, directory: VirtualPath): ((name: string) => boolean) | undefined;
   /** Whether anything can be hidden in a folder or in what is below it. */
@@ -26,15 +28,15 @@ export function createHiddenEntries(rules: PathTree<Rule>, hasHidden: boolean): 
     if (rule && covers(rule, folder, rule.h_sub) && matchesHide(rule, baseName(path) ?? '')) return true;
     const last = lastFolder.get(actor);
     if (last?.folder === folder) return last.isHidden;
-    const isFolderHidden = isHiddenOnTheWay(actor, folder);
+    const isFolderHidden = hidingOnTheWay(actor, folder) !== undefined;
     lastFolder.set(actor, { folder, isHidden: isFolderHidden });
     return isFolderHidden;
   };
-  const isHiddenOnTheWay = (actor: Actor, path: VirtualPath): boolean => {
+  const hidingOnTheWay = (actor: Actor, path: VirtualPath): Rule | undefined => {
     const rootLength = isWithin(actor.basePath, path) && actor.basePath !== '/' ? actor.basePath.length : 0;
     for (const { name, value, nearest: rule, length } of rules.steps(path))
-      if (length > rootLength && rule && (value === rule || rule.h_sub) && matchesHide(rule, name)) return true;
-    return false;
+      if (length > rootLength && rule && (value === rule || rule.h_sub) && matchesHide(rule, name)) return rule;
+    return undefined;
   };
   const hiddenNames = (actor: Actor, directory: VirtualPath) => {
     if (hasPermission(actor, 'see_hides')) return undefined;
@@ -45,6 +47,7 @@ export function createHiddenEntries(rules: PathTree<Rule>, hasHidden: boolean): 
 
   return {
     isHidden,
+    hidingRule: (actor, path) => (!hasHidden || hasPermission(actor, 'see_hides') ? undefined : hidingOnTheWay(actor, path)),
     hiddenNames,
     mayHideIn(actor, directory) {
       if (hasPermission(actor, 'see_hides')) return false;

@@ -3,6 +3,7 @@ import type { RuleRecord } from '@wharf/models';
 import { VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { hasPermission, isAdmin } from '@wharf/rights';
 import { equalTexts } from './equal-texts.ts';
+import { type AccessDecision, createExplainAccess } from './explain-access.ts';
 import { createHiddenEntries } from './hidden-entries.ts';
 import { PathTree } from './path-tree.ts';
 import { type Actor, denied } from './permissions.ts';
@@ -44,6 +45,8 @@ export interface RuleBook {
   listingFilter(actor: Actor, directory: VirtualPath): ((name: string, isDirectory: boolean) => boolean) | undefined;
   /** Whether a rule that stands at this very path lets the actor read what is there; true where none stands. */
   isOpen(actor: Actor, path: VirtualPath, password: string): boolean;
+  /** What the actor may do at the path, and why, where no password is given. */
+  explain(actor: Actor, path: VirtualPath): readonly AccessDecision[];
   readme(path: VirtualPath): string;
   header(path: VirtualPath): string;
   /** Whether a password is asked for at the path. */
@@ -61,7 +64,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
   const hasReadLists = records.some((record) => record.read_users.length > 0);
 
   const nearest = (path: VirtualPath): Rule | undefined => rules.nearest(path);
-  const { isHidden, hiddenNames, mayHideIn } = createHiddenEntries(
+  const { isHidden, hidingRule, hiddenNames, mayHideIn } = createHiddenEntries(
     rules,
     records.some((record) => record.hide !== ''),
   );
@@ -98,6 +101,10 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     for (const { path: inner } of rules.below(path)) if (inner !== path && !mayTouch(actor, inner as VirtualPath, change)) return false;
     return true;
   };
+  const findGuard = (path: VirtualPath) => {
+    for (const rule of rules.below(path)) if (guards(rule)) return rule.path;
+    return undefined;
+  };
   return {
     records,
     requireAccess(actor, path, password) {
@@ -114,10 +121,8 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
     mayTouchWhole,
     hiddenNames,
     mayHideIn,
-    findGuard(path) {
-      for (const rule of rules.below(path)) if (guards(rule)) return rule.path;
-      return undefined;
-    },
+    findGuard,
+    explain: createExplainAccess({ rules, canRead, canWrite, isGuarded, isWriteBypassed, hidingRule, findGuard }),
     listingFilter(actor, directory) {
       const isHiddenHere = hiddenNames(actor, directory);
       if (!isHiddenHere && (!hasReadLists || isAdmin(actor))) return undefined;

@@ -9,6 +9,10 @@ export interface Changes {
   entryBecame(outcome: Outcome): void;
   /** An entry got another place, with all that is below it. */
   entryMoved(source: Outcome, target: Outcome): void;
+  /** As `entryBecame` of one of many: our own kept listings show it, and the others are told by `changedIn`. */
+  oneBecame(outcome: Outcome): void;
+  /** What changed at these paths, or in these folders, was told by `oneBecame` entry by entry: only the others have to forget. */
+  changedIn(...paths: readonly VirtualPath[]): void;
   /** For outcomes: asked before the storage is. */
   now(): number;
 }
@@ -49,6 +53,15 @@ export function createChanges(
     entryMoved(source, target) {
       tell([...folderCache.take(source), ...folderCache.take(target)]);
       notes?.noteMove(source.path, target.path);
+    },
+    oneBecame(outcome) {
+      const [, ...gone] = folderCache.take(outcome);
+      // Folders went with their last entry, which nobody else tells of.
+      if (gone.length > 0) tell(gone);
+    },
+    changedIn(...paths) {
+      tell(paths);
+      notes?.noteChanges(paths);
     },
     now: folderCache.now,
   };

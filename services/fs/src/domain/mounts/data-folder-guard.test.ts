@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { localDriver } from '../../drivers/local/index.ts';
-import { guardDataFolder } from './data-folder-guard.ts';
+import { guardDataFolder, markDataFolder } from './data-folder-guard.ts';
 
 let top: string;
 let data: string;
@@ -52,5 +52,27 @@ describe('a local storage', () => {
       expect(error?.message).toMatch(new RegExp(`^${item} `));
     }
     await expect(open({ root_folder_path, recycle_bin_path: 'delete permanently' })).resolves.toBeUndefined();
+  });
+});
+
+describe('a local storage of a replica that shares no data folder with another one', () => {
+  const openElsewhere = async (folder: string) => {
+    const driver = await guardDataFolder(localDriver, undefined, []).open(
+      JSON.stringify({ mkdir_perm: '777', root_folder_path: join(top, 'machine', folder) }),
+    );
+    await driver.close();
+  };
+  beforeAll(async () => {
+    for (const folder of ['one/files/mine', 'one/store', 'apart/deep']) await mkdir(join(top, 'machine', folder), { recursive: true });
+    await markDataFolder(join(top, 'machine', 'one'));
+    await markDataFolder(join(top, 'machine', 'one'));
+  });
+
+  it.each(['one', 'one/store', 'one/store/not-there', '.'])('may not show %s of the other', async (folder) => {
+    await expect(openElsewhere(folder)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+  });
+
+  it.each(['one/files', 'one/files/mine', 'apart'])('may show %s', async (folder) => {
+    await expect(openElsewhere(folder)).resolves.toBeUndefined();
   });
 });

@@ -1,11 +1,26 @@
-import { realpath } from 'node:fs/promises';
+import { access, mkdir, readdir, realpath, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { AppError } from '@wharf/errors';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 
+/** In every data folder of an fs, so that others on the machine know it for one. Its name is not that of a file that people make. */
+const MARKER = '.wharf-data-folder';
+const MARKER_TEXT = 'This folder is for Wharf itself. No storage shows it.\n';
+/** What users' files are kept in, in a data folder. */
+const FILES_FOLDER = 'files';
+/** Folders right below a storage's that are looked at for a marker. */
+const MAX_LOOKED_AT = 1_000;
+
+/** Makes a folder known as a data folder to every fs that sees it. */
+export async function markDataFolder(dataFolder: string): Promise<void> {
+  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  await writeFile(join(dataFolder, MARKER), MARKER_TEXT, { mode: 0o600 });
+}
+
 /**
  * The same driver, but it refuses folders through which Wharf's own secrets could be read or replaced. These are the data folder, every
- * folder above it, and the folders inside it that are not for users' files.
+ * folder above it, and the folders inside it that are not for users' files. Of other replicas on the machine it refuses a data folder, what is
+ * in it, and the folder that it lies in, by the marker in it.
  *
  * @param dataFolder undefined: this process has none. @param filesFolders those inside the data folder that may be shown.
  */
@@ -14,16 +29,17 @@ export function guardDataFolder(
   dataFolder: string | undefined,
   filesFolders: readonly string[],
 ): DriverDefinition {
-  if (definition.hostFolders.length === 0 || dataFolder === undefined) return definition;
+  if (definition.hostFolders.length === 0) return definition;
   return {
     ...definition,
     async open(addition, context) {
-      const data = await realPathOf(dataFolder);
+      const data = dataFolder === undefined ? undefined : await realPathOf(dataFolder);
       const allowed = await Promise.all(filesFolders.map(realPathOf));
+      const isOwn = (real: string) => data !== undefined && (isInside(real, data) || isInside(data, real));
       for (const [item, folder] of foldersOf(definition, addition)) {
         const real = await realPathOf(folder);
-        if (!isInside(real, data) && !isInside(data, real)) continue;
         if (allowed.some((files) => isInside(real, files))) continue;
+        if (!isOwn(real) && !(await showsMarked(real))) continue;
         throw new AppError(
           'PERMISSION_DENIED',
           `${item} ${folder} would show Wharf's own data folder with its secrets; choose a folder that neither holds it nor lies in it`,
@@ -32,6 +48,27 @@ export function guardDataFolder(
       return definition.open(addition, context);
     },
   };
+}
+
+/** Whether a folder is a data folder that was marked, lies in one, or has one right in it. */
+async function showsMarked(real: string): Promise<boolean> {
+  let inner = real;
+  for (let at = real; ; inner = at, at = dirname(at)) {
+    if (await isMarked(at)) return at === real || basename(inner) !== FILES_FOLDER;
+    if (dirname(at) === at) break;
+  }
+  // What cannot be read is not shown either.
+  const entries = await readdir(real, { withFileTypes: true }).catch(() => []);
+  const folders = entries.filter((entry) => entry.isDirectory()).slice(0, MAX_LOOKED_AT);
+  const marks = await Promise.all(folders.map(({ name }) => isMarked(join(real, name))));
+  return marks.includes(true);
+}
+
+function isMarked(folder: string): Promise<boolean> {
+  return access(join(folder, MARKER)).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** @throws AppError INVALID_ARGUMENT */

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
-import { isWithin, joinPath, MOUNT_ROOT, type MountPath, parseVirtualPath, relativeTo, type VirtualPath } from '@wharf/paths';
+import { isWithin, joinPath, MOUNT_ROOT, type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
+import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
 import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -9,6 +10,8 @@ import { createMountTable, type Located, type MountTable } from './mount-table.t
 /** A storage that may stand on others, or be stood on. */
 export interface Base {
   readonly storage: StorageRecord;
+  /** Its files pass through us, whoever shows them. */
+  readonly isProxied: boolean;
   /** @throws AppError with what the admin reads */
   open(): Promise<StorageDriver>;
   /** Opens it anew where it was opened: what it stands on is another one. */
@@ -66,6 +69,10 @@ export function createInnerMounts(onChanged: (paths: readonly VirtualPath[]) => 
   };
   /** Of one that is replaced at this moment both may stand on something. */
   const standingsOf = (id: number) => [...standings].flatMap(([base, own]) => (base.storage._id === id ? own : []));
+  const stand = (outer: Base, standing: Standing) => {
+    const others = (standings.get(outer) ?? []).filter(({ path, shownAt }) => path !== standing.path || shownAt !== standing.shownAt);
+    standings.set(outer, [...others, standing]);
+  };
   const restart = (changed: readonly Base[]) => {
     const again = new Set(changed);
     for (const base of again)
@@ -77,7 +84,7 @@ export function createInnerMounts(onChanged: (paths: readonly VirtualPath[]) => 
     async open(outer, outerId, raw, options) {
       const path = parseVirtualPath(raw);
       const located = table().locate(path);
-      if (outer) standings.set(outer, [...(standings.get(outer) ?? []), { ...options, path, located }]);
+      if (outer) stand(outer, { ...options, path, located });
       if (!located) throw new AppError('FAILED_PRECONDITION', `no storage is mounted at ${path}`);
       const { mount, mountedAt } = located;
       const way = outerId === 0 ? undefined : wayTo(outerId, mount);
@@ -86,7 +93,9 @@ export function createInnerMounts(onChanged: (paths: readonly VirtualPath[]) => 
         const { message } = AppError.from(error);
         throw new AppError('STORAGE_UNAVAILABLE', `the storage at ${mountedAt} does not work: ${message}`, { cause: error });
       });
-      return inFolder(driver, located.path, (changed) => onChanged(changed.map((each) => inTree(mountedAt, each))));
+      return inFolder(mount.isProxied ? withoutLinks(driver) : driver, located.path, (changed) =>
+        onChanged(changed.map((each) => inTree(mountedAt, each))),
+      );
     },
     release: (outer) => void standings.delete(outer),
     applied(next) {
@@ -110,14 +119,19 @@ export function createInnerMounts(onChanged: (paths: readonly VirtualPath[]) => 
   };
 
   /** Where a storage that stands on a folder shows a change at a path. */
-  function showing(outer: Base, { path: folder, keepsNames, located }: Standing, changed: VirtualPath): VirtualPath[] {
+  function showing(outer: Base, { path: folder, keepsNames, shownAt, located }: Standing, changed: VirtualPath): VirtualPath[] {
     const isInside = isWithin(folder, changed);
     if (!isInside && !isWithin(changed, folder)) return [];
     // What is mounted further down is not seen through it.
     if (isInside && table().locate(changed, located)?.mountedAt !== located?.mountedAt) return [];
     const below = isInside && keepsNames ? relativeTo(folder, changed) : MOUNT_ROOT;
-    return table().mounts.flatMap(({ mount, mountedAt }) => (mount === outer ? [inTree(mountedAt, below)] : []));
+    const shown = isInside && shownAt ? inTree(inTree(VIRTUAL_ROOT, shownAt), below) : inTree(VIRTUAL_ROOT, below);
+    return table().mounts.flatMap(({ mount, mountedAt }) => (mount === outer ? [joinPath(mountedAt, shown)] : []));
   }
+}
+
+function withoutLinks(driver: StorageDriver): StorageDriver {
+  return decorated({ ...operationsOf(driver), link: undefined });
 }
 
 function inTree(mountedAt: VirtualPath, path: MountPath): VirtualPath {

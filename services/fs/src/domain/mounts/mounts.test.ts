@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from '@wharf/errors';
 import type { StorageRecord } from '@wharf/models';
 import { describe, expect, it } from 'vitest';
@@ -7,13 +8,14 @@ import { defineDriver } from '../../driver-contract/define-driver.ts';
 import { createDriverRegistry } from '../../driver-contract/driver-registry.ts';
 import type { KeptItem } from '../../driver-contract/kept-item.ts';
 import { NO_EGRESS } from '../../driver-contract/open-context.ts';
+import type { Draft } from '../../driver-contract/storage-driver.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 import { mpath, textOf } from '../testing/memory-tree.ts';
 import { storageRecord } from '../testing/records.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import { createSchedule } from '../testing/schedule.ts';
-import { createTestDriver } from '../testing/test-drivers.ts';
-import { createMounts } from './mounts.ts';
+import { createTestDriver, type TestDriver } from '../testing/test-drivers.ts';
+import { createMounts, type Mounts } from './mounts.ts';
 
 function setUp() {
   const driver = createTestDriver('Test');
@@ -24,10 +26,10 @@ function setUp() {
   const keeping = defineDriver({
     name: 'Keeping',
     label: 'Keeping',
-    configSchema: z.object({ address: stringItem(), token: stringItem({ kept: true }) }),
+    configSchema: z.object({ address: stringItem(), token: stringItem({ kept: true, secret: true }), key: stringItem({ kept: true }) }),
     async open(_config, context) {
       kept.push(context.keptItem('token'));
-      return new MemoryDriver();
+      return Object.assign(new MemoryDriver(), { openDraft: async () => emptyDraft });
     },
   });
   const keepItem = { answer: async (_before: string, after: string) => after };
@@ -74,6 +76,27 @@ function setUp() {
   };
 }
 
+/** How long a driver that was replaced stays open without being used. */
+const QUIET_MS = 10_000;
+
+/** What was begun without being waited for has gone as far as it can. */
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+async function* content(...pieces: string[]): AsyncGenerator<Uint8Array, void> {
+  for (const piece of pieces) yield Buffer.from(piece);
+}
+
+const emptyDraft: Draft = {
+  partBytes: 1,
+  write: async () => 0,
+  sync: async () => {},
+  sizeBytes: async () => 0,
+  read: () => content(),
+  publish: () => Promise.reject(new Error('nothing to publish')),
+  discard: async () => {},
+  close: async () => {},
+};
+
 const failing = (message: string) => async () => {
   throw new AppError('STORAGE_UNAVAILABLE', message);
 };
@@ -94,6 +117,15 @@ describe('an item that a driver keeps', () => {
     expect(await mount({ ...keeping, addition: addition('a', 'fourth') })(1).driver()).toBe(opened);
     expect(kept[0]?.value).toBe('fourth');
     expect(await mount({ ...keeping, addition: addition('b', 'fourth') })(1).driver()).not.toBe(opened);
+    expect(kept).toHaveLength(2);
+  });
+
+  it('is seen by the storage where an admin changed it, and no secret of the driver is', async () => {
+    const { mount, record, kept } = setUp();
+    const stored = (key: string) => record({ driver: 'Keeping', addition: JSON.stringify({ address: 'a', token: '', key }) });
+    const opened = await mount(stored(''))(1).driver();
+    expect(await mount(stored('pinned by another replica'))(1).driver()).toBe(opened);
+    expect(await mount(stored('of an admin'))(1).driver()).not.toBe(opened);
     expect(kept).toHaveLength(2);
   });
 });
@@ -229,6 +261,42 @@ describe('a storage that could not be opened', () => {
   });
 });
 
+describe('a call that came through gateways in a circle, or says so', () => {
+  const way = new AsyncLocalStorage<string>();
+  const inCircle = (run: () => unknown) => way.run('circle', run);
+  const refuseCircles = async () => {
+    if (way.getStore() !== undefined) throw new AppError('CIRCULAR_MOUNT', 'in a circle');
+  };
+
+  it('is refused alone: the storage opens for those who wait, and those who come', async () => {
+    const { driver, mount, record, statuses } = setUp();
+    const at = mount(record());
+    driver.onOpen(refuseCircles);
+    const circular = inCircle(() => at(1).driver());
+    const joined = at(1).driver();
+    await expect(circular).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    await expect(joined).resolves.toBeDefined();
+    await expect(at(1).driver()).resolves.toBe(await joined);
+    expect(statuses).not.toContainEqual([1, 'in a circle']);
+  });
+
+  it('is not what a storage that failed is tried again by', async () => {
+    const { driver, mount, record, advance, runLater, mounts, statuses } = setUp();
+    const at = mount(record());
+    driver.onOpen(failing('down'));
+    await inCircle(() => expect(at(1).driver()).rejects.toThrow());
+    driver.onOpen(refuseCircles);
+    advance(2_000);
+    // What a timer runs comes by the way of whoever set it.
+    inCircle(runLater);
+    await expect.poll(() => mounts.health()[0]?.state).toBe('working');
+    expect(statuses).toEqual([
+      [1, 'down'],
+      [1, 'work'],
+    ]);
+  });
+});
+
 describe('a storage that goes away', () => {
   const root = mpath('/');
   const away = async () => {
@@ -355,14 +423,32 @@ describe('another configuration', () => {
     ['is disabled', [{ disabled: true }]],
     ['is gone', []],
   ])('closes a storage that %s', async (_what, records) => {
-    const { driver, mount, mounts, record } = setUp();
+    const { driver, mount, mounts, record, advance, runLater } = setUp();
     const old = mount(record())(1);
     await old.driver();
     mounts.apply(records.map((rest) => record(rest)));
-    await Promise.resolve();
+    await settled();
+    advance(QUIET_MS);
+    runLater();
     await expect.poll(() => driver.counts().closed).toBe(1);
     expect(await refusalOf(old.driver())).toEqual(['STORAGE_UNAVAILABLE', 'storage status: failed: storage not init']);
     expect(driver.counts().opened).toBe(1);
+  });
+
+  it('leaves open a storage whose addition says the same in other words', async () => {
+    const { driver, mount, mounts, record } = setUp();
+    const before = await mount(record({ addition: '{ "store": "a", "gone": 1 }' }))(1).driver();
+    expect(await mount(record({ addition: mounts.normalisedAddition(1) ?? '' }))(1).driver()).toBe(before);
+    expect(driver.counts()).toEqual({ opened: 1, closed: 0 });
+  });
+
+  it('ends at once what runs on a storage that is taken away', async () => {
+    const { driver, mounts, mount, record } = setUp();
+    const old = await mount(record())(1).driver();
+    await old.list(mpath('/'))[Symbol.asyncIterator]().next();
+    await mounts.reopen(1);
+    mounts.apply([record({ disabled: true })]);
+    await expect.poll(() => driver.counts()).toEqual({ opened: 2, closed: 2 });
   });
 
   it('closes a storage that was still being opened', async () => {
@@ -379,13 +465,22 @@ describe('another configuration', () => {
 });
 
 describe('opening again', () => {
-  it('gives requests that run, and those that come, the new driver', async () => {
-    const { driver, mounts, mount, record } = setUp();
+  it('gives those that come the new driver, and closes the old one when nobody used it for a while', async () => {
+    const { driver, mounts, mount, record, advance, runLater } = setUp();
     const one = mount(record())(1);
     const old = await one.driver();
     expect(await mounts.reopen(1)).toBe('work');
     const renewed = await one.driver();
     expect(renewed).not.toBe(old);
+    await settled();
+    advance(QUIET_MS - 1);
+    runLater();
+    expect(driver.counts()).toEqual({ opened: 2, closed: 0 });
+    await old.stat(mpath('/'));
+    advance(QUIET_MS - 1);
+    expect(runLater()).toBe(0);
+    advance(1);
+    expect(runLater()).toBe(1);
     expect(driver.counts()).toEqual({ opened: 2, closed: 1 });
     await driver.storeOf().write(mpath('/f'), (async function* () {})(), { overwrite: true });
     expect(await textOf(await renewed.read(mpath('/f')))).toBe('');
@@ -409,19 +504,97 @@ describe('opening again', () => {
     await one.driver();
   });
 
+  const file = mpath('/f');
+  const fill = async ({ storeOf }: TestDriver, addition?: string) =>
+    void (await storeOf(addition).write(file, content('a', 'b'), { overwrite: true }));
+  const anew: [how: string, run: (mounts: Mounts, record: StorageRecord) => unknown][] = [
+    ['by an admin', (mounts) => mounts.reopen(1)],
+    ['with another addition', (mounts, record) => mounts.apply([{ ...record, addition: '{"store":"other"}' }])],
+  ];
+  it.each(anew)('%s ends no call, listing or file that is in use', async (_how, openAnew) => {
+    const { driver, mounts, mount, record, advance, runLater } = setUp();
+    await fill(driver);
+    const one = await mount(record())(1).driver();
+    const gate = Promise.withResolvers<void>();
+    const isAsked = Promise.withResolvers<void>();
+    const reader = (await one.read(file))[Symbol.asyncIterator]();
+    const listing = one.list(mpath('/'))[Symbol.asyncIterator]();
+    await Promise.all([reader.next(), listing.next()]);
+    driver.beforeCalls(() => {
+      isAsked.resolve();
+      return gate.promise;
+    });
+    const call = one.stat(file);
+    await isAsked.promise;
+    await openAnew(mounts, record());
+    await settled();
+    const isKeptFor = async (ms: number) => {
+      advance(ms);
+      runLater();
+      await settled();
+      return driver.counts().closed === 0;
+    };
+    expect(await isKeptFor(60_000)).toBe(true);
+    gate.resolve();
+    expect((await call).name).toBe('f');
+    expect(await isKeptFor(60_000)).toBe(true);
+    expect((await listing.next()).done).toBe(true);
+    expect(await isKeptFor(60_000)).toBe(true);
+    await reader.return?.();
+    expect(await isKeptFor(QUIET_MS - 1)).toBe(true);
+    expect(await isKeptFor(1)).toBe(false);
+  });
+
+  it('ends no draft that is open', async () => {
+    const { mounts, mount, record, advance, runLater } = setUp();
+    const old = await mount(record({ driver: 'Keeping', addition: '{"address":"a","token":""}' }))(1).driver();
+    const draft = await old.openDraft?.(file, 'a'.repeat(32), { create: true });
+    await mounts.reopen(1);
+    await settled();
+    advance(60_000);
+    expect(runLater()).toBe(0);
+    expect(await draft?.sizeBytes()).toBe(0);
+    await draft?.close();
+    advance(QUIET_MS);
+    expect(runLater()).toBe(1);
+    expect((await refusalOf(old.stat(mpath('/'))))[0]).toBe('STORAGE_UNAVAILABLE');
+  });
+
+  it('goes on for requests that found the storage before and have not begun', async () => {
+    const { driver, mount, record } = setUp();
+    await fill(driver);
+    const before = mount(record())(1);
+    await before.driver();
+    mount(record({ addition: '{"store":"other"}' }));
+    expect((await (await before.driver()).stat(file)).name).toBe('f');
+  });
+
+  it('gives the new driver to those who wait for the old one', async () => {
+    const { driver, mounts, mount, record } = setUp();
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let opening = 0;
+    driver.onOpen(() => gates[opening++]?.promise ?? Promise.resolve());
+    const one = mount(record())(1);
+    const waiting = one.driver();
+    const renewed = mounts.reopen(1);
+    for (const gate of gates) gate.resolve();
+    expect(await renewed).toBe('work');
+    expect(await waiting).toBe(await one.driver());
+  });
+
   it('while the first opening runs closes that one and keeps its own', async () => {
     const { driver, mounts, mount, record } = setUp();
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let opening = 0;
     driver.onOpen(() => gates[opening++]?.promise ?? Promise.resolve());
     const one = mount(record())(1);
-    const first = refusalOf(one.driver());
+    const first = one.driver();
     const second = mounts.reopen(1);
     gates[1]?.resolve();
     expect(await second).toBe('work');
     const driverOfSecond = await one.driver();
     gates[0]?.resolve();
-    expect((await first)[0]).toBe('STORAGE_UNAVAILABLE');
+    expect(await first).toBe(driverOfSecond);
     expect(await one.driver()).toBe(driverOfSecond);
     expect(driver.counts()).toEqual({ opened: 2, closed: 1 });
   });

@@ -9,20 +9,15 @@ import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import type { CallSpans } from '../../driver-contract/with-spans.ts';
 import type { BreakerState } from './circuit-breaker.ts';
 import { type Base, createInnerMounts, type InnerMounts } from './inner-mounts.ts';
+import { createLoans, type Loans } from './loans.ts';
 import { type KeepItem, keptItemOf, openStorage, type Surroundings, statusOf } from './open-storage.ts';
+import { createOpener, type Opener } from './opener.ts';
 import { createStorageMonitor, type StorageMonitor } from './storage-monitor.ts';
 
 /** The status of a storage that works. */
 const WORKING = 'work';
 /** The status of a storage that an admin switched off. */
 const DISABLED = 'disabled';
-
-/**
- * A storage that failed is opened again after this pause, also when nobody asks for it. The pause doubles after each failure, up to the
- * maximum.
- */
-const FIRST_RETRY_MS = 2_000;
-const MAX_RETRY_MS = 60_000;
 
 /** A configured storage, opened when first used. */
 export interface Mount {
@@ -83,6 +78,8 @@ export interface MountsOptions {
   readonly unseal: (sealed: string) => string;
   /** The only ways to the network that storages have. */
   readonly egress: Egress;
+  /** What else storages are opened with. */
+  readonly given?: Pick<Surroundings, 'trail' | 'site'>;
   readonly keepItem: KeepItem;
   /** Told what was changed below a storage that stands on it. */
   readonly onChange: (paths: readonly VirtualPath[]) => void;
@@ -103,15 +100,19 @@ interface Connection extends Mount {
   readonly isUsed: () => boolean;
   health(): StorageHealth;
   open(): Promise<StorageDriver>;
-  /** Lets go of the driver and opens another. Calls that run on the old one end with an error. */
+  /** Lets go of the driver and opens another. What is under way on the old one goes on with that. */
   reopen(): Promise<StorageDriver>;
   /** The same in the background, where anybody asked for it. */
   restart(): void;
+  /** Another one has taken its place: it opens nothing any more, and closes when nobody uses it. */
+  retire(): void;
+  /** Ends what is under way on it. */
   close(): Promise<void>;
 }
 
 export function createMounts(options: MountsOptions): Mounts {
   const connections = new Map<number, Connection>();
+  const loans = createLoans({ after: options.after });
   const inner = createInnerMounts(options.onChange);
   /** Why a stored storage is not mounted. */
   const absent = new Map<number, string>();
@@ -138,15 +139,19 @@ export function createMounts(options: MountsOptions): Mounts {
       known.addition = addition;
       return known;
     }
-    return createConnection(storage, definition, addition, inner, options);
+    return createConnection(storage, definition, addition, inner, loans, options);
   };
   const replace = (id: number, next: Connection | undefined) => {
     const old = connections.get(id);
     if (old === next) return;
-    if (next) connections.set(id, next);
-    else connections.delete(id);
-    if (old) old.close().catch((error) => options.onError(error, old.storage));
-    if (!next) options.metrics.forget(id);
+    if (next) {
+      connections.set(id, next);
+      old?.retire();
+      return;
+    }
+    connections.delete(id);
+    old?.close().catch((error) => options.onError(error, old.storage));
+    options.metrics.forget(id);
   };
 
   return {
@@ -207,56 +212,41 @@ function createConnection(
   definition: DriverDefinition,
   addition: string | undefined,
   inner: InnerMounts,
+  loans: Loans,
   options: MountsOptions,
 ): Connection {
-  let opening: Promise<StorageDriver> | undefined;
-  let isOpen = false;
-  let failure: { error: unknown; retryAt: number; waitMs: number } | undefined;
-  let cancelRetry = () => {};
   /** The status told last: the stored one follows later. */
   let told: string | undefined;
-  let isClosed = false;
+  let hasEnded = false;
 
   const report = (status: string) => {
-    if (isClosed || (told ?? connection.storage.status) === status) return;
+    if (hasEnded || (told ?? connection.storage.status) === status) return;
     told = status;
     options.onStatus(connection.storage, status);
   };
   const monitor = monitorOf(() => connection, report, options);
-  const start = async (isWanted: () => boolean): Promise<StorageDriver> => {
-    try {
+  const opener = createOpener({
+    clock: options.clock,
+    after: options.after,
+    async open() {
       inner.release(connection.base);
-      const opened = await openStorage(definition, connection.addition, surroundingsOf(connection, inner, options));
-      if (!isWanted()) {
-        await opened.close();
-        throw closedError();
-      }
-      const driver = monitor.watch(opened);
-      failure = undefined;
-      isOpen = true;
-      report(WORKING);
-      return driver;
-    } catch (error) {
+      return openStorage(definition, connection.addition, surroundingsOf(connection, inner, options));
+    },
+    lend: (opened) => loans.lend(storage._id, opened, (enter) => monitor.watch(opened, enter)),
+    onOpened: () => report(WORKING),
+    onFailure(error, isLast) {
       options.onError(error, connection.storage);
-      if (isWanted()) {
-        monitor.noteFailure(error);
-        const waitMs = failure ? Math.min(failure.waitMs * 2, MAX_RETRY_MS) : FIRST_RETRY_MS;
-        failure = { error, waitMs, retryAt: options.clock() + waitMs };
-        opening = undefined;
-        isOpen = false;
-        // Another configuration is another connection: what is wrong with this one stays so.
-        if (!isMisconfigured(error)) cancelRetry = options.after(waitMs, () => void connection.open().catch(() => undefined));
-        report(statusOf(error, connection));
-      }
-      throw error;
-    }
-  };
-  /** Closes what is open. What is being opened closes itself. */
-  const letGo = async () => {
-    const old = opening;
-    opening = undefined;
-    const driver = await old?.catch(() => undefined);
-    await driver?.close();
+      if (isLast) return;
+      monitor.noteFailure(error);
+      report(statusOf(error, connection));
+    },
+    onError: (error) => options.onError(error, connection.storage),
+    onRetired: () => inner.release(connection.base),
+  });
+  const end = () => {
+    hasEnded = true;
+    monitor.stop();
+    inner.release(connection.base);
   };
   const connection: Connection = {
     base: baseOf(() => connection),
@@ -267,41 +257,23 @@ function createConnection(
     health: () => ({
       ...numbersOf(monitor),
       storage: connection.storage,
-      state: stateOf(opening !== undefined, isOpen, failure !== undefined, monitor.breaker),
-      retryAt: !opening && failure ? new Date(failure.retryAt) : monitor.retryAt,
+      state: stateOf(opener, monitor.breaker),
+      retryAt: !opener.isUnderWay && opener.failure ? new Date(opener.failure.retryAt) : monitor.retryAt,
     }),
-    isUsed: () => opening !== undefined || failure !== undefined,
-    open() {
-      if (opening) return opening;
-      cancelRetry();
-      isOpen = false;
-      const attempt = start(() => opening === attempt);
-      opening = attempt;
-      return attempt;
-    },
-    reopen() {
-      letGo().catch((error) => options.onError(error, connection.storage));
-      failure = undefined;
-      return connection.open();
-    },
+    isUsed: () => opener.isUnderWay || opener.failure !== undefined,
+    open: opener.open,
+    reopen: opener.reopen,
     restart() {
-      if (connection.isUsed()) connection.reopen().catch(() => undefined);
+      if (!hasEnded && connection.isUsed()) opener.reopen().catch(() => undefined);
     },
-    async driver() {
-      if (isClosed) throw notStarted(closedError());
-      if (!opening && failure && options.clock() < failure.retryAt) throw notStarted(failure.error);
-      try {
-        return await connection.open();
-      } catch (error) {
-        throw notStarted(error);
-      }
+    driver: () => opener.driver().catch(refuseAsNotStarted),
+    retire() {
+      end();
+      opener.retire();
     },
-    close() {
-      isClosed = true;
-      cancelRetry();
-      monitor.stop();
-      inner.release(connection.base);
-      return letGo();
+    async close() {
+      end();
+      await Promise.all([opener.close(), loans.recall(storage._id)]);
     },
   };
   return connection;
@@ -312,6 +284,10 @@ function baseOf(connection: () => Connection): Base {
   return {
     get storage() {
       return connection().storage;
+    },
+    get isProxied() {
+      const { definition, storage } = connection();
+      return definition.config.only_proxy || definition.config.only_local || storage.web_proxy;
     },
     open: () =>
       connection()
@@ -328,6 +304,7 @@ function surroundingsOf(connection: Connection, inner: InnerMounts, options: Mou
   return {
     storageId,
     egress: options.egress,
+    ...options.given,
     spans: options.spansOf?.(connection.storage),
     warn: (error) => options.onError(error, connection.storage),
     keptItem: (name) => keptItemOf(connection, name, (before, after) => options.keepItem(storageId, name, before, after)),
@@ -352,10 +329,10 @@ function monitorOf(connection: () => Connection, report: (status: string) => voi
   });
 }
 
-function stateOf(isUnderWay: boolean, isOpen: boolean, isFailed: boolean, breaker: BreakerState): StorageState {
+function stateOf({ isOpen, isUnderWay, failure }: Opener, breaker: BreakerState): StorageState {
   if (isOpen) return breaker === 'closed' ? 'working' : 'unavailable';
   if (isUnderWay) return 'opening';
-  return isFailed ? 'failed' : 'idle';
+  return failure ? 'failed' : 'idle';
 }
 
 /** As they are at this moment. */
@@ -363,19 +340,11 @@ function numbersOf({ breaker, lastFailure, latencyMs, calls, failures }: Storage
   return { breaker, lastFailure, latencyMs, calls, failures };
 }
 
-function isMisconfigured(error: unknown): boolean {
-  return AppError.is(error, 'INVALID_ARGUMENT') || AppError.is(error, 'CONTENT_CORRUPT');
-}
-
-function closedError(): AppError {
-  return new AppError('STORAGE_UNAVAILABLE', 'closed');
-}
-
 function isSameStorage({ definition, addition: known }: Connection, addition: string | undefined): boolean {
   return known === undefined || addition === undefined ? known === addition : definition.opensAlike(known, addition);
 }
 
 /** What a caller is told. Why, and where on the disk, is for the admin: it stands in the storage's status. */
-function notStarted(error: unknown): AppError {
-  return new AppError('STORAGE_UNAVAILABLE', 'storage status: failed: storage not init', { cause: error });
+function refuseAsNotStarted(error: unknown): never {
+  throw new AppError('STORAGE_UNAVAILABLE', 'storage status: failed: storage not init', { cause: error });
 }

@@ -10,10 +10,10 @@ import { type CallSpans, withSpans } from '../../driver-contract/with-spans.ts';
 /** The longest that opening a storage may take, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000;
 
-type OwnParts = 'keptItem' | 'openMount';
+type OwnParts = 'keptItem' | 'openMount' | 'trail' | 'site';
 
 /**
- * What a storage is opened with. Without `keptItem` the items that its driver keeps stay in memory, without `openMount` there is no tree. A
+ * What a storage is opened with. Without `keptItem` the items that its driver keeps stay in memory, without `openMount` there is no tree, without `trail` nobody sees circles, without `site` addresses of ours have no begin and no signature. A
  * signal ends the opening sooner. Each attempt at a call is recorded by `spans`, where there are any.
  */
 export type Surroundings = Omit<ContextParts, OwnParts> &

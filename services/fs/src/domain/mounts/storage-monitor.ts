@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT } from '@wharf/paths';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
-import { withObserver } from '../../driver-contract/with-observer.ts';
+import { type CallObserver, withObserver } from '../../driver-contract/with-observer.ts';
 import { type BreakerState, type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts';
 
 /** How the calls of one storage went, and whether more of them pass. */
@@ -13,8 +13,8 @@ export interface StorageMonitor {
   readonly latencyMs: number;
   readonly calls: number;
   readonly failures: number;
-  /** The same driver with its calls watched. The driver that was watched before is no longer watched. */
-  watch(driver: StorageDriver): StorageDriver;
+  /** The same driver with its calls watched. The driver that was watched before is no longer watched. @param enter as CallObserver has it */
+  watch(driver: StorageDriver, enter: CallObserver['enter']): StorageDriver;
   /** What failed before there was a driver. */
   noteFailure(error: unknown): void;
   stop(): void;
@@ -62,13 +62,14 @@ export function createStorageMonitor({ clock, after, onCall, onBreaker }: Storag
     get failures() {
       return failures;
     },
-    watch(driver) {
+    watch(driver, enter) {
       breaker?.stop();
       const probe = () => driver.stat(MOUNT_ROOT, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).catch(asDeadline);
       const own = createCircuitBreaker({ clock, after, probe, onChange: onBreaker });
       breaker = own;
       return withObserver(driver, {
         begin: own.begin,
+        enter,
         succeeded(elapsedMs) {
           calls += 1;
           if (elapsedMs !== undefined) latencyMs += (elapsedMs - latencyMs) * (latencyMs === 0 ? 1 : LATENCY_WEIGHT);

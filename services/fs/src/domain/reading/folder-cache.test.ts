@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
 import { locate } from '../snapshot/snapshot.ts';
 import { countWork } from '../testing/count-work.ts';
@@ -84,6 +85,18 @@ describe('a listing', () => {
     expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     await store.makeDirectory(mpath('/new/x'));
     expect(await names('/new')).toEqual(['x']);
+  });
+
+  it('that is refused to one who came in a circle is asked for by each who joined', async () => {
+    const { names, driver } = await setUp();
+    let asked = 0;
+    driver.beforeCalls(async () => {
+      asked += 1;
+      if (asked === 1) throw new AppError('CIRCULAR_MOUNT', 'in a circle');
+    });
+    const [circular, ...joined] = await Promise.allSettled([names('/d'), names('/d'), names('/d')]);
+    expect(circular).toMatchObject({ status: 'rejected', reason: { code: 'CIRCULAR_MOUNT' } });
+    for (const each of joined) expect(each).toEqual({ status: 'fulfilled', value: ['a'] });
   });
 
   it('is sorted anew when the storage wants another order', async () => {

@@ -7,7 +7,7 @@ import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { type CachePolicy, createCachePolicy } from './cache-policy.ts';
 import { createKeptFolders, type KeptFolders, type KeptNames, treePathOf } from './kept-folders.ts';
-import { createListedEntries, type Folder, type ListedEntries, orderKey } from './listed-entries.ts';
+import { type Folder, type ListedEntries, orderKey, readListedEntries } from './listed-entries.ts';
 import { type EntryOrder, sortNamesBy } from './sort-entries.ts';
 
 export interface ReadFolderOptions {
@@ -112,15 +112,14 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     const readAt = clock();
     const begunAt = kept.now();
     const underWay = kept.loading(key);
-    if (underWay) return underWay;
+    if (underWay) return underWay.catch((error) => ownEntries(error, located, driver));
     // Without the caller's signal: others may join.
-    const load = Array.fromAsync(driver.list(located.path))
-      .then((entries) => {
-        const listed = createListedEntries(entries);
-        onListed(treePathOf(key), { names: entries.map((entry) => entry.name) });
+    const load = readListedEntries(driver.list(located.path))
+      .then((listed) => {
+        onListed(treePathOf(key), { names: listed.names() });
         if (kept.loading(key) !== load) return listed;
         // An empty folder is never kept.
-        if (keepMs > 0 && entries.length > 0) kept.keep(key, { entries: listed, readAt, begunAt, changedAt: new Map() });
+        if (keepMs > 0 && listed.count > 0) kept.keep(key, { entries: listed, readAt, begunAt, changedAt: new Map() });
         else kept.drop(key);
         return listed;
       })
@@ -155,6 +154,12 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     now: kept.now,
     take: (outcome) => takeOver(kept, `${drivers.numberOf(outcome.driver)} ${parentPath(outcome.path)}`, outcome),
   };
+}
+
+/** Of another caller's listing that failed: a circle is one of the way by which that caller came. Whoever came by another asks for itself. */
+async function ownEntries(error: unknown, { path }: Located<Mount>, driver: StorageDriver): Promise<ListedEntries> {
+  if (!AppError.is(error, 'CIRCULAR_MOUNT')) throw error;
+  return readListedEntries(driver.list(path));
 }
 
 /** As FolderCache.take(). @param key of the listing that the outcome belongs to */

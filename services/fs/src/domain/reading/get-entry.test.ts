@@ -131,7 +131,10 @@ describe('related files', () => {
     const { definition, ...driver } = createTestDriver('Unlisted', ['listNames', 'statMany']);
     const memory = await openTree({ drivers: [definition], storages: [{ driver: 'Unlisted' }] });
     await memory.put('/d/film.mkv', 'abc');
-    driver.holdListings(Promise.reject(new AppError('FAILED_PRECONDITION', 'the folder has too many entries to be listed')));
+    const refusal = Promise.reject(new AppError('FAILED_PRECONDITION', 'the folder has too many entries to be listed'));
+    // It is waited for some turns later.
+    refusal.catch(() => undefined);
+    driver.holdListings(refusal);
     const found = await getWithRelated(memory.snapshot, memory.folderCache, actor(), vpath('/d/film.mkv'), '', undefined);
     expect(found).toMatchObject({ entry: { sizeBytes: 3 }, related: [] });
   });

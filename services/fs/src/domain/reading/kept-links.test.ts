@@ -1,5 +1,6 @@
+import type { MountPath } from '@wharf/paths';
 import { expect, it } from 'vitest';
-import type { DirectLink, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import type { DirectLink, LinkOptions, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 import { mpath, vpath } from '../testing/memory-tree.ts';
 import { createKeptLinks } from './kept-links.ts';
@@ -77,4 +78,21 @@ it('only so many are kept', async () => {
   expect(made()).toBe(10_001);
   await urlOf('/0');
   expect(made()).toBe(10_002);
+});
+
+it('a link for one client is asked for each time, with that client', async () => {
+  const { links, driver } = setUp();
+  const asked: unknown[] = [];
+  const picky = Object.assign(driver(), {
+    link: async (_file: MountPath, options?: LinkOptions) => {
+      asked.push(options?.client);
+      return { url: 'https://s3.example/own', isForClient: true as const, expiresAt: new Date(HOUR_MS) };
+    },
+  });
+  const clients = [
+    { address: '192.0.2.1', agent: 'Player' },
+    { address: '192.0.2.2', agent: undefined },
+  ];
+  for (const client of clients) await links.find(picky, mpath('/f'), vpath('/f'), { client });
+  expect(asked).toEqual(clients);
 });

@@ -1,9 +1,12 @@
 import type { MountPath, VirtualPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
-import { type CallOptions, type DirectLink, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { type DirectLink, type LinkOptions, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { PathTree } from '../access/path-tree.ts';
 
-/** The storages' own addresses of files. Whoever asks for one has been found to have the right to the file: what is kept is the same for all. */
+/**
+ * The storages' own addresses of files. Whoever asks for one has been found to have the right to the file: what is kept is the same for all, and what
+ * serves one client alone is not kept.
+ */
 export interface KeptLinks {
   /**
    * An address of a file, kept or asked for; undefined where the storage has none.
@@ -11,7 +14,7 @@ export interface KeptLinks {
    * @param path the file in the whole tree: whatever changes there, or above it, forgets the address.
    * @throws what the driver's `link` throws
    */
-  find(driver: StorageDriver, place: MountPath, path: VirtualPath, options: CallOptions): Promise<DirectLink | undefined>;
+  find(driver: StorageDriver, place: MountPath, path: VirtualPath, options: LinkOptions): Promise<DirectLink | undefined>;
   /** Entries changed at these paths. */
   forget(paths: readonly VirtualPath[]): void;
 }
@@ -42,7 +45,7 @@ export function createKeptLinks(clock: () => number): KeptLinks {
       const before = changes;
       const link = await driver.link(place, options);
       // One that was on its way during a change may be of what was there before; one that names no end may end at any time.
-      if (changes === before && link.expiresAt && isFresh(link.expiresAt)) {
+      if (changes === before && !link.isForClient && link.expiresAt && isFresh(link.expiresAt)) {
         kept.set(path, { driver: new WeakRef(driver), link, expiresAt: link.expiresAt });
         paths.set(path, path);
       }

@@ -96,7 +96,7 @@ it('our own address carries a signature only where one is needed', async () => {
   const open = await openTree({ settings: unsigned });
   const path = vpath('/a b');
   const url = ({ snapshot }: typeof signed) =>
-    rawUrl(snapshot, createKeptLinks(Date.now), locate(snapshot, path), path, 'a b', 'https://files.example', undefined);
+    rawUrl(snapshot, createKeptLinks(Date.now), locate(snapshot, path), path, 'a b', 'https://files.example', {});
   expect(await url(open)).toBe('https://files.example/p/a%20b');
   expect(await url(signed)).toBe(`https://files.example/p/a%20b?sign=${encodeURIComponent(signed.snapshot.signer.sign('/a b', 0))}`);
 });
@@ -119,15 +119,8 @@ it("a file's address is the storage's own one, unless downloads pass through us,
   for (const name of ['f', 'headers', 'script', 'list.m3u8']) await opened.put(`/d/${name}`);
   const url = (path: string) => {
     const located = locate(opened.snapshot, vpath(path));
-    return rawUrl(
-      opened.snapshot,
-      createKeptLinks(Date.now),
-      located,
-      vpath(path),
-      path.split('/').at(-1) ?? '',
-      'https://files.example',
-      undefined,
-    );
+    const name = path.split('/').at(-1) ?? '';
+    return rawUrl(opened.snapshot, createKeptLinks(Date.now), located, vpath(path), name, 'https://files.example', {});
   };
   expect(await url('/d/f')).toBe('https://s3.example/f?X-Signature=a%2Fb');
   expect(await url('/d/list.m3u8')).toBe('https://s3.example/list.m3u8?X-Signature=a%2Fb');

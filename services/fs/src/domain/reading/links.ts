@@ -1,5 +1,5 @@
 import { parentPath, type VirtualPath } from '@wharf/paths';
-import { type DirectLink, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { type DirectLink, type LinkOptions, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { ENTRY_TYPE, extensionOf, typeOfName } from '../snapshot/entry-type.ts';
@@ -51,9 +51,9 @@ export async function directLink(
   driver: StorageDriver,
   { path: place }: Located<Mount>,
   path: VirtualPath,
-  signal: AbortSignal | undefined,
+  options: LinkOptions,
 ): Promise<DirectLink | undefined> {
-  const link = await links.find(driver, place, path, { signal });
+  const link = await links.find(driver, place, path, options);
   if (!link) return undefined;
   const isPlain = Object.keys(link.headers ?? {}).length === 0 && /^https?:\/\//i.test(link.url);
   return isPlain ? link : undefined;
@@ -86,11 +86,11 @@ export async function rawUrl(
   path: VirtualPath,
   name: string,
   siteUrl: string,
-  signal: AbortSignal | undefined,
+  options: LinkOptions,
 ): Promise<string> {
   const { mount } = located;
   const driver = await mount.driver();
-  const direct = isProxied(mount) ? undefined : await directLink(links, driver, located, path, signal);
+  const direct = isProxied(mount) ? undefined : await directLink(links, driver, located, path, options);
   if (direct) return direct.url;
   return downProxyUrl(snapshot, mount, path) ?? ownUrl(snapshot, mount, path, canProxy(snapshot, mount, name, driver) ? 'p' : 'd', siteUrl);
 }

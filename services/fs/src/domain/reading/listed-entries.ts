@@ -14,6 +14,7 @@ export interface Folder {
 /** All entries of a folder; sorted once for an order that is asked for again and again. */
 export interface ListedEntries {
   readonly count: number;
+  names(): EntryName[];
   find(name: EntryName): Entry | undefined;
   isDirectory(name: EntryName): boolean;
   inOrder(order: EntryOrder, pace: Pace): Promise<Folder>;
@@ -21,8 +22,14 @@ export interface ListedEntries {
   change(name: EntryName, entry: Entry | undefined): void;
 }
 
-export function createListedEntries(entries: readonly Entry[]): ListedEntries {
-  const byName = new Map(entries.map((entry) => [entry.name, entry]));
+/** Takes the entries as they come: of a big folder, all of them at once would keep the thread. */
+export async function readListedEntries(entries: AsyncIterable<Entry>): Promise<ListedEntries> {
+  const byName = new Map<EntryName, Entry>();
+  for await (const entry of entries) byName.set(entry.name, entry);
+  return listedEntries(byName);
+}
+
+function listedEntries(byName: Map<EntryName, Entry>): ListedEntries {
   const isDirectory = (name: EntryName) => byName.get(name)?.isDirectory ?? false;
   let last: { order: string; folder: Folder } | undefined;
   let changes = 0;
@@ -30,6 +37,7 @@ export function createListedEntries(entries: readonly Entry[]): ListedEntries {
     get count() {
       return byName.size;
     },
+    names: () => [...byName.keys()],
     find: (name) => byName.get(name),
     isDirectory,
     async inOrder(order, pace) {

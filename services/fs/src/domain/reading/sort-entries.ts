@@ -1,4 +1,4 @@
-import type { Pace } from '@wharf/pace';
+import { type Pace, sortInTurns } from '@wharf/pace';
 import type { EntryName } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { compareNaturally } from './natural-order.ts';
@@ -18,9 +18,6 @@ const COMPARE: Readonly<Record<string, (left: Entry, right: Entry) => number>> =
   size: (left, right) => (left.sizeBytes ?? 0) - (right.sizeBytes ?? 0),
   modified: (left, right) => left.modifiedAt.getTime() - right.modifiedAt.getTime(),
 };
-
-/** Items that are sorted or merged between two turns of others: about a millisecond. */
-const ITEMS_PER_STEP = 1_000;
 
 /** A sorted copy. Equal entries keep the order of the driver. */
 export async function sortEntries(order: EntryOrder, entries: readonly Entry[], pace: Pace): Promise<readonly Entry[]> {
@@ -44,37 +41,6 @@ type Compare<Item> = (left: Item, right: Item) => number;
 
 function directed<Item>({ isDescending }: EntryOrder, compare: Compare<Item>): Compare<Item> {
   return isDescending ? (left, right) => compare(right, left) : compare;
-}
-
-/** Sorts short runs and merges them by two: nobody waits for more than ITEMS_PER_STEP items. Equal ones keep their order. */
-export async function sortInTurns<Item>(items: readonly Item[], compare: Compare<Item>, pace: Pace): Promise<readonly Item[]> {
-  let runs: (readonly Item[])[] = [];
-  for (let from = 0; from < items.length; from += ITEMS_PER_STEP) {
-    runs.push(items.slice(from, from + ITEMS_PER_STEP).sort(compare));
-    await pace.step();
-  }
-  while (runs.length > 1) {
-    const merged: (readonly Item[])[] = [];
-    for (let index = 0; index < runs.length; index += 2) merged.push(await merge(runs[index] ?? [], runs[index + 1] ?? [], compare, pace));
-    runs = merged;
-  }
-  return runs[0] ?? [];
-}
-
-async function merge<Item>(left: readonly Item[], right: readonly Item[], compare: Compare<Item>, pace: Pace): Promise<readonly Item[]> {
-  const merged: Item[] = [];
-  const rights = right.values();
-  let next = rights.next();
-  const push = async (item: Item) => {
-    merged.push(item);
-    if (merged.length % ITEMS_PER_STEP === 0) await pace.step();
-  };
-  for (const item of left) {
-    for (; !next.done && compare(next.value, item) < 0; next = rights.next()) await push(next.value);
-    await push(item);
-  }
-  for (; !next.done; next = rights.next()) await push(next.value);
-  return merged;
 }
 
 function foldersApart<Item>(order: EntryOrder, items: readonly Item[], isDirectory: (item: Item) => boolean): readonly Item[] {

@@ -1,43 +1,66 @@
+import { type Pace, sortInTurns } from '@wharf/pace';
 import { compareNames } from '@wharf/paths';
 import type { SearchAnswer, SearchHit, SearchQuery } from './search-index.ts';
 
-/** Counts hits and keeps those that may be on the wanted page. */
+/** Counts hits and keeps those that may be on the wanted page: no hit takes long, however many there are and in whatever order they come. */
 export interface HitCollector {
   add(hit: SearchHit): void;
+  /** For threads that have nothing else to do. */
   answer(): SearchAnswer;
+  /** The same beside other work: 200,000 hits take a tenth of a second to sort. */
+  answerInTurns(pace: Pace): Promise<SearchAnswer>;
 }
 
-/** This many hits beyond the wanted page are collected; then those that are not needed are dropped. */
-const SLACK = 500;
 const SURROGATE = /[\ud800-\udfff]/;
 
 /** @param query.page together with `perPage` says how many hits have to be kept: what comes before the page, and the page. */
 export function createHitCollector({ page, perPage }: Pick<SearchQuery, 'page' | 'perPage'>): HitCollector {
   const wanted = page * perPage;
-  let kept: SearchHit[] = [];
-  let last: SearchHit | undefined;
+  /** A binary heap: none comes after the one that it is below, so the last of all is the first here. */
+  const kept: SearchHit[] = [];
   let total = 0;
   /** Without surrogates the built-in order of texts is that of their bytes. */
-  let isPlain = true;
-  const compare = (left: SearchHit, right: SearchHit): number => (isPlain ? comparePlain(left, right) : compareHits(left, right));
-  const prune = () => {
-    kept.sort(compare);
-    if (kept.length < wanted) return;
-    kept = kept.slice(0, wanted);
-    last = kept.at(-1);
+  let compare = comparePlain;
+  const rise = (from: number) => {
+    for (let at = from; at > 0; ) {
+      const above = (at - 1) >> 1;
+      if (!swapIfBefore(above, at)) return;
+      at = above;
+    }
   };
+  const sink = (from: number) => {
+    for (let at = from; ; ) {
+      const [left, right] = [2 * at + 1, 2 * at + 2];
+      if (left >= kept.length) return;
+      const later = right < kept.length && isBefore(left, right) ? right : left;
+      if (!swapIfBefore(at, later)) return;
+      at = later;
+    }
+  };
+  const isBefore = (one: number, other: number) => compare(kept[one] as SearchHit, kept[other] as SearchHit) < 0;
+  const swapIfBefore = (one: number, other: number): boolean => {
+    if (!isBefore(one, other)) return false;
+    [kept[one], kept[other]] = [kept[other] as SearchHit, kept[one] as SearchHit];
+    return true;
+  };
+  const pageOf = (sorted: readonly SearchHit[]): SearchAnswer => ({ hits: sorted.slice(wanted - perPage, wanted), total });
   return {
     add(hit) {
       total += 1;
-      if (isPlain && (SURROGATE.test(hit.name) || SURROGATE.test(hit.parent))) isPlain = false;
-      if (last && compare(hit, last) >= 0) return;
-      kept.push(hit);
-      if (kept.length >= wanted + SLACK) prune();
+      if (compare === comparePlain && (SURROGATE.test(hit.name) || SURROGATE.test(hit.parent))) {
+        compare = compareHits;
+        for (let at = kept.length >> 1; at >= 0; at -= 1) sink(at);
+      }
+      if (kept.length < wanted) {
+        kept.push(hit);
+        rise(kept.length - 1);
+      } else if (kept[0] && compare(hit, kept[0]) < 0) {
+        kept[0] = hit;
+        sink(0);
+      }
     },
-    answer() {
-      prune();
-      return { hits: kept.slice(wanted - perPage, wanted), total };
-    },
+    answer: () => pageOf(kept.toSorted(compare)),
+    answerInTurns: async (pace) => pageOf(await sortInTurns(kept, compare, pace)),
   };
 }
 

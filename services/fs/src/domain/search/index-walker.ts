@@ -7,6 +7,7 @@ import { getEntry } from '../reading/get-entry.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { editState, ended } from './index-jobs.ts';
 import { type IndexScope, indexScope } from './index-scope.ts';
+import { createListedAhead } from './listed-ahead.ts';
 import { FolderUnreadable, type IndexWalk, reconcileFolder, toIndexed } from './reconcile-folder.ts';
 import { type IndexJob, type IndexState, NO_DEPTH_LIMIT, type SearchIndex } from './search-index.ts';
 
@@ -51,6 +52,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
 
   const walkOn = async (index: SearchIndex, signal: AbortSignal): Promise<void> => {
     const tally: Tally = { failures: new Map(), entries: new Map(), error: '' };
+    const ahead = createListedAhead();
     while (!signal.aborted) {
       const snapshot = await options.snapshot();
       const scope = indexScope(snapshot);
@@ -80,6 +82,7 @@ export function createIndexWalker(options: WalkerOptions): IndexWalker {
         index,
         generation: state.generation,
         isFresh: state.job !== undefined,
+        ahead,
         signal,
       };
       await inParallel(queued, PARALLEL, ({ path }) => walkFolder(walk, path, tally, options));

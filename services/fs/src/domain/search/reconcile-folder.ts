@@ -8,6 +8,7 @@ import { virtualEntry } from '../reading/list-entries.ts';
 import type { Folder } from '../reading/listed-entries.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { IndexScope } from './index-scope.ts';
+import type { ListedAhead } from './listed-ahead.ts';
 import type { IndexedEntry, SearchIndex } from './search-index.ts';
 
 /** Entries that are looked at and written at a time: what bounds the memory of a walk. */
@@ -22,6 +23,8 @@ export interface IndexWalk {
   readonly generation: number;
   /** Lists the storage itself, neither from nor into the cache of listings. */
   readonly isFresh: boolean;
+  /** Of storages that tell whole trees. */
+  readonly ahead: ListedAhead;
   readonly signal: AbortSignal;
 }
 
@@ -72,7 +75,10 @@ interface Contents {
 }
 
 /** The storage's entries and the folders that mounts make; undefined when there is no such folder. */
-async function contentsOf({ snapshot, scope, folderCache, isFresh, signal }: IndexWalk, path: VirtualPath): Promise<Contents | undefined> {
+async function contentsOf(
+  { snapshot, scope, folderCache, isFresh, ahead, signal }: IndexWalk,
+  path: VirtualPath,
+): Promise<Contents | undefined> {
   const located = snapshot.table.locate(path);
   const virtual = new Map(snapshot.table.virtualFolders(path).map((folder) => [folder.name, virtualEntry(folder)]));
   const attempt = async <Result>(read: () => Promise<Result>): Promise<Result | undefined> => {
@@ -85,7 +91,7 @@ async function contentsOf({ snapshot, scope, folderCache, isFresh, signal }: Ind
   };
   let folder: Folder | undefined;
   if (located && !scope.isMountLeftOut(located.mountedAt))
-    folder = await attempt(() => (isFresh ? readOnce(located, signal) : folderCache.read(located, { refresh: false, signal })));
+    folder = await attempt(() => (isFresh ? readOnce(located, ahead, signal) : folderCache.read(located, { refresh: false, signal })));
   if (!folder && virtual.size === 0 && path !== '/') return undefined;
   const own = (folder?.names ?? []).filter((name) => !virtual.has(name));
   return {
@@ -103,7 +109,7 @@ async function contentsOf({ snapshot, scope, folderCache, isFresh, signal }: Ind
  * A folder as its storage has it now. The listing is not cached: a walk through the whole tree would push out the folders that people look
  * at.
  */
-async function readOnce({ mount, path }: Located<Mount>, signal: AbortSignal): Promise<Folder> {
+async function readOnce({ mount, path }: Located<Mount>, ahead: ListedAhead, signal: AbortSignal): Promise<Folder> {
   const driver = await mount.driver();
   if (supports(driver, 'listNames') && supports(driver, 'statMany')) {
     const listing = await driver.listNames(path, undefined, { signal });
@@ -116,8 +122,8 @@ async function readOnce({ mount, path }: Located<Mount>, signal: AbortSignal): P
       };
     }
   }
-  const entries = new Map<EntryName, Entry>();
-  for await (const entry of driver.list(path, { signal })) entries.set(entry.name, entry);
+  const listed = (await ahead.take(driver, path, signal)) ?? (await Array.fromAsync(driver.list(path, { signal })));
+  const entries = new Map<EntryName, Entry>(listed.map((entry) => [entry.name, entry]));
   return {
     names: [...entries.keys()],
     isDirectory: (name) => entries.get(name)?.isDirectory === true,

@@ -72,7 +72,7 @@ export async function searchFolder(
       collector.add({ parent, name, isDirectory, sizeBytes: sizeBytes ?? 0 });
     await pace.step();
   }
-  return collector.answer();
+  return collector.answerInTurns(pace);
 }
 
 function pageOf({ page, perPage }: SearchRequest): { page: number; perPage: number } {

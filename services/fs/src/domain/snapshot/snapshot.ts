@@ -27,6 +27,11 @@ export function resolvePath(actor: Actor, raw: string): VirtualPath {
   return joinPath(actor.basePath, request);
 }
 
+/** A path as its caller names it; of one outside of the base path, all of it. */
+export function shownPath({ basePath }: Actor, path: VirtualPath): string {
+  return isWithin(basePath, path) ? relativeTo(basePath, path) : path;
+}
+
 /** The storage that covers a path, the one of `beside` where both are mounted at one place. @throws AppError MOUNT_NOT_FOUND */
 export function locate(snapshot: Snapshot, path: VirtualPath, beside?: Located<Mount>): Located<Mount> {
   const located = snapshot.table.locate(path, beside);

@@ -27,7 +27,7 @@ export async function appendStream(
 ): Promise<UploadSession> {
   const { claims, store, parts, running } = upload;
   const { id, sizeBytes } = session;
-  const outcome = await claims.hold(id, 'stream', true, async (held) => {
+  const outcome = await claims.hold(session, 'stream', true, async (held) => {
     let now = held.session;
     if (now.upload.offsetBytes !== offsetBytes)
       throw new AppError('FAILED_PRECONDITION', `the upload goes on at ${now.upload.offsetBytes}, not at ${offsetBytes}`);
@@ -35,9 +35,10 @@ export async function appendStream(
     if (held.isAfterAnother) await parts.drafts.release(id);
     const body = inBlocks(kept(allowed(content, operation, session.path), held), sizeBytes - offsetBytes, check);
     let at = offsetBytes;
-    const advance = async () => {
-      const advanced = await store.advance({ id, writer: held.writer }, at, uploadExpiry(parts));
+    const advance = async (isLast: boolean) => {
+      const advanced = await store.advance({ id, writer: held.writer }, at, uploadExpiry(parts), isLast);
       if (!advanced) throw noUpload();
+      if (isLast) held.over();
       now = advanced;
     };
     try {
@@ -47,7 +48,7 @@ export async function appendStream(
         const hashed = running.follow(session, at, body.next(blockBytes - (at % blockBytes)));
         at += await writeRange(parts, held, at, hashed.content);
         hashed.keep();
-        if (!check) await advance();
+        if (!check) await advance(body.isOver());
       }
       body.throwIfCut();
       check?.verify();
@@ -58,7 +59,7 @@ export async function appendStream(
     } finally {
       body.close();
     }
-    if (check) await advance();
+    if (check) await advance(true);
     return now;
   });
   if (outcome === 'accepted') throw noUpload();

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import type { Operation } from '../changing/operations/operation.ts';
 import { appendStream } from './append-stream.ts';
-import { noUpload } from './upload-claims.ts';
 import { isComplete, type UploadSession } from './upload-session.ts';
 import type { UploadParts } from './write-part.ts';
 
@@ -13,9 +12,6 @@ export interface ConcatenationSteps {
   complete(session: UploadSession): Promise<UploadSession>;
   abort(id: string): Promise<void>;
 }
-
-/** The claim on the first part is renewed so often, in milliseconds. */
-const KEEP_MS = 2_000;
 
 /**
  * Makes a file of partial uploads, in their order. They are taken away once it has its name, and stay where it gets none: until then they and
@@ -41,17 +37,10 @@ export async function concatenate(
     .update([path, ...ids].join('\n'))
     .digest('hex')
     .slice(0, 32);
-  const outcome = await upload.claims.hold(first.id, 'complete', false, async (held) => {
-    const keeping = setInterval(() => void held.keep().catch(() => undefined), KEEP_MS);
-    try {
-      await steps.abort(id);
-      return await putTogether(upload, operation, partials, id, steps);
-    } finally {
-      clearInterval(keeping);
-    }
+  return upload.claims.holdEnd(first, async () => {
+    await steps.abort(id);
+    return putTogether(upload, operation, partials, id, steps);
   });
-  if (outcome === 'accepted') throw noUpload();
-  return outcome;
 }
 
 async function putTogether(

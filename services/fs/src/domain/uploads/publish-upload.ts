@@ -1,16 +1,21 @@
 import { crc32 } from 'node:zlib';
 import { AppError } from '@wharf/errors';
-import { type BeforePublish, type Draft, type Entry, type HashName, supports } from '../../driver-contract/storage-driver.ts';
+import type { BeforePublish, Entry, HashName, PublishOptions, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
 import { claimRoom, holdRoom } from '../changing/operations/claim-room.ts';
 import type { Operation } from '../changing/operations/operation.ts';
+import { hasContent } from '../changing/same-content.ts';
 import { locateUpload, uploadDriver } from '../changing/upload.ts';
+import type { Located } from '../mounts/mount-table.ts';
+import type { Mount } from '../mounts/mounts.ts';
 import { findEntry } from '../reading/get-entry.ts';
 import { verify } from '../writes/digests.ts';
 import { removeDraft } from '../writes/end-session.ts';
 import { type PublishedFile, published } from '../writes/publish-session.ts';
+import { openSessionDraft, type SessionDraft } from '../writes/session-draft.ts';
 import { type SessionParts, stillThere } from '../writes/session-parts.ts';
 import { publishedAlready } from '../writes/session-place.ts';
-import { gone, roomOf } from '../writes/write-session.ts';
+import { roomOf } from '../writes/write-session.ts';
 import type { RunningHashes } from './running-hashes.ts';
 import type { HeldPart } from './upload-claims.ts';
 import { partRange, type UploadSession } from './upload-session.ts';
@@ -31,31 +36,27 @@ export async function publishUpload(
   const { session } = held;
   const { signal } = held;
   if (session.publishingPath) {
-    const done = await publishedAlready(options.operationOf, session, signal);
+    const done = await publishedAlready(options, session, signal);
     if (done) return finish(parts, session, done.operation, done);
   }
   const located = await locateUpload(operation, session.path, session.storageId);
   const driver = await uploadDriver(located);
-  if (!supports(driver, 'openDraft')) throw gone();
   // A quota that has become smaller is noticed here, as the room of the file is held already.
   const claim = await holdRoom(operation, roomOf(session, session.sizeBytes));
   try {
     await (await claimRoom(operation, 0)).release();
     await drafts.release(session.id);
-    const draft = await driver.openDraft(located.path, session.id, { create: false, signal });
+    const draft = await openSessionDraft(options.spool, session, { driver, path: located.path, signal }, false);
     try {
       await requireContent(draft, session, running, signal);
-      await store.beginPublishing(session.id, session.path);
       const { overwrite, modifiedAt } = session.upload;
-      const beforePublish = stillOurs(parts, operation, held, password);
-      let entry: Entry;
+      const publishing = { overwrite, modifiedAt, beforePublish: stillOurs(parts, operation, held, password), signal };
       const since = operation.changes.now();
-      if (session.upload.isTakenOver)
-        entry = await driver.write(located.path, checkedParts(draft, session, signal), {
-          ...{ overwrite, modifiedAt, beforePublish, signal },
-          sizeBytes: session.sizeBytes,
-        });
-      else entry = await draft.publish({ overwrite, modifiedAt, beforePublish, signal });
+      let entry: Entry;
+      if (draft.publish && !session.upload.isTakenOver) {
+        await store.beginPublishing(session.id, session.path);
+        entry = await draft.publish(publishing);
+      } else entry = await writeCopy(parts, operation, { session, located, driver, draft }, publishing);
       return await finish(parts, session, operation, { sizeBytes: entry.sizeBytes ?? session.sizeBytes, told: { driver, entry, since } });
     } finally {
       await draft.close();
@@ -71,13 +72,48 @@ async function finish(
   operation: Operation,
   { sizeBytes, told }: Omit<PublishedFile, 'path'>,
 ): Promise<UploadSession> {
-  // A copy leaves its draft where it could not be discarded at once.
-  if (session.upload.isTakenOver) await removeDraft(parts, session, AbortSignal.timeout(REMOVE_MS)).catch(() => undefined);
+  // A copy leaves its draft.
+  if (isCopied(session)) await removeDraft(parts, session, AbortSignal.timeout(REMOVE_MS)).catch(() => undefined);
   const done = await published(parts.store, session, operation, { path: session.path, sizeBytes, told });
   return { ...session, ...done, upload: session.upload };
 }
 
 const REMOVE_MS = 30_000;
+
+/** Whether the file is made of a copy of the draft. */
+const isCopied = ({ upload }: UploadSession) => upload.isTakenOver || upload.spool !== undefined;
+
+interface Copied {
+  readonly session: UploadSession;
+  readonly located: Located<Mount>;
+  readonly driver: StorageDriver & Required<Pick<StorageDriver, 'write'>>;
+  readonly draft: SessionDraft;
+}
+
+/** Makes the file of a copy of the draft. Where a process died that had done so, the file it made is taken for it. @throws AppError ENTRY_EXISTS and what `write` throws */
+async function writeCopy(
+  { store }: SessionParts,
+  operation: Operation,
+  { session, located, driver, draft }: Copied,
+  options: PublishOptions,
+): Promise<Entry> {
+  const { id, path, sizeBytes, publishingPath } = session;
+  const { signal } = operation;
+  const there = () => findEntry(operation.snapshot, path, located, signal);
+  // Noted is only a name that was free: whatever has it later may be ours.
+  if (!options.overwrite && publishingPath === undefined && (await there())) throw storageError('ENTRY_EXISTS');
+  await store.beginPublishing(id, path);
+  try {
+    return await driver.write(located.path, checkedParts(draft, session, signal), { ...options, sizeBytes });
+  } catch (error) {
+    if (publishingPath === undefined || !AppError.is(error, 'ENTRY_EXISTS')) throw error;
+    const entry = await there();
+    const place = { driver, path: located.path };
+    if (!entry || entry.isDirectory || (entry.sizeBytes ?? sizeBytes) !== sizeBytes) throw error;
+    if (!(await hasContent(place, async (reading) => draft.read({ signal: reading }), signal))) throw error;
+    return entry;
+  }
+}
 
 /** Rights, login, rules and claim are asked for again when the file is about to get its name. */
 function stillOurs({ store }: SessionParts, operation: Operation, held: HeldPart, password: string): BeforePublish {
@@ -101,7 +137,7 @@ async function requireStillAllowed(operation: Operation, session: UploadSession,
 }
 
 /** @throws AppError CONTENT_CORRUPT: another size or another digest */
-async function requireContent(draft: Draft, session: UploadSession, running: RunningHashes, signal: AbortSignal): Promise<void> {
+async function requireContent(draft: SessionDraft, session: UploadSession, running: RunningHashes, signal: AbortSignal): Promise<void> {
   const { hashes } = session.upload;
   const known = running.digests(session);
   const names = Object.keys(hashes).filter((name): name is HashName => name === 'md5' || name === 'sha1' || name === 'sha256');
@@ -112,7 +148,7 @@ async function requireContent(draft: Draft, session: UploadSession, running: Run
 }
 
 /** The bytes of a draft into which somebody may still write, each part held against what was accepted. @throws AppError CONTENT_CORRUPT */
-async function* checkedParts(draft: Draft, session: UploadSession, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+async function* checkedParts(draft: SessionDraft, session: UploadSession, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
   let index = 0;
   let part = { bytes: 0, crc: 0 };
   for await (const chunk of draft.read({ signal })) {

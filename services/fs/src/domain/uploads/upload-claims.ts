@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import type { UploadSession, UploadStore } from './upload-session.ts';
 
@@ -18,6 +19,8 @@ export interface HeldPart {
   readonly signal: AbortSignal;
   /** To be awaited before anything is written. @throws AppError FAILED_PRECONDITION: somebody else has it */
   keep(): Promise<void>;
+  /** The claim has ended in the store already, together with what was noted last. */
+  over(): void;
 }
 
 /** Makes sure that each part has one writer at a time, in whatever processes. */
@@ -25,22 +28,28 @@ export interface UploadClaims {
   /**
    * Runs work as the one writer, and ends the claim with it.
    *
-   * @param key as in UploadClaim. @param isPressing a writer of this process is ended, and one of another waited for
+   * @param session as whoever calls has found it. @param key as in UploadClaim. @param isPressing a writer of this process is ended, and one of another waited for
    * @returns `accepted`: the part is there already. @throws AppError FAILED_PRECONDITION: it is held elsewhere | RECORD_NOT_FOUND; what `run` throws
    */
-  hold<Result>(id: string, key: string, isPressing: boolean, run: (part: HeldPart) => Promise<Result>): Promise<Result | 'accepted'>;
+  hold<Result>(
+    session: UploadSession,
+    key: string,
+    isPressing: boolean,
+    run: (part: HeldPart) => Promise<Result>,
+  ): Promise<Result | 'accepted'>;
+  /** Runs work of any length at the end of an upload: its claim is renewed whatever is done. @throws AppError as hold() */
+  holdEnd<Result>(session: UploadSession, run: (end: HeldPart) => Promise<Result>): Promise<Result>;
+  /** Waits until whoever writes in this process has ended; nobody is told to. */
+  ended(): Promise<void>;
 }
 
 export interface UploadClaimsOptions {
   readonly store: UploadStore;
   readonly clock: () => number;
-  /** No other process writes to this store. */
-  readonly isAlone: boolean;
 }
 
-export function createUploadClaims({ store, clock, isAlone }: UploadClaimsOptions): UploadClaims {
+export function createUploadClaims({ store, clock }: UploadClaimsOptions): UploadClaims {
   const replica = randomBytes(8).toString('hex');
-  const isOurs = (writer: string) => writer.startsWith(`${replica}-`);
   /** Writers of this process, by their names; each resolves when it has ended. */
   const writing = new Map<string, { readonly stop: AbortController; readonly ended: Promise<void> }>();
   const end = async (writer: string) => {
@@ -51,58 +60,100 @@ export function createUploadClaims({ store, clock, isAlone }: UploadClaimsOption
   };
   const until = () => new Date(clock() + CLAIM_MS);
 
-  const claim = async (id: string, key: string, writer: string, isPressing: boolean) => {
+  const claim = async (known: UploadSession, key: string, writer: string, stop: AbortSignal, isPressing: boolean) => {
+    const { id } = known;
     let isAfterAnother = false;
     for (const startedAt = clock(); ; ) {
-      const outcome = await store.claim({ id, key, writer, until: until() }, new Date(clock()), (former) => isAlone && !isOurs(former));
+      const outcome = await store.claim({ id, key, writer, until: until() }, new Date(clock()), known);
       if (outcome === 'gone') throw noUpload();
       if (outcome === 'accepted') return outcome;
-      if (outcome !== 'held') {
+      if ('session' in outcome) {
         // Its bytes must not come after ours.
         if (outcome.former !== undefined) await end(outcome.former);
         return { session: outcome.session, isAfterAnother };
       }
-      if (!isPressing || clock() - startedAt > CLAIM_MS + RENEW_MS) throw heldElsewhere();
-      const ours = [...writing.keys()].filter((known) => known !== writer && known.endsWith(`-${id}-${key}`));
-      await Promise.all(ours.map(end));
-      isAfterAnother ||= ours.length > 0;
-      if (ours.length === 0) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      if (!isPressing || clock() - startedAt > CLAIM_MS + RENEW_MS) throw heldElsewhere(outcome.heldUntil.getTime() - clock());
+      // Those that came before. Two that waited for each other's end would wait for ever, so the newest one goes on.
+      const names = [...writing.keys()];
+      const earlier = names.slice(0, names.indexOf(writer)).filter((known) => known.endsWith(`-${id}-${key}`));
+      isAfterAnother ||= earlier.length > 0;
+      await unlessAborted(stop, earlier.length > 0 ? Promise.all(earlier.map(end)) : delay(POLL_MS));
     }
   };
 
+  const hold: UploadClaims['hold'] = async (session, key, isPressing, run) => {
+    const { id } = session;
+    const writer = `${replica}-${randomBytes(8).toString('hex')}-${id}-${key}`;
+    const stop = new AbortController();
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    writing.set(writer, { stop, ended });
+    let isOver = false;
+    try {
+      let renewedAt = clock();
+      const claimed = await claim(session, key, writer, stop.signal, isPressing);
+      isOver = claimed === 'accepted';
+      if (claimed === 'accepted') return claimed;
+      const keep = async () => {
+        stop.signal.throwIfAborted();
+        if (clock() - renewedAt < RENEW_MS) return;
+        const at = clock();
+        if (!(await store.renew({ id, key, writer, until: until() }))) throw heldElsewhere(CLAIM_MS);
+        renewedAt = at;
+      };
+      const over = () => {
+        isOver = true;
+      };
+      return await run({ ...claimed, writer, signal: stop.signal, keep, over });
+    } finally {
+      writing.delete(writer);
+      resolve();
+      // A claim that cannot be ended runs out.
+      if (!isOver) await store.free({ id, key, writer }).catch(() => undefined);
+    }
+  };
   return {
-    async hold(id, key, isPressing, run) {
-      const writer = `${replica}-${randomBytes(8).toString('hex')}-${id}-${key}`;
-      const stop = new AbortController();
-      const { promise: ended, resolve } = Promise.withResolvers<void>();
-      writing.set(writer, { stop, ended });
-      try {
-        let renewedAt = clock();
-        const claimed = await claim(id, key, writer, isPressing);
-        if (claimed === 'accepted') return claimed;
-        const keep = async () => {
-          stop.signal.throwIfAborted();
-          if (clock() - renewedAt < RENEW_MS) return;
-          const at = clock();
-          if (!(await store.renew({ id, key, writer, until: until() }))) throw heldElsewhere();
-          renewedAt = at;
-        };
-        return await run({ ...claimed, writer, signal: stop.signal, keep });
-      } finally {
-        writing.delete(writer);
-        resolve();
-        // A claim that cannot be ended runs out.
-        await store.free({ id, key, writer }).catch(() => undefined);
-      }
+    hold,
+    async holdEnd(session, run) {
+      const outcome = await hold(session, 'complete', false, async (held) => {
+        const keeping = setInterval(() => void held.keep().catch(() => undefined), KEEP_MS);
+        try {
+          return { result: await run(held) };
+        } finally {
+          clearInterval(keeping);
+        }
+      });
+      if (outcome === 'accepted') throw noUpload();
+      return outcome.result;
+    },
+    async ended() {
+      await Promise.all([...writing.values()].map((writer) => writer.ended));
     },
   };
 }
 
+/** A claim on the end of an upload is looked after so often, in milliseconds: reading what is to be verified may take minutes. */
+const KEEP_MS = 2_000;
+
 /** Between two looks at a claim of another process, in milliseconds. */
 const POLL_MS = 500;
 
-function heldElsewhere(): AppError {
-  return new AppError('FAILED_PRECONDITION', 'this part of the upload comes by another connection');
+/** @throws the reason of the signal as soon as it is aborted */
+async function unlessAborted(signal: AbortSignal, work: Promise<unknown>): Promise<void> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    signal.throwIfAborted();
+    await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** @param forMs at the most, unless its writer goes on */
+function heldElsewhere(forMs: number): AppError {
+  const details = { retryAfterMs: Math.max(0, forMs) };
+  return new AppError('FAILED_PRECONDITION', 'this part of the upload comes by another connection', { details });
 }
 
 export function noUpload(): AppError {

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import type { Hashes } from '../../driver-contract/storage-driver.ts';
 import type { UploadState, WriteSession } from '../writes/write-session.ts';
 
 export type UploadSession = WriteSession & { readonly upload: UploadState };
@@ -15,30 +16,43 @@ export interface UploadClaim {
 /** How the attempt to become the one writer ended. */
 export type ClaimOutcome =
   /** @param session as it is now. @param former whose claim had run out */
-  { readonly session: UploadSession; readonly former: string | undefined } | 'held' | 'accepted' | 'gone';
+  | { readonly session: UploadSession; readonly former: string | undefined }
+  /** Another writer has it, at least until then unless it ends before. */
+  | { readonly heldUntil: Date }
+  | 'accepted'
+  | 'gone';
 
 /** Where uploads are kept. Each step is atomic, among all replicas. */
 export interface UploadStore {
   find(id: string): Promise<UploadSession | undefined>;
-  /** Unfinished ones of a user for one path and size, the newest first. */
-  findSame(userId: number, path: string, sizeBytes: number): Promise<UploadSession[]>;
+  /** Unfinished ones of a user for one file, the newest first, and a few only. @param file.hashes those that have one of these; undefined: any */
+  findSame(userId: number, file: { path: string; sizeBytes: number; hashes?: Hashes }): Promise<UploadSession[]>;
   /** Unfinished ones, the oldest first. @param userId undefined: of everybody */
   list(userId: number | undefined, page: { offset: number; limit: number }): Promise<UploadSession[]>;
   count(userId: number | undefined): Promise<number>;
+  /** Those who have unfinished ones. */
+  userIds(): Promise<number[]>;
   /**
-   * Takes a claim that is free, has run out, or is of a dead writer.
-   * @param isDead whether the process of a writer has ended for certain; where not, the upload is noted as taken over
+   * Takes a claim that is free or has run out; then the upload is noted as taken over.
+   * @param known the upload as find() has answered it, which may be answered again where it has not changed since
    */
-  claim(claim: UploadClaim, now: Date, isDead: (writer: string) => boolean): Promise<ClaimOutcome>;
+  claim(claim: UploadClaim, now: Date, known?: UploadSession): Promise<ClaimOutcome>;
   /** @returns false: somebody else has it, or it is over */
   renew(claim: UploadClaim): Promise<boolean>;
-  /** Cuts an upload that nobody knows of yet into other parts. */
-  cut(id: string, chunkBytes: number): Promise<void>;
+  /** The unfinished one of a key. @returns isBegun: false while whoever begins it is about to */
+  findByKey(key: string): Promise<{ session: UploadSession; isBegun: boolean } | undefined>;
+  /** Notes that an upload is ready for its parts, and their size. @returns undefined: it was ended meanwhile */
+  begun(id: string, chunkBytes: number, expiresAt: Date): Promise<UploadSession | undefined>;
   free(claim: Pick<UploadClaim, 'id' | 'key' | 'writer'>): Promise<void>;
   /** Notes that a part is durable, and ends its claim. @returns undefined: the claim was lost */
   accept(claim: Pick<UploadClaim, 'id' | 'key' | 'writer'>, crc: number, expiresAt: Date): Promise<UploadSession | undefined>;
-  /** Notes that a stream is durable up to an offset. @returns undefined: the claim was lost */
-  advance(claim: Pick<UploadClaim, 'id' | 'writer'>, offsetBytes: number, expiresAt: Date): Promise<UploadSession | undefined>;
+  /** Notes that a stream is durable up to an offset. @param isLast the claim ends with it. @returns undefined: the claim was lost */
+  advance(
+    claim: Pick<UploadClaim, 'id' | 'writer'>,
+    offsetBytes: number,
+    expiresAt: Date,
+    isLast: boolean,
+  ): Promise<UploadSession | undefined>;
 }
 
 /** Bytes of which a part is made. */

@@ -39,12 +39,13 @@ export async function writePart(upload: UploadParts, index: number, { operation,
   const body = counted(allowed(content, operation, session.path), lengthBytes, passed);
   const outcome = session.upload.parts.has(index)
     ? ('accepted' as const)
-    : await claims.hold(id, key, false, async (held) => {
+    : await claims.hold(session, key, false, async (held) => {
         const hashed = running.follow(session, offsetBytes, kept(body, held));
         await writeRange(parts, held, offsetBytes, hashed.content);
         requireLength(passed.bytes, lengthBytes);
         const accepted = await store.accept({ id, key, writer: held.writer }, passed.crc, uploadExpiry(parts));
         if (!accepted) throw noUpload();
+        held.over();
         hashed.keep();
         return accepted;
       });

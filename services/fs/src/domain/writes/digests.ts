@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import type { Draft, Hashes, HashName } from '../../driver-contract/storage-driver.ts';
+import type { DraftContent } from '../../driver-contract/draft-spool.ts';
+import type { Hashes, HashName } from '../../driver-contract/storage-driver.ts';
 
 /** Digests by algorithm, in hexadecimal. */
 export type Digests = Readonly<Record<string, string>>;
@@ -22,7 +23,7 @@ export function driverHashes(digests: Digests): Hashes {
 }
 
 /** Reads a draft and compares it with what was announced. @throws AppError CONTENT_CORRUPT | INVALID_ARGUMENT */
-export async function verify(draft: Draft, file: { sizeBytes: number; digests: Digests }, signal: AbortSignal): Promise<void> {
+export async function verify(draft: DraftContent, file: { sizeBytes: number; digests: Digests }, signal: AbortSignal): Promise<void> {
   if ((await draft.sizeBytes()) !== file.sizeBytes) throw new AppError('CONTENT_CORRUPT', 'the file does not have the announced size');
   const wanted = Object.entries(file.digests).map(([algorithm, digest]) => {
     if (digest.length !== DIGEST_LENGTHS.get(algorithm)) throw new AppError('INVALID_ARGUMENT', `${algorithm} is no digest that is known`);

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
-import { supports } from '../../driver-contract/storage-driver.ts';
 import { locateIn } from '../snapshot/snapshot.ts';
 import { RELEASE_MS } from './open-drafts.ts';
+import { openSessionDraft } from './session-draft.ts';
 import type { SessionParts } from './session-parts.ts';
 import type { WriteSession } from './write-session.ts';
 
@@ -9,17 +9,21 @@ import type { WriteSession } from './write-session.ts';
 export async function removeDraft({ options, drafts }: SessionParts, session: WriteSession, signal: AbortSignal): Promise<void> {
   await drafts.release(session.id);
   if (!session.hasDraft || session.isPublished) return;
+  const { id, sizeBytes, upload } = session;
+  // From the spool of another replica, that one takes it: nobody knows the session any more then.
+  if (upload?.spool !== undefined) return upload.spool === options.spool?.id ? options.spool.remove({ id, sizeBytes }) : undefined;
   try {
     const { mount, path } = locateIn(await options.currentSnapshot(), session.path, session.storageId);
     const driver = await mount.driver();
-    if (!supports(driver, 'openDraft')) return;
-    const draft = await driver.openDraft(path, session.id, { create: false, signal });
+    const draft = await openSessionDraft(options.spool, session, { driver, path, signal }, false);
     await draft.discard();
   } catch (error) {
     // Of a storage that is gone nothing can be taken.
-    if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'MOUNT_NOT_FOUND')) throw error;
+    if (!GONE.some((code) => AppError.is(error, code))) throw error;
   }
 }
+
+const GONE = ['ENTRY_NOT_FOUND', 'MOUNT_NOT_FOUND', 'RECORD_NOT_FOUND'] as const;
 
 /** Ends a session and gives its room back. */
 export async function abortSession(parts: SessionParts, id: string): Promise<void> {

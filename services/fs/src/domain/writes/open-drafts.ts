@@ -1,9 +1,9 @@
 import { AppError } from '@wharf/errors';
-import type { Draft } from '../../driver-contract/storage-driver.ts';
-import { supports } from '../../driver-contract/storage-driver.ts';
+import type { DraftSpool } from '../../driver-contract/draft-spool.ts';
 import { holdRoom } from '../changing/operations/claim-room.ts';
 import type { Operation } from '../changing/operations/operation.ts';
 import type { HeldClaim } from '../quota/quota.ts';
+import { openSessionDraft, type SessionDraft } from './session-draft.ts';
 import { locateSession, type OperationOf } from './session-place.ts';
 import { gone, roomOf, type WriteSession } from './write-session.ts';
 
@@ -15,7 +15,7 @@ const NEVER = new AbortController().signal;
 export interface OpenDraft {
   readonly session: WriteSession;
   readonly operation: Operation;
-  readonly draft: Draft;
+  readonly draft: SessionDraft;
   /** How long a user's own upload lives without use, in milliseconds. */
   readonly uploadIdleMs: number;
 }
@@ -40,18 +40,18 @@ export interface OpenDrafts {
 export interface OpenDraftsOptions {
   readonly operationOf: OperationOf;
   readonly uploadIdleMs: number;
+  readonly spool: DraftSpool | undefined;
   /** @throws AppError RECORD_NOT_FOUND */
   find(id: string): Promise<WriteSession>;
 }
 
-export function createOpenDrafts({ operationOf, uploadIdleMs, find }: OpenDraftsOptions): OpenDrafts {
+export function createOpenDrafts({ operationOf, uploadIdleMs, spool, find }: OpenDraftsOptions): OpenDrafts {
   const inUse = new Map<string, InUse>();
   const openDraft = async (session: WriteSession, signal: AbortSignal): Promise<OpenDraft> => {
     const { operation, located } = await locateSession(operationOf, session, signal);
     const driver = await located.mount.driver();
-    if (!supports(driver, 'openDraft')) throw gone();
     try {
-      const draft = await driver.openDraft(located.path, session.id, { create: false, signal });
+      const draft = await openSessionDraft(spool, session, { driver, path: located.path, signal }, false);
       return { session, operation, draft, uploadIdleMs };
     } catch (error) {
       throw AppError.is(error, 'ENTRY_NOT_FOUND') ? gone() : error;

@@ -6,6 +6,7 @@ import { holdRoom } from '../changing/operations/claim-room.ts';
 import type { Operation } from '../changing/operations/operation.ts';
 import { abortSession, removeDraft } from './end-session.ts';
 import { RELEASE_MS } from './open-drafts.ts';
+import { openSessionDraft } from './session-draft.ts';
 import { expiryFrom, type SessionParts } from './session-parts.ts';
 import { requireFile } from './session-place.ts';
 import { gone, type OpenedSession, roomOf, type WriteSession } from './write-session.ts';
@@ -56,7 +57,7 @@ function takesRanges(driver: StorageDriver, hasDigests: boolean): boolean {
 }
 
 /** Where a session that is about to begin goes. */
-interface NewPlace {
+export interface NewPlace {
   readonly operation: Operation;
   readonly path: MountPath;
   readonly driver: StorageDriver;
@@ -81,9 +82,9 @@ export async function keepSession(
   });
   let partBytes = 1;
   try {
-    if (session.hasDraft && supports(driver, 'openDraft')) {
+    if (session.hasDraft) {
       // Not the caller's signal: when the caller dies, whoever takes over finds the draft by its id.
-      const draft = await driver.openDraft(path, id, { create: true, sizeBytes, signal: AbortSignal.timeout(RELEASE_MS) });
+      const draft = await openSessionDraft(options.spool, session, { driver, path, signal: AbortSignal.timeout(RELEASE_MS) }, true);
       partBytes = draft.partBytes;
       await draft.close();
       // Whoever took over has ended it meanwhile.

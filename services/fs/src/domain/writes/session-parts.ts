@@ -1,3 +1,4 @@
+import type { DraftSpool } from '../../driver-contract/draft-spool.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { createOpenDrafts, type OpenDrafts } from './open-drafts.ts';
 import type { OperationOf } from './session-place.ts';
@@ -12,6 +13,8 @@ export interface WriteSessionsOptions {
   readonly dataUrl: string;
   /** A user's own upload goes after so long without use, in milliseconds. Until then its room is held. */
   readonly uploadIdleMs: number;
+  /** For parts of files whose storages take whole ones only. Undefined: this replica has none. */
+  readonly spool: DraftSpool | undefined;
 }
 
 /** What the steps of a session work with. */
@@ -33,8 +36,8 @@ export function uploadExpiry({ options }: SessionParts): Date {
 
 /** Drafts that are open here and what else the steps of sessions work with, once for all of a process. */
 export function createSessionParts(options: WriteSessionsOptions): SessionParts {
-  const { store, operationOf, uploadIdleMs } = options;
-  return { options, store, drafts: createOpenDrafts({ operationOf, uploadIdleMs, find: (id) => findSession(store, id) }) };
+  const { store, operationOf, uploadIdleMs, spool } = options;
+  return { options, store, drafts: createOpenDrafts({ operationOf, uploadIdleMs, spool, find: (id) => findSession(store, id) }) };
 }
 
 /** @throws AppError RECORD_NOT_FOUND */

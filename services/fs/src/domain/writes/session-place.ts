@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { isWithin, parentPath, type VirtualPath } from '@wharf/paths';
-import { supports } from '../../driver-contract/storage-driver.ts';
+import type { DraftSpool } from '../../driver-contract/draft-spool.ts';
 import type { Operation } from '../changing/operations/operation.ts';
 import { locateUpload } from '../changing/upload.ts';
 import type { Located } from '../mounts/mount-table.ts';
@@ -8,6 +8,7 @@ import type { Mount } from '../mounts/mounts.ts';
 import { findEntry } from '../reading/get-entry.ts';
 import { locate } from '../snapshot/snapshot.ts';
 import { checkTarget } from './check-target.ts';
+import { openSessionDraft } from './session-draft.ts';
 import type { WriteSession } from './write-session.ts';
 
 /** The frame of what is done for a user, with the rights of now. */
@@ -50,7 +51,7 @@ export async function locateSession(
 
 /** The published file of a session whose process died right after it gave the file its name; undefined when the file has no name yet. */
 export async function publishedAlready(
-  operationOf: OperationOf,
+  { operationOf, spool }: { readonly operationOf: OperationOf; readonly spool: DraftSpool | undefined },
   session: WriteSession,
   signal: AbortSignal,
 ): Promise<{ operation: Operation; path: VirtualPath; sizeBytes: number } | undefined> {
@@ -58,13 +59,13 @@ export async function publishedAlready(
   if (!path) return undefined;
   const { operation, located } = await locateSession(operationOf, session, signal);
   const driver = await located.mount.driver();
-  if (supports(driver, 'openDraft') && session.hasDraft) {
+  if (session.hasDraft) {
     try {
-      const draft = await driver.openDraft(located.path, session.id, { create: false, signal });
+      const draft = await openSessionDraft(spool, session, { driver, path: located.path, signal }, false);
       await draft.close();
       return undefined;
     } catch (error) {
-      if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
+      if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'RECORD_NOT_FOUND')) throw error;
     }
   }
   const entry = await findEntry(operation.snapshot, path, locate(operation.snapshot, path, located), signal);

@@ -27,6 +27,8 @@ export interface WriteSession {
 export interface UploadState {
   /** `parts`: a grid of parts, in any order. `stream`: from the start on, one writer at a time. */
   readonly kind: 'parts' | 'stream';
+  /** What it is found again by, of which there is one unfinished upload at a time. */
+  readonly key?: string | undefined;
   /** Bytes of each part but the last; of a stream 0. */
   readonly chunkBytes: number;
   readonly overwrite: boolean;
@@ -44,6 +46,8 @@ export interface UploadState {
   /** Opaque text of the client. */
   readonly metadata: string;
   readonly userName: string;
+  /** The spool that keeps its bytes where the storage takes whole files only. */
+  readonly spool?: string | undefined;
   readonly createdAt: Date;
 }
 
@@ -67,7 +71,7 @@ export interface OpenedSession extends WriteSession {
 /** Where sessions are kept. */
 export interface WriteSessionStore {
   init(): Promise<void>;
-  /** @throws AppError RECORD_EXISTS: the id is another session's */
+  /** An upload waits for UploadStore.begun(). @throws AppError RECORD_EXISTS: the id, or the key of the upload, is another session's */
   insert(session: WriteSession): Promise<void>;
   find(id: string): Promise<WriteSession | undefined>;
   touch(id: string, expiresAt: Date): Promise<void>;

@@ -42,11 +42,14 @@ export interface WriteSessions {
   abort(id: string): Promise<void>;
   /** Makes a folder that has no file. One that is there is success, and so is a storage that knows none. @throws AppError as open() */
   makeFolder(userId: number, path: string, signal: AbortSignal): Promise<void>;
-  /** Takes away what nobody used for a day. */
+  /** Takes away what nobody used for a day; what cannot be taken away is tried again with the next sweep. */
   sweep(): Promise<void>;
   /** Lets go of every draft; they stay. */
   close(): Promise<void>;
 }
+
+/** What could not be taken away is looked at again after so long, in milliseconds. */
+const RETRY_SWEEP_MS = 300_000;
 
 export function createWriteSessions(parts: SessionParts): WriteSessions {
   const { options, store, drafts } = parts;
@@ -70,7 +73,7 @@ export function createWriteSessions(parts: SessionParts): WriteSessions {
           });
         } catch (error) {
           if (!AppError.is(error, 'RECORD_NOT_FOUND')) throw error;
-          const done = await publishedAlready(options.operationOf, session, signal);
+          const done = await publishedAlready(options, session, signal);
           if (!done) throw error;
           return { ...(await published(store, session, done.operation, done)), partBytes };
         }
@@ -107,8 +110,14 @@ export function createWriteSessions(parts: SessionParts): WriteSessions {
       operation.changes.entryChanged(wanted);
     },
     async sweep() {
-      // One that cannot be taken away must not stand in the way of others.
-      for (const { id } of await store.findExpired(new Date(clock()))) await abortSession(parts, id).catch(() => store.touch(id, expiry()));
+      for (
+        let expired = await store.findExpired(new Date(clock()));
+        expired.length > 0;
+        expired = await store.findExpired(new Date(clock()))
+      )
+        // One that cannot be taken away must not stand in the way of others.
+        for (const { id } of expired) await abortSession(parts, id).catch(() => store.touch(id, new Date(clock() + RETRY_SWEEP_MS)));
+      await options.spool?.sweep(async (id) => (await store.find(id)) !== undefined);
     },
     close: () => drafts.releaseAll(),
   };

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { at, collect, digest, namesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
-import type { Able, Rule } from './rule.ts';
+import type { Able, Rule } from './rule.suite.ts';
 
 const newId = () => randomBytes(16).toString('hex');
 

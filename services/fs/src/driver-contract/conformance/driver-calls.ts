@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { AppError, type ErrorCode } from '@wharf/errors';
 import { type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { expect, vi } from 'vitest';
-import type { CallOptions, Entry, StorageDriver, WriteOptions } from '../storage-driver.ts';
-import type { Able } from './rule.ts';
+import type { ByteRange, CallOptions, Entry, StorageDriver, WriteOptions } from '../storage-driver.ts';
+import type { Able } from './rule.suite.ts';
 
 export function at(path: string): MountPath {
   return relativeTo(VIRTUAL_ROOT, parseVirtualPath(path));
@@ -82,4 +82,22 @@ export async function codeOf(call: Promise<unknown>): Promise<ErrorCode | 'done'
 
 export async function refuses(code: ErrorCode, call: Promise<unknown>): Promise<void> {
   expect(await codeOf(call)).toBe(code);
+}
+
+/** How many bytes of a file, or of a stretch of it, come. */
+export async function sizeRead(driver: StorageDriver, path: string, range?: ByteRange): Promise<number> {
+  let bytes = 0;
+  for await (const piece of await driver.read(at(path), range)) bytes += piece.byteLength;
+  return bytes;
+}
+
+/** The failure of a call that must fail, and must not say a secret. */
+export async function failureWithout(secret: string, call: Promise<unknown>): Promise<Error | undefined> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: Error) => thrown,
+  );
+  expect(error, 'it should have failed').toBeDefined();
+  expect(`${error?.stack}${(error?.cause as Error | undefined)?.stack}`).not.toContain(secret);
+  return error;
 }

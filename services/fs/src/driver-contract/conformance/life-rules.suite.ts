@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { expect } from 'vitest';
 import { at, codeOf, entriesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
-import type { Rule } from './rule.ts';
+import type { Rule } from './rule.suite.ts';
 
 export function lifeRules(rule: Rule): void {
   rule('the trait caseSensitive is true to the facts', ['write'], async (driver) => {
@@ -35,6 +35,22 @@ export function lifeRules(rule: Rule): void {
     const { totalBytes, freeBytes } = await driver.space();
     expect(freeBytes).toBeGreaterThanOrEqual(0);
     expect(totalBytes).toBeGreaterThanOrEqual(freeBytes);
+  });
+  rule('closing ends what is being written, and nothing of it is left', ['write'], async (driver, { leftovers }) => {
+    const begun = Promise.withResolvers<void>();
+    const stalled = (async function* () {
+      yield pattern(300_000);
+      begun.resolve();
+      await new Promise(() => undefined);
+    })();
+    const outcomes = [codeOf(driver.write(at('/stalled'), stalled, { overwrite: true, sizeBytes: 1_000_000 }))];
+    await begun.promise;
+    for (let index = 0; index < 20; index++) outcomes.push(codeOf(put(driver, `/new-${index}`, pattern(10_000))));
+    await driver.close();
+    expect(await outcomes[0]).toBe('STORAGE_UNAVAILABLE');
+    for (const outcome of await Promise.all(outcomes)) expect(['done', 'STORAGE_UNAVAILABLE']).toContain(outcome);
+    // Closing waits for it: nobody would look for it again while this process lives.
+    if (leftovers) expect(await leftovers()).toEqual([]);
   });
   rule('closing twice is fine, and afterwards every call fails', [], async (driver) => {
     await driver.close();

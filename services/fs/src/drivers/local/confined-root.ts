@@ -19,6 +19,8 @@ export interface HeldFolder {
   stat(): fs.BigIntStats;
   /** Tells mounts apart that lie on one device; empty where the system does not say. */
   mountId(): string;
+  /** Whether it is still where it was when it was opened: a handle follows a folder that is moved. */
+  isInPlace(): boolean;
   /** Where there are no handles: throws when the folder is no longer where it was. */
   recheck(): void;
   close(): void;
@@ -257,6 +259,7 @@ function heldByHandle(fd: number): HeldFolder {
       prefix: `${handlePath(fd)}/`,
       stat: () => fs.fstatSync(fd, { bigint: true }),
       mountId,
+      isInPlace: () => fs.readlinkSync(handlePath(fd)) === realPath,
       recheck: () => undefined,
       close: () => fs.closeSync(fd),
     };
@@ -272,6 +275,8 @@ function heldByPath(realPath: string, recheck: () => void): HeldFolder {
     prefix: realPath.endsWith('/') ? realPath : `${realPath}/`,
     stat: () => fs.lstatSync(realPath, { bigint: true }),
     mountId: () => '',
+    // What is done by its path is done there.
+    isInPlace: () => true,
     recheck,
     close: () => undefined,
   };

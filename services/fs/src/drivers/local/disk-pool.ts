@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { AppError, type ErrorCode } from '@wharf/errors';
+import { cleanedUp } from '../../driver-contract/calls.ts';
 import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { LocalSettings } from './config.ts';
 import type { DiskFacts, DiskOperations } from './disk-operations.ts';
@@ -39,6 +40,8 @@ interface Call {
   giveUp: ((result: unknown) => void) | undefined;
   /** Lets go of the caller's signal. */
   readonly unwatch: () => void;
+  /** Fails for its caller; what has begun is cancelled, and stays a call until the worker has answered. */
+  readonly leave: (error: AppError) => void;
 }
 
 interface Lane {
@@ -132,13 +135,14 @@ export class DiskPool {
       if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
       const lane = this.#pickLane();
       const id = this.#nextId++;
-      const onAbort = () => {
-        if (signal === undefined) return;
-        reject(abortError(signal));
+      const leave = (error: AppError) => {
+        reject(error);
+        call.unwatch();
         if (withdraw(lane, id)) return;
         call.giveUp = (result) => giveUp(result as Result<Op>);
         lane.worker.postMessage({ cancel: id } satisfies DiskRequest);
       };
+      const onAbort = () => signal && leave(abortError(signal));
       const call: Call = {
         operation,
         startedAt: performance.now(),
@@ -146,6 +150,7 @@ export class DiskPool {
         reject,
         giveUp: undefined,
         unwatch: () => signal?.removeEventListener('abort', onAbort),
+        leave,
       };
       if (lane.calls.size === 0) lane.worker.ref();
       lane.calls.set(id, call);
@@ -154,11 +159,14 @@ export class DiskPool {
     });
   }
 
-  /** Ends all threads; calls that still run fail. Safe to call twice. */
+  /** Ends all threads; calls that still run fail, and have a moment to clean up. Safe to call twice. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#nextSweep);
-    await Promise.all(this.#lanes.map((lane) => this.#drop(lane)));
+    const lanes = [...this.#lanes];
+    for (const lane of lanes) for (const call of lane.calls.values()) call.leave(storageError('STORAGE_UNAVAILABLE'));
+    await cleanedUp(Promise.all(lanes.map(emptied)));
+    await Promise.all(lanes.map((lane) => this.#drop(lane)));
   }
 
   #pickLane(): Lane {
@@ -243,6 +251,18 @@ function withdraw(lane: Lane, id: number): boolean {
     return true;
   }
   return false;
+}
+
+/** Resolves when a lane has no calls any more. */
+function emptied({ worker, calls }: Lane): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (calls.size === 0) resolve();
+    };
+    look();
+    worker.on('message', look);
+    worker.once('exit', () => resolve());
+  });
 }
 
 function settle(lane: Lane, { answers, isBatchDone }: DiskReport): void {

@@ -92,14 +92,11 @@ export class DiskWrites {
     });
   }
 
-  /** Gives a finished temporary file its name, durably. Closes `fd` in any case. */
+  /** Gives a finished temporary file its name, durably. The folder is held no longer than that takes: it may be moved. Closes `fd` in any case. */
   async publish(temp: TempRef, fd: number, path: MountPath, overwrite: boolean): Promise<PackedEntry> {
     try {
-      return await this.#withTarget(path, overwrite, async (target) => {
-        if (target.existing !== undefined) keepOwnership(fd, target.existing);
-        await syncHandle(fd);
-        return this.#giveName(temp, fd, target, overwrite);
-      });
+      await this.seal(fd, path, overwrite, false);
+      return await this.#withTarget(path, overwrite, (target) => this.#giveName(temp, fd, target, overwrite));
     } finally {
       fs.closeSync(fd);
     }
@@ -137,6 +134,8 @@ export class DiskWrites {
     const packed = packOne(fs.fstatSync(fd), false);
     await this.#temp.at(temp, async (place) => {
       if (this.#root.isOtherSpelling(target.folder, target.name)) throw storageError('ENTRY_EXISTS');
+      // What may be stored at this path need not be for those who see the folder elsewhere.
+      if (!target.folder.isInPlace()) throw storageError('STALE_VERSION');
       if (overwrite) fs.renameSync(place, target.place);
       else placeExclusively(place, target.place);
     });

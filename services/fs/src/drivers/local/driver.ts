@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import { promisify } from 'node:util';
 import { createTurns } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath } from '@wharf/paths';
+import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import type { NameTraits } from '../../driver-contract/folding.ts';
 import type {
@@ -21,7 +22,7 @@ import type {
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
-import { isReservedName, isReservedPath } from '../../driver-contract/temp-names.ts';
+import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import type { LocalSettings } from './config.ts';
 import { type Disk, DiskPool } from './disk-pool.ts';
@@ -49,6 +50,8 @@ export class LocalDriver implements StorageDriver {
   readonly #addsUpFolders: boolean;
   readonly #lastSeen = new LastSeenEntries();
   readonly #takeTurn = createTurns();
+  /** Those that take something back when they fail. */
+  readonly #calls = new Calls();
 
   private constructor(disk: Disk, { caseSensitive }: NameTraits, addsUpFolders: boolean) {
     this.traits = {
@@ -145,22 +148,7 @@ export class LocalDriver implements StorageDriver {
 
   async write(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
     checkUnreserved(file);
-    const { signal, overwrite, modifiedAt } = options;
-    const { temp, fd } = await this.#disk.call('beginWrite', [file, overwrite], signal, (late) => void this.#discard(late.temp, late.fd));
-    try {
-      await pumpContent(fd, verifiedContent(content, options), this.#disk.slots);
-      if (modifiedAt !== undefined) await setTimes(fd, new Date(), modifiedAt);
-      throwIfAborted(signal);
-    } catch (error) {
-      await this.#discard(temp, fd);
-      throw isSystemError(error) ? toAppError(error) : error;
-    }
-    try {
-      return await publishFile(this.#disk, { temp, fd, isDraft: false }, file, options);
-    } catch (error) {
-      await this.#discard(temp, undefined);
-      throw error;
-    }
+    return this.#calls.run(options.signal, (call) => this.#write(file, content, { ...options, signal: call.signal }, call));
   }
 
   async openDraft(file: MountPath, id: string, { signal, create }: DraftOptions): Promise<Draft> {
@@ -196,7 +184,27 @@ export class LocalDriver implements StorageDriver {
   }
 
   async close(): Promise<void> {
+    await this.#calls.close();
     await this.#disk.close();
+  }
+
+  async #write(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions, call: Call): Promise<Entry> {
+    // Not given up for an abort: what it makes is to be taken back.
+    const { temp, fd } = await this.#disk.call('beginWrite', [file, options.overwrite]);
+    try {
+      await pumpContent(fd, verifiedContent(content, options), this.#disk.slots);
+      if (options.modifiedAt !== undefined) await setTimes(fd, new Date(), options.modifiedAt);
+      throwIfAborted(options.signal);
+    } catch (error) {
+      await this.#discard(temp, fd);
+      throw isSystemError(error) ? toAppError(error) : error;
+    }
+    try {
+      return await publishFile(this.#disk, { temp, fd, isDraft: false }, file, options, call.commit);
+    } catch (error) {
+      await this.#discard(temp, undefined);
+      throw error;
+    }
   }
 
   async #finish(path: MountPath, packed: PackedEntry, signal: AbortSignal | undefined): Promise<Entry> {
@@ -218,15 +226,6 @@ export class LocalDriver implements StorageDriver {
       // The error that led here is the one to tell.
     }
   }
-}
-
-/** Our own files are not there for callers. */
-function checkReachable(path: MountPath): void {
-  if (isReservedPath(path)) throw storageError('ENTRY_NOT_FOUND');
-}
-
-function checkUnreserved(path: MountPath): void {
-  if (isReservedPath(path)) throw storageError('PERMISSION_DENIED');
 }
 
 function splitNames(names: string): EntryName[] {

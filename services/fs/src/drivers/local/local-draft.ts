@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import { promisify } from 'node:util';
 import type { MountPath } from '@wharf/paths';
 import { dropBatch, takeBatch } from '../../driver-contract/batches.ts';
+import { orClosed } from '../../driver-contract/calls.ts';
 import type { CallOptions, Draft, DraftOptions, Entry, PublishOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { abortable } from '../../driver-contract/verified-content.ts';
@@ -42,7 +43,7 @@ export class LocalDraft implements Draft {
   }
 
   write(offsetBytes: number, content: AsyncIterable<Uint8Array>, { signal }: CallOptions = {}): Promise<number> {
-    const until = AbortSignal.any([this.#closing.signal, ...(signal ? [signal] : [])]);
+    const until = orClosed(signal, this.#closing.signal);
     return this.#use(async (fd) => {
       const writtenBytes = await pumpContent(fd, abortable(content, until), this.#disk.slots, offsetBytes);
       throwIfAborted(until);

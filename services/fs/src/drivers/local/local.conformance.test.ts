@@ -1,26 +1,27 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
+import { folderSide } from '../../driver-contract/conformance/folder-side.ts';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
+import { decorate } from '../../driver-contract/decorate.ts';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { localDriver } from './index.ts';
 
+const openWith = (around: (driver: StorageDriver) => StorageDriver) => async () => {
+  const root = await mkdtemp(path.join(tmpdir(), 'wharf-local-'));
+  onTestFinished(async () => {
+    await rm(root, { recursive: true, force: true });
+  });
+  return {
+    driver: around(await localDriver.open(JSON.stringify({ root_folder_path: root, show_hidden: true }))),
+    ...folderSide(root),
+  };
+};
+
+describeDriver({ name: 'Local', lacks: ['link', 'listAll'], open: openWith((driver) => driver) });
 describeDriver({
-  name: 'Local',
-  open: async () => {
-    const root = await mkdtemp(path.join(tmpdir(), 'wharf-local-'));
-    onTestFinished(async () => {
-      await rm(root, { recursive: true, force: true });
-    });
-    return {
-      driver: await localDriver.open(JSON.stringify({ root_folder_path: root, show_hidden: true })),
-      async seed(paths) {
-        for (const file of paths) {
-          await mkdir(path.join(root, path.dirname(file)), { recursive: true });
-          await writeFile(path.join(root, file), '');
-        }
-      },
-      leftovers: async () => (await readdir(root, { recursive: true })).filter((name) => name.includes('.wharf-tmp')),
-    };
-  },
+  name: 'Local with everything around it',
+  lacks: ['link', 'listAll'],
+  open: openWith((driver) => decorate(driver, undefined)),
 });

@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import { baseName, type EntryName, type MountPath, ROOT_NAME } from '@wharf/paths';
+import { type EntryName, type MountPath, nameAt } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 
@@ -52,7 +52,7 @@ export function unpackEntry(name: EntryName, packed: ArrayLike<number>, at: numb
 
 /** The entry of a path that was looked at by itself. @throws AppError ENTRY_NOT_FOUND */
 export function unpackOne(path: MountPath, packed: PackedEntry): Entry {
-  const entry = unpackEntry(baseName(path) ?? ROOT_NAME, packed, 0);
+  const entry = unpackEntry(nameAt(path), packed, 0);
   if (entry === undefined) throw storageError('ENTRY_NOT_FOUND');
   return entry;
 }

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
 import type { MountPath } from '@wharf/paths';
+import type { Call } from '../../driver-contract/calls.ts';
 import type { Entry, WriteOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { Disk } from './disk-pool.ts';
@@ -22,20 +23,27 @@ export interface FinishedFile {
 /**
  * Gives a finished temporary file its name. The handle is closed, whatever comes; the name itself is not given up half way for an abort: whether
  * the file has it would then be unknown.
+ *
+ * @param commit called before the name is given
  */
 export async function publishFile(
   disk: Disk,
   { temp, fd, isDraft }: FinishedFile,
   file: MountPath,
   { overwrite, beforePublish, signal }: Pick<WriteOptions, 'overwrite' | 'beforePublish' | 'signal'>,
+  commit: Call['commit'] = () => undefined,
 ): Promise<Entry> {
-  if (!beforePublish) return unpackOne(file, await disk.call(isDraft ? 'publishDraft' : 'publish', [temp, fd, file, overwrite]));
+  if (!beforePublish) {
+    commit();
+    return unpackOne(file, await disk.call(isDraft ? 'publishDraft' : 'publish', [temp, fd, file, overwrite]));
+  }
   for (let question = 1; question <= MAX_QUESTIONS; question++) {
     let seen: string;
     try {
       seen = await disk.call('seal', [fd, file, overwrite, isDraft]);
       await beforePublish();
       throwIfAborted(signal);
+      commit();
     } catch (error) {
       await closeHandle(fd);
       throw error;

@@ -1,16 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import {
-  baseName,
-  type EntryName,
-  isWithin,
-  MOUNT_ROOT,
-  type MountPath,
-  parentPath,
-  pathSegments,
-  ROOT_NAME,
-  sortNames,
-} from '@wharf/paths';
+import { createHash, randomUUID } from 'node:crypto';
+import { baseName, type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments, sortNames } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { untilClosed } from '../../driver-contract/calls.ts';
 import { refusalOf } from '../../driver-contract/declared-names.ts';
 import type {
   ByteRange,
@@ -38,6 +29,8 @@ export interface MemoryProfile {
   readonly hasObjects?: boolean;
   /** What a file holds is known when it was read. */
   readonly hidesSizes?: boolean;
+  /** Knows the SHA-256 of each file. */
+  readonly tellsHashes?: boolean;
   /** Keeps short names without some characters only, and must be told sizes beforehand. */
   readonly isPicky?: boolean;
 }
@@ -73,7 +66,7 @@ export class MemoryDriver implements StorageDriver {
   readonly traits: DriverTraits;
   readonly #profile: MemoryProfile;
   #root = newFolder();
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(profile: MemoryProfile = {}) {
     const { foldsCase = false, timeStepMs = 1, hasObjects = false } = profile;
@@ -83,7 +76,7 @@ export class MemoryDriver implements StorageDriver {
       keepsEmptyDirectories: true,
       modTimeStepMs: timeStepMs === 'own' ? undefined : timeStepMs,
       maxNameBytes: 255,
-      hashes: [],
+      hashes: profile.tellsHashes ? ['sha256'] : [],
       exclusiveCreate: !hasObjects,
       copiesFolders: !hasObjects,
       ...(profile.isPicky && PICKY),
@@ -117,7 +110,8 @@ export class MemoryDriver implements StorageDriver {
     this.#checkWritable(path, options);
     const folder = this.#makeFolders(parentPath(path));
     const chunks: Uint8Array[] = [];
-    for await (const chunk of verifiedContent(content, options)) chunks.push(Uint8Array.from(chunk));
+    const until = untilClosed(options, this.#closing.signal);
+    for await (const chunk of verifiedContent(content, until)) chunks.push(Uint8Array.from(chunk));
     let replaced = this.#checkWritable(path, options);
     for (let isAnswered = options.beforePublish === undefined; !isAnswered; ) {
       await options.beforePublish?.();
@@ -207,13 +201,13 @@ export class MemoryDriver implements StorageDriver {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort(storageError('STORAGE_UNAVAILABLE'));
     this.#root = newFolder();
   }
 
   #begin({ signal }: CallOptions): void {
     throwIfAborted(signal);
-    if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
+    throwIfAborted(this.#closing.signal);
   }
 
   #find(path: MountPath): MemoryNode | undefined {
@@ -263,13 +257,14 @@ export class MemoryDriver implements StorageDriver {
   }
 
   #entry(path: MountPath, node: MemoryNode): Entry {
-    return this.#describe(baseName(path) ?? ROOT_NAME, node);
+    return this.#describe(nameAt(path), node);
   }
 
   #describe(name: EntryName, node: MemoryNode): Entry {
     const { modifiedAt, createdAt } = node;
     if (isFolder(node)) return { name, isDirectory: true, sizeBytes: 0, modifiedAt, createdAt };
     const version = this.#profile.hasObjects ? { version: node.version } : {};
+    const hashes = this.#profile.tellsHashes ? { hashes: { sha256: createHash('sha256').update(node.content).digest('hex') } } : {};
     return {
       name,
       isDirectory: false,
@@ -277,6 +272,7 @@ export class MemoryDriver implements StorageDriver {
       modifiedAt,
       createdAt,
       ...version,
+      ...hashes,
     };
   }
 

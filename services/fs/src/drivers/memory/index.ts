@@ -3,6 +3,7 @@ import { decorated, operationsOf } from '../../driver-contract/complete-driver.t
 import { selectItem } from '../../driver-contract/config-items.ts';
 import { defineDriver } from '../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { walkTree } from '../../driver-contract/walk-tree.ts';
 import { MemoryDriver, type MemoryProfile } from './driver.ts';
 
 const PROFILES = {
@@ -11,6 +12,7 @@ const PROFILES = {
   'case folding': { foldsCase: true },
   'times of two seconds': { timeStepMs: 2_000 },
   'unknown sizes': { hidesSizes: true },
+  'known hashes': { tellsHashes: true },
   picky: { isPicky: true },
 } as const satisfies Record<string, MemoryProfile>;
 
@@ -26,11 +28,17 @@ export const memoryDriver = defineDriver({
   open: async ({ profile }) => {
     if (profile === '') return new MemoryDriver();
     const driver = new MemoryDriver(PROFILES[profile]);
-    return profile === 'object store' || profile === 'no rename' ? withoutSteps(driver) : driver;
+    if (profile === 'object store') return withTree(withoutSteps(driver));
+    return profile === 'no rename' ? withoutSteps(driver) : driver;
   },
 });
 
 /** Neither renames nor names under a version. */
 function withoutSteps(driver: StorageDriver): StorageDriver {
   return decorated({ ...operationsOf(driver), rename: undefined, listNames: undefined, statMany: undefined });
+}
+
+/** Tells whole trees. */
+function withTree(driver: StorageDriver): StorageDriver {
+  return decorated({ ...operationsOf(driver), listAll: (directory, options) => walkTree(driver, directory, options) });
 }

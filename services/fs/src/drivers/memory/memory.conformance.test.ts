@@ -1,27 +1,30 @@
 import { put } from '../../driver-contract/conformance/driver-calls.ts';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { decorate } from '../../driver-contract/decorate.ts';
+import type { OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { MEMORY_PROFILES, memoryDriver } from './index.ts';
 import { createExpiringLogin } from './testing/expiring-login.ts';
 
-const open = () => memoryDriver.open('');
+const LACKS: readonly OptionalOperation[] = ['link', 'listAll', 'openDraft', 'space'];
+const WITHOUT_STEPS: readonly OptionalOperation[] = ['listNames', 'rename', 'statMany'];
+const LACKED: Partial<Record<string, readonly OptionalOperation[]>> = {
+  'object store': ['link', 'openDraft', 'space', ...WITHOUT_STEPS],
+  'no rename': [...LACKS, ...WITHOUT_STEPS],
+};
+/** As of a storage behind a network. */
+const decorated = (driver: StorageDriver) => decorate(driver, { names: 4, reads: 2, writes: 2 });
 
-describeDriver({ name: 'Memory', open: async () => ({ driver: await open() }) });
-describeDriver({
-  name: 'Memory with everything that is put around a storage behind a network',
-  open: async () => ({ driver: decorate(await open(), { names: 4, reads: 2, writes: 2 }) }),
-});
-for (const profile of MEMORY_PROFILES)
-  describeDriver({
-    name: `Memory as ${profile}`,
-    // What must be told sizes passes with what is put around it.
-    open: async () => {
-      const driver = await memoryDriver.open(JSON.stringify({ profile }));
-      return { driver: driver.traits.needsSize ? decorate(driver, undefined) : driver };
-    },
-  });
+for (const profile of [undefined, ...MEMORY_PROFILES]) {
+  const open = () => memoryDriver.open(JSON.stringify({ profile: profile ?? '' }));
+  const name = profile === undefined ? 'Memory' : `Memory as ${profile}`;
+  const lacks = LACKED[profile ?? ''] ?? LACKS;
+  // One that must be told sizes keeps the rules only with what takes them in.
+  if (profile !== 'picky') describeDriver({ name, lacks, open: async () => ({ driver: await open() }) });
+  describeDriver({ name: `${name} with everything around it`, lacks, open: async () => ({ driver: decorated(await open()) }) });
+}
 describeDriver({
   name: 'Memory behind a login whose tokens are good for five calls',
+  lacks: LACKS,
   open: async () => {
     const login = createExpiringLogin('Expiring');
     login.expireAfter(5);

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Answer, Egress, GuardedClient, GuardedRequest } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import { AwsV4Signer } from 'aws4fetch';
+import { boundedBody, drain, readText } from '../../driver-contract/answers.ts';
 import type { CallOptions, WriteOptions } from '../../driver-contract/storage-driver.ts';
-import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { childrenOf, escapeXml, parseXml, textOf, type XmlElement } from '../../driver-contract/xml.ts';
 import type { S3Settings } from './config.ts';
-import { badAnswer, type StoreAnswer, toAppError } from './errors.ts';
+import { type StoreAnswer, toAppError } from './errors.ts';
 import { encodeText, linkUrl, objectUrl } from './object-url.ts';
-import { childrenOf, escapeXml, parseXml, textOf, type XmlElement } from './xml.ts';
+import { createSigner, queryText, type Signer, UNSIGNED_PAYLOAD } from './signer.ts';
 
 /** What a store says of an object. */
 export interface ObjectHead {
@@ -112,12 +113,12 @@ const NOT_IN_XML = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
 export class S3Client {
   readonly #settings: S3Settings;
   readonly #client: GuardedClient;
-  /** Of signing keys, one for each day. */
-  readonly #signingKeys = new Map<string, ArrayBuffer>();
+  readonly #signer: Signer;
   #isClosed = false;
 
   constructor(settings: S3Settings, egress: Egress) {
     this.#settings = settings;
+    this.#signer = createSigner(settings);
     egress.parseUrl(objectUrl(settings, '').href);
     this.#client = egress.openClient({ maxConnections: MAX_CONNECTIONS, verifiesTls: settings.verifiesTls });
   }
@@ -297,6 +298,17 @@ export class S3Client {
     return parts;
   }
 
+  /** Whether an upload has not ended: looks at one part alone. */
+  async hasUpload(key: string, uploadId: string, { signal }: CallOptions): Promise<boolean> {
+    try {
+      await drain(await this.#ask({ method: 'GET', key, query: { 'max-parts': '1', uploadId }, signal }), signal);
+      return true;
+    } catch (error) {
+      if (isGoneUpload(error)) return false;
+      throw error;
+    }
+  }
+
   /** Uploads that have not ended, the first thousand. @param prefix of their keys; some stores know only whole keys here */
   async listUploads(prefix: string, { signal }: CallOptions): Promise<OpenUpload[]> {
     const query = { uploads: '', 'encoding-type': 'url', 'max-uploads': String(PAGE_KEYS), prefix };
@@ -324,8 +336,7 @@ export class S3Client {
   /** The text of a small object. */
   async readText(key: string, options: CallOptions): Promise<string> {
     const { answer } = await this.get(key, 0, undefined, options);
-    const pieces = await Array.fromAsync(bounded(answer, options.signal, MAX_SMALL_BYTES), (piece) => Buffer.from(piece));
-    return Buffer.concat(pieces).toString('utf8');
+    return readText(answer, options.signal, MAX_SMALL_BYTES);
   }
 
   /** Fills memory with an object of its size. */
@@ -336,7 +347,7 @@ export class S3Client {
       throw badAnswer('another object than it listed');
     }
     let filled = 0;
-    for await (const piece of bounded(body.answer, options.signal, memory.byteLength)) {
+    for await (const piece of boundedBody(body.answer, options.signal, memory.byteLength)) {
       memory.set(piece, filled);
       filled += piece.byteLength;
     }
@@ -344,19 +355,13 @@ export class S3Client {
   }
 
   /** An address that serves a file without us. @param fileName what the store is asked to call it */
-  async presign(key: string, fileName: string | undefined): Promise<{ url: string; isSigned: boolean }> {
+  presign(key: string, fileName: string | undefined): { url: string; isSigned: boolean } {
     const { links } = this.#settings;
     const url = linkUrl(this.#settings, key);
     if (links.customHost && !links.signsCustomHost) return { url: url.href, isSigned: false };
-    url.searchParams.set('X-Amz-Expires', String(links.expirySeconds));
-    if (fileName !== undefined) {
-      const disposition = `attachment; filename*=UTF-8''${encodeText(fileName)}`;
-      url.searchParams.set('response-content-disposition', disposition);
-    }
-    const signed = await this.#signer('GET', url, {}, true).sign();
-    // A blank as `+` is not understood by all.
-    signed.url.search = signed.url.search.replaceAll('+', '%20');
-    return { url: signed.url.href, isSigned: true };
+    const disposition =
+      fileName === undefined ? {} : { 'response-content-disposition': `attachment; filename*=UTF-8''${encodeText(fileName)}` };
+    return { url: this.#signer.address({ method: 'GET', url, query: disposition }, links.expirySeconds).href, isSigned: true };
   }
 
   /** Ends what runs. Safe to call twice. */
@@ -383,26 +388,24 @@ export class S3Client {
     throwIfAborted(rest.signal);
     if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
     const url = objectUrl(this.#settings, key);
-    url.search = Object.entries(query)
-      .map(([name, value]) => `${encodeText(name)}=${encodeText(value)}`)
-      .join('&');
     const isTls = url.protocol === 'https:';
-    const signed = await this.#signer(
+    const signed = this.#signer.headers({
       method,
       url,
-      {
+      query,
+      headers: {
         ...Object.fromEntries(Object.entries(headers).filter((header): header is [string, string] => header[1] !== undefined)),
         ...(payload?.md5 !== undefined && { 'Content-MD5': payload.md5 }),
-        'X-Amz-Content-Sha256': payload ? (payload.sha256 ?? 'UNSIGNED-PAYLOAD') : isTls ? 'UNSIGNED-PAYLOAD' : EMPTY_SHA256,
       },
-      false,
-    ).sign();
+      payloadSha256: payload ? (payload.sha256 ?? UNSIGNED_PAYLOAD) : isTls ? UNSIGNED_PAYLOAD : EMPTY_SHA256,
+    });
+    url.search = queryText(query);
     const answer = await this.#client.request({
       ...rest,
       url,
       method,
       headers: {
-        ...Object.fromEntries(signed.headers),
+        ...signed,
         ...(this.#settings.userAgent !== undefined && { 'User-Agent': this.#settings.userAgent }),
         ...(method === 'PUT' || method === 'POST' ? { 'Content-Length': String(payload?.bytes.byteLength ?? 0) } : {}),
       },
@@ -419,26 +422,9 @@ export class S3Client {
 
   /** Some calls fail with an answer that begins as a success. */
   async #askXml(ask: Ask, maxBytes = MAX_SMALL_BYTES): Promise<XmlElement> {
-    const root = await parseXml(bounded(await this.#ask(ask), ask.signal), maxBytes);
+    const root = await parseXml(boundedBody(await this.#ask(ask), ask.signal), maxBytes);
     if (root.name === 'Error') throw toAppError({ status: 200, code: textOf(root, 'Code') });
     return root;
-  }
-
-  #signer(method: string, url: URL, headers: Record<string, string>, signQuery: boolean): AwsV4Signer {
-    const { accessKeyId, secretAccessKey, sessionToken, region } = this.#settings;
-    if (this.#signingKeys.size > 2) this.#signingKeys.clear();
-    return new AwsV4Signer({
-      method,
-      url: url.href,
-      headers,
-      accessKeyId,
-      secretAccessKey,
-      ...(sessionToken !== undefined && { sessionToken }),
-      service: 's3',
-      region,
-      signQuery,
-      cache: this.#signingKeys,
-    });
   }
 }
 
@@ -456,38 +442,9 @@ async function* piecesOf(bytes: Uint8Array, onSent: (() => void) | undefined): A
   }
 }
 
-/** The body of an answer until the signal aborts; its connection is free again, or closed, when it ends. */
-async function* bounded(
-  answer: Answer,
-  signal: AbortSignal | undefined,
-  maxBytes = Number.POSITIVE_INFINITY,
-): AsyncGenerator<Uint8Array, void> {
-  const stop = () => void answer.destroy(new Error('stopped'));
-  signal?.addEventListener('abort', stop, { once: true });
-  let bytes = 0;
-  try {
-    throwIfAborted(signal);
-    for await (const piece of answer) {
-      bytes += piece.byteLength;
-      if (bytes > maxBytes) return;
-      yield piece;
-    }
-  } catch (error) {
-    if (signal?.aborted) throw abortError(signal);
-    throw AppError.is(error) ? error : badAnswer('an answer that breaks off', error);
-  } finally {
-    signal?.removeEventListener('abort', stop);
-    if (!answer.complete || bytes > maxBytes) answer.destroy();
-  }
-}
-
-async function drain(answer: Answer, signal: AbortSignal | undefined): Promise<void> {
-  for await (const _ of bounded(answer, signal, MAX_SMALL_BYTES));
-}
-
 async function failureOf(answer: Answer, status: number, signal: AbortSignal | undefined): Promise<StoreAnswer> {
   try {
-    const root = await parseXml(bounded(answer, signal, MAX_SMALL_BYTES), MAX_SMALL_BYTES);
+    const root = await parseXml(boundedBody(answer, signal, MAX_SMALL_BYTES), MAX_SMALL_BYTES);
     return { status, code: textOf(root, 'Code'), region: textOf(root, 'Region') ?? String(answer.headers['x-amz-bucket-region'] ?? '') };
   } catch (error) {
     if (signal?.aborted) throw error;

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
-import { baseName, type EntryName, isWithin, MOUNT_ROOT, type MountPath, parentPath, ROOT_NAME } from '@wharf/paths';
+import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, ROOT_NAME } from '@wharf/paths';
 import mime from 'mime-types';
+import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import { foldsCase, otherCase } from '../../driver-contract/folding.ts';
@@ -14,6 +15,7 @@ import type {
   DriverTraits,
   Entry,
   FileContent,
+  PlacedEntry,
   PlaceOptions,
   PublishOptions,
   RemoveOptions,
@@ -25,8 +27,8 @@ import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { type ListedPage, type ObjectHead, payloadOf, S3Client } from './client.ts';
 import type { S3Settings } from './config.ts';
 import { createKeys, type Keys, longestPath } from './keys.ts';
+import { ListedTree } from './list-tree.ts';
 import { createNotedUploads, type NotedUploads } from './noted-uploads.ts';
-import { emptyContent, objectContent } from './object-content.ts';
 import { cutIntoParts, growingPartBytes, type Part, type PartHashes, type PartSource, partBytesOf } from './part-source.ts';
 import { type DraftPlace, S3Draft } from './s3-draft.ts';
 import { type DraftStore, StoredDraft, sweepDrafts } from './stored-draft.ts';
@@ -42,6 +44,9 @@ interface CopyLimits {
   readonly partBytes: number;
 }
 const FOLDER_TYPE = 'application/x-directory';
+/** How long a look at the folder above a new file counts for other files in it, in milliseconds. */
+const KNOWN_FOLDER_MS = 1_000;
+const MAX_KNOWN_FOLDERS = 1_000;
 
 /** Where a new file goes. */
 interface Place {
@@ -57,6 +62,8 @@ export class S3Driver implements StorageDriver {
   readonly #client: S3Client;
   readonly #keys: Keys;
   readonly #uploads: NotedUploads;
+  /** Folders that were found right above a new file, by their keys: until when that counts, by the clock of the process. */
+  readonly #knownFolders = new Map<string, number>();
   readonly #closing = new AbortController();
   /** Uploads that end and take back what they did. */
   readonly #ending = new Set<Promise<unknown>>();
@@ -66,7 +73,7 @@ export class S3Driver implements StorageDriver {
     this.#copies = copies;
     this.#client = client;
     this.#keys = createKeys(settings);
-    this.#uploads = createNotedUploads(client, settings.keyPrefix);
+    this.#uploads = createNotedUploads(client, settings.keyPrefix, this.#closing.signal);
     this.traits = {
       caseSensitive: true,
       keepsEmptyDirectories: true,
@@ -104,8 +111,8 @@ export class S3Driver implements StorageDriver {
   async stat(path: MountPath, options: CallOptions = {}): Promise<Entry> {
     this.#begin(options);
     const file = await this.#findFile(path, options);
-    if (file) return fileEntry(nameOf(path), file);
-    if (await this.#isFolder(path, options)) return folderEntry(nameOf(path));
+    if (file) return fileEntry(nameAt(path), file);
+    if (await this.#isFolder(path, options)) return folderEntry(nameAt(path));
     throw storageError('ENTRY_NOT_FOUND');
   }
 
@@ -127,6 +134,23 @@ export class S3Driver implements StorageDriver {
     if (!isThere) throw storageError((await this.#findFile(directory, options)) ? 'NOT_A_DIRECTORY' : 'ENTRY_NOT_FOUND');
   }
 
+  /** Of all keys, without a delimiter: a thousand entries for a call, however many folders they are in. */
+  async *listAll(directory: MountPath, options: CallOptions = {}): AsyncGenerator<PlacedEntry, void> {
+    this.#begin(options);
+    const prefix = this.#keys.folderPrefix(directory);
+    if (prefix === undefined) throw storageError('ENTRY_NOT_FOUND');
+    const tree = new ListedTree(this.#keys, { file: fileEntry, folder: folderEntry }, directory, prefix);
+    let isThere = directory === MOUNT_ROOT;
+    for await (const page of this.#client.pages({ prefix, ...options })) {
+      isThere ||= !isEmpty(page);
+      for (const placed of tree.entriesOf(page)) {
+        yield placed;
+        this.#begin(options);
+      }
+    }
+    if (!isThere) throw storageError((await this.#findFile(directory, options)) ? 'NOT_A_DIRECTORY' : 'ENTRY_NOT_FOUND');
+  }
+
   async read(path: MountPath, range?: ByteRange, options: CallOptions = {}): Promise<FileContent> {
     this.#begin(options);
     const key = this.#keys.fileKey(path);
@@ -139,7 +163,7 @@ export class S3Driver implements StorageDriver {
       }
       const end = lengthBytes === undefined ? undefined : Math.min(Number.MAX_SAFE_INTEGER, offsetBytes + lengthBytes);
       const body = await this.#client.get(key, offsetBytes, end, options);
-      return objectContent(fileEntry(nameOf(path), body), body, options);
+      return rangeContent(fileEntry(nameAt(path), body), body, options);
     } catch (error) {
       if (AppError.is(error, 'ENTRY_NOT_FOUND') && (await this.#isFolder(path, options))) throw storageError('IS_A_DIRECTORY');
       if (!AppError.is(error, 'RANGE_NOT_SATISFIABLE')) throw error;
@@ -177,7 +201,7 @@ export class S3Driver implements StorageDriver {
       stop.abort();
       await source.end();
     }
-    return fileEntry(nameOf(path), await this.#client.head(key, options));
+    return fileEntry(nameAt(path), await this.#client.head(key, options));
   }
 
   async makeDirectory(path: MountPath, options: CallOptions = {}): Promise<Entry> {
@@ -193,10 +217,18 @@ export class S3Driver implements StorageDriver {
     ]);
     if (file) throw storageError('ENTRY_EXISTS');
     if (!isFolder) await this.#keepFolder(prefix, options);
-    return folderEntry(nameOf(path));
+    return folderEntry(nameAt(path));
   }
 
   async remove(path: MountPath, options: RemoveOptions): Promise<void> {
+    try {
+      await this.#remove(path, options);
+    } finally {
+      this.#knownFolders.clear();
+    }
+  }
+
+  async #remove(path: MountPath, options: RemoveOptions): Promise<void> {
     this.#begin(options);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     const prefix = this.#keys.folderPrefix(path);
@@ -235,7 +267,7 @@ export class S3Driver implements StorageDriver {
     const [isBelowFolder] = await Promise.all([this.#isFolder(above, options), this.#checkPlace(to, key, options)]);
     if (!isBelowFolder) throw storageError('ENTRY_NOT_FOUND');
     await this.#copyObject(fromKey, source, { path: to, key }, options);
-    return fileEntry(nameOf(to), await this.#client.head(key, options));
+    return fileEntry(nameAt(to), await this.#client.head(key, options));
   }
 
   async link(path: MountPath, options: CallOptions = {}): Promise<DirectLink> {
@@ -243,7 +275,7 @@ export class S3Driver implements StorageDriver {
     const key = this.#keys.fileKey(path);
     if (key === undefined) throw storageError('ENTRY_NOT_FOUND');
     const { namesFile, expirySeconds } = this.#settings.links;
-    const { url, isSigned } = await this.#client.presign(key, namesFile ? nameOf(path) : undefined);
+    const { url, isSigned } = this.#client.presign(key, namesFile ? nameAt(path) : undefined);
     return { url, ...(isSigned && { expiresAt: new Date(Date.now() + expirySeconds * 1000) }) };
   }
 
@@ -310,24 +342,39 @@ export class S3Driver implements StorageDriver {
     return key;
   }
 
-  /** What a new file replaces. @throws AppError ENTRY_EXISTS | IS_A_DIRECTORY | NOT_A_DIRECTORY */
-  async #checkPlace(path: MountPath, key: string, options: PlaceOptions): Promise<ObjectHead | undefined> {
+  /**
+   * That a new file may have its name.
+   *
+   * @param asksForFile false: a file that has the name is no hindrance, or the store refuses it by itself
+   * @returns the file that it replaces, where that was asked for
+   * @throws AppError ENTRY_EXISTS | IS_A_DIRECTORY | NOT_A_DIRECTORY
+   */
+  async #checkPlace(
+    path: MountPath,
+    key: string,
+    options: PlaceOptions,
+    asksForFile = !options.overwrite,
+  ): Promise<ObjectHead | undefined> {
     const [file, isFolder] = await Promise.all([
-      this.#client.findHead(key, options),
+      asksForFile ? this.#client.findHead(key, options) : undefined,
       this.#isFolder(path, options),
       this.#checkAbove(path, options),
     ]);
+    if (!isFolder) this.#knownFolders.delete(key);
     if ((file || isFolder) && !options.overwrite) throw storageError('ENTRY_EXISTS');
-    if (isFolder && !file) throw storageError('IS_A_DIRECTORY');
+    if (isFolder && !file && (asksForFile || !(await this.#client.findHead(key, options)))) throw storageError('IS_A_DIRECTORY');
     return file;
   }
 
   /**
    * That no folder above is a file. The deepest that is there is looked for by halves: below it is nothing yet but, perhaps, a file of the next name, and
-   * both are looked at on the way.
+   * both are looked at on the way. Files that come into one folder in a row need one look at it.
    */
   async #checkAbove(path: MountPath, options: CallOptions): Promise<void> {
     const keys = this.#keys.keysAbove(path);
+    const above = keys.at(-1);
+    const now = performance.now();
+    if (above === undefined || (this.#knownFolders.get(above) ?? 0) > now) return;
     let [there, missing] = [-1, keys.length];
     // In most cases the folder right above is there.
     for (let at = missing - 1; there + 1 < missing; at = (there + missing) >> 1) {
@@ -340,6 +387,9 @@ export class S3Driver implements StorageDriver {
       if (isEmpty(below)) missing = at;
       else there = at;
     }
+    if (there !== keys.length - 1) return;
+    if (this.#knownFolders.size >= MAX_KNOWN_FOLDERS) this.#knownFolders.clear();
+    this.#knownFolders.set(above, now + KNOWN_FOLDER_MS);
   }
 
   async #makeFoldersAbove(path: MountPath, options: CallOptions): Promise<void> {
@@ -365,14 +415,14 @@ export class S3Driver implements StorageDriver {
     await draft.notePublishing(key, options);
     await this.#mayPublish(place, options);
     await this.#copyObject(draft.wholeKey, whole, place, options);
-    const entry = fileEntry(nameOf(path), await this.#client.head(key, options));
+    const entry = fileEntry(nameAt(path), await this.#client.head(key, options));
     await this.#takeBack(draft.remove());
     return entry;
   }
 
   async *#readObject(key: string, options: CallOptions): AsyncGenerator<Uint8Array, void> {
     const body = await this.#client.get(key, 0, undefined, options);
-    yield* objectContent(fileEntry(ROOT_NAME, body), body, options);
+    yield* rangeContent(fileEntry(ROOT_NAME, body), body, options);
   }
 
   /** Has the store copy an object, with what is noted on it. */
@@ -398,13 +448,19 @@ export class S3Driver implements StorageDriver {
     }
   }
 
-  /** The last look at the place, and the question: until nothing else has the name afterwards than before. @throws AppError as #checkPlace */
-  async #mayPublish({ path, key }: Place, options: PublishOptions): Promise<void> {
-    let there = await this.#checkPlace(path, key, options);
+  /**
+   * The last look at the place, and the question: until nothing else has the name afterwards than before.
+   *
+   * @param isExclusive the store itself refuses to replace a file
+   * @throws AppError as #checkPlace
+   */
+  async #mayPublish({ path, key }: Place, options: PublishOptions, isExclusive = false): Promise<void> {
+    const asksForFile = options.beforePublish !== undefined || !(options.overwrite || isExclusive);
+    let there = await this.#checkPlace(path, key, options, asksForFile);
     for (let isAnswered = !options.beforePublish; !isAnswered; ) {
       await options.beforePublish?.();
       const before = there;
-      there = await this.#checkPlace(path, key, options);
+      there = await this.#checkPlace(path, key, options, asksForFile);
       isAnswered = isSame(before, there);
     }
   }
@@ -412,11 +468,11 @@ export class S3Driver implements StorageDriver {
   async #putWhole(place: Place, part: Part, options: WriteOptions, signal: AbortSignal): Promise<void> {
     const { key } = place;
     const { overwrite, onProgress } = options;
+    const { exclusiveCreate } = this.traits;
     try {
-      await this.#mayPublish(place, options);
-      await exclusively(
-        this.#client.put(key, part, { contentType: contentType(key) }, !overwrite && this.traits.exclusiveCreate, { signal, onProgress }),
-      );
+      await this.#mayPublish(place, options, exclusiveCreate);
+      const isNew = !overwrite && exclusiveCreate;
+      await exclusively(this.#client.put(key, part, { contentType: contentType(key) }, isNew, { signal, onProgress }));
     } finally {
       part.release();
     }
@@ -515,10 +571,6 @@ function isSame(one: ObjectHead | undefined, other: ObjectHead | undefined): boo
 
 function contentType(key: string): string {
   return mime.lookup(key) || 'application/octet-stream';
-}
-
-function nameOf(path: MountPath): EntryName {
-  return baseName(path) ?? ROOT_NAME;
 }
 
 function fileEntry(name: EntryName, { sizeBytes, modifiedAt, version }: ObjectHead): Entry {

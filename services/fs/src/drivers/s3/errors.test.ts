@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { badAnswer, toAppError } from './errors.ts';
+import { badAnswer } from '../../driver-contract/storage-error.ts';
+import { toAppError } from './errors.ts';
 
 it.each([
   [404, 'NoSuchKey', 'ENTRY_NOT_FOUND', 'object not found'],

@@ -88,11 +88,6 @@ export function toAppError(answer: StoreAnswer): AppError {
     : new AppError('INTERNAL', 'the store does not take this call', { cause });
 }
 
-/** An answer that is not what the protocol has. It may be somebody else who answers, or a glitch on the way. */
-export function badAnswer(what: string, cause?: unknown): AppError {
-  return new AppError('STORAGE_UNAVAILABLE', `the store answers with what was not asked for: ${what}`, { cause });
-}
-
 function printable(code: string): string {
   return code.replace(/[^\w.-]/g, '?').slice(0, 64);
 }

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { startHttpServer } from '@wharf/harness';
 import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { expect, it, onTestFinished } from 'vitest';
-import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { failureWithout, sizeRead } from '../../driver-contract/conformance/driver-calls.ts';
+import type { ByteRange, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { s3Driver } from './index.ts';
 import { testEgress } from './testing/bucket.ts';
 
@@ -42,20 +43,8 @@ async function openOn(handler: Handler, items: Record<string, unknown> = {}) {
 }
 
 const namesIn = async (driver: StorageDriver) => (await Array.fromAsync(driver.list(at('/')))).map(({ name }) => name as string);
-const read = async (driver: StorageDriver, range?: { offsetBytes: number; lengthBytes?: number }) => {
-  let bytes = 0;
-  for await (const piece of await driver.read(at('/file'), range)) bytes += piece.byteLength;
-  return bytes;
-};
-const failure = async (call: Promise<unknown>) => {
-  const error = await call.then(
-    () => undefined,
-    (thrown: Error) => thrown,
-  );
-  expect(error, 'it should have failed').toBeDefined();
-  expect(`${error?.stack}${(error?.cause as Error | undefined)?.stack}`).not.toContain(SECRET);
-  return error;
-};
+const read = (driver: StorageDriver, range?: ByteRange) => sizeRead(driver, '/file', range);
+const failure = (call: Promise<unknown>) => failureWithout(SECRET, call);
 
 it('names that would lead elsewhere, or cannot be names, are left out', async () => {
   const odd = [

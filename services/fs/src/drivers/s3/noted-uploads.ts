@@ -1,21 +1,23 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
-import { currentOwner, newOwnedName, OWNED_NAME, ownerOf } from '@wharf/owned-names';
+import { currentOwner, newOwnedName, ownerOf } from '@wharf/owned-names';
 import { parseJson } from '@wharf/pace';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
+import { isAbandoned } from '../../driver-contract/temp-names.ts';
 import { type NewObject, payloadOf, type S3Client, type UploadedPart } from './client.ts';
 import { UPLOADS_FOLDER } from './keys.ts';
 
 /** A store does not tell whose an upload in parts is, so each of ours has a note beside it, which names its process. */
 export interface NotedUploads {
   begin(key: string, object: NewObject, options: CallOptions): Promise<NotedUpload>;
-  /** Ends what processes left that have ended, of other hosts what is two days old. Nothing without a note of ours is touched. */
+  /** Ends what is under way no more: in this process, and of those that have ended; of other hosts what is two days old. Nothing without a note of ours is touched. */
   sweep(options: CallOptions): Promise<void>;
 }
 
 export interface NotedUpload {
   readonly id: string;
   complete(parts: readonly UploadedPart[], isNew: boolean, options: CallOptions): Promise<void>;
-  /** Takes it back, whatever the caller's signal says. */
+  /** Takes it back, whatever the caller's signal says. Never rejects: what the store does not hear is tried again until the storage is closed. */
   abort(): Promise<void>;
 }
 
@@ -24,9 +26,14 @@ const OTHERS_MAX_AGE_MS = 48 * 60 * 60 * 1000;
 const MAX_SWEPT_PAGES = 20;
 /** For the calls that clean up: their caller has gone. */
 const CLEAN_UP_MS = 20_000;
+/** Before what the store did not hear is said again, in milliseconds; the last pause is repeated. */
+const PAUSES_MS: readonly number[] = [500, 2_000, 10_000, 60_000];
 const NOTE_TYPE = 'application/json';
+/** The names of the notes of what is under way in this process: a storage may be opened anew meanwhile. */
+const underWay = new Set<string>();
 
-export function createNotedUploads(client: S3Client, keyPrefix: string): NotedUploads {
+/** @param closing aborted when the storage is closed */
+export function createNotedUploads(client: S3Client, keyPrefix: string, closing: AbortSignal): NotedUploads {
   const folder = `${keyPrefix}${UPLOADS_FOLDER}/`;
   const self = currentOwner();
   const cleanUp = async (noteKey: string, key: string, id: string) => {
@@ -34,21 +41,43 @@ export function createNotedUploads(client: S3Client, keyPrefix: string): NotedUp
     await client.abortUpload(key, id, options);
     await client.delete(noteKey, options);
   };
+  const cleanUpLater = async (noteKey: string, key: string, id: string) => {
+    for (let failures = 0; ; failures += 1) {
+      await wait(PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)], undefined, { signal: closing, ref: false });
+      const isDone = await cleanUp(noteKey, key, id).then(
+        () => true,
+        () => false,
+      );
+      if (isDone) return;
+    }
+  };
   return {
     async begin(key, object, options) {
       const id = await client.createUpload(key, object, options);
-      const noteKey = folder + newOwnedName(self);
-      const abort = () => cleanUp(noteKey, key, id);
+      const name = newOwnedName(self);
+      const noteKey = folder + name;
+      const abort = async () => {
+        try {
+          await cleanUp(noteKey, key, id);
+        } catch {
+          // What is left when the storage is closed is swept by its next opening.
+          cleanUpLater(noteKey, key, id).catch(() => undefined);
+        } finally {
+          underWay.delete(name);
+        }
+      };
+      underWay.add(name);
       try {
         await client.put(noteKey, payloadOf(JSON.stringify({ key, id }), false), { contentType: NOTE_TYPE }, false, options);
       } catch (error) {
-        await abort().catch(() => undefined);
+        await abort();
         throw error;
       }
       return {
         id,
         async complete(parts, isNew, given) {
           await client.completeUpload(key, id, parts, isNew, given);
+          underWay.delete(name);
           // The file is there: a note that stays leads to an upload that is gone.
           await client.delete(noteKey, { signal: AbortSignal.timeout(CLEAN_UP_MS) }).catch(() => undefined);
         },
@@ -62,8 +91,8 @@ export function createNotedUploads(client: S3Client, keyPrefix: string): NotedUp
         if (pages > MAX_SWEPT_PAGES) return;
         for (const { key: noteKey, modifiedAt } of objects) {
           const name = noteKey.slice(folder.length);
-          const owner = OWNED_NAME.test(name) ? ownerOf(name, self) : undefined;
-          if (owner !== 'gone' && !(owner === 'elsewhere' && Date.now() - modifiedAt.getTime() > OTHERS_MAX_AGE_MS)) continue;
+          const isLeft = ownerOf(name, self) === 'self' && !underWay.has(name);
+          if (!isLeft && !isAbandoned(name, modifiedAt.getTime(), self, Date.now(), OTHERS_MAX_AGE_MS)) continue;
           const note = await readNote(client, noteKey, options);
           if (note?.key.startsWith(keyPrefix)) await cleanUp(noteKey, note.key, note.id);
         }

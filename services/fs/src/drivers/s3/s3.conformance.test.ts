@@ -1,6 +1,8 @@
-import { countConnections, isAvailable, isMissing, startCephRgw } from '@wharf/harness';
+import { countConnections, isAvailable, isMissing, startCephRgw, startFaultProxy } from '@wharf/harness';
 import { afterAll, describe } from 'vitest';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
+import { decorate } from '../../driver-contract/decorate.ts';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { s3Driver } from './index.ts';
 import { makeBucket, testEgress } from './testing/bucket.ts';
 import { bucketRules } from './testing/bucket-rules.ts';
@@ -13,22 +15,29 @@ describe.runIf(isAvailable('ceph-rgw', server))('on Ceph RGW', async () => {
   const bucket = await makeBucket(server, 'conformance');
   afterAll(() => server.stop());
   let storages = 0;
-  describeDriver({
-    name: 'S3',
-    open: async () => {
-      const root = `rule ${++storages}/ä+b`;
-      return {
-        driver: await s3Driver.open(bucket.addition({ root_folder_path: root, list_object_version: storages % 2 ? 'v1' : 'v2' }), {
-          egress: testEgress(),
-        }),
-        seed: async (paths) => void (await Promise.all(paths.map((path) => bucket.put(root + path)))),
-        leftovers: async () => [...(await bucket.uploads(`${root}/`)), ...(await bucket.keys(`${root}/.wharf-uploads/`))],
-        connections: () => {
-          bucket.rest();
-          return countConnections(port);
-        },
-      };
-    },
-  });
+  const openWith = (around: (driver: StorageDriver) => StorageDriver) => async () => {
+    const root = `rule ${++storages}/ä+b`;
+    const list_object_version = storages % 2 ? 'v1' : 'v2';
+    const openAt = async (endpoint: string) => {
+      const addition = bucket.addition({ root_folder_path: root, list_object_version, endpoint });
+      return around(await s3Driver.open(addition, { egress: testEgress() }));
+    };
+    return {
+      driver: await openAt(server.url),
+      seed: (paths: readonly string[]) => bucket.putMany(paths.map((path) => root + path)),
+      leftovers: async () => [...(await bucket.uploads(`${root}/`)), ...(await bucket.keys(`${root}/.wharf-uploads/`))],
+      connections: () => {
+        bucket.rest();
+        return countConnections(port);
+      },
+      async throughFaults() {
+        const way = await startFaultProxy({ to: { host: '127.0.0.1', port } });
+        return { driver: await openAt(`http://${way.host}:${way.port}`), way };
+      },
+    };
+  };
+  const common = { lacks: ['rename', 'space', 'listNames', 'statMany'], isRemote: true } as const;
+  describeDriver({ ...common, name: 'S3', open: openWith((driver) => driver) });
+  describeDriver({ ...common, name: 'S3 with everything around it', open: openWith((driver) => decorate(driver, s3Driver.limits)) });
   bucketRules(server, bucket);
 });

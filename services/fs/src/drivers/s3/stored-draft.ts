@@ -3,7 +3,7 @@ import { parseJson } from '@wharf/pace';
 import { z } from 'zod';
 import { takePartBuffer } from '../../driver-contract/part-buffers.ts';
 import type { CallOptions, RangeOptions } from '../../driver-contract/storage-driver.ts';
-import { storageError } from '../../driver-contract/storage-error.ts';
+import { badAnswer, storageError } from '../../driver-contract/storage-error.ts';
 import {
   isGoneUpload,
   type ListedObject,
@@ -14,7 +14,6 @@ import {
   type StoredPart,
   type UploadedPart,
 } from './client.ts';
-import { badAnswer } from './errors.ts';
 import { UPLOADS_FOLDER } from './keys.ts';
 import { MAX_PARTS, type Part, type PartHashes, partBytesOf, payloadOfPart, tooLarge, waiting } from './part-source.ts';
 
@@ -217,7 +216,10 @@ export class StoredDraft {
   async #look(options: CallOptions): Promise<Found> {
     const { client } = this.#store;
     try {
-      const [parts, pieces] = await Promise.all([client.listParts(this.wholeKey, this.#note.uploadId, options), this.#listPieces(options)]);
+      const [parts, pieces] = await Promise.all([
+        client.listParts(this.wholeKey, this.#note.uploadId, options),
+        this.#listPieces('', options),
+      ]);
       return { parts, pieces };
     } catch (error) {
       if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
@@ -225,9 +227,10 @@ export class StoredDraft {
     return { whole: await client.head(this.wholeKey, options) };
   }
 
-  async #listPieces(options: CallOptions): Promise<Piece[]> {
+  /** @param begin how the texts of their offsets begin */
+  async #listPieces(begin: string, options: CallOptions): Promise<Piece[]> {
     const pieces: Piece[] = [];
-    for await (const { objects } of this.#store.client.pages({ prefix: this.#pieces, ...options })) {
+    for await (const { objects } of this.#store.client.pages({ prefix: this.#pieces + begin, ...options })) {
       for (const object of objects) {
         const start = Number(object.key.slice(this.#pieces.length));
         if (Number.isSafeInteger(start)) pieces.push({ object, start, end: start + object.sizeBytes });
@@ -238,18 +241,20 @@ export class StoredDraft {
 
   /** Makes a part of pieces where they are one. @param newest where the last one begins, which came too late where the file is put together or gone */
   async #join(number: number, newest: number, options: RangeOptions): Promise<void> {
-    const found = await this.#look(options).catch((error: unknown) => {
-      if (AppError.is(error, 'ENTRY_NOT_FOUND')) return undefined;
-      throw error;
-    });
-    if (found === undefined || 'whole' in found) {
-      await this.#store.client.delete(this.#pieceKey(newest), options);
-      throw found === undefined ? storageError('ENTRY_NOT_FOUND') : takesNoMore();
-    }
+    const { client } = this.#store;
     const start = (number - 1) * this.partBytes;
     const range = { start, end: start + Math.min(this.partBytes, this.bytesFrom(start) ?? this.partBytes) };
+    // Bodies may be tiny, and many: what is asked for each does not grow with the file.
+    const [isOpen, pieces] = await Promise.all([
+      client.hasUpload(this.wholeKey, this.#note.uploadId, options),
+      this.#listPieces(sameBeginning(offsetText(range.start), offsetText(range.end - 1)), options),
+    ]);
+    if (!isOpen) {
+      await client.delete(this.#pieceKey(newest), options);
+      throw (await client.findHead(this.wholeKey, options)) ? takesNoMore() : storageError('ENTRY_NOT_FOUND');
+    }
     try {
-      await this.#uploadPieces(number, range, found.pieces, options);
+      await this.#uploadPieces(number, range, pieces, options);
     } catch (error) {
       // Another replica was quicker.
       if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
@@ -360,6 +365,12 @@ function isCovered(pieces: readonly Piece[], start: number, end: number): boolea
   let reached = start;
   for (const piece of pieces) if (piece.start <= reached) reached = Math.max(reached, piece.end);
   return reached >= end;
+}
+
+function sameBeginning(one: string, other: string): string {
+  let same = 0;
+  while (same < one.length && one[same] === other[same]) same += 1;
+  return one.slice(0, same);
 }
 
 /** In the order of numbers also where a store sorts by text. */

@@ -1,11 +1,11 @@
 import { posix } from 'node:path';
 import { createGate } from '@wharf/pace';
 import { carriedText, leadsOut } from '../../driver-contract/carried-links.ts';
+import { childPlace, isOneName, MAX_PLACE_LENGTH } from '../../driver-contract/remote-places.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { RemoteAttrs, SftpSession } from './client.ts';
 import { isRefusal } from './errors.ts';
 import { folderPages } from './folder-pages.ts';
-import { childPlace, isOneName, MAX_PLACE_LENGTH } from './places.ts';
 import { placeExclusively, replace } from './publish-file.ts';
 import { orAbsent } from './remote-root.ts';
 

@@ -3,10 +3,12 @@ import { posix } from 'node:path';
 import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import type { AnyAuthMethod, AuthMethod, Client, ConnectConfig, ParsedKey, SFTPWrapper } from 'ssh2';
+import { createLane } from '../../driver-contract/lane.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { SftpSettings } from './config.ts';
 import { RefusedRequest, STATUS, toConnectError } from './errors.ts';
 import { type HostKey, hostKeyOf } from './host-key.ts';
+import { openLockedKey } from './open-locked-key.ts';
 import { PacedReading } from './paced-reading.ts';
 
 /** For the connection, the login and the first answer together. */
@@ -94,6 +96,9 @@ interface NamesReader {
   readdir(handle: Handle, options: { readonly full: true }, done: Done<unknown>): void;
 }
 
+/** 2 MiB, which is what OpenSSH takes before it answers: more would wait in our memory, twice. */
+const MAX_WRITES = 64;
+
 /**
  * One connection with one SFTP channel. Any number of requests may be on their way; what the server refuses is a RefusedRequest, and when the
  * connection is gone, all of them end with STORAGE_UNAVAILABLE.
@@ -101,6 +106,8 @@ interface NamesReader {
 export class SftpSession {
   readonly extensions: Extensions;
   readonly hostKey: HostKey;
+  /** Places for requests that carry content, for all files that are written over this connection. */
+  readonly writing = createLane({ size: MAX_WRITES, share: MAX_WRITES });
   readonly #client: Client;
   readonly #socket: Socket;
   readonly #reading: PacedReading;
@@ -321,12 +328,13 @@ export class SftpSession {
 }
 
 /**
- * Reads a private key, once for all connections: to open one with a passphrase takes about a second of the thread, as its maker wants it.
- * @throws AppError INVALID_ARGUMENT, for the admin
+ * Reads a private key, once for all connections.
+ * @throws AppError INVALID_ARGUMENT, for the admin | CANCELLED
  */
-export async function readPrivateKey(text: string, passphrase: string | undefined): Promise<PrivateKey> {
+export async function readPrivateKey(text: string, passphrase: string | undefined, signal: AbortSignal | undefined): Promise<PrivateKey> {
   const { utils } = await loadLibrary();
-  const parsed = utils.parseKey(text, passphrase);
+  const opened = passphrase === undefined ? text : await openLockedKey({ text, passphrase }, signal);
+  const parsed = utils.parseKey(opened);
   if (parsed instanceof Error) throw new AppError('INVALID_ARGUMENT', `private_key cannot be used: ${parsed.message}`, { cause: parsed });
   const [first] = [parsed].flat();
   if (!first?.isPrivateKey()) throw new AppError('INVALID_ARGUMENT', 'private_key is a public key');

@@ -28,9 +28,11 @@ it('the items of the family come in its order, then ours', () => {
   expect([...sftpDriver.secretKeys]).toEqual(['private_key', 'password', 'passphrase']);
 });
 
-it('a key that the driver keeps itself does not open the storage anew', () => {
+it('a key that the driver keeps itself does not open the storage anew, one that an admin changes does', () => {
   const stored = (items: object) => JSON.stringify({ ...PLAIN, ...items });
   expect(sftpDriver.opensAlike(stored({}), stored({ host_key: 'SHA256:x' }))).toBe(true);
+  expect(sftpDriver.opensAlike(stored({ host_key: 'SHA256:x' }), stored({ host_key: 'SHA256:y' }))).toBe(false);
+  expect(sftpDriver.opensAlike(stored({ host_key: 'SHA256:x' }), stored({}))).toBe(false);
   expect(sftpDriver.opensAlike(stored({}), stored({ password: 'x' }))).toBe(false);
 });
 

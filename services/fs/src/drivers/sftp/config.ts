@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
+import { parseAddress } from '../../driver-contract/address.ts';
 import { boolItem, stringItem, textItem } from '../../driver-contract/config-items.ts';
 
 const DEFAULT_PORT = 22;
@@ -45,7 +46,7 @@ export function sftpSettings(config: z.output<typeof sftpConfigSchema>): SftpSet
   const root = config.root_folder_path.trim();
   if (root.includes('\0')) throw new AppError('INVALID_ARGUMENT', 'root_folder_path is not a path');
   return {
-    ...parseAddress(config.address.trim()),
+    ...parseAddress(config.address.trim(), DEFAULT_PORT),
     username: config.username,
     privateKey: config.private_key.trim() === '' ? undefined : `${config.private_key.trim()}\n`,
     password: config.password === '' ? undefined : config.password,
@@ -53,13 +54,4 @@ export function sftpSettings(config: z.output<typeof sftpConfigSchema>): SftpSet
     rootPath: path.posix.normalize(root),
     hidesBrokenLinks: config.ignore_symlink_error,
   };
-}
-
-/** `host`, `host:port`, `[IPv6]:port` or a bare IPv6 address. */
-function parseAddress(text: string): { host: string; port: number } {
-  const [, bracketed, plain, digits] = /^(?:\[([0-9a-fA-F:.%]+)\]|([^\s[\]:/@]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
-  const host = bracketed ?? plain ?? (/^[0-9a-fA-F:.]+$/.test(text) ? text : undefined);
-  const port = digits === undefined ? DEFAULT_PORT : Number(digits);
-  if (host === undefined || port < 1 || port > 65_535) throw new AppError('INVALID_ARGUMENT', 'address is not a host and a port');
-  return { host, port };
 }

@@ -1,20 +1,12 @@
 import { AppError } from '@wharf/errors';
 import { createGate } from '@wharf/pace';
-import {
-  baseName,
-  childPath,
-  type EntryName,
-  isEntryName,
-  isWithin,
-  MOUNT_ROOT,
-  type MountPath,
-  parentPath,
-  ROOT_NAME,
-} from '@wharf/paths';
+import { childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import type { NameTraits } from '../../driver-contract/folding.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
+import { childPlace } from '../../driver-contract/remote-places.ts';
 import type {
   ByteRange,
   CallOptions,
@@ -31,9 +23,9 @@ import type {
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
-import { draftNames, isReservedName, isReservedPath } from '../../driver-contract/temp-names.ts';
+import { TempFiles, type TempPlaces } from '../../driver-contract/temp-files.ts';
+import { checkReachable, checkUnreserved, draftNames, isReservedName } from '../../driver-contract/temp-names.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
-import { type Call, Calls } from './calls.ts';
 import { moveLink, textElsewhere } from './carried-links.ts';
 import {
   type ChangedAttrs,
@@ -46,7 +38,7 @@ import {
   SftpSession,
 } from './client.ts';
 import type { SftpSettings } from './config.ts';
-import { isRefusal, STATUS } from './errors.ts';
+import { isRefusal, STATUS, toAppError } from './errors.ts';
 import { readStretch } from './file-content.ts';
 import { changedHostKey, formatHostKey, parseHostKey } from './host-key.ts';
 import { probeNames } from './probe-names.ts';
@@ -57,7 +49,6 @@ import { orAbsent, RemoteRoot, type Seen } from './remote-root.ts';
 import { removeEmptyFolder, removeTree } from './remove-tree.ts';
 import { type Lane, SessionPool } from './session-pool.ts';
 import { SftpDraft } from './sftp-draft.ts';
-import { TempFiles } from './temp-files.ts';
 
 /** How much a server copies at one request. It does nothing else on that connection meanwhile. */
 const COPY_BYTES = 64 * 1024 * 1024;
@@ -116,12 +107,12 @@ export class SftpDriver implements StorageDriver {
   /** @throws AppError STORAGE_LOGIN_FAILED (also for another host key) | INVALID_ARGUMENT | FAILED_PRECONDITION: no such folder; as the contract */
   static async open(settings: SftpSettings, context: OpenContext): Promise<SftpDriver> {
     const { privateKey, passphrase, rootPath } = settings;
-    const key = privateKey === undefined ? undefined : await readPrivateKey(privateKey, passphrase);
-    const calls = new Calls();
+    const key = privateKey === undefined ? undefined : await readPrivateKey(privateKey, passphrase, context.signal);
+    const calls = new Calls(toAppError);
     let temps: TempFiles | undefined;
     const pool = new SessionPool(async () => {
       const session = await connect(settings, key, context, calls.closing);
-      temps?.removeLeft(session);
+      temps?.removeLeft((place) => session.removeFile(place));
       return session;
     });
     try {
@@ -129,7 +120,7 @@ export class SftpDriver implements StorageDriver {
         const { session, release } = await pool.take('names');
         try {
           const root = new RemoteRoot(await findRoot(session, rootPath));
-          const files = new TempFiles(root, calls, pool);
+          const files = new TempFiles(tempPlaces(root, pool), calls);
           temps = files;
           const names = await probeNames(session, root.realPath, () => files.newPlace(MOUNT_ROOT));
           if (names.folds) root.guardSpelling((folder) => files.newPlace(folder));
@@ -198,7 +189,7 @@ export class SftpDriver implements StorageDriver {
       },
       async (late) => late.file.letGo(),
     );
-    const entry = toEntry(nameOf(path), { attrs: opened.attrs, isLink: false, isBroken: false });
+    const entry = toEntry(nameAt(path), { attrs: opened.attrs, isLink: false, isBroken: false });
     const content = readStretch(opened.file, opened.stretch, this.#calls, signal);
     return { entry, [Symbol.asyncIterator]: () => content };
   }
@@ -373,7 +364,7 @@ export class SftpDriver implements StorageDriver {
     const [attrs] = await Promise.all([file.fstat(), session.extensions.fsync ? session.fsync(handle) : undefined]);
     await file.closeHandle();
     await publishFile({ place, root: this.#root, session }, path, options, call);
-    return toEntry(nameOf(path), { attrs, isLink: false, isBroken: false });
+    return toEntry(nameAt(path), { attrs, isLink: false, isBroken: false });
   }
 
   /** FAILURE is all that a full disk says. */
@@ -457,7 +448,7 @@ export class SftpDriver implements StorageDriver {
 
   #entry(path: MountPath, seen: Seen | undefined): Entry {
     if (seen === undefined || (seen.isBroken && this.#hidesBrokenLinks)) throw storageError('ENTRY_NOT_FOUND');
-    return toEntry(nameOf(path), seen);
+    return toEntry(nameAt(path), seen);
   }
 
   /** Removes what ended processes left in the root. */
@@ -473,7 +464,10 @@ export class SftpDriver implements StorageDriver {
   }
 
   #sweep(session: SftpSession, directory: MountPath, page: readonly RemoteName[]): void {
-    for (const item of page) if (isReservedName(item.name)) this.#temps.sweep(session, directory, item);
+    for (const { name, attrs } of page) {
+      if (!isReservedName(name) || (attrs.kind !== 'file' && attrs.kind !== 'link')) continue;
+      this.#temps.sweep(directory, name, attrs.modifiedAt * 1000, (place) => session.removeFile(place));
+    }
   }
 
   /** Opens something on a connection that is kept for it. */
@@ -499,6 +493,22 @@ export class SftpDriver implements StorageDriver {
   #onNames<Result>(signal: AbortSignal | undefined, work: (session: SftpSession, call: Call) => Promise<Result>): Promise<Result> {
     return this.#calls.run(signal, (call) => this.#with('names', (session) => work(session, call)));
   }
+}
+
+/** What is removed behind a call goes over whatever connection there is. */
+function tempPlaces(root: RemoteRoot, pool: SessionPool): TempPlaces {
+  return {
+    placeOf: (folder, name) => childPlace(root.place(folder), name),
+    async remove(place) {
+      const { session, release } = await pool.take('names');
+      try {
+        await session.removeFile(place);
+      } finally {
+        release();
+      }
+    },
+    isRefusal,
+  };
 }
 
 /** Connects, and holds the server to the key that is kept. The first one it shows is kept when it has let us in. */
@@ -541,24 +551,11 @@ async function findRoot(session: SftpSession, rootPath: string): Promise<string>
   return real;
 }
 
-/** Our own files are not there for callers. */
-function checkReachable(path: MountPath): void {
-  if (isReservedPath(path)) throw storageError('ENTRY_NOT_FOUND');
-}
-
-function checkUnreserved(path: MountPath): void {
-  if (isReservedPath(path)) throw storageError('PERMISSION_DENIED');
-}
-
 /** Whether a name can be reached by a path of ours and leads to one entry. Notes it. */
 function isNew({ name }: RemoteName, listed: Set<string>): boolean {
   if (!isEntryName(name) || name.includes(REPLACEMENT) || isReservedName(name) || listed.has(name)) return false;
   listed.add(name);
   return true;
-}
-
-function nameOf(path: MountPath): EntryName {
-  return baseName(path) ?? ROOT_NAME;
 }
 
 function toEntry(name: EntryName, { attrs, isLink }: Seen): Entry {

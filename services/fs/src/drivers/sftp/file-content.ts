@@ -1,6 +1,6 @@
 import { dropBatch, giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
+import type { Calls } from '../../driver-contract/calls.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
-import type { Calls } from './calls.ts';
 import { isRefusal, STATUS } from './errors.ts';
 import type { RemoteFile } from './remote-file.ts';
 

@@ -1,9 +1,9 @@
 import { posix } from 'node:path';
 import { existingTraits, type NameTraits, type TriedName, triedTraits } from '../../driver-contract/folding.ts';
+import { childPlace, isOneName } from '../../driver-contract/remote-places.ts';
 import type { SftpSession } from './client.ts';
 import { isRefusal } from './errors.ts';
 import { folderPages } from './folder-pages.ts';
-import { childPlace, isOneName } from './places.ts';
 
 /** So many entries are asked for in other spellings: one answer is enough where nothing is odd. */
 const MAX_LOOKED_AT = 8;

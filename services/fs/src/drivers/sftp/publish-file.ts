@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
+import type { Call } from '../../driver-contract/calls.ts';
 import type { WriteOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
-import type { Call } from './calls.ts';
 import { OPEN, type RemoteAttrs, type SftpSession } from './client.ts';
 import { isRefusal, STATUS } from './errors.ts';
 import { orAbsent, type RemoteRoot } from './remote-root.ts';

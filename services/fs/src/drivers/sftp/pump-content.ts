@@ -1,24 +1,21 @@
 import { REQUEST_BYTES } from './file-content.ts';
 import type { RemoteFile } from './remote-file.ts';
 
-/** So many requests are on their way to the server: 2 MiB. */
-const MAX_IN_FLIGHT = 64;
-
 /**
- * Writes content to an open file, from an offset on, with many requests on their way at once. A piece is not looked at any more when the next
+ * Writes content to an open file, from an offset on, with as many requests on their way at once as the connection may have. A piece is not looked at any more when the next
  * one is asked for: what goes out is a copy.
  *
  * @returns the bytes written; all of them are acknowledged
  */
 export async function pumpContent(file: RemoteFile, content: AsyncIterable<Uint8Array>, offsetBytes = 0): Promise<number> {
-  const window = new Window();
+  const window = new Window(file);
   const gathered = Buffer.allocUnsafe(REQUEST_BYTES);
   let gatheredBytes = 0;
   let position = offsetBytes;
   const send = async (bytes: Uint8Array) => {
     const at = position;
     position += bytes.byteLength;
-    await window.add(() => file.session.write(file.handle, bytes, at));
+    await window.add(bytes, at);
   };
   try {
     for await (const piece of content) {
@@ -45,22 +42,30 @@ export async function pumpContent(file: RemoteFile, content: AsyncIterable<Uint8
   return position - offsetBytes;
 }
 
-/** Requests on their way: a bounded number, the first failure ends it. */
+/** Requests of one writer on their way; the first failure ends it. */
 class Window {
+  readonly #file: RemoteFile;
   #inFlight = 0;
   #failure: { readonly error: unknown } | undefined;
   #wake: () => void = () => undefined;
 
-  /** Begins a request as soon as there is room. @throws what an earlier one failed with */
-  async add(request: () => Promise<void>): Promise<void> {
-    while (this.#inFlight >= MAX_IN_FLIGHT && !this.#failure) await this.#change();
+  constructor(file: RemoteFile) {
+    this.#file = file;
+  }
+
+  /** Begins a request as soon as the connection has room for it. @throws what an earlier one failed with */
+  async add(bytes: Uint8Array, position: number): Promise<void> {
+    const { session, handle } = this.#file;
     this.check();
+    const leave = await session.writing.enter(undefined);
     this.#inFlight += 1;
-    request()
+    session
+      .write(handle, bytes, position)
       .catch((error: unknown) => {
         this.#failure ??= { error };
       })
       .finally(() => {
+        leave();
         this.#inFlight -= 1;
         this.#wake();
       });

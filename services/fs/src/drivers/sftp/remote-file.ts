@@ -1,5 +1,5 @@
+import { boundNames } from '../../driver-contract/bound-names.ts';
 import type { Handle, RemoteAttrs, RemoteName, SftpSession } from './client.ts';
-import { boundNames } from './folder-pages.ts';
 import type { Lease } from './session-pool.ts';
 
 /** So many requests for names are on their way: OpenSSH answers each with a hundred at most. */
@@ -57,7 +57,7 @@ export class RemoteNames {
       this.#ahead.push(asked);
     }
     const page = await this.#ahead.shift();
-    this.#count(page);
+    this.#count(page?.length);
     return page;
   }
 

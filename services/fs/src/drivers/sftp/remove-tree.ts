@@ -1,9 +1,9 @@
 import { createGate } from '@wharf/pace';
+import { childPlace, isOneName, MAX_PLACE_LENGTH } from '../../driver-contract/remote-places.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { RemoteName, SftpSession } from './client.ts';
 import { isRefusal, STATUS } from './errors.ts';
 import { folderPages } from './folder-pages.ts';
-import { childPlace, isOneName, MAX_PLACE_LENGTH } from './places.ts';
 import { orAbsent } from './remote-root.ts';
 
 /** Files that are removed at once. */

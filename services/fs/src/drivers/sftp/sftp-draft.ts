@@ -1,7 +1,8 @@
+import type { Call, Calls } from '../../driver-contract/calls.ts';
+import { orClosed } from '../../driver-contract/calls.ts';
 import type { CallOptions, Draft, Entry, PublishOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { abortable } from '../../driver-contract/verified-content.ts';
-import type { Call, Calls } from './calls.ts';
 import { readStretch } from './file-content.ts';
 import { pumpContent } from './pump-content.ts';
 import type { RemoteFile } from './remote-file.ts';
@@ -51,7 +52,7 @@ export class SftpDraft implements Draft {
   async *read({ signal }: CallOptions = {}): AsyncGenerator<Uint8Array, void> {
     const { calls } = this.#place;
     const end = await this.sizeBytes();
-    const until = AbortSignal.any([this.#closing.signal, ...(signal ? [signal] : [])]);
+    const until = orClosed(signal, this.#closing.signal);
     // A handle of its own, which reading closes.
     const file = await calls.run(
       until,
@@ -107,7 +108,7 @@ export class SftpDraft implements Draft {
 
   async #use<Result>(signal: AbortSignal | undefined, work: (file: RemoteFile, call: Call) => Promise<Result>): Promise<Result> {
     if (this.#file === undefined) throw storageError('STORAGE_UNAVAILABLE');
-    const until = AbortSignal.any([this.#closing.signal, ...(signal ? [signal] : [])]);
+    const until = orClosed(signal, this.#closing.signal);
     const running = this.#place.calls.run(until, async (call) => work(await this.#current(), call));
     this.#running.add(running);
     try {

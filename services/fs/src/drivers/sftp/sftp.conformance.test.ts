@@ -1,43 +1,57 @@
-import { chown, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createEgress, createEgressPolicy } from '@wharf/egress';
-import { isAvailable, isMissing, startSshServer } from '@wharf/harness';
+import { isAvailable, isMissing, type SshServer, startFaultProxy, startSshServer } from '@wharf/harness';
 import { afterAll, describe, onTestFinished } from 'vitest';
+import { folderSide } from '../../driver-contract/conformance/folder-side.ts';
+import type { StorageUnderTest } from '../../driver-contract/conformance/rule.suite.ts';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { decorate } from '../../driver-contract/decorate.ts';
-import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import type { OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { sftpDriver } from './index.ts';
 
-const server = await startSshServer();
+const servers = [await startSshServer(), await startSshServer({ chroot: true })] as const;
+const [server, jail] = servers;
+const LACKS: readonly OptionalOperation[] = ['link', 'listAll', 'listNames', 'statMany'];
 
-describe.runIf(isAvailable('sshd', server))('SFTP on OpenSSH', () => {
-  if (isMissing(server)) return;
-  afterAll(() => server.stop());
+describe.runIf(isAvailable('sshd', server) && isAvailable('sshd', jail))('SFTP on OpenSSH', () => {
+  if (isMissing(server) || isMissing(jail)) return;
+  afterAll(async () => {
+    await server.stop();
+    await jail.stop();
+  });
   const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
 
-  const openWith = (around: (driver: StorageDriver) => StorageDriver) => async () => {
-    const folder = await mkdtemp(path.join(server.folder, 'storage-'));
-    await chown(folder, server.uid, server.uid);
+  const openOn = (at: SshServer, around: (driver: StorageDriver) => StorageDriver) => async (): Promise<StorageUnderTest> => {
+    const folder = await mkdtemp(path.join(at.folder, 'storage-'));
+    await chown(folder, at.uid, at.uid);
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const items = {
-      address: `${server.host}:${server.port}`,
-      username: server.username,
-      private_key: server.privateKey,
-      root_folder_path: `${server.rootPath}/${path.basename(folder)}`,
+    const openAt = async ({ host, port }: { host: string; port: number }) => {
+      const items = {
+        address: `${host}:${port}`,
+        username: at.username,
+        private_key: at.privateKey,
+        root_folder_path: `${at.rootPath}/${path.basename(folder)}`,
+      };
+      return around(await sftpDriver.open(JSON.stringify(items), { egress }));
     };
     return {
-      driver: around(await sftpDriver.open(JSON.stringify(items), { egress })),
-      async seed(paths: readonly string[]) {
-        for (const file of paths) {
-          await mkdir(path.join(folder, path.dirname(file)), { recursive: true });
-          await writeFile(path.join(folder, file), '');
-        }
+      driver: await openAt(at),
+      ...folderSide(folder),
+      connections: () => at.connections(),
+      async throughFaults() {
+        const way = await startFaultProxy({ to: at });
+        return { driver: await openAt(way), way };
       },
-      leftovers: async () => (await readdir(folder, { recursive: true })).filter((name) => name.includes('.wharf-tmp')),
-      connections: () => server.connections(),
     };
   };
+  const common = { lacks: LACKS, isRemote: true } as const;
 
-  describeDriver({ name: 'SFTP', open: openWith((driver) => driver) });
-  describeDriver({ name: 'SFTP with everything around it', open: openWith((driver) => decorate(driver, sftpDriver.limits)) });
+  describeDriver({ ...common, name: 'SFTP', open: openOn(server, (driver) => driver) });
+  describeDriver({
+    ...common,
+    name: 'SFTP with everything around it',
+    open: openOn(server, (driver) => decorate(driver, sftpDriver.limits)),
+  });
+  describeDriver({ ...common, name: 'SFTP for a user who is shut in', open: openOn(jail, (driver) => driver) });
 });

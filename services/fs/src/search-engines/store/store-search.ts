@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { IndexEntryRecord, IndexFolderRecord, Models } from '@wharf/models';
+import { createPace } from '@wharf/pace';
 import type { EntryName, VirtualPath } from '@wharf/paths';
 import { createHitCollector } from '../../domain/search/hit-collector.ts';
 import { containsAll, gramsOfWords } from '../../domain/search/keywords.ts';
@@ -56,7 +57,7 @@ export function createStoreSearch({ indexEntries, indexFolders }: Models): Searc
           await look(batch);
           batch = [];
         }
-        if (!candidate) return collector.answer();
+        if (!candidate) return await collector.answerInTurns(createPace(signal));
       }
     } finally {
       await cursor.close();

@@ -11,3 +11,17 @@ it('bytes are added up over folders and storages, of a tree that ends', async ()
   expect(await bytesBelow(operation, root, 8)).toBe(20);
   expect((await refusalOf(bytesBelow(operation, root, 7)))[0]).toBe('FAILED_PRECONDITION');
 });
+
+it('bytes of a storage that tells whole trees are added up by one listing, but where others are mounted below', async () => {
+  const storages = [
+    { driver: 'Memory', addition: '{"profile":"object store"}' },
+    { mount_path: '/d/other', driver: 'Memory' },
+  ];
+  const memory = await openTree({ storages });
+  for (const path of ['/d/a/1', '/d/b/c/3', '/d/other/x/4', '/e/deep/er/5']) await memory.put(path, '12345');
+  const operation = memory.operation();
+  const bytesIn = async (path: string, maxEntries?: number) =>
+    bytesBelow(operation, { path: vpath(path), located: operation.snapshot.table.locate(vpath(path)) }, maxEntries);
+  expect([await bytesIn('/'), await bytesIn('/d'), await bytesIn('/e'), await bytesIn('/none')]).toEqual([20, 15, 5, 0]);
+  expect((await refusalOf(bytesIn('/e', 2)))[0]).toBe('FAILED_PRECONDITION');
+});

@@ -1,12 +1,13 @@
 import { AppError } from '@wharf/errors';
 import { type EntryName, hasRoomFor, type VirtualPath } from '@wharf/paths';
+import { supports } from '../../../driver-contract/storage-driver.ts';
 import { createWalkBound } from '../../../driver-contract/walk-bound.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import type { Claim, HeldClaim, HeldRoom } from '../../quota/quota.ts';
 import { findEntry } from '../../reading/get-entry.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
-import type { Operation } from './operation.ts';
+import { type Operation, open } from './operation.ts';
 
 /**
  * Claims bytes of the caller's quota before the first of them is written; whoever has no quota gets a claim without bounds. The quota is
@@ -79,6 +80,11 @@ export async function bytesBelow(operation: Operation, root: WalkedFolder, maxEn
   let bytes = 0;
   for (let folder: WalkedFolder | undefined = root; folder; folder = nextFolder(operation, way)) {
     operation.signal.throwIfAborted();
+    const whole = await bytesOfTree(operation, folder, countWalked);
+    if (whole !== undefined) {
+      bytes += whole;
+      continue;
+    }
     const { entries, mounted } = await contentsOf(operation, folder);
     countWalked(entries.length);
     const folders = new Set(mounted);
@@ -88,6 +94,27 @@ export async function bytesBelow(operation: Operation, root: WalkedFolder, maxEn
       else if (hasRoomFor(folder.path, name)) folders.add(name);
     }
     if (folders.size > 0) way.push({ folder, names: [...folders] });
+  }
+  return bytes;
+}
+
+/** By the storage's own recursive listing. Undefined: it has none, or others are mounted below. */
+async function bytesOfTree(
+  { snapshot, signal }: Operation,
+  { path, located }: WalkedFolder,
+  countWalked: (entries: number) => void,
+): Promise<number | undefined> {
+  if (!located || snapshot.table.virtualFolders(path).length > 0) return undefined;
+  const { driver, path: place } = await open(located);
+  if (!supports(driver, 'listAll')) return undefined;
+  let bytes = 0;
+  try {
+    for await (const { entry } of driver.listAll(place, { signal })) {
+      countWalked(1);
+      if (!entry.isDirectory && !entry.isLink) bytes += entry.sizeBytes ?? 0;
+    }
+  } catch (error) {
+    if (!isNoFolder(error)) throw error;
   }
   return bytes;
 }
@@ -106,7 +133,11 @@ async function contentsOf(operation: Operation, folder: WalkedFolder): ReturnTyp
   try {
     return await everythingIn(operation, folder);
   } catch (error) {
-    if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return { entries: [], mounted: [] };
+    if (isNoFolder(error)) return { entries: [], mounted: [] };
     throw error;
   }
+}
+
+function isNoFolder(error: unknown): boolean {
+  return AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY');
 }

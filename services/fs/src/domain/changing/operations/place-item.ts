@@ -1,12 +1,14 @@
 import { AppError } from '@wharf/errors';
-import { baseName, childPath, type EntryName, parentPath } from '@wharf/paths';
+import { baseName, type EntryName, parentPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../../driver-contract/storage-driver.ts';
 import { storageError } from '../../../driver-contract/storage-error.ts';
+import { walkTree } from '../../../driver-contract/walk-tree.ts';
 import type { Outcome } from '../../reading/folder-cache.ts';
 import { moveTree } from '../transfer.ts';
 import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
 import { nameTaken, type Operation, open, type Place } from './operation.ts';
 import type { Conflict, Item } from './plan-placement.ts';
+import { hiddenEntries, requireNothingHidden } from './require-nothing-hidden.ts';
 
 /** A move or a copy of a folder over a folder puts together what is in both; another name does not. */
 type Verb = 'rename' | 'move' | 'copy';
@@ -64,14 +66,10 @@ export async function renameItem(operation: Operation, item: Item, queue?: (item
 const LARGE_ENTRIES = 100;
 
 async function isLarge({ driver, path }: Place, signal: AbortSignal): Promise<boolean> {
-  const folders = [path];
   let entries = 0;
-  for (const folder of folders) {
-    for await (const { name, isDirectory, isLink } of driver.list(folder, { signal })) {
-      entries += 1;
-      if (entries > LARGE_ENTRIES) return true;
-      if (isDirectory && !isLink) folders.push(childPath(folder, name));
-    }
+  for await (const _ of walkTree(driver, path, { signal })) {
+    entries += 1;
+    if (entries > LARGE_ENTRIES) return true;
   }
   return false;
 }
@@ -86,7 +84,8 @@ async function isFull({ driver, path }: Place, signal: AbortSignal): Promise<boo
   return false;
 }
 
-async function step({ changes, signal }: Operation, item: Item, verb: Verb): Promise<boolean> {
+async function step(operation: Operation, item: Item, verb: Verb): Promise<boolean> {
+  const { changes, signal } = operation;
   const { source, target, from, to, conflict } = item;
   const call = verb === 'copy' ? 'copy' : 'rename';
   const [here, there] = [await open(from), await open(to)];
@@ -96,6 +95,8 @@ async function step({ changes, signal }: Operation, item: Item, verb: Verb): Pro
     if (call === 'copy' || parentPath(source) !== parentPath(target)) await ensureFolder(there, signal);
     const since = changes.now();
     const entry = await here.driver[call](here.path, there.path, { overwrite: conflict === 'replace', signal });
+    if (call === 'copy') await dropHidden(operation, item, there);
+    else if (parentPath(source) !== parentPath(target)) await keepHidden(operation, item, here, there);
     const [went, came] = outcomesOf(item, here.driver, entry, since);
     if (call === 'rename') changes.entryMoved(went, came);
     else changes.entryBecame(came);
@@ -107,6 +108,36 @@ async function step({ changes, signal }: Operation, item: Item, verb: Verb): Pro
     throw named(error, baseName(target));
   }
 }
+
+/** As it is where it went: what was hidden in it by the rules of its old place. */
+const arrived = ({ entry, source, target, to }: Item, isCopied: boolean) => ({ entry, path: source, located: to, target, isCopied });
+
+/**
+ * A file that is hidden from the caller may have come into a folder between the look at it and its move: then the folder goes back.
+ *
+ * @throws AppError PERMISSION_DENIED, and what the storage throws at the look
+ */
+async function keepHidden(operation: Operation, item: Item, here: Place, there: Place): Promise<void> {
+  try {
+    await requireNothingHidden(operation, arrived(item, false));
+  } catch (error) {
+    // Not the caller's signal: whoever leaves meanwhile would have it stay. Where something new has the old name, it stays too.
+    const signal = AbortSignal.timeout(BACK_MS);
+    if (supports(there.driver, 'rename'))
+      await there.driver.rename(there.path, here.path, { overwrite: false, signal }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** What came into the folder between the look and the copy is not the caller's to have. */
+async function dropHidden(operation: Operation, item: Item, { driver }: Place): Promise<void> {
+  const hidden = await Array.fromAsync(hiddenEntries(operation, arrived(item, true)));
+  if (!supports(driver, 'remove')) return;
+  for (const place of hidden) await driver.remove(place, { recursive: true, signal: AbortSignal.timeout(BACK_MS) });
+}
+
+/** For taking back what should not have been done, in milliseconds. */
+const BACK_MS = 30_000;
 
 /** What a move made of both names. */
 function outcomesOf({ source, target }: Item, driver: StorageDriver, entry: Entry, since: number): [Outcome, Outcome] {

@@ -1,12 +1,11 @@
 import { AppError } from '@wharf/errors';
-import { createPace, type Pace } from '@wharf/pace';
+import { createPace, type Pace, sortInTurns } from '@wharf/pace';
 import { childPath, compareNames, type EntryName, parentPath, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../../driver-contract/storage-driver.ts';
 import { createWalkBound } from '../../../driver-contract/walk-bound.ts';
 import { denied, requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
-import { sortInTurns } from '../../reading/sort-entries.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
 import { nameTaken, type Operation, requireCreationOf, requireWrite } from './operation.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { createPace } from '@wharf/pace';
+import { createPace, giveWay } from '@wharf/pace';
 import { type EntryName, parseEntryName } from '@wharf/paths';
 import type { Entry } from '../../../driver-contract/storage-driver.ts';
 import { requirePermission } from '../../access/permissions.ts';
@@ -29,6 +29,9 @@ export async function regexRename(operation: Operation, request: RegexRename): P
   const path = resolvePath(actor, request.src_dir);
   requireWrite(snapshot, actor, path);
   snapshot.rules.requireAccess(actor, path, '');
+  // Others who rename by pattern may have theirs compiled in this very turn.
+  const room = giveWay();
+  if (room) await room;
   const renamed = compileRename(request.src_name_regex, request.new_name_regex);
   const located = locate(snapshot, path);
   const entries = await entriesOf(operation, located);

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: names of groups, not placeholders
-import { describe, expect, it } from 'vitest';
+import { RE2JS } from 're2js';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { refusal } from '../../testing/refusal.ts';
 import { compileRename } from './rename-template.ts';
 
@@ -57,6 +58,14 @@ describe('C19: patterns cost linear time', () => {
       'error parsing regexp: the pattern is too complex; use fewer or smaller repetitions',
     ]);
     expect(compileRename('(?i)^(\\d{4})-(\\d{2})-(\\d{2})[ _.](.*)\\.(jpe?g|png|heic|mp4|mov)$', '$4')('2024-01-02 x.JPG')).toBe('x');
+  });
+
+  it('and one that would become a huge program is refused before it is compiled', () => {
+    const compile = vi.spyOn(RE2JS, 'compile');
+    onTestFinished(() => compile.mockRestore());
+    for (const pattern of ['(x*){1000}'.repeat(100), 'x{1000}'.repeat(142), '(?:(?:[a-z]{10}){10}){9}[!?]{900}'])
+      expect(refusal(() => compileRename(pattern, ''))[1]).toContain('too complex');
+    expect(compile).not.toHaveBeenCalled();
   });
 
   it('of 50,000 names with a pattern that a backtracking engine would never finish', () => {

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { isHugePattern } from '@wharf/pace';
 import { RE2JS } from 're2js';
 
 /** Longer patterns and templates cost more for every name than anybody needs. */
@@ -53,16 +54,19 @@ export function compileRename(pattern: string, template: string): (name: string)
 function compile(pattern: string): RE2JS {
   if (pattern.length > MAX_CHARS)
     throw new AppError('FAILED_PRECONDITION', `error parsing regexp: a pattern may have ${MAX_CHARS} characters at most`);
+  if (isHugePattern(pattern)) throw tooComplex();
   let compiled: RE2JS;
   try {
     compiled = RE2JS.compile(pattern);
   } catch (cause) {
     throw new AppError('FAILED_PRECONDITION', reasonOf(cause), { cause });
   }
-  if (compiled.programSize() > MAX_PROGRAM_SIZE)
-    throw new AppError('FAILED_PRECONDITION', 'error parsing regexp: the pattern is too complex; use fewer or smaller repetitions');
+  if (compiled.programSize() > MAX_PROGRAM_SIZE) throw tooComplex();
   return compiled;
 }
+
+const tooComplex = () =>
+  new AppError('FAILED_PRECONDITION', 'error parsing regexp: the pattern is too complex; use fewer or smaller repetitions');
 
 /** The engine's own words about the pattern; anything else it may say is not for callers. */
 function reasonOf(error: unknown): string {

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { actor, type MemoryTree, openTree } from '../../testing/memory-tree.ts';
+import type { DriverDefinition } from '../../../driver-contract/define-driver.ts';
+import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
+import { memoryDriver } from '../../../drivers/memory/index.ts';
+import { actor, bytesOf, type MemoryTree, mpath, openTree } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
 import { DENIED } from '../../testing/three-storages.ts';
 import { batchRename } from './batch-rename.ts';
@@ -58,6 +61,52 @@ describe.each(OPERATIONS)('C16: %s of a folder', (_verb, act) => {
       { path: '/b/x', hide: '.', h_sub: true },
     ])
       await act((await open(rule as never)).operation(blind), 'd');
+  });
+});
+
+describe('what is hidden comes into a folder after the look at it', () => {
+  /** A tree whose storage stores a hidden file at the moment when a folder is about to be moved or copied. */
+  const openLate = async () => {
+    let comesLate = true;
+    const late: DriverDefinition = {
+      ...memoryDriver,
+      name: 'Late',
+      async open(addition, context) {
+        const driver = (await memoryDriver.open(addition, context)) as Required<StorageDriver>;
+        const first =
+          (act: StorageDriver['rename']): StorageDriver['rename'] =>
+          async (from, to, options) => {
+            if (comesLate) await driver.write(mpath(`${from}/e/secret.txt`), bytesOf('hidden'), { overwrite: true });
+            comesLate = false;
+            return (act as NonNullable<typeof act>)(from, to, options);
+          };
+        return Object.assign(driver, { rename: first(driver.rename.bind(driver)), copy: first(driver.copy.bind(driver)) });
+      },
+    };
+    const rules = [{ path: '/a/in', hide: '^secret', h_sub: true }];
+    const memory = await openTree({ storages: [{ mount_path: '/a', driver: 'Late' }], drivers: [late], rules });
+    await memory.put('/a/in/d/e/f');
+    await memory.makeFolder('/a/out');
+    return memory;
+  };
+  const out = { src_dir: '/a/in', dst_dir: '/a/out', names: ['d'], overwrite: false, skip_existing: false };
+
+  it('a move is refused, and everything is where it was', async () => {
+    const memory = await openLate();
+    expect(await refusalOf(placeEntries(memory.operation(blind), out, 'move', queue))).toEqual(DENIED);
+    expect(await memory.everything()).toEqual(['/a/in/d/e/f', '/a/in/d/e/secret.txt', '/a/out/']);
+  });
+
+  it('a copy has nothing of it', async () => {
+    const memory = await openLate();
+    await placeEntries(memory.operation(blind), out, 'copy', queue);
+    expect(await memory.everything()).toEqual(['/a/in/d/e/f', '/a/in/d/e/secret.txt', '/a/out/d/e/f']);
+  });
+
+  it('it goes along for whoever sees it', async () => {
+    const memory = await openLate();
+    await placeEntries(memory.operation(actor()), out, 'move', queue);
+    expect(await memory.everything()).toEqual(['/a/in/', '/a/out/d/e/f', '/a/out/d/e/secret.txt']);
   });
 });
 

@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { childPath, type VirtualPath } from '@wharf/paths';
+import { childPath, type MountPath, type VirtualPath } from '@wharf/paths';
 import type { Entry } from '../../../driver-contract/storage-driver.ts';
 import { denied } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
@@ -26,7 +26,16 @@ export interface WholeEntry {
  *
  * @throws AppError PERMISSION_DENIED; also for a folder that is too big to look through
  */
-export async function requireNothingHidden({ snapshot, actor, signal }: Operation, whole: WholeEntry): Promise<void> {
+export async function requireNothingHidden(operation: Operation, whole: WholeEntry): Promise<void> {
+  for await (const _hidden of hiddenEntries(operation, whole)) throw denied();
+}
+
+/**
+ * What is hidden from the caller in a folder, there or where the folder is to be, and not what is in that again: places in its storage.
+ *
+ * @throws AppError PERMISSION_DENIED for a folder that is too big to look through
+ */
+export async function* hiddenEntries({ snapshot, actor, signal }: Operation, whole: WholeEntry): AsyncGenerator<MountPath, void> {
   const { rules } = snapshot;
   const mayHide = (source: VirtualPath, target: VirtualPath | undefined) =>
     rules.mayHideIn(actor, source) || (target !== undefined && rules.mayHideIn(actor, target));
@@ -41,10 +50,11 @@ export async function requireNothingHidden({ snapshot, actor, signal }: Operatio
       seen += 1;
       if (seen > MAX_ENTRIES)
         throw new AppError('PERMISSION_DENIED', `permission denied: a folder of more than ${MAX_ENTRIES} entries may hold hidden ones`);
-      if (here?.(name) || there?.(name)) throw denied();
-      if (!isDirectory || isLink) continue;
-      const inner = { source: childPath(source, name), target: target && childPath(target, name), place: childPath(place, name) };
-      if (mayHide(inner.source, inner.target)) folders.push(inner);
+      if (here?.(name) || there?.(name)) yield childPath(place, name);
+      else if (isDirectory && !isLink) {
+        const inner = { source: childPath(source, name), target: target && childPath(target, name), place: childPath(place, name) };
+        if (mayHide(inner.source, inner.target)) folders.push(inner);
+      }
     }
   }
 }

@@ -1,10 +1,14 @@
 import { expect, it } from 'vitest';
-import { actor, type MemoryTree, openTree } from '../../testing/memory-tree.ts';
+import { walkTree } from '../../../driver-contract/walk-tree.ts';
+import { virtualDriver } from '../../../drivers/virtual/index.ts';
+import { actor, type MemoryTree, openTree, vpath } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
 import { batchRename } from './batch-rename.ts';
-import type { Operation } from './operation.ts';
+import { bytesBelow } from './claim-room.ts';
+import { type Operation, open } from './operation.ts';
 import { placeEntries } from './place-entries.ts';
 import { recursiveMove } from './recursive-move.ts';
+import { removeEmptyDirectories } from './remove-empty-directories.ts';
 
 const COUNT = 3_000;
 const NAMES = Array.from({ length: COUNT }, (_, index) => `${index} ${'é'.repeat(100)}`);
@@ -38,4 +42,33 @@ it.each(works)('%s of thousands leaves room for others, and ends with its caller
   const gone = new AbortController();
   setImmediate(() => gone.abort());
   expect((await refusalOf(work(memory.operation(actor(), gone.signal))))[0]).toBe('CANCELLED');
+});
+
+/** Some ninety thousand folders, each of which is listed without waiting for anything. */
+const made = {
+  mount_path: '/made',
+  driver: 'Virtual',
+  addition: JSON.stringify({ num_folder: 4, num_file: 1, max_file_size: 1, min_file_size: 1 }),
+};
+const locatedAt = ({ snapshot }: Operation) => ({ path: vpath('/made'), located: snapshot.table.locate(vpath('/made')) });
+const walks: [string, (operation: Operation) => Promise<unknown>][] = [
+  ['removing empty folders', (operation) => removeEmptyDirectories(operation, { src_dir: '/made' })],
+  ['moving all files', (operation) => recursiveMove(operation, { src_dir: '/made', dst_dir: '/', conflict_policy: '' }, async () => {})],
+  ['counting for a quota', (operation) => bytesBelow(operation, locatedAt(operation))],
+  [
+    'a walk through a storage',
+    async (operation) => {
+      const { located } = locatedAt(operation);
+      if (!located) throw new Error('nothing is mounted');
+      const { driver, path } = await open(located);
+      for await (const _ of walkTree(driver, path, { signal: operation.signal }));
+    },
+  ],
+];
+
+it.each(walks)('%s, of folders that cost no waiting, leaves room for others, and ends with its caller', async (_walk, run) => {
+  const tree = await openTree({ storages: [{}, made], drivers: [virtualDriver] });
+  const gone = new AbortController();
+  setImmediate(() => gone.abort());
+  expect((await refusalOf(run(tree.operation(actor(), gone.signal))))[0]).toBe('CANCELLED');
 });

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
+import { untilClosed } from '../../../driver-contract/calls.ts';
 import { decorated, operationsOf } from '../../../driver-contract/complete-driver.ts';
 import { stringItem } from '../../../driver-contract/config-items.ts';
 import type { Credential } from '../../../driver-contract/credential.ts';
@@ -68,11 +69,11 @@ export function createExpiringLogin(name: string): ExpiringLogin {
 
 /** Shows the token at the begin of each call, and for each piece of what is read. The store stays when the storage is closed. */
 function withLogin(store: MemoryDriver, credential: Credential, check: (token: string) => void): StorageDriver {
-  let isClosed = false;
+  const closing = new AbortController();
   const shown = <Result>(options: CallOptions | undefined, run: () => Promise<Result>) => {
     throwIfAborted(options?.signal);
     return credential.use(async (token) => {
-      if (isClosed) throw storageError('STORAGE_UNAVAILABLE');
+      throwIfAborted(closing.signal);
       check(token);
       return run();
     }, options);
@@ -94,7 +95,7 @@ function withLogin(store: MemoryDriver, credential: Credential, check: (token: s
         },
       };
     },
-    write: async (file, content, options) => shown(options, () => store.write(file, content, options)),
+    write: async (file, content, options) => shown(options, () => store.write(file, content, untilClosed(options, closing.signal))),
     makeDirectory: async (path, options) => shown(options, () => store.makeDirectory(path, options)),
     remove: async (path, options) => shown(options, () => store.remove(path, options)),
     rename: async (from, to, options) => shown(options, () => store.rename(from, to, options)),
@@ -102,7 +103,7 @@ function withLogin(store: MemoryDriver, credential: Credential, check: (token: s
     listNames: async (directory, known, options) => shown(options, () => store.listNames(directory, known, options)),
     statMany: async (directory, names, options) => shown(options, () => store.statMany(directory, names, options)),
     close: async () => {
-      isClosed = true;
+      closing.abort(storageError('STORAGE_UNAVAILABLE'));
     },
   });
 }

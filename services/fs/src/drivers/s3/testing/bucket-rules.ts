@@ -1,7 +1,18 @@
 import { createHash } from 'node:crypto';
+import { type IncomingMessage, request } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import { CreateMultipartUploadCommand, HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import type { Egress } from '@wharf/egress';
-import { type CephRgw, httpRequest, waitFor } from '@wharf/harness';
+import {
+  type CephRgw,
+  httpRequest,
+  isAvailable,
+  isMissing,
+  makeCertificate,
+  startFaultProxy,
+  startHttpServer,
+  waitFor,
+} from '@wharf/harness';
 import { currentOwner, newOwnedName } from '@wharf/owned-names';
 import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -23,6 +34,15 @@ async function* piecesOf(bytes: Uint8Array, onPiece: (sentBytes: number) => void
     yield bytes.subarray(from, from + 700_001);
   }
 }
+/** Half of a content, and the rest after a pause. */
+async function* pausedPieces(sizeBytes: number, isUnderWay: () => void, pause: Promise<void>) {
+  for await (const piece of piecesOf(content(sizeBytes))) yield piece;
+  isUnderWay();
+  await pause;
+  for await (const piece of piecesOf(content(sizeBytes))) yield piece;
+}
+
+const certificate = await makeCertificate('store.example');
 
 /** @param sent what each call is for */
 function notingEgress(sent: string[]): Egress {
@@ -35,7 +55,7 @@ function notingEgress(sent: string[]): Egress {
         close: () => client.close(),
         request(asked) {
           const isCopiedPart = asked.headers?.['x-amz-copy-source-range'] !== undefined;
-          sent.push(`${asked.method} ${isCopiedPart ? 'copied part' : asked.url.search.split(/[=&]/)[0]}`);
+          sent.push(`${asked.method} ${isCopiedPart ? 'copied part' : asked.url.searchParams.has('uploads') ? 'uploads' : ''}`);
           return client.request(asked);
         },
       };
@@ -91,6 +111,24 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       expect([await bucket.uploads(root), await bucket.keys(`${root}/.wharf-uploads/`)]).toEqual([[], []]);
     });
 
+    it('that cannot be taken back is, once the store hears us again', async () => {
+      const { driver, root } = await open();
+      const way = await startFaultProxy({ to: { host: '127.0.0.1', port: Number(new URL(server.url).port) } });
+      onTestFinished(() => way.stop());
+      const { driver: behind } = await open({ root_folder_path: root, endpoint: `http://${way.host}:${way.port}` });
+      const source = piecesOf(content(30 * MIB), (sentBytes) => {
+        if (sentBytes < 20 * MIB) return;
+        way.refuse();
+        way.breakAll();
+      });
+      await expect(behind.write(at('/big'), source, { overwrite: false })).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+      expect(await bucket.uploads(root)).toEqual([`${root}/big`]);
+      await way.resume();
+      await waitFor('the upload to go', async () => (await bucket.uploads(root)).length === 0);
+      await waitFor('the note to go', async () => (await bucket.keys(`${root}/.wharf-uploads/`)).length === 0);
+      expect(await namesIn(driver, '/')).toEqual([]);
+    });
+
     it('that is not what was promised is never put together', async () => {
       const { driver, root } = await open();
       const expectedHashes = { sha256: '0'.repeat(64) };
@@ -108,13 +146,22 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       const note = (owner: string, key: string, id: string) => bucket.put(`swept/.wharf-uploads/${owner}`, JSON.stringify({ key, id }));
       await note(gone, 'swept/left', await begin('swept/left'));
       await note(newOwnedName(currentOwner()), 'swept/ours', await begin('swept/ours'));
+      const another = await open({ root_folder_path: '/swept' });
+      const pausing = Promise.withResolvers<void>();
+      const isUnderWay = Promise.withResolvers<void>();
+      const running = another.driver.write(at('/running'), pausedPieces(20 * MIB, isUnderWay.resolve, pausing.promise), {
+        overwrite: false,
+      });
+      await isUnderWay.promise;
       await note(newOwnedName({ ...currentOwner(), pid: 4_194_305 }), 'other/left', await begin('other/left'));
       await begin('swept/strangers');
       await bucket.put('swept/.wharf-uploads/something', 'else');
       const { driver } = await open({ root_folder_path: '/swept' });
       await waitFor('the sweep', async () => !(await bucket.keys('swept/.wharf-uploads/')).includes(gone));
-      expect((await bucket.uploads('')).sort()).toEqual(['other/left', 'swept/ours', 'swept/strangers']);
-      expect(await namesIn(driver, '/')).toEqual([]);
+      expect((await bucket.uploads('')).sort()).toEqual(['other/left', 'swept/running', 'swept/strangers']);
+      pausing.resolve();
+      await running;
+      expect(await namesIn(driver, '/')).toEqual(['running']);
       await expect(driver.stat(at('/.wharf-uploads'))).rejects.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
       await expect(driver.makeDirectory(at('/.wharf-uploads/x'))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     });
@@ -176,9 +223,7 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
 
     it('of more than a thousand entries are removed whole', async () => {
       const { driver, root } = await open();
-      for (let from = 0; from < 1_001; from += 143) {
-        await Promise.all(Array.from({ length: 143 }, (_, index) => bucket.put(`${root}/many/${from + index}/x&<y>`)));
-      }
+      await bucket.putMany(Array.from({ length: 1_001 }, (_, index) => `${root}/many/${index}/x&<y>`));
       await driver.remove(at('/many'), { recursive: true });
       expect(await bucket.keys(`${root}/many`)).toEqual([]);
     });
@@ -219,10 +264,9 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       storageId: 1,
     })) as Required<StorageDriver>;
     onTestFinished(() => driver.close());
-    for (let from = 0; from < 2_001; from += 87)
-      await Promise.all(Array.from({ length: 87 }, (_, index) => bucket.put(`${root}/many/${from + index}`)));
+    await bucket.putMany(Array.from({ length: 2_001 }, (_, index) => `${root}/many/${index}`));
     await bucket.put(`${root}/d/file`, 'hello');
-    await waitFor('the sweep', () => sent.includes('GET ?uploads'));
+    await waitFor('the sweep', () => sent.includes('GET uploads'));
     const callsOf = async (work: () => Promise<unknown>) => {
       sent.length = 0;
       await work();
@@ -230,12 +274,15 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
     };
     expect({
       list: await callsOf(() => namesIn(driver, '/many')),
+      tree: await callsOf(() => Array.fromAsync(driver.listAll(at('/')))),
       stat: await callsOf(() => driver.stat(at('/d/file'))),
       folder: await callsOf(() => driver.stat(at('/d'))),
       range: await callsOf(async () => Array.fromAsync(await driver.read(at('/d/file'), { offsetBytes: 1, lengthBytes: 2 }))),
       link: await callsOf(() => driver.link(at('/d/file'))),
       write: await callsOf(() => driver.write(at('/d/new'), piecesOf(Buffer.from('x')), { overwrite: false })),
-    }).toEqual({ list: 3, stat: 1, folder: 2, range: 1, link: 0, write: 6 });
+      next: await callsOf(() => driver.write(at('/d/next'), piecesOf(Buffer.from('x')), { overwrite: false })),
+      replace: await callsOf(() => driver.write(at('/d/next'), piecesOf(Buffer.from('y')), { overwrite: true })),
+    }).toEqual({ list: 3, tree: 3, stat: 1, folder: 2, range: 1, link: 0, write: 5, next: 3, replace: 3 });
   });
 
   it('a key has 1,024 bytes at most', async () => {
@@ -273,6 +320,31 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
     const unsigned = await httpRequest(server.url, { path: pathname, headers: { Host: host } });
     expect(unsigned.status).toBe(403);
   });
+
+  it.runIf(isAvailable('openssl', certificate))(
+    'over TLS a certificate that nobody signed is refused, unless the storage takes any',
+    async () => {
+      if (isMissing(certificate)) return;
+      const sumsOfParts = new Set<unknown>();
+      const front = await startHttpServer(async (asked, answered) => {
+        const { url: path = '/', method, headers } = asked;
+        if (path.includes('partNumber=')) sumsOfParts.add(headers['x-amz-content-sha256']);
+        const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+          asked.pipe(request(server.url, { path, method, headers }).once('response', resolve).once('error', reject));
+        });
+        await pipeline(answer, answered.writeHead(answer.statusCode ?? 500, answer.headers));
+      }, certificate);
+      onTestFinished(() => front.stop());
+      await expect(open({ endpoint: front.url })).rejects.toMatchObject({ message: expect.stringContaining('certificate') });
+      expect(front.requests()).toBe(0);
+      const { driver } = await open({ endpoint: front.url, tls_insecure_skip_verify: true });
+      const bytes = content(20 * MIB + 1);
+      await driver.write(at('/d/big.bin'), piecesOf(bytes), { overwrite: false });
+      expect(digest(await read(driver, '/d/big.bin'))).toBe(digest(bytes));
+      // TLS guards them.
+      expect([...sumsOfParts]).toEqual(['UNSIGNED-PAYLOAD']);
+    },
+  );
 
   it('a link to a custom host is not signed unless that is asked for', async () => {
     const { driver, root } = await open({ custom_host: 'https://cdn.example' });

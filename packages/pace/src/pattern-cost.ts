@@ -1,0 +1,68 @@
+/** Users of patterns take 300 instructions at most, of which this estimate sees up to four times as many: simple pieces become one. */
+const MAX_STEPS = 1_200;
+/** Tables of Unicode are looked through for each `\p`, which takes about as long as so many instructions. */
+const TABLE_STEPS = 10;
+const REPETITION = /\{(\d+)(,?)(\d*)\}/y;
+/** `(?:`, `(?i:`, `(?P<name>`; with `)` at its end a group of flags alone. */
+const GROUP_HEAD = /\(\?[^:>)]{0,99}[:>)]/y;
+/** What begins with a backslash and has a brace or is longer than two characters. */
+const LONG_ESCAPE = /\\(?:[pP](?:\{[^}]{0,99}\}|.)|x\{[^}]{0,99}\}|Q(?:(?!\\E)[\s\S])*(?:\\E)?)/suy;
+/** The first `]` of a class may be one of its characters. */
+const CLASS = /\[\^?\]?(?:\\.|[^\]\\])*\]?/suy;
+const ANY = /\\?[\s\S]/uy;
+
+/** Whether a pattern looks so large that it must not even be compiled. The longer it is, the longer this takes: bound it before. */
+export const isHugePattern = (pattern: string): boolean => patternSteps(pattern) > MAX_STEPS;
+
+/**
+ * About how many instructions a pattern in RE2's syntax becomes, told from its text. A thousand characters may become 400,000: to compile them, even
+ * just to see that they are too many, would keep the thread. What is no pattern is counted as if it were one.
+ *
+ * @internal
+ */
+export function patternSteps(pattern: string): number {
+  /** Of each group that is open: what it has so far, and its last piece, which a repetition behind it multiplies. */
+  const outer: { steps: number; last: number }[] = [];
+  let steps = 0;
+  let last = 0;
+  const take = (piece: number) => {
+    steps += last;
+    last = piece;
+  };
+  for (let at = 0; at < pattern.length; ) {
+    const matchAt = (form: RegExp): RegExpExecArray | null => {
+      form.lastIndex = at;
+      const match = form.exec(pattern);
+      if (match) at += match[0].length;
+      return match;
+    };
+    const first = pattern[at];
+    const repetition = first === '{' ? matchAt(REPETITION) : null;
+    const escaped = first === '\\' ? matchAt(LONG_ESCAPE) : null;
+    if (repetition) last *= Math.max(1, Number(repetition[1]), Number(repetition[3]));
+    else if (escaped) take(escaped[0].startsWith('\\Q') ? escaped[0].length : TABLE_STEPS);
+    else if (first === '[') take(1 + TABLE_STEPS * countTables(matchAt(CLASS)?.[0] ?? ''));
+    else if (first === '(') {
+      const head = matchAt(GROUP_HEAD)?.[0];
+      if (head === undefined) at += 1;
+      if (head?.endsWith(')')) continue;
+      outer.push({ steps, last });
+      steps = 0;
+      last = 0;
+    } else if (first === ')') {
+      const inner = steps + last;
+      ({ steps, last } = outer.pop() ?? { steps, last: 0 });
+      take(inner);
+      at += 1;
+    } else if (first === '*' || first === '+' || first === '?') {
+      last += 1;
+      at += 1;
+    } else {
+      matchAt(ANY);
+      take(1);
+    }
+  }
+  return outer.reduce((sum, group) => sum + group.steps + group.last, steps + last);
+}
+
+const countTables = (text: string) => text.match(/\\[pP]/g)?.length ?? 0;

@@ -1,0 +1,44 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { AppError } from '@wharf/errors';
+import { ROLE } from '@wharf/rights';
+import { expect, it } from 'vitest';
+import { createTransferLimit } from './transfer-limit.ts';
+
+const user = (id: number, role: number = ROLE.general) => ({
+  identity: { kind: 'user', id, username: '', role, permission: 0, basePath: '/', sessionId: '' } as const,
+  address: '192.0.2.1',
+});
+const GATEWAY = { kind: 'service', name: 'api-gateway' } as const;
+
+it('nobody has more than half of the transfers: a user wherever from, guests and links by their address', () => {
+  const limit = createTransferLimit(8);
+  const begin = (who: Parameters<typeof limit.begin>[1]) => {
+    const response = new ServerResponse(new IncomingMessage(new Socket()));
+    limit.begin(response, who);
+    return response;
+  };
+  const isRefused = (who: Parameters<typeof limit.begin>[1]) => {
+    expect(() => begin(who)).toThrow(expect.toSatisfy((error) => AppError.is(error, 'OVERLOADED')));
+  };
+  const [own] = [...Array(4)].map((_, index) => begin({ ...user(5), address: `192.0.2.${index}` }));
+  isRefused(user(5));
+  own?.emit('close');
+  begin(user(5));
+  const first = begin({ identity: GATEWAY, address: '198.51.100.7' });
+  begin({ identity: undefined, address: '198.51.100.7' });
+  begin({ ...user(2, ROLE.guest), address: '198.51.100.7' });
+  begin({ ...user(2, ROLE.guest), address: '198.51.100.7' });
+  first.emit('close');
+  begin({ ...user(2, ROLE.guest), address: '198.51.100.8' });
+  isRefused(user(6));
+});
+
+it('a client has one network of IPv6 addresses, and one share', () => {
+  const limit = createTransferLimit(4);
+  const begin = (address: string) => limit.begin(new ServerResponse(new IncomingMessage(new Socket())), { identity: undefined, address });
+  begin('2001:db8:1:2::1');
+  begin('2001:db8:1:2::2');
+  expect(() => begin('2001:db8:1:2::3')).toThrow(expect.toSatisfy((error) => AppError.is(error, 'OVERLOADED')));
+  begin('2001:db8:1:3::1');
+});

@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { type HttpListener, listenHttp } from './http-listener.ts';
+
+let listener: HttpListener | undefined;
+const sockets: Socket[] = [];
+
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  await listener?.stop(0);
+});
+
+const open = async (from = '127.0.0.1'): Promise<Socket> => {
+  const socket = connect({ port: listener?.port ?? 0, host: '127.0.0.1', localAddress: from });
+  sockets.push(socket.on('error', () => undefined));
+  await once(socket, 'connect');
+  return socket;
+};
+const answerOf = async (socket: Socket): Promise<string> => {
+  socket.end('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  return Buffer.concat(await Array.fromAsync(socket).catch(() => [])).toString();
+};
+
+it('connections that say nothing do not take the handles that storages need: beyond a bound they are closed', async () => {
+  listener = await listenHttp((_request, response) => response.end('served'), '127.0.0.1', 0, { maxConnections: 2 });
+  const [first] = [await open(), await open()];
+  expect(await answerOf(await open())).toBe('');
+  expect(await answerOf(first)).toContain('served');
+  expect(await answerOf(await open())).toContain('served');
+});
+
+it('one address has its share of the connections alone; others are served meanwhile, and a proxy has as many as it needs', async () => {
+  const refused: string[] = [];
+  const share = {
+    perAddress: 2,
+    isProxy: (address: string) => address === '127.0.0.9',
+    onRefused: (address: string) => refused.push(address),
+  };
+  listener = await listenHttp((_request, response) => response.end('served'), '127.0.0.1', 0, { share });
+  const [first] = [await open(), await open()];
+  expect(await answerOf(await open())).toBe('');
+  expect(refused).toEqual(['127.0.0.1']);
+  expect(await answerOf(await open('127.0.0.2'))).toContain('served');
+  for (const socket of [await open('127.0.0.9'), await open('127.0.0.9'), await open('127.0.0.9')])
+    expect(await answerOf(socket)).toContain('served');
+  expect(await answerOf(first)).toContain('served');
+  expect(await answerOf(await open())).toContain('served');
+});
+
+it('no address has more than half of a port, whatever is configured', async () => {
+  const share = { perAddress: 100, isProxy: () => false };
+  listener = await listenHttp((_request, response) => response.end('served'), '127.0.0.1', 0, { share, maxConnections: 4 });
+  await Promise.all([open(), open()]);
+  expect(await answerOf(await open())).toBe('');
+  expect(await answerOf(await open('127.0.0.2'))).toContain('served');
+});
+
+const said = async (text: string): Promise<string> => {
+  const socket = await open();
+  socket.end(text);
+  return Buffer.concat(await Array.fromAsync(socket).catch(() => [])).toString();
+};
+const BODY = '3\r\nabc\r\n0\r\n\r\n';
+const AFTER = 'GET /after HTTP/1.1\r\nHost: a\r\n\r\n';
+
+it.each([
+  ['two hosts', 'GET / HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n', 400],
+  ['one host twice', 'GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n', 400],
+  ['a host with a path', 'GET / HTTP/1.1\r\nHost: a/b\r\n\r\n', 400],
+  ['a host with a user', 'GET / HTTP/1.1\r\nHost: a@b\r\n\r\n', 400],
+  ['a body that is compressed on the way', `PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n${BODY}`, 501],
+  ['the same with a word of its own', `PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: x, chunked\r\n\r\n${BODY}`, 501],
+])('%s is refused, and nothing after it is read', async (_what, text, status) => {
+  const served: (string | undefined)[] = [];
+  listener = await listenHttp((request, response) => void response.end(served.push(request.url).toString()), '127.0.0.1', 0);
+  const answer = await said(text + AFTER);
+  expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  expect(served).toEqual([]);
+});
+
+it.each(['Host: a.example:5244', 'Host: [::1]:80', 'Host:', 'Host: a_b', 'Host: a\r\nTransfer-Encoding: Chunked '])(
+  '%j is served',
+  async (headers) => {
+    listener = await listenHttp((request, response) => void request.resume().on('end', () => response.end('served')), '127.0.0.1', 0);
+    const body = headers.includes('Chunked') ? BODY : '';
+    expect(await said(`PUT / HTTP/1.1\r\nConnection: close\r\n${headers}\r\n\r\n${body}`)).toContain('served');
+  },
+);

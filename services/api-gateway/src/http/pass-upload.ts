@@ -1,0 +1,78 @@
+import { type Agent, request as ask, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { freeChunk } from '@wharf/service-kit';
+import { passedHeaders } from './hop-by-hop.ts';
+
+/** With so much of a body waiting for the data plane, the client waits, in bytes. */
+const MAX_WAITING_BYTES = 512 * 1024;
+
+/**
+ * Hands on what a client uploads, and what the data plane answers. The memory of each chunk is used again as soon as the system has it. While the
+ * data plane takes nothing, the client waits. An answer that comes before the end of the body is handed on at once.
+ *
+ * @param onFailed is told when the data plane cannot be reached, or breaks off; the answer may have begun
+ */
+export type PassUpload = (request: IncomingMessage, response: ServerResponse, onFailed: (cause: Error) => void) => void;
+
+/** @param url of the data plane. @param agent has the connections to it */
+export function createPassUpload(url: string, agent: Agent): PassUpload {
+  const { hostname, port } = new URL(url);
+  return (request, response, onFailed) => {
+    const headers = passedHeaders(request.headers);
+    // Our server has answered it.
+    delete headers['expect'];
+    const outgoing = ask({ agent, host: hostname, port, method: request.method, path: request.url, headers });
+    const stop = passBody(request, outgoing);
+    outgoing.once('response', (answer) => {
+      if (response.destroyed) return void answer.destroy();
+      response.writeHead(answer.statusCode ?? 0, passedHeaders(answer.headers));
+      answer.once('error', onFailed).pipe(response);
+    });
+    outgoing.on('error', (cause) => {
+      stop();
+      onFailed(cause);
+    });
+    outgoing.once('close', stop);
+    response.once('close', () => {
+      if (!response.writableFinished) outgoing.destroy();
+    });
+  };
+}
+
+/** A request whose body has a length. */
+export function isPlainUpload({ method, headers }: IncomingMessage): boolean {
+  return method === 'PUT' && headers['transfer-encoding'] === undefined && headers['content-length'] !== undefined;
+}
+
+/** @returns what ends it; what still comes then is left to the server */
+function passBody(request: IncomingMessage, outgoing: ClientRequest): () => void {
+  let waitingBytes = 0;
+  let isGathering = false;
+  const onData = (chunk: Buffer) => {
+    const { byteLength } = chunk;
+    // What comes in one turn of the event loop goes out together.
+    const { socket } = outgoing;
+    if (!isGathering && socket) {
+      isGathering = true;
+      socket.cork();
+      setImmediate(() => {
+        isGathering = false;
+        socket.uncork();
+      });
+    }
+    waitingBytes += byteLength;
+    if (waitingBytes >= MAX_WAITING_BYTES) request.pause();
+    outgoing.write(chunk, () => {
+      waitingBytes -= byteLength;
+      freeChunk(chunk);
+      if (waitingBytes < MAX_WAITING_BYTES && !isOver) request.resume();
+    });
+  };
+  let isOver = false;
+  const onEnd = () => outgoing.end();
+  request.on('data', onData).once('end', onEnd);
+  return () => {
+    if (isOver) return;
+    isOver = true;
+    request.off('data', onData).off('end', onEnd).pause();
+  };
+}

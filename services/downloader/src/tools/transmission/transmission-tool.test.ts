@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { createTransmissionTool } from './transmission-tool.ts';
+
+const SOURCE = { kind: 'magnet', url: 'magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a' } as const;
+
+/** A tool whose server answers every call with this. */
+function toolOf(answer: Record<string, unknown>) {
+  return createTransmissionTool({ call: async () => answer, version: async () => '4.0' });
+}
+
+it.each([
+  ['of a million characters', 'a'.repeat(1_000_000)],
+  ['that is a path', '../../x'],
+  ['that is none', ''],
+])('a torrent with an id %s is not understood: it would be kept with its task', async (_, hashString) => {
+  const adding = toolOf({ 'torrent-added': { hashString }, torrents: [] }).add(SOURCE as never, '/d', AbortSignal.timeout(30_000));
+  await expect(adding).rejects.toMatchObject({ code: 'CONTENT_CORRUPT', message: expect.stringContaining('Transmission') });
+});
+
+it.each([40, 64])('an id of %i digits is one', async (digits) => {
+  const hashString = 'aB3'.repeat(30).slice(0, digits);
+  expect(await toolOf({ 'torrent-duplicate': { hashString }, torrents: [] }).add(SOURCE as never, '/d', AbortSignal.timeout(30_000))).toBe(
+    hashString,
+  );
+});

@@ -1,0 +1,37 @@
+import type { Place } from './operations/operation.ts';
+
+/** Reads both files at once and compares them. */
+export function haveSameContent(from: Place, to: Place, signal: AbortSignal): Promise<boolean> {
+  return hasContent(to, (reading) => from.driver.read(from.path, undefined, { signal: reading }), signal);
+}
+
+/** Reads a file and what it is compared with at once. @param open the other content; its signal aborts when no more of it is needed */
+export async function hasContent(
+  file: Place,
+  open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const reading = new AbortController();
+  const until = AbortSignal.any([signal, reading.signal]);
+  try {
+    const [here, there] = await Promise.all([open(until), file.driver.read(file.path, undefined, { signal: until })]);
+    const others = there[Symbol.asyncIterator]();
+    let rest: Uint8Array = new Uint8Array();
+    for await (const chunk of here) {
+      for (let at = 0; at < chunk.byteLength; ) {
+        if (rest.byteLength === 0) {
+          const step = await others.next();
+          if (step.done) return false;
+          rest = step.value;
+        }
+        const length = Math.min(rest.byteLength, chunk.byteLength - at);
+        if (Buffer.compare(chunk.subarray(at, at + length), rest.subarray(0, length)) !== 0) return false;
+        at += length;
+        rest = rest.subarray(length);
+      }
+    }
+    return rest.byteLength === 0 && (await others.next()).done === true;
+  } finally {
+    reading.abort();
+  }
+}

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import type { Entry } from '../../driver-contract/storage-driver.ts';
+import { vpath } from '../testing/memory-tree.ts';
+import { readListedEntries } from './listed-entries.ts';
+
+it('entries are taken over one by one, so that whoever lists them can let others have their turn in between', async () => {
+  const takenOver = new Set<number>();
+  const before: number[] = [];
+  const entryOf = (index: number): Entry => ({
+    get name() {
+      takenOver.add(index);
+      return vpath(`/${index}`).slice(1) as Entry['name'];
+    },
+    isDirectory: false,
+    sizeBytes: index,
+    modifiedAt: new Date(0),
+  });
+  const list = async function* () {
+    for (let index = 0; index < 5; index += 1) {
+      before.push(takenOver.size);
+      yield entryOf(index);
+    }
+  };
+  const listed = await readListedEntries(list());
+  expect(before).toEqual([0, 1, 2, 3, 4]);
+  expect(listed.names()).toEqual(['0', '1', '2', '3', '4']);
+});

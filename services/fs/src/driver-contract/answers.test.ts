@@ -1,0 +1,37 @@
+import type { Answer } from '@wharf/egress';
+import { expect, it } from 'vitest';
+import { boundedBody } from './answers.ts';
+
+it('a body whose pieces are all there leaves room for others between them, and ends with its caller', async () => {
+  let left = 1_000_000;
+  const answer = {
+    statusCode: 200,
+    headers: {},
+    complete: true,
+    destroy: () => undefined,
+    async *[Symbol.asyncIterator]() {
+      for (; left > 0; left -= 1) yield Buffer.from('a piece');
+    },
+  } as unknown as Answer;
+  const gone = new AbortController();
+  setImmediate(() => gone.abort());
+  const read = async () => {
+    for await (const _ of boundedBody(answer, gone.signal));
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'CANCELLED' });
+  expect(left).toBeGreaterThan(0);
+});
+
+it('no piece is long', async () => {
+  const whole = Buffer.alloc(1_000_000, 'x');
+  const answer = {
+    complete: true,
+    destroy: () => undefined,
+    [Symbol.asyncIterator]: async function* () {
+      yield whole;
+    },
+  } as unknown as Answer;
+  const pieces = await Array.fromAsync(boundedBody(answer, undefined));
+  expect(Math.max(...pieces.map((piece) => piece.byteLength))).toBeLessThanOrEqual(65_536);
+  expect(Buffer.concat(pieces)).toEqual(whole);
+});

@@ -1,0 +1,101 @@
+import type { Answer } from '@wharf/egress';
+import { AppError } from '@wharf/errors';
+import { giveWay } from '@wharf/pace';
+import type { CallOptions, Entry, FileContent } from './storage-driver.ts';
+import { abortError, badAnswer, throwIfAborted } from './storage-error.ts';
+
+/** What is read of an answer that nobody needs, so that its connection can be used again. */
+const MAX_DRAINED_BYTES = 256 * 1024;
+/** A stream hands out all it has as one piece, up to megabytes; so much is read of XML or JSON in some milliseconds. */
+const MAX_PIECE_BYTES = 32 * 1024;
+
+/** A body that waits to be read: bytes [start, end) of a file. */
+export interface AnsweredRange {
+  readonly answer: Answer;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The bytes of an answer as they come. One that breaks off, or has more than it said, fails. */
+export function rangeContent(entry: Entry, { answer, start, end }: AnsweredRange, { signal }: CallOptions): FileContent {
+  const stop = () => void answer.destroy(new Error('stopped'));
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted) stop();
+  return {
+    entry,
+    async *[Symbol.asyncIterator]() {
+      let missing = end - start;
+      try {
+        throwIfAborted(signal);
+        for await (const piece of answer) {
+          missing -= piece.byteLength;
+          if (missing < 0) throw badAnswer('more than the file has');
+          if (piece.byteLength > 0) yield piece;
+          throwIfAborted(signal);
+        }
+        if (missing > 0) throw badAnswer('a file that breaks off');
+      } catch (error) {
+        if (signal?.aborted) throw abortError(signal);
+        throw AppError.is(error) ? error : badAnswer('a file that breaks off', error);
+      } finally {
+        signal?.removeEventListener('abort', stop);
+        if (!answer.complete || missing !== 0) answer.destroy();
+      }
+    },
+  };
+}
+
+export function emptyContent(entry: Entry, { signal }: CallOptions): FileContent {
+  return {
+    entry,
+    // biome-ignore lint/correctness/useYield: there is nothing to yield
+    async *[Symbol.asyncIterator]() {
+      throwIfAborted(signal);
+    },
+  };
+}
+
+/**
+ * The body of an answer until the signal aborts; its connection is free again, or closed, when it ends. Megabytes may be there in one turn of the
+ * event loop: what is made of a piece gives way before the next one.
+ */
+export async function* boundedBody(
+  answer: Answer,
+  signal: AbortSignal | undefined,
+  maxBytes = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Uint8Array, void> {
+  const stop = () => void answer.destroy(new Error('stopped'));
+  signal?.addEventListener('abort', stop, { once: true });
+  let bytes = 0;
+  try {
+    throwIfAborted(signal);
+    for await (const read of answer) {
+      for (let at = 0; at < read.byteLength; at += MAX_PIECE_BYTES) {
+        const piece = read.subarray(at, at + MAX_PIECE_BYTES);
+        bytes += piece.byteLength;
+        if (bytes > maxBytes) return;
+        yield piece;
+        const room = giveWay();
+        if (room) await room;
+        throwIfAborted(signal);
+      }
+    }
+  } catch (error) {
+    if (signal?.aborted) throw abortError(signal);
+    throw AppError.is(error) ? error : badAnswer('an answer that breaks off', error);
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    if (!answer.complete || bytes > maxBytes) answer.destroy();
+  }
+}
+
+/** The text of a short answer. Of a longer one it is cut off. */
+export async function readText(answer: Answer, signal: AbortSignal | undefined, maxBytes: number): Promise<string> {
+  const pieces = await Array.fromAsync(boundedBody(answer, signal, maxBytes), (piece) => Buffer.from(piece));
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+/** Reads what nobody needs. */
+export async function drain(answer: Answer, signal: AbortSignal | undefined): Promise<void> {
+  for await (const _ of boundedBody(answer, signal, MAX_DRAINED_BYTES));
+}

@@ -1,0 +1,80 @@
+import { currentOwner, type ProcessOwner } from '@wharf/owned-names';
+import { createGate } from '@wharf/pace';
+import type { MountPath } from '@wharf/paths';
+import type { Calls } from './calls.ts';
+import { isAbandoned, newBesideName } from './temp-names.ts';
+
+/** What another host left goes after two days without a write: the clocks of hosts and servers differ. */
+const OTHERS_MAX_AGE_MS = 48 * 60 * 60 * 1000;
+/** So many names of files are kept that could not be removed; so many removals wait for their turn. What is more is found again by the next listing. */
+const MAX_LEFT = 1_000;
+const PARALLEL_REMOVALS = 4;
+
+/** The old content has lost its name, and the new one, which lies in a place of ours, could not be given it: it stays there. */
+export class Lost extends Error {
+  constructor(cause: unknown) {
+    super('the file has lost its name', { cause });
+  }
+}
+
+/** How a server is told. A place is what it calls a path. */
+export interface TempPlaces {
+  /** What the server calls an entry of a folder. */
+  placeOf(folder: MountPath, name: string): string;
+  /** Removes what we put there. */
+  remove(place: string): Promise<void>;
+  /** Whether a failure is the server's word: to ask again helps nothing. */
+  isRefusal(error: unknown): boolean;
+}
+
+/** The files of one storage that have no name of their own yet. They lie beside their targets, under names that tell whose they are. */
+export class TempFiles {
+  readonly #places: TempPlaces;
+  readonly #calls: Calls;
+  readonly #owner: ProcessOwner = currentOwner();
+  /** Those that could not be removed because the server was gone. */
+  readonly #left = new Set<string>();
+  readonly #removals = createGate(PARALLEL_REMOVALS, { max: MAX_LEFT, refusal: 'too much to remove' });
+
+  constructor(places: TempPlaces, calls: Calls) {
+    this.#places = places;
+    this.#calls = calls;
+  }
+
+  /** Where a file that will be in `folder` is put together. */
+  newPlace(folder: MountPath): string {
+    return this.placeOf(folder, newBesideName(this.#owner));
+  }
+
+  placeOf(folder: MountPath, name: string): string {
+    return this.#places.placeOf(folder, name);
+  }
+
+  /** Removes a file of ours. Never rejects: what stays is removed later. */
+  async discard(place: string): Promise<void> {
+    try {
+      await this.#places.remove(place);
+    } catch (error) {
+      this.#keep(place, error);
+    }
+  }
+
+  /** Behind a sign that the server is back: removes what could not be removed before. @param remove over a connection that is there already */
+  removeLeft(remove = (place: string) => this.#places.remove(place)): void {
+    for (const place of this.#left) {
+      this.#left.delete(place);
+      this.#calls.track(this.#removals.run(() => remove(place)).catch((error: unknown) => this.#keep(place, error)));
+    }
+  }
+
+  /** Behind a listing: removes what a process that has ended left there. @param name of any entry, @param modifiedMs when it was written to last */
+  sweep(folder: MountPath, name: string, modifiedMs: number, remove = (place: string) => this.#places.remove(place)): void {
+    if (!isAbandoned(name, modifiedMs, this.#owner, Date.now(), OTHERS_MAX_AGE_MS)) return;
+    const place = this.placeOf(folder, name);
+    this.#calls.track(this.#removals.run(() => remove(place)));
+  }
+
+  #keep(place: string, error: unknown): void {
+    if (!this.#places.isRefusal(error) && this.#left.size < MAX_LEFT) this.#left.add(place);
+  }
+}

@@ -1,0 +1,36 @@
+import { MOUNT_ROOT } from '@wharf/paths';
+import { describeDriver } from '../../driver-contract/conformance.suite.ts';
+import { decorate } from '../../driver-contract/decorate.ts';
+import { inFolder } from '../../driver-contract/in-folder.ts';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { memoryDriver } from '../memory/index.ts';
+import { aliasDriver } from './index.ts';
+
+const asItIs = (driver: StorageDriver) => driver;
+const decorated = (driver: StorageDriver) => decorate(driver, undefined);
+
+/** Over storages in memory, each of which is another one. */
+const openOver = (paths: string, around: (driver: StorageDriver) => StorageDriver, policy: string) => async () => {
+  const openMount = async () => inFolder(decorated(await memoryDriver.open('{}')), MOUNT_ROOT, () => undefined);
+  const addition = JSON.stringify({ paths, write_conflict_policy: policy, put_conflict_policy: policy });
+  return { driver: around(await aliasDriver.open(addition, { openMount })) };
+};
+
+const LACKS = ['link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany'] as const;
+
+describeDriver({
+  name: 'Alias of one folder',
+  lacks: ['link', 'listAll', 'openDraft', 'space'],
+  open: openOver('/one', asItIs, 'first'),
+});
+describeDriver({ name: 'Alias of two folders as one', lacks: LACKS, open: openOver('x:/one\nx:/two', asItIs, 'first') });
+describeDriver({
+  name: 'Alias of two folders as one, with everything around it',
+  lacks: LACKS,
+  open: openOver('x:/one\nx:/two', decorated, 'first'),
+});
+describeDriver({
+  name: 'Alias of two folders that are written both, with everything around it',
+  lacks: LACKS,
+  open: openOver('x:/one\nx:/two', decorated, 'all'),
+});

@@ -1,0 +1,225 @@
+import { AppError } from '@wharf/errors';
+import { describe, expect, it } from 'vitest';
+import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
+import { at, entriesIn, namesIn, put, refuses, textOf } from '../../driver-contract/conformance/driver-calls.ts';
+import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
+import { type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
+import { MemoryDriver } from '../memory/driver.ts';
+import { aliasDriver } from './index.ts';
+
+/** Folders of a tree in memory by their paths, and what stands on them. */
+function createFolders() {
+  const folders = new Map<string, MemoryDriver>();
+  const asked: { path: string; options: InnerMountOptions }[] = [];
+  const away = new Map<string, AppError>();
+  const folder = (path: string) => {
+    const known = folders.get(path) ?? new MemoryDriver({ tellsHashes: true });
+    folders.set(path, known);
+    return known;
+  };
+  const openMount = async (path: string, options: InnerMountOptions): Promise<StorageDriver> => {
+    asked.push({ path, options });
+    const error = away.get(path);
+    if (error) throw error;
+    const driver = folder(path);
+    const begin = () => {
+      const failure = away.get(path);
+      if (failure) throw failure;
+    };
+    return decorated({
+      ...operationsOf(driver),
+      async stat(file, options) {
+        begin();
+        return driver.stat(file, options);
+      },
+      async *list(directory, options) {
+        begin();
+        yield* driver.list(directory, options);
+      },
+      async read(file, range, options) {
+        begin();
+        return driver.read(file, range, options);
+      },
+      space: Reflect.get(driver, 'space'),
+    });
+  };
+  const open = (paths: string, rest: object = {}) => aliasDriver.open(JSON.stringify({ paths, ...rest }), { openMount });
+  return { folder, asked, away, open };
+}
+
+const all = (driver: StorageDriver) => driver as Required<StorageDriver>;
+const write = (policy: string) => ({ write_conflict_policy: policy, put_conflict_policy: policy });
+
+describe('alias: what is shown', () => {
+  it('several names are folders of the root; one name is the root itself', async () => {
+    const { folder, open, asked } = createFolders();
+    await put(folder('/a'), '/in a', '1');
+    await put(folder('/deep/b'), '/in b', '2');
+    const several = await open('first:/a\n/deep/b\n');
+    expect(await namesIn(several, '/')).toEqual(['first', 'b']);
+    expect(await several.stat(at('/first'))).toMatchObject({ name: 'first', isDirectory: true });
+    expect(await textOf(several, '/b/in b')).toBe('2');
+    await refuses('ENTRY_NOT_FOUND', several.stat(at('/none/x')));
+    await refuses('IS_A_DIRECTORY', several.read(at('/')));
+    expect(asked.map(({ options }) => options.shownAt)).toEqual(['/first', '/b']);
+    const one = await open('x:/a\nx:/deep/b');
+    expect(await namesIn(one, '/')).toEqual(['in a', 'in b']);
+    expect(asked.slice(2).map(({ options }) => options.shownAt)).toEqual(['/', '/']);
+  });
+
+  it('folders of one name are merged, and the first that has a name shows it', async () => {
+    const { folder, open } = createFolders();
+    await put(folder('/a'), '/d/both', 'of a');
+    await put(folder('/b'), '/d/both', 'of b');
+    await put(folder('/b'), '/d/only b', 'b');
+    await put(folder('/b'), '/kind/inner', 'x');
+    await put(folder('/a'), '/kind', 'a file');
+    const driver = await open('x:/a\nx:/b');
+    expect(await namesIn(driver, '/d')).toEqual(['both', 'only b']);
+    expect(await textOf(driver, '/d/both')).toBe('of a');
+    expect(await driver.stat(at('/kind'))).toMatchObject({ isDirectory: false });
+    expect((await entriesIn(driver, '/')).map(({ name }) => name).sort()).toEqual(['d', 'kind']);
+    await refuses('NOT_A_DIRECTORY', entriesIn(driver, '/kind'));
+    await refuses('ENTRY_NOT_FOUND', entriesIn(driver, '/none'));
+  });
+
+  it('a folder that is away is passed over in reading, and makes a listing fail instead of shortening it', async () => {
+    const { folder, open, away } = createFolders();
+    for (const path of ['/a', '/b']) await put(folder(path), '/file', path);
+    const driver = await open('x:/a\nx:/b');
+    away.set('/a', storageError('STORAGE_UNAVAILABLE'));
+    expect(await textOf(driver, '/file')).toBe('/b');
+    await refuses('STORAGE_UNAVAILABLE', driver.stat(at('/none')));
+    await refuses('STORAGE_UNAVAILABLE', entriesIn(driver, '/'));
+    const later = await open('x:/a\nx:/b');
+    expect(await textOf(later, '/file')).toBe('/b');
+    away.delete('/a');
+    expect(await textOf(later, '/file')).toBe('/a');
+    away.set('/a', storageError('STORAGE_UNAVAILABLE'));
+    away.set('/b', storageError('STORAGE_UNAVAILABLE'));
+    await refuses('STORAGE_UNAVAILABLE', open('x:/a\nx:/b'));
+    away.set('/b', new AppError('FAILED_PRECONDITION', 'the storage stands on itself: /x -> /x'));
+    away.delete('/a');
+    await expect(open('x:/a\nx:/b')).rejects.toThrow('stands on itself');
+  });
+
+  it.each(['random', 'all'])('%s reads only what is the same as what is shown', async (policy) => {
+    const { folder, open, away } = createFolders();
+    await put(folder('/a'), '/file', 'same');
+    await put(folder('/b'), '/file', 'samE');
+    await put(folder('/c'), '/file', 'another size');
+    const loose = await open('x:/a\nx:/b\nx:/c', { read_conflict_policy: policy });
+    const strict = await open('x:/a\nx:/b\nx:/c', { read_conflict_policy: policy, file_consistency_check: true });
+    const texts = new Set<string>();
+    for (let round = 0; round < 60; round++) {
+      texts.add(await textOf(loose, '/file'));
+      expect(await textOf(strict, '/file')).toBe('same');
+    }
+    expect([...texts].every((text) => text === 'same')).toBe(true);
+    for (const path of ['/a', '/b']) await put(folder(path), '/plain', path);
+    await put(folder('/c'), '/plain', '/a');
+    expect((await (await open('x:/a\nx:/c', { read_conflict_policy: policy })).read(at('/plain'))).entry.sizeBytes).toBe(2);
+    away.set('/a', storageError('STORAGE_UNAVAILABLE'));
+    expect(await textOf(await open('x:/a\nx:/c', { read_conflict_policy: policy }), '/plain')).toBe('/a');
+  });
+});
+
+describe('alias: who takes a change', () => {
+  it('nobody, until a policy says so', async () => {
+    const { open } = createFolders();
+    const offered = async (rest: object) => {
+      const driver = await open('x:/a\nx:/b', rest);
+      return (['copy', 'makeDirectory', 'remove', 'rename', 'write'] as const).filter((operation) => supports(driver, operation));
+    };
+    expect(await offered({})).toEqual([]);
+    expect(await offered({ write_conflict_policy: 'first' })).toEqual(['makeDirectory', 'remove', 'rename']);
+    expect(await offered({ put_conflict_policy: 'first' })).toEqual(['copy', 'write']);
+  });
+
+  it.each([
+    // policy, where both have the folder, where one has it
+    ['first', ['/a'], ['/b']],
+    ['deterministic', 'FAILED_PRECONDITION', ['/b']],
+    ['deterministic_or_all', ['/a', '/b'], ['/b']],
+    ['all', ['/a', '/b'], ['/b']],
+    ['all_strict', ['/a', '/b'], 'FAILED_PRECONDITION'],
+  ] as const)('%s', async (policy, ofBoth, ofOne) => {
+    for (const [folderPath, expected] of [
+      ['/both', ofBoth],
+      ['/one', ofOne],
+    ] as const) {
+      const { folder, open } = createFolders();
+      await folder('/a').makeDirectory(at('/both'));
+      await folder('/b').makeDirectory(at('/both'));
+      await folder('/b').makeDirectory(at('/one'));
+      const driver = all(await open('x:/a\nx:/b', write(policy)));
+      const have = async (path: string) => {
+        const found = await Promise.all(
+          ['/a', '/b'].map((each) =>
+            folder(each)
+              .stat(at(path))
+              .catch(() => undefined),
+          ),
+        );
+        return ['/a', '/b'].filter((_, index) => found[index]);
+      };
+      if (typeof expected === 'string') {
+        await refuses(expected, put(driver, `${folderPath}/file`, 'text'));
+        await refuses(expected, driver.makeDirectory(at(`${folderPath}/made`)));
+        await refuses(expected, driver.remove(at(folderPath), { recursive: true }));
+        continue;
+      }
+      await put(driver, `${folderPath}/file`, 'text');
+      await driver.makeDirectory(at(`${folderPath}/made`));
+      expect([await have(`${folderPath}/file`), await have(`${folderPath}/made`)]).toEqual([expected, expected]);
+      await driver.rename(at(`${folderPath}/file`), at(`${folderPath}/renamed`), { overwrite: false });
+      await driver.copy(at(`${folderPath}/renamed`), at(`${folderPath}/copied`), { overwrite: false });
+      expect([await have(`${folderPath}/renamed`), await have(`${folderPath}/copied`)]).toEqual([expected, expected]);
+      for (const each of expected) expect(await textOf(folder(each), `${folderPath}/copied`)).toBe('text');
+      await driver.remove(at(`${folderPath}/renamed`), { recursive: false });
+      expect(await have(`${folderPath}/renamed`)).toEqual([]);
+    }
+  });
+
+  it('a name that another folder shows is not buried, nor a new one made beside the names', async () => {
+    const { folder, open } = createFolders();
+    await put(folder('/a'), '/shown', 'a');
+    await put(folder('/b'), '/mine', 'b');
+    const driver = all(await open('x:/a\nx:/b', write('first')));
+    await refuses('ENTRY_EXISTS', driver.rename(at('/mine'), at('/shown'), { overwrite: false }));
+    await refuses('UNSUPPORTED_OPERATION', driver.rename(at('/mine'), at('/shown'), { overwrite: true }));
+    await put(driver, '/mine', 'replaced');
+    expect(await textOf(folder('/b'), '/mine')).toBe('replaced');
+    const several = all(await open('x:/a\ny:/b', write('first')));
+    await refuses('STORAGE_READ_ONLY', put(several, '/file', 'x'));
+    await refuses('STORAGE_READ_ONLY', several.makeDirectory(at('/z')));
+    await refuses('INVALID_ARGUMENT', several.remove(at('/x'), { recursive: true }));
+    await refuses('UNSUPPORTED_OPERATION', several.rename(at('/x/shown'), at('/y/shown'), { overwrite: false }));
+  });
+
+  it('the folder with the most space, and none that is known to have too little', async () => {
+    const { folder, open } = createFolders();
+    const spaces = { '/a': 10, '/b': 1_000 };
+    for (const [path, freeBytes] of Object.entries(spaces))
+      Object.assign(folder(path), { space: async () => ({ totalBytes: 2_000, freeBytes }) });
+    const driver = all(await open('x:/a\nx:/b', { put_conflict_policy: 'quota_strict', details_pass_through: true }));
+    await put(driver, '/file', 'text', { sizeBytes: 4 });
+    expect(await namesIn(folder('/b'), '/')).toEqual(['file']);
+    await refuses('QUOTA_EXCEEDED', put(driver, '/big', Buffer.alloc(2_000), { sizeBytes: 2_000 }));
+    expect(await driver.space()).toEqual({ totalBytes: 4_000, freeBytes: 1_010 });
+  });
+});
+
+describe('alias: its form', () => {
+  it.each([
+    ['', 'paths is required'],
+    ['a', 'paths: [a] is neither /path nor name:/path'],
+    [':/a', 'paths: [:/a] is neither /path nor name:/path'],
+    ['a/b:/c', 'paths: [a/b:/c] is neither /path nor name:/path'],
+    ['/a/../b', 'paths: [/a/../b] is neither /path nor name:/path'],
+    ['\n \n', 'paths is required'],
+  ])('%j is refused', async (paths, message) => {
+    await expect(createFolders().open(paths)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message });
+  });
+});

@@ -1,0 +1,437 @@
+import { randomInt } from 'node:crypto';
+import { AppError } from '@wharf/errors';
+import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments, ROOT_NAME } from '@wharf/paths';
+import { type CompleteDriver, decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
+import type { OpenContext } from '../../driver-contract/open-context.ts';
+import {
+  type ByteRange,
+  type CallOptions,
+  type DirectLink,
+  type DriverTraits,
+  type Entry,
+  type FileContent,
+  type LinkOptions,
+  type OptionalOperation,
+  type PlaceOptions,
+  type RemoveOptions,
+  type Space,
+  type StorageDriver,
+  supports,
+  type WriteOptions,
+} from '../../driver-contract/storage-driver.ts';
+import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import type { AliasSettings, ChangePolicy } from './config.ts';
+import { mergedTraits } from './merged-traits.ts';
+import { type Found, isMissing, operationOf, Place } from './place.ts';
+import { chooseAmong, isSameContent, turned } from './policies.ts';
+
+/** Folders that are shown as one. */
+interface Group {
+  readonly name: EntryName;
+  readonly places: readonly Place[];
+}
+
+/** Where a path leads: into a group, and to which path of its folders. */
+interface Where {
+  readonly group: Group;
+  readonly path: MountPath;
+}
+
+/** Names of groups have no date of their own. */
+const NO_DATE = new Date(0);
+
+/** @throws AppError FAILED_PRECONDITION (a circle; nothing is mounted at one of the paths); what opening says where none of the folders works */
+export async function openAlias(settings: AliasSettings, context: OpenContext): Promise<StorageDriver> {
+  const isOneName = settings.folders.length === 1;
+  const groups = settings.folders.map(({ name, paths }) => ({
+    name,
+    places: paths.map((path) => {
+      const shownAt = isOneName ? MOUNT_ROOT : (`/${name}` as MountPath);
+      return new Place(() => context.openMount(path, { keepsNames: true, shownAt }));
+    }),
+  }));
+  const places = groups.flatMap((group) => group.places);
+  const outcomes = await Promise.allSettled(places.map((place) => place.driver()));
+  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+  const wrong = failures.find((error) => AppError.is(error, 'FAILED_PRECONDITION') || AppError.is(error, 'INVALID_ARGUMENT'));
+  if (wrong !== undefined || failures.length === places.length) throw wrong ?? failures[0];
+  const [only, ...others] = places;
+  const opened = only?.known;
+  const operations = opened && others.length === 0 ? operationsOf(opened) : operationsOf(new AliasDriver(groups, settings));
+  return decorated(allowed(operations, places, settings));
+}
+
+/** Operations that the policies let, and that the folders have. */
+function allowed(operations: CompleteDriver, places: readonly Place[], settings: AliasSettings): CompleteDriver {
+  const known = places.flatMap(({ known: driver }) => (driver === undefined ? [] : [driver]));
+  const some = (operation: OptionalOperation) => known.some((driver) => supports(driver, operation));
+  const every = (operation: OptionalOperation) => known.length === places.length && known.every((driver) => supports(driver, operation));
+  const { write, makeDirectory, remove, rename, copy, openDraft, link, space } = operations;
+  const [writes, puts] = [settings.write !== 'disabled', settings.put !== 'disabled'];
+  return {
+    ...operations,
+    makeDirectory: writes && some('makeDirectory') ? makeDirectory : undefined,
+    remove: writes && some('remove') ? remove : undefined,
+    rename: writes && some('rename') ? rename : undefined,
+    write: puts && some('write') ? write : undefined,
+    copy: puts && some('copy') ? copy : undefined,
+    openDraft: puts ? openDraft : undefined,
+    link: every('link') ? link : undefined,
+    space: settings.tellsSpace && some('space') ? space : undefined,
+  };
+}
+
+/** Several folders of the tree as one storage. What a path has in several of them is, where it is looked at, what the first one has. */
+class AliasDriver implements StorageDriver {
+  readonly traits: DriverTraits;
+  readonly #groups: readonly Group[];
+  readonly #settings: AliasSettings;
+  #turn = 0;
+  #isClosed = false;
+
+  constructor(groups: readonly Group[], settings: AliasSettings) {
+    this.#groups = groups;
+    this.#settings = settings;
+    const known = groups.flatMap(({ places }) => places.flatMap((place) => (place.known === undefined ? [] : [place.known.traits])));
+    this.traits = mergedTraits(
+      known,
+      groups.some(({ places }) => places.length > 1),
+    );
+  }
+
+  async stat(path: MountPath, options: CallOptions = {}): Promise<Entry> {
+    this.#begin(options);
+    const where = this.#locate(path);
+    if (where === undefined) return folderNamed(ROOT_NAME);
+    const { entry } = await this.#first(where, options);
+    return where.path === MOUNT_ROOT ? { ...entry, name: nameAt(path) } : entry;
+  }
+
+  async *list(directory: MountPath, options: CallOptions = {}): AsyncGenerator<Entry, void> {
+    this.#begin(options);
+    const where = this.#locate(directory);
+    if (where === undefined) {
+      for (const { name } of this.#groups) yield folderNamed(name);
+      return;
+    }
+    const seen = new Set<EntryName>();
+    let isFound = false;
+    for (const place of where.group.places) {
+      const driver = await place.driver();
+      try {
+        for await (const entry of driver.list(where.path, options)) {
+          if (seen.has(entry.name)) continue;
+          seen.add(entry.name);
+          yield entry;
+        }
+        isFound = true;
+      } catch (error) {
+        // A file that is looked at first is what the path has; a folder behind a file is not seen.
+        const isFile = AppError.is(error, 'NOT_A_DIRECTORY') && !isFound && (await this.#isFirst(where, place, options));
+        if (isFile || !isMissing(error)) throw error;
+      }
+    }
+    if (!isFound) throw storageError('ENTRY_NOT_FOUND');
+  }
+
+  async read(file: MountPath, range?: ByteRange, options: CallOptions = {}): Promise<FileContent> {
+    this.#begin(options);
+    const where = this.#inGroup(file);
+    if (this.#settings.read === 'first' || where.group.places.length === 1)
+      return this.#ofFirst(where, options, (driver) => driver.read(where.path, range, options));
+    const found = await this.#reachable(where, options);
+    const [shown] = found;
+    if (shown === undefined) throw storageError('ENTRY_NOT_FOUND');
+    const same = found.filter((each) => each === shown || isSameContent(shown.entry, each.entry, this.#settings.comparesHashes));
+    this.#turn = this.#settings.read === 'random' ? randomInt(same.length) : this.#turn + 1;
+    let failure: unknown;
+    for (const { driver } of turned(same, this.#turn)) {
+      try {
+        const content = await driver.read(where.path, range, options);
+        if (content.entry.sizeBytes !== shown.entry.sizeBytes && driver !== shown.driver) continue;
+        return {
+          entry: driver === shown.driver ? content.entry : shown.entry,
+          ...(content.whole && { whole: content.whole }),
+          [Symbol.asyncIterator]: () => content[Symbol.asyncIterator](),
+        };
+      } catch (error) {
+        if (!isPassedOver(error)) throw error;
+        failure = error;
+      }
+    }
+    throw failure ?? storageError('STORAGE_UNAVAILABLE');
+  }
+
+  async write(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
+    this.#begin(options);
+    const where = this.#placeFor(file);
+    if (where === undefined) throw storageError('IS_A_DIRECTORY');
+    const there = await this.#having(where, options);
+    if (there.length > 0 && !options.overwrite) throw storageError('ENTRY_EXISTS');
+    if (there[0]?.entry.isDirectory) throw storageError('IS_A_DIRECTORY');
+    const [target, ...more] = there.length > 0 ? this.#chosen(there, where) : await this.#placesFor(where, options);
+    if (target === undefined) throw storageError('STORAGE_READ_ONLY');
+    const entry = await operationOf(target.driver, 'write')(where.path, content, options);
+    const { signal, caller, onProgress, overwrite } = options;
+    for (const { driver } of more) {
+      const copy = await target.driver.read(where.path, undefined, { signal, caller });
+      const { sizeBytes, modifiedAt } = copy.entry;
+      await operationOf(driver, 'write')(where.path, copy, { signal, caller, onProgress, overwrite, sizeBytes, modifiedAt });
+    }
+    return entry;
+  }
+
+  async makeDirectory(directory: MountPath, options: CallOptions = {}): Promise<Entry> {
+    this.#begin(options);
+    const where = this.#placeFor(directory);
+    if (where === undefined) return folderNamed(ROOT_NAME);
+    const [there] = await this.#having(where, options);
+    if (there) {
+      if (!there.entry.isDirectory) throw storageError('ENTRY_EXISTS');
+      return this.stat(directory, options);
+    }
+    const targets = await this.#placesFor(where, options, this.#settings.write);
+    return onEach(targets, ({ driver }) => operationOf(driver, 'makeDirectory')(where.path, options));
+  }
+
+  async remove(path: MountPath, options: RemoveOptions): Promise<void> {
+    this.#begin(options);
+    const where = this.#belowGroup(path);
+    const there = await this.#having(where, options);
+    const [first] = there;
+    if (first === undefined) throw storageError('ENTRY_NOT_FOUND');
+    const targets = chooseAmong(this.#settings.write, there, where.group.places.length);
+    if (first.entry.isDirectory && !options.recursive) {
+      for await (const _ of this.list(path, options)) throw storageError('DIRECTORY_NOT_EMPTY');
+    }
+    await onEach(targets, ({ driver }) => operationOf(driver, 'remove')(where.path, options));
+  }
+
+  async rename(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
+    const { source, target, sources } = await this.#placement(from, to, options);
+    if (from === to) return this.stat(to, options);
+    const targets = chooseAmong(this.#settings.write, sources, source.group.places.length);
+    await this.#requireRoom(target, targets, options);
+    return onEach(targets, ({ driver }) => oneStep(driver, 'rename')(source.path, target.path, options));
+  }
+
+  async copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
+    const { source, target, sources } = await this.#placement(from, to, options);
+    if (from === to) throw storageError('ENTRY_EXISTS');
+    const there = await this.#having(target, options);
+    const chosen = there.length > 0 ? this.#chosen(there, target) : await this.#placesFor(target, options);
+    const targets = sources.filter(({ place }) => chosen.some((each) => each.place === place));
+    // Not all of them have it: then it is read and written.
+    if (targets.length !== chosen.length) throw storageError('UNSUPPORTED_OPERATION');
+    await this.#requireRoom(target, targets, options);
+    return onEach(targets, ({ driver }) => oneStep(driver, 'copy')(source.path, target.path, options));
+  }
+
+  async link(file: MountPath, options: LinkOptions = {}): Promise<DirectLink> {
+    this.#begin(options);
+    const where = this.#inGroup(file);
+    const { driver } = await this.#first(where, options);
+    return oneStep(driver, 'link')(where.path, options);
+  }
+
+  async space(options: CallOptions = {}): Promise<Space> {
+    this.#begin(options);
+    const spaces = await Promise.all(this.#groups.flatMap(({ places }) => places.map((place) => spaceOf(place, options))));
+    const known = spaces.filter((space) => space !== undefined);
+    const sum = (key: keyof Space) => known.reduce((total, space) => total + space[key], 0);
+    return { totalBytes: sum('totalBytes'), freeBytes: sum('freeBytes') };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#groups.flatMap(({ places }) => places.map((place) => place.close())));
+  }
+
+  #begin({ signal }: CallOptions): void {
+    throwIfAborted(signal);
+    if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
+  }
+
+  /** Undefined: the folder of the groups themselves. @throws AppError ENTRY_NOT_FOUND */
+  #locate(path: MountPath): Where | undefined {
+    const [only] = this.#groups;
+    if (only && this.#groups.length === 1) return { group: only, path };
+    const [name] = pathSegments(path);
+    if (name === undefined) return undefined;
+    const group = this.#groups.find((each) => each.name === name);
+    if (group === undefined) throw storageError('ENTRY_NOT_FOUND');
+    return { group, path: (path.slice(name.length + 1) || MOUNT_ROOT) as MountPath };
+  }
+
+  /** Of a file. @throws AppError ENTRY_NOT_FOUND | IS_A_DIRECTORY */
+  #inGroup(path: MountPath): Where {
+    const where = this.#locate(path);
+    if (where === undefined) throw storageError('IS_A_DIRECTORY');
+    return where;
+  }
+
+  /** Of what may be made: nothing is, beside the groups. @throws AppError STORAGE_READ_ONLY */
+  #placeFor(path: MountPath): Where | undefined {
+    const [name] = pathSegments(path);
+    const isBeside = name !== undefined && this.#groups.length > 1 && !this.#groups.some((group) => group.name === name);
+    if (isBeside) throw storageError('STORAGE_READ_ONLY');
+    return this.#locate(path);
+  }
+
+  /** @throws AppError INVALID_ARGUMENT: the root, and the groups, are configuration */
+  #belowGroup(path: MountPath): Where {
+    const where = this.#locate(path);
+    if (where === undefined || where.path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    return where;
+  }
+
+  /** What is shown at a path. @throws as #ofFirst */
+  #first(where: Where, options: CallOptions): Promise<Found> {
+    return this.#ofFirst(where, options, async (driver, place) => ({ place, driver, entry: await driver.stat(where.path, options) }));
+  }
+
+  async #isFirst(where: Where, place: Place, options: CallOptions): Promise<boolean> {
+    return (await this.#first(where, options)).place === place;
+  }
+
+  /** Asks one after the other until one has it. @throws AppError ENTRY_NOT_FOUND; the first failure where others may have it */
+  async #ofFirst<Result>(
+    where: Where,
+    options: CallOptions,
+    ask: (driver: StorageDriver, place: Place) => Promise<Result>,
+  ): Promise<Result> {
+    let failure: unknown;
+    for (const place of where.group.places) {
+      try {
+        return await ask(await place.driver(), place);
+      } catch (error) {
+        throwIfAborted(options.signal);
+        if (isMissing(error)) continue;
+        if (!isPassedOver(error)) throw error;
+        failure ??= error;
+      }
+    }
+    throw failure ?? storageError('ENTRY_NOT_FOUND');
+  }
+
+  /** All that have something at a path, in their order. @throws what any of them says but that it has nothing */
+  async #having(where: Where, options: CallOptions): Promise<Found[]> {
+    const found = await Promise.all(where.group.places.map((place) => this.#look(place, where.path, options)));
+    return found.filter((each) => each !== undefined);
+  }
+
+  /** The same without those that do not answer; @throws where none does */
+  async #reachable(where: Where, options: CallOptions): Promise<Found[]> {
+    const looks = await Promise.allSettled(where.group.places.map((place) => this.#look(place, where.path, options)));
+    throwIfAborted(options.signal);
+    const found = looks.flatMap((look) => (look.status === 'fulfilled' && look.value ? [look.value] : []));
+    const failure = looks.find((look) => look.status === 'rejected');
+    if (found.length === 0 && failure) throw failure.reason;
+    return found;
+  }
+
+  async #look(place: Place, path: MountPath, options: CallOptions): Promise<Found | undefined> {
+    const driver = await place.driver();
+    try {
+      return { place, driver, entry: await driver.stat(path, options) };
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #chosen(there: readonly Found[], { group }: Where): readonly Found[] {
+    return chooseAmong(this.#settings.put, there, group.places.length);
+  }
+
+  /** Who makes what is not there: those that have the nearest folder above it. @throws AppError NOT_A_DIRECTORY | as chooseAmong() */
+  async #placesFor(where: Where, options: CallOptions & { readonly sizeBytes?: number | undefined }, policy = this.#settings.put) {
+    let candidates: Found[] = [];
+    for (let folder = parentPath(where.path); candidates.length === 0; folder = parentPath(folder)) {
+      candidates = await this.#having({ ...where, path: folder }, options);
+      if (folder === MOUNT_ROOT) break;
+    }
+    if (candidates[0]?.entry.isDirectory === false) throw storageError('NOT_A_DIRECTORY');
+    const folders = candidates.filter(({ entry }) => entry.isDirectory);
+    if (folders.length === 0) throw storageError('ENTRY_NOT_FOUND');
+    const able = policy === 'all_strict' ? folders : folders.filter(({ driver }) => supports(driver, 'write'));
+    if (able.length === 0) throw storageError('STORAGE_READ_ONLY');
+    if (policy === 'random') return turned(able, randomInt(able.length)).slice(0, 1);
+    if (policy === 'quota' || policy === 'quota_strict') return [await this.#roomiest(able, policy, options)];
+    return chooseAmong(policy, able, where.group.places.length);
+  }
+
+  /** The one with the most free space. @throws AppError QUOTA_EXCEEDED: with `quota_strict`, none is known to have room */
+  async #roomiest(
+    candidates: readonly Found[],
+    policy: ChangePolicy,
+    options: CallOptions & { readonly sizeBytes?: number | undefined },
+  ): Promise<Found> {
+    const spaces = await Promise.all(candidates.map(({ place }) => spaceOf(place, options)));
+    const free = spaces.map((space) => space?.freeBytes ?? -1);
+    const most = Math.max(...free);
+    const chosen = candidates[free.indexOf(most)];
+    const isEnough = policy === 'quota' || (most >= 0 && most >= (options.sizeBytes ?? 0));
+    if (chosen === undefined || !isEnough) throw storageError('QUOTA_EXCEEDED');
+    return chosen;
+  }
+
+  /** What a rename and a copy ask first. */
+  async #placement(from: MountPath, to: MountPath, options: PlaceOptions) {
+    this.#begin(options);
+    if (from !== to && isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
+    const source = this.#belowGroup(from);
+    const sources = await this.#having(source, options);
+    if (sources.length === 0) throw storageError('ENTRY_NOT_FOUND');
+    const target = this.#belowGroup(to);
+    if (from !== to) {
+      const parent = await this.#first({ ...target, path: parentPath(target.path) }, options);
+      if (!parent.entry.isDirectory) throw storageError('NOT_A_DIRECTORY');
+      if (source.group !== target.group) throw storageError('UNSUPPORTED_OPERATION');
+    }
+    return { source, target, sources };
+  }
+
+  /** Each of the folders can take the entry at its new place by itself, and none of the others shows something else there. */
+  async #requireRoom(target: Where, targets: readonly Found[], options: PlaceOptions): Promise<void> {
+    const there = await this.#having(target, options);
+    if (there.length > 0 && !options.overwrite) throw storageError('ENTRY_EXISTS');
+    const isOwn = ({ place }: Found) => targets.some((each) => each.place === place);
+    if (!there.every(isOwn)) throw storageError('UNSUPPORTED_OPERATION');
+    const parent = { ...target, path: parentPath(target.path) };
+    const parents = await this.#having(parent, options);
+    const hasParent = ({ place }: Found) => parents.some((each) => each.place === place && each.entry.isDirectory);
+    if (!targets.every(hasParent)) throw storageError('UNSUPPORTED_OPERATION');
+  }
+}
+
+/** One after the other. @returns what the first answers */
+async function onEach<Answer>(targets: readonly Found[], run: (found: Found) => Promise<Answer>): Promise<Answer> {
+  const [first, ...others] = targets;
+  if (first === undefined) throw storageError('ENTRY_NOT_FOUND');
+  const answer = await run(first);
+  for (const other of others) await run(other);
+  return answer;
+}
+
+async function spaceOf(place: Place, options: CallOptions): Promise<Space | undefined> {
+  const driver = await place.driver().catch(() => undefined);
+  return driver?.space?.(options).catch(() => undefined);
+}
+
+/** @throws AppError UNSUPPORTED_OPERATION: it is read and written instead */
+function oneStep<Operation extends 'rename' | 'copy' | 'link'>(driver: StorageDriver, operation: Operation) {
+  if (!supports(driver, operation)) throw storageError('UNSUPPORTED_OPERATION');
+  return operationOf(driver, operation);
+}
+
+/** The folder does not answer; another one may. */
+function isPassedOver(error: unknown): boolean {
+  return (['STORAGE_UNAVAILABLE', 'STORAGE_LOGIN_FAILED', 'DEADLINE_EXCEEDED', 'OVERLOADED'] as const).some((code) =>
+    AppError.is(error, code),
+  );
+}
+
+function folderNamed(name: EntryName): Entry {
+  return { name, isDirectory: true, sizeBytes: 0, modifiedAt: NO_DATE };
+}

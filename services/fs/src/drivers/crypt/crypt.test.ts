@@ -1,0 +1,128 @@
+import { MOUNT_ROOT } from '@wharf/paths';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { at, collect, entriesIn, namesIn, pattern, put, refuses } from '../../driver-contract/conformance/driver-calls.ts';
+import { inFolder } from '../../driver-contract/in-folder.ts';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { MemoryDriver } from '../memory/driver.ts';
+import { HEADER_BYTES, nonceOf, openedSize, sealedSize } from './format.ts';
+import { cryptDriver } from './index.ts';
+import { deriveKeys } from './keys.ts';
+import { createNames } from './names.ts';
+
+async function openOver(inner: StorageDriver, rest: object = {}) {
+  const addition = {
+    ...{ filename_encryption: 'off', directory_name_encryption: 'false', filename_encoding: 'base64' },
+    ...{ remote_path: '/inner', password: 'a password', encrypted_suffix: '.bin', show_hidden: true },
+    ...rest,
+  };
+  const openMount = async () => inFolder(inner, MOUNT_ROOT, () => undefined);
+  return (await cryptDriver.open(JSON.stringify(addition), { openMount })) as Required<StorageDriver>;
+}
+
+/** Replaces what is stored. */
+async function change(inner: MemoryDriver, path: string, turn: (bytes: Buffer) => Uint8Array): Promise<void> {
+  await put(inner, path, turn(await collect(await inner.read(at(path)))));
+}
+
+describe('crypt: content', () => {
+  it('sizes follow from each other, and sizes of no file are told', () => {
+    for (const size of [0, 1, 65_535, 65_536, 65_537, 131_072, 10_000_001]) expect(openedSize(sealedSize(size))).toBe(size);
+    expect([0, 31, 33, 48, 32 + 65_552 + 1].map(openedSize)).toEqual([undefined, undefined, undefined, undefined, undefined]);
+  });
+
+  it('nonces are counted from the first byte on, with what is carried', () => {
+    expect([...nonceOf(new Uint8Array(24).fill(255), 1)]).toEqual(new Array(24).fill(0));
+    expect([...nonceOf(new Uint8Array([255, 0, 0]), 258)]).toEqual([1, 2, 0]);
+  });
+
+  it('a flipped bit anywhere, a lost end and another kind of file are CONTENT_CORRUPT', async () => {
+    const inner = new MemoryDriver();
+    const driver = await openOver(inner);
+    const content = pattern(150_000);
+    const read = (range?: { offsetBytes: number }) => driver.read(at('/f'), range).then(collect);
+    for (const [place, range] of [
+      [0, undefined],
+      [20, undefined],
+      [HEADER_BYTES, undefined],
+      [70_000, undefined],
+      [150_000, { offsetBytes: 140_000 }],
+    ] as const) {
+      await put(driver, '/f', content);
+      await change(inner, '/f.bin', (bytes) => {
+        bytes[place] = (bytes[place] ?? 0) ^ 4;
+        return bytes;
+      });
+      await refuses('CONTENT_CORRUPT', read(range));
+    }
+    await put(driver, '/f', content);
+    await change(inner, '/f.bin', (bytes) => bytes.subarray(0, -1));
+    await refuses('CONTENT_CORRUPT', read());
+    await put(inner, '/f.bin', 'short');
+    await refuses('CONTENT_CORRUPT', read());
+  });
+
+  it('another password is CONTENT_CORRUPT', async () => {
+    const inner = new MemoryDriver();
+    await put(await openOver(inner), '/f', 'text');
+    for (const rest of [{ password: 'another' }, { salt: 'another' }])
+      await refuses('CONTENT_CORRUPT', (await openOver(inner, rest)).read(at('/f')).then(collect));
+  });
+
+  it('a range asks for its blocks alone', async () => {
+    const inner = new MemoryDriver();
+    const asked: number[] = [];
+    const read = inner.read.bind(inner);
+    inner.read = (path, range, options) => {
+      asked.push(range?.lengthBytes ?? -1);
+      return read(path, range, options);
+    };
+    const driver = await openOver(inner);
+    const content = pattern(1_000_000);
+    await put(driver, '/f', content);
+    expect(
+      (await collect(await driver.read(at('/f'), { offsetBytes: 500_000, lengthBytes: 70_000 }))).equals(
+        content.subarray(500_000, 570_000),
+      ),
+    ).toBe(true);
+    expect(asked).toEqual([HEADER_BYTES, 2 * 65_552]);
+  });
+});
+
+describe('crypt: names', () => {
+  it.each(['standard', 'obfuscate'] as const)('%s: any name comes back', async (mode) => {
+    const keys = await deriveKeys('a password', 'salt');
+    for (const encoding of ['base32', 'base64', 'base32768'] as const) {
+      const names = createNames(keys, { mode, encoding, encryptsFolders: true, suffix: '.bin' });
+      fc.assert(
+        fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 35 }), (name) => {
+          fc.pre(name.isWellFormed() && !name.includes('\ufffd'));
+          expect(names.shownFile(names.ofFile(name))).toBe(name);
+          expect(names.shownFolder(names.ofFolder(name))).toBe(name);
+        }),
+        { numRuns: 300 },
+      );
+      const longest = 'n'.repeat(names.maxNameBytes(255));
+      expect(Buffer.byteLength(names.ofFile(longest))).toBeLessThanOrEqual(255);
+    }
+  });
+
+  it('what is not encrypted is not shown, nor what is hidden where it is not to be', async () => {
+    const inner = new MemoryDriver();
+    await put(inner, '/plain', 'x');
+    const driver = await openOver(inner, { show_hidden: false });
+    await put(driver, '/.hidden', 'x');
+    await put(driver, '/seen', 'x');
+    expect(await namesIn(driver, '/')).toEqual(['seen']);
+    expect(await entriesIn(await openOver(inner, { filename_encryption: 'standard' }), '/')).toEqual([]);
+  });
+
+  it.each([
+    [{ encrypted_suffix: 'bin' }, 'encrypted_suffix is a dot and two or more letters, digits, - or _'],
+    [{ password: '' }, 'password is required'],
+    [{ password: '___Obfuscated___abc' }, 'password is not what rclone makes of a password'],
+    [{ remote_path: '' }, 'remote_path is required'],
+  ])('%j is refused', async (rest, message) => {
+    await expect(openOver(new MemoryDriver(), rest)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message });
+  });
+});

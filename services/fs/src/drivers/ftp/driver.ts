@@ -1,0 +1,363 @@
+import { posix } from 'node:path';
+import { AppError } from '@wharf/errors';
+import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
+import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { type Call, Calls } from '../../driver-contract/calls.ts';
+import type { OpenContext } from '../../driver-contract/open-context.ts';
+import { childPlace, isOneName, MAX_PLACE_LENGTH } from '../../driver-contract/remote-places.ts';
+import type {
+  ByteRange,
+  CallOptions,
+  DriverTraits,
+  Entry,
+  FileContent,
+  PlaceOptions,
+  RemoveOptions,
+  StorageDriver,
+  WriteOptions,
+} from '../../driver-contract/storage-driver.ts';
+import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { TempFiles } from '../../driver-contract/temp-files.ts';
+import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
+import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { type Features, FtpSession, LEAVE_MS } from './client.ts';
+import type { FtpSettings } from './config.ts';
+import { isRefusal, toAppError } from './errors.ts';
+import { FtpReader } from './file-content.ts';
+import { readFolder } from './folder.ts';
+import { type RemoteEntry, toTimeVal } from './listing.ts';
+import { kindOf, look, orRefused } from './look.ts';
+import { OwnChanges } from './own-changes.ts';
+import { checkFree, type Names, publishFile, replace } from './publish-file.ts';
+import { refuseFolding } from './refuse-folding.ts';
+import { RemoteRoot } from './remote-root.ts';
+import { sendContent } from './send-content.ts';
+import { type Lane, SessionPool } from './session-pool.ts';
+
+/** A folder of an FTP server. README tells the whole. */
+export class FtpDriver implements StorageDriver {
+  readonly traits: DriverTraits;
+  readonly #settings: FtpSettings;
+  readonly #root: RemoteRoot;
+  readonly #calls: Calls;
+  readonly #pool: SessionPool;
+  readonly #temps: TempFiles;
+  readonly #changes = new OwnChanges();
+
+  private constructor(settings: FtpSettings, calls: Calls, pool: SessionPool, temps: TempFiles, root: RemoteRoot, features: Features) {
+    this.#settings = settings;
+    this.#calls = calls;
+    this.#pool = pool;
+    this.#temps = temps;
+    this.#root = root;
+    this.traits = {
+      caseSensitive: true,
+      keepsEmptyDirectories: true,
+      modTimeStepMs: features.mfmt ? 1000 : undefined,
+      maxNameBytes: 255,
+      hashes: [],
+      exclusiveCreate: false,
+      copiesFolders: false,
+    };
+  }
+
+  /** @throws AppError STORAGE_LOGIN_FAILED | FAILED_PRECONDITION: no such folder; as the contract */
+  static async open(settings: FtpSettings, context: OpenContext): Promise<FtpDriver> {
+    const calls = new Calls(toAppError);
+    const root = new RemoteRoot(settings.rootPlace);
+    let temps: TempFiles | undefined;
+    const pool = new SessionPool(
+      async () => {
+        const session = await FtpSession.connect({ settings, egress: context.egress, signal: calls.closing });
+        temps?.removeLeft();
+        return session;
+      },
+      (work) => calls.track(work),
+    );
+    const files = new TempFiles(
+      {
+        placeOf: (folder, name) => childPlace(root.place(folder), name),
+        async remove(place) {
+          const tryOnce = () => withSession(pool, 'names', undefined, (session) => removeOurs(session, place));
+          // The first session may have broken without our knowing yet.
+          await tryOnce().catch((error: unknown) => (isRefusal(error) ? undefined : tryOnce()));
+        },
+        isRefusal,
+      },
+      calls,
+    );
+    temps = files;
+    try {
+      return await calls.run(context.signal, ({ signal }) =>
+        withSession(pool, 'names', signal, async (session) => {
+          if ((await orRefused(session.ask('CWD', settings.rootPlace))) === undefined) {
+            throw new AppError('FAILED_PRECONDITION', `root folder ${settings.rootPlace} not exists`);
+          }
+          await refuseFolding(session, settings, root, posix.basename(files.newPlace(MOUNT_ROOT)), signal);
+          const driver = new FtpDriver(settings, calls, pool, files, root, session.features);
+          calls.track(driver.#sweepRoot());
+          return driver;
+        }),
+      );
+    } catch (error) {
+      await pool.close();
+      throw error;
+    }
+  }
+
+  async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+    checkReachable(path);
+    return this.#onNames(signal, async (session, call) => this.#entry(path, await this.#look(session, path, call.signal)));
+  }
+
+  async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
+    checkReachable(directory);
+    const entries = await this.#onNames(signal, async (session, call) => {
+      const kind = await kindOf(session, this.#root.place(directory));
+      if (kind !== 'folder') throw storageError(kind === undefined ? 'ENTRY_NOT_FOUND' : 'NOT_A_DIRECTORY');
+      return readFolder(session, this.#settings, this.#root.place(directory), call.signal);
+    });
+    for (const entry of entries) {
+      if (isReservedName(entry.name)) this.#temps.sweep(directory, entry.name, entry.modifiedMs);
+      else if (isEntryName(entry.name)) {
+        throwIfAborted(signal);
+        const shown = toEntry(entry.name, entry);
+        if (shown) yield shown;
+      }
+    }
+  }
+
+  async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
+    checkReachable(path);
+    const opened = await this.#calls.run(
+      signal,
+      async (call) => {
+        const lease = await this.#pool.take('reads', call.signal);
+        const { session } = lease;
+        const letGo = endIfSilent(session, call.signal);
+        try {
+          throwIfAborted(call.signal);
+          const seen = await this.#look(session, path, call.signal);
+          const entry = this.#entry(path, seen);
+          if (entry.isDirectory) throw storageError('IS_A_DIRECTORY');
+          const { start, end } = resolveRange(range, entry.sizeBytes ?? 0);
+          throwIfAborted(call.signal);
+          const transfer = await session.transfer('RETR', this.#root.place(path), call.signal, start);
+          return { entry, download: { transfer, lease, lengthBytes: end - start, isToEnd: end === entry.sizeBytes } };
+        } catch (error) {
+          lease.release();
+          throw error;
+        } finally {
+          letGo();
+        }
+      },
+      async (late) => late.download.lease.release(),
+    );
+    const content = new FtpReader(opened.download, this.#calls, signal);
+    return { entry: opened.entry, [Symbol.asyncIterator]: () => content };
+  }
+
+  async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
+    checkUnreserved(path);
+    if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
+    return this.#calls.run(options.signal, (call) =>
+      this.#with('writes', call.signal, async (session) => {
+        const names = this.#names(session, call);
+        const kind = await kindOf(session, this.#root.place(path));
+        if (kind !== undefined && !options.overwrite) throw storageError('ENTRY_EXISTS');
+        if (kind === 'folder') throw storageError('IS_A_DIRECTORY');
+        if (kind === undefined) await this.#ensureFolder(session, parentPath(path), call.signal);
+        throwIfAborted(call.signal);
+        const temp = this.#temps.newPlace(parentPath(path));
+        try {
+          await sendContent(session, temp, verifiedContent(content, { ...options, signal: call.signal }), call.signal);
+          if (options.modifiedAt && session.features.mfmt) await orRefused(session.ask('MFMT', `${toTimeVal(options.modifiedAt)} ${temp}`));
+          await publishFile(names, temp, path, options, call);
+        } catch (error) {
+          // Until the server is done with it, it could make the file again.
+          await session.settle();
+          await this.#temps.discard(temp);
+          throw error;
+        }
+        return this.#entry(path, await names.look(path));
+      }),
+    );
+  }
+
+  async makeDirectory(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+    checkUnreserved(path);
+    return this.#onNames(signal, async (session, call) => {
+      if ((await kindOf(session, this.#root.place(path))) === 'file') throw storageError('ENTRY_EXISTS');
+      await this.#ensureFolder(session, path, call.signal);
+      return this.#entry(path, await this.#look(session, path, call.signal));
+    });
+  }
+
+  async remove(path: MountPath, { signal, recursive }: RemoveOptions): Promise<void> {
+    checkReachable(path);
+    if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    await this.#onNames(signal, (session, call) =>
+      this.#changes.alone(path, async () => {
+        throwIfAborted(call.signal);
+        const place = this.#root.place(path);
+        this.#changes.changed(path);
+        // A link to a folder is removed as a file is: it is never followed.
+        const refusal = await session.ask('DELE', place).then(() => undefined, refusalOf);
+        if (refusal === undefined) return;
+        const kind = await kindOf(session, place);
+        if (kind === undefined) throw storageError('ENTRY_NOT_FOUND', refusal);
+        if (kind === 'file') throw refusal;
+        if (recursive) await this.#removeContent(session, place, call.signal);
+        await session.ask('RMD', place).catch((error: unknown) => {
+          // The server does not say why; that something is in it is all but always the reason.
+          throw isRefusal(error) ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
+        });
+      }),
+    );
+  }
+
+  async rename(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
+    checkReachable(from);
+    checkUnreserved(to);
+    if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
+    if (from === to) return this.stat(from, { signal });
+    return this.#onNames(signal, async (session, call) => {
+      const names = this.#names(session, call);
+      await this.#changes.alone(to, async () => {
+        const source = await kindOf(session, this.#root.place(from));
+        const above = await kindOf(session, this.#root.place(parentPath(to)));
+        if (source === undefined || above === undefined) throw storageError('ENTRY_NOT_FOUND');
+        if (above !== 'folder') throw storageError('NOT_A_DIRECTORY');
+        if (!overwrite) await checkFree(session, this.#root.place(to));
+        throwIfAborted(call.signal);
+        call.commit();
+        for (const path of [from, to]) this.#changes.changed(path);
+        await replace(names, this.#root.place(from), to);
+      });
+      return this.#entry(to, await names.look(to));
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#calls.close();
+    await this.#pool.close();
+  }
+
+  #names(session: FtpSession, call: Call): Names {
+    return {
+      session,
+      place: (path) => this.#root.place(path),
+      look: (path) => this.#look(session, path, call.signal),
+      newPlace: (folder) => this.#temps.newPlace(folder),
+      alone: (path, work) =>
+        this.#changes.alone(path, async () => {
+          const result = await work();
+          this.#changes.changed(path);
+          return result;
+        }),
+      watch: (path) => this.#changes.watch(path),
+    };
+  }
+
+  #look(session: FtpSession, path: MountPath, signal: AbortSignal): Promise<RemoteEntry | undefined> {
+    return look(session, this.#settings, this.#root, path, signal);
+  }
+
+  /** Makes a folder with those above it, as far as they are missing. @throws AppError NOT_A_DIRECTORY */
+  async #ensureFolder(session: FtpSession, path: MountPath, signal: AbortSignal): Promise<void> {
+    const place = this.#root.place(path);
+    const kind = await kindOf(session, place);
+    if (kind === 'folder') return;
+    if (kind === 'file') throw storageError('NOT_A_DIRECTORY');
+    if (path === MOUNT_ROOT) throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
+    await this.#ensureFolder(session, parentPath(path), signal);
+    throwIfAborted(signal);
+    const refusal = await session.ask('MKD', place).then(() => undefined, refusalOf);
+    // Somebody else may have been faster.
+    if (refusal !== undefined && (await kindOf(session, place)) !== 'folder') throw refusal;
+  }
+
+  async #removeContent(session: FtpSession, place: string, signal: AbortSignal): Promise<void> {
+    if (place.length > MAX_PLACE_LENGTH) throw storageError('INVALID_ARGUMENT');
+    for (const { name, kind } of await readFolder(session, this.#settings, place, signal)) {
+      if (!isOneName(name)) continue;
+      throwIfAborted(signal);
+      const inner = childPlace(place, name);
+      if (kind !== 'folder') {
+        await orRefused(session.ask('DELE', inner));
+        continue;
+      }
+      await this.#removeContent(session, inner, signal);
+      await orRefused(session.ask('RMD', inner));
+    }
+  }
+
+  /** Removes what ended processes left in the root. */
+  async #sweepRoot(): Promise<void> {
+    for await (const _entry of this.list(MOUNT_ROOT));
+  }
+
+  #entry(path: MountPath, seen: RemoteEntry | undefined): Entry {
+    const entry = seen && toEntry(nameAt(path), seen);
+    if (!entry) throw storageError('ENTRY_NOT_FOUND');
+    return entry;
+  }
+
+  #with<Result>(lane: Lane, signal: AbortSignal | undefined, work: (session: FtpSession) => Promise<Result>): Promise<Result> {
+    return withSession(this.#pool, lane, signal, work);
+  }
+
+  #onNames<Result>(signal: AbortSignal | undefined, work: (session: FtpSession, call: Call) => Promise<Result>): Promise<Result> {
+    return this.#calls.run(signal, (call) => this.#with('names', call.signal, (session) => work(session, call)));
+  }
+}
+
+/** Gives work a session. When its signal aborts while the server owes an answer, that is waited for a moment, then the session ends. */
+async function withSession<Result>(
+  pool: SessionPool,
+  lane: Lane,
+  signal: AbortSignal | undefined,
+  work: (session: FtpSession) => Promise<Result>,
+): Promise<Result> {
+  const { session, release } = await pool.take(lane, signal);
+  const letGo = endIfSilent(session, signal);
+  try {
+    if (signal) throwIfAborted(signal);
+    return await work(session);
+  } finally {
+    letGo();
+    release();
+  }
+}
+
+/** Once the signal aborts, a session whose server still owes an answer after a moment ends. @returns stops that */
+function endIfSilent(session: FtpSession, signal: AbortSignal | undefined): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const onAbort = () => {
+    timer = setTimeout(() => session.end(), LEAVE_MS);
+  };
+  signal?.addEventListener('abort', onAbort, { once: true });
+  return () => {
+    signal?.removeEventListener('abort', onAbort);
+    clearTimeout(timer);
+  };
+}
+
+/** A file, or a folder that a look at the server's names has left. */
+async function removeOurs(session: FtpSession, place: string): Promise<void> {
+  const refusal = await session.ask('DELE', place).then(() => undefined, refusalOf);
+  if (refusal !== undefined && (await orRefused(session.ask('RMD', place))) === undefined) throw refusal;
+}
+
+/** What the server refused it with. @throws what is no refusal */
+function refusalOf(error: unknown): unknown {
+  if (isRefusal(error)) return error;
+  throw error;
+}
+
+/** Undefined for what is neither file nor folder. */
+function toEntry(name: EntryName, { kind, sizeBytes, modifiedMs }: RemoteEntry): Entry | undefined {
+  if (kind !== 'file' && kind !== 'folder') return undefined;
+  const isDirectory = kind === 'folder';
+  return { name, isDirectory, sizeBytes: isDirectory ? 0 : sizeBytes, modifiedAt: new Date(modifiedMs) };
+}

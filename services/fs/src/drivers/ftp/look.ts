@@ -1,0 +1,69 @@
+import { baseName, type MountPath, parentPath } from '@wharf/paths';
+import type { FtpSession } from './client.ts';
+import type { FtpSettings } from './config.ts';
+import { isRefusal } from './errors.ts';
+import { readFolder } from './folder.ts';
+import { parseFacts, parseListLine, type RemoteEntry } from './listing.ts';
+import type { RemoteRoot } from './remote-root.ts';
+
+/** What is at a path, as a listing says it. Undefined where nothing is, or nothing that we may know of. */
+export async function look(
+  session: FtpSession,
+  settings: FtpSettings,
+  root: RemoteRoot,
+  path: MountPath,
+  signal: AbortSignal,
+): Promise<RemoteEntry | undefined> {
+  const place = root.place(path);
+  if (session.features.mlst) {
+    const lines = await orRefused(session.ask('MLST', place).then((reply) => reply.lines));
+    const facts = lines?.find((line) => line.startsWith(' '));
+    return facts === undefined ? undefined : parseFacts(facts.slice(1), settings.names);
+  }
+  const kind = await kindOf(session, place);
+  if (kind === undefined) return undefined;
+  const name = baseName(path);
+  if (name === undefined) return { name: '', kind, sizeBytes: 0, modifiedMs: 0, unique: undefined };
+  // Of one file a line of its listing is all there is; of a folder, the same question would list what is in it.
+  const own = kind === 'file' ? await listedAlone(session, settings, place, name) : undefined;
+  return own ?? (await readFolder(session, settings, root.place(parentPath(path)), signal)).find((entry) => entry.name === name);
+}
+
+/** Without what only a listing tells. */
+export async function kindOf(session: FtpSession, place: string): Promise<'file' | 'folder' | undefined> {
+  if (session.features.mlst) {
+    const reply = await orRefused(session.ask('MLST', place));
+    const [, type] = /type=([^;]+);/i.exec(reply?.lines[1] ?? '') ?? [];
+    if (type !== undefined) return /dir$/i.test(type) ? 'folder' : 'file';
+    return undefined;
+  }
+  if ((await orRefused(session.ask('CWD', place))) !== undefined) return 'folder';
+  return (await orRefused(session.ask('SIZE', place))) === undefined ? undefined : 'file';
+}
+
+/** Bytes of a file. Undefined where the server does not say. */
+export async function sizeOf(session: FtpSession, place: string): Promise<number | undefined> {
+  const reply = await orRefused(session.ask('SIZE', place));
+  const size = /^\d+$/.test(reply?.lines[0]?.trim() ?? '') ? Number(reply?.lines[0]) : Number.NaN;
+  return Number.isSafeInteger(size) ? size : undefined;
+}
+
+/** Undefined where the server answers in another way than with one line about it. */
+async function listedAlone(session: FtpSession, settings: FtpSettings, place: string, name: string): Promise<RemoteEntry | undefined> {
+  // What could be an option or a pattern would be taken for it.
+  if (/[*?[\]{}\\]|^\s|\s$/.test(place) || place.startsWith('-')) return undefined;
+  const lines = (await orRefused(session.ask('STAT', place)))?.lines.slice(1, -1) ?? [];
+  const [entry, ...more] = lines.flatMap((line) => parseListLine(line.trimStart(), settings.names, Date.now()) ?? []);
+  if (entry === undefined || more.length > 0 || (entry.name !== name && entry.name !== place)) return undefined;
+  return { ...entry, name };
+}
+
+/** Undefined where the server refuses it: it says hardly ever why. */
+export async function orRefused<Result>(asked: Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (isRefusal(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+import { isEntryName, MOUNT_ROOT } from '@wharf/paths';
+import { foldsCase, otherCase } from '../../driver-contract/folding.ts';
+import { childPlace } from '../../driver-contract/remote-places.ts';
+import type { FtpSession } from './client.ts';
+import type { FtpSettings } from './config.ts';
+import { readFolder } from './folder.ts';
+import { kindOf, orRefused } from './look.ts';
+import type { RemoteRoot } from './remote-root.ts';
+
+/** So many names are asked for in the other case where nothing can be made. */
+const MAX_ASKED = 8;
+
+/**
+ * Tries out whether the server tells `A` from `a`: by a folder that is made for it, or by what is there.
+ *
+ * @param temp a name of ours in the root. @throws AppError FAILED_PRECONDITION: it does not
+ */
+export async function refuseFolding(
+  session: FtpSession,
+  settings: FtpSettings,
+  root: RemoteRoot,
+  temp: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const place = root.place(MOUNT_ROOT);
+  const answersTo = async (name: string) => {
+    const other = otherCase(name);
+    return other !== undefined && (await kindOf(session, childPlace(place, other))) !== undefined;
+  };
+  if ((await orRefused(session.ask('MKD', childPlace(place, temp)))) !== undefined) {
+    try {
+      if (await answersTo(temp)) throw foldsCase();
+    } finally {
+      await orRefused(session.ask('RMD', childPlace(place, temp)));
+    }
+    return;
+  }
+  const listed = new Set((await readFolder(session, settings, place, signal)).map(({ name }) => name));
+  for (const name of [...listed].filter(isEntryName).slice(0, MAX_ASKED)) {
+    if (!listed.has(otherCase(name) ?? name) && (await answersTo(name))) throw foldsCase();
+  }
+}

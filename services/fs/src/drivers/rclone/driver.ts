@@ -1,0 +1,535 @@
+import { AppError } from '@wharf/errors';
+import {
+  baseName,
+  type EntryName,
+  isEntryName,
+  isWithin,
+  MOUNT_ROOT,
+  type MountPath,
+  nameAt,
+  parentPath,
+  pathSegments,
+} from '@wharf/paths';
+import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
+import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { type Call, Calls } from '../../driver-contract/calls.ts';
+import type { OpenContext } from '../../driver-contract/open-context.ts';
+import { PathLocks } from '../../driver-contract/path-locks.ts';
+import type {
+  ByteRange,
+  CallOptions,
+  DriverTraits,
+  Entry,
+  FileContent,
+  PlaceOptions,
+  RemoveOptions,
+  Space,
+  StorageDriver,
+  WriteOptions,
+} from '../../driver-contract/storage-driver.ts';
+import { isAway, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { Lost, TempFiles } from '../../driver-contract/temp-files.ts';
+import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
+import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { BucketFolders, PLACEHOLDER } from './bucket-folders.ts';
+import { type Place, type RcdSource, RcloneClient, type RemoteEntry, type RemoteWay } from './client.ts';
+import type { Features } from './features.ts';
+import { isFolder, probeNames } from './probe-names.ts';
+import { moveSurely, replaceFile } from './publish-file.ts';
+import { rcd } from './rcd.ts';
+import { RemoteRoot, type RootPlaces } from './remote-root.ts';
+
+/** A storage that rclone reaches for us. */
+export interface RcloneSettings {
+  readonly places: RootPlaces;
+  /** As entered, for what is said of it. */
+  readonly rootPath: string;
+  /** The server keeps a file that is being read from being replaced. */
+  readonly locksOpenFiles?: true;
+  /** What no name may have, beside what no path has. */
+  readonly refusedCharacters?: string;
+  /** Digests of listings cost a call for each file. */
+  readonly hasDearHashes?: true;
+  /** May throw what is wrong with the items. */
+  readonly openWay: (context: OpenContext) => RemoteWay;
+  /** Whose rclone it is; default: the child of this process. */
+  readonly source?: (context: OpenContext) => RcdSource;
+}
+
+/** So often the name may be given to something else between a question and its answer. */
+const MAX_TRIES = 100;
+
+type Publishing = Pick<WriteOptions, 'overwrite' | 'beforePublish'>;
+
+/** A folder of a server that rclone speaks to. README tells the whole. */
+export class RcloneDriver implements StorageDriver {
+  readonly traits: DriverTraits;
+  readonly write?: NonNullable<StorageDriver['write']>;
+  readonly makeDirectory?: NonNullable<StorageDriver['makeDirectory']>;
+  readonly remove?: NonNullable<StorageDriver['remove']>;
+  readonly rename?: NonNullable<StorageDriver['rename']>;
+  readonly copy?: NonNullable<StorageDriver['copy']>;
+  readonly space?: NonNullable<StorageDriver['space']>;
+  readonly #places: RootPlaces;
+  readonly #client: RcloneClient;
+  readonly #root: RemoteRoot;
+  readonly #calls: Calls;
+  readonly #temps: TempFiles;
+  readonly #features: Features;
+  readonly #buckets: BucketFolders | undefined;
+  readonly #refused: string;
+  readonly #locks = new PathLocks();
+  /** How often a file has been replaced through this driver. */
+  #placed = 0;
+
+  private constructor(
+    settings: RcloneSettings,
+    client: RcloneClient,
+    root: RemoteRoot,
+    calls: Calls,
+    temps: TempFiles,
+    features: Features,
+  ) {
+    this.#places = settings.places;
+    this.#client = client;
+    this.#root = root;
+    this.#calls = calls;
+    this.#temps = temps;
+    this.#features = features;
+    this.#buckets = features.keepsEmptyFolders ? undefined : new BucketFolders(client);
+    const { refusedCharacters = '' } = settings;
+    this.#refused = refusedCharacters;
+    this.traits = {
+      caseSensitive: root.isCaseSensitive,
+      keepsEmptyDirectories: true,
+      modTimeStepMs: undefined,
+      maxNameBytes: 255,
+      hashes: [],
+      exclusiveCreate: false,
+      copiesFolders: false,
+      ...(settings.locksOpenFiles && { locksOpenFiles: true }),
+      ...(refusedCharacters !== '' && { refusedNames: { characters: refusedCharacters, endings: '', stems: [] } }),
+      ...(!features.streams && { needsSize: true }),
+    };
+    // What neither takes a content of unknown size nor gives a file its name in one step cannot be written to without half a file being seen.
+    if (features.streams || features.moves) {
+      this.write = (path, content, options) => this.#write(path, content, options);
+      this.makeDirectory = (path, options) => this.#makeDirectory(path, options);
+      this.remove = (path, options) => this.#remove(path, options);
+      if (features.moves) this.rename = (from, to, options) => this.#rename(from, to, options);
+      if (features.copies) this.copy = (from, to, options) => this.#copy(from, to, options);
+    }
+    if (features.tellsSpace) this.space = (options) => this.#space(options);
+  }
+
+  /** @throws AppError STORAGE_LOGIN_FAILED | FAILED_PRECONDITION (no such share or folder; no rclone), in words for the admin */
+  static async open(settings: RcloneSettings, context: OpenContext): Promise<RcloneDriver> {
+    const source = settings.source?.(context) ?? { hold: () => rcd.hold(context.egress), get: () => rcd.get() };
+    const client = new RcloneClient(settings.openWay(context), source);
+    const calls = new Calls();
+    const temps = new TempFiles(
+      {
+        placeOf: (folder, name) => root.place(folder === MOUNT_ROOT ? `/${name}` : `${folder}/${name}`),
+        remove: (place) => removeOurs(client, place),
+        isRefusal: (error) => !isAway(error),
+      },
+      calls,
+    );
+    const root = new RemoteRoot(client, settings.places);
+    try {
+      return await calls.run(context.signal, async (call) => {
+        const said = await client.features(settings.places.root, call);
+        const features = { ...said, tellsSpace: said.tellsSpace && (await tellsSpace(client, settings.places, call)) };
+        if (!settings.hasDearHashes) client.askForHashes(features.hashes);
+        if (features.hasBuckets) await new BucketFolders(client).openRoot(settings.places.root, call);
+        else if (!(await isFolder(client, settings.places.root, call))) {
+          throw new AppError('FAILED_PRECONDITION', `root folder ${settings.rootPath} not exists`);
+        }
+        root.learn({
+          ...(features.keepsEmptyFolders && (features.moves || features.streams)
+            ? await probeNames(client, settings.places.root, () => temps.newPlace(MOUNT_ROOT), call)
+            : { caseSensitive: true, folds: false }),
+          isBucket: features.hasBuckets,
+        });
+        const driver = new RcloneDriver(settings, client, root, calls, temps, features);
+        calls.track(driver.#sweepRoot());
+        return driver;
+      });
+    } catch (error) {
+      await calls.close();
+      client.close();
+      throw error;
+    }
+  }
+
+  async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+    this.#checkReachable(path);
+    return this.#calls.run(signal, async (call) => this.#toEntry(nameAt(path), await this.#get(path, call)));
+  }
+
+  async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
+    this.#checkReachable(directory);
+    const until = this.#calls.until(signal);
+    const listed = new Set<string>();
+    let isEmpty = true;
+    try {
+      if (!(await this.#root.isSpelled(directory, { signal: until }))) throw storageError('ENTRY_NOT_FOUND');
+      for await (const entry of this.#client.list(this.#root.place(directory), { signal: until })) {
+        throwIfAborted(until);
+        const { name } = entry;
+        // Some servers list a file as a folder that holds it.
+        if (isEmpty && !entry.isFolder && name === baseName(directory)) await this.#checkFolder(directory, { signal: until });
+        isEmpty = false;
+        if (isReservedName(name)) this.#temps.sweep(directory, name, entry.modifiedAt.getTime());
+        else if (isEntryName(name) && !listed.has(name) && !this.#isPlaceholder(name)) {
+          listed.add(name);
+          yield this.#toEntry(name, entry);
+        }
+      }
+      // Stores of objects list what is not there as empty.
+      if (isEmpty && this.#buckets && directory !== MOUNT_ROOT) throw storageError('ENTRY_NOT_FOUND');
+      this.#temps.removeLeft();
+    } catch (error) {
+      throwIfAborted(until);
+      if (directory === MOUNT_ROOT || (AppError.is(error) && error.code === 'STORAGE_LOGIN_FAILED')) throw error;
+      // Servers have many words for a file that was taken for a folder.
+      const there = await this.#root.find(directory, { signal: until });
+      if (there === undefined) throw storageError('ENTRY_NOT_FOUND', error);
+      throw there.isFolder ? error : storageError('NOT_A_DIRECTORY', error);
+    }
+  }
+
+  async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
+    this.#checkReachable(path);
+    const until = this.#calls.until(signal);
+    return this.#calls.run(signal, async () => {
+      const entry = this.#toEntry(nameAt(path), await this.#get(path, { signal: until }));
+      if (entry.isDirectory) throw storageError('IS_A_DIRECTORY');
+      const { sizeBytes = 0 } = entry;
+      const { start, end } = resolveRange(range, sizeBytes);
+      if (start >= end) return emptyContent(entry, { signal: until });
+      const answer = await this.#client.read(this.#root.place(path), start, end, sizeBytes, { signal: until });
+      return rangeContent(entry, { answer, start, end }, { signal: until });
+    });
+  }
+
+  async #write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
+    this.#checkWritable(path);
+    if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
+    return this.#calls.run(options.signal, async (call) => {
+      await this.#ensureFolder(parentPath(path), call);
+      await this.#checkReplaceable(path, options.overwrite, call);
+      let sentBytes = 0;
+      const counted = async function* () {
+        for await (const piece of verifiedContent(content, { ...options, signal: call.signal })) {
+          sentBytes += piece.byteLength;
+          yield piece;
+        }
+      };
+      const checkStored = async (place: Place) => {
+        const stored = await this.#client.find(place, {});
+        if (stored?.sizeBytes !== sentBytes) {
+          throw storageError('CONTENT_CORRUPT', new Error(`${sentBytes} bytes were sent, the server has ${stored?.sizeBytes}`));
+        }
+      };
+      if (this.#features.moves) {
+        await this.#putTogether(path, options, call, async (place) => {
+          await this.#send(place, counted(), options, call);
+          await checkStored(place);
+        });
+      } else {
+        await this.#writeInPlace(path, counted(), options, call);
+        await checkStored(this.#root.place(path));
+      }
+      this.#temps.removeLeft();
+      return this.#toEntry(nameAt(path), await this.#get(path, {}));
+    });
+  }
+
+  /** Fills a place of ours, and gives what is there its name. Whatever fails, nothing is left. */
+  async #putTogether(path: MountPath, options: Publishing, call: Call, fill: (place: Place) => Promise<void>): Promise<void> {
+    const folder = parentPath(path);
+    const place = this.#temps.newPlace(folder);
+    try {
+      await fill(place);
+      await this.#publish(path, options, call, async (isTaken) => {
+        const to = this.#root.place(path);
+        if (isTaken) await replaceFile(this.#client, place, to, this.#temps, folder);
+        else await moveSurely(this.#client, place, to, false);
+      });
+    } catch (error) {
+      if (error instanceof Lost) throw error.cause;
+      await this.#temps.discard(place);
+      throw error;
+    }
+  }
+
+  /** @throws AppError INVALID_ARGUMENT: the size must be known */
+  async #send(place: Place, content: AsyncIterable<Uint8Array>, { sizeBytes }: WriteOptions, call: Call): Promise<void> {
+    if (this.#features.streams) return this.#client.write(place, content, call);
+    if (sizeBytes === undefined) {
+      await (content as AsyncGenerator).return(undefined);
+      throw storageError('INVALID_ARGUMENT');
+    }
+    return this.#client.writeSized(place, content, sizeBytes, call);
+  }
+
+  /** For stores that show a file when it is whole: the last look is taken before rclone is told that this is all. */
+  async #writeInPlace(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions, call: Call): Promise<void> {
+    const written = Promise.withResolvers<void>();
+    const place = this.#root.place(path);
+    let publishing: Promise<void> | undefined;
+    const beforeEnd = async () => {
+      const ready = Promise.withResolvers<void>();
+      publishing = this.#publish(path, options, call, async () => {
+        ready.resolve();
+        await written.promise;
+      });
+      publishing.catch(ready.reject);
+      await ready.promise;
+    };
+    try {
+      await this.#client.write(place, content, call, beforeEnd);
+    } finally {
+      written.resolve();
+      await publishing?.catch(() => undefined);
+    }
+  }
+
+  async #makeDirectory(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+    this.#checkWritable(path);
+    return this.#calls.run(signal, async (call) => {
+      const there = await this.#root.find(path, call);
+      if (there !== undefined && !there.isFolder) throw storageError('ENTRY_EXISTS');
+      if (there === undefined) await this.#ensureFolder(path, call);
+      return this.#toEntry(nameAt(path), there ?? (await this.#get(path, call)));
+    });
+  }
+
+  async #remove(path: MountPath, { signal, recursive }: RemoveOptions): Promise<void> {
+    this.#checkReachable(path);
+    if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    await this.#calls.run(signal, async (call) => {
+      const there = await this.#get(path, call);
+      throwIfAborted(call.signal);
+      this.#root.forget();
+      const place = this.#root.place(path);
+      if (!there.isFolder) await this.#client.removeFile(place, call);
+      else if (recursive) await this.#client.purge(place, call);
+      else if (this.#buckets) await this.#buckets.removeEmpty(place, call);
+      else await this.#client.removeFolder(place, call);
+      const parent = parentPath(path);
+      if (parent !== MOUNT_ROOT) await this.#buckets?.keep(this.#root.place(parent), {});
+    });
+  }
+
+  async #rename(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
+    this.#checkReachable(from);
+    this.#checkWritable(to);
+    if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
+    return this.#calls.run(signal, (call) =>
+      this.#locks.run(lockOf(to), async () => {
+        const source = await this.#get(from, call);
+        if (source.isFolder && !this.#features.movesFolders) throw storageError('UNSUPPORTED_OPERATION');
+        await this.#checkFolder(parentPath(to), call);
+        if (from === to) return this.#toEntry(nameAt(to), source);
+        const isRespelled = this.#root.isRespelled(from, to);
+        const there = isRespelled ? undefined : await this.#root.findAny(to, call);
+        if (there !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
+        if (there && source.isFolder && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
+        if (there && !source.isFolder && there.isFolder) throw storageError('IS_A_DIRECTORY');
+        throwIfAborted(call.signal);
+        call.commit();
+        this.#root.forget();
+        await this.#place(from, to, source.isFolder, there !== undefined, isRespelled).catch((error: unknown) => {
+          throw error instanceof Lost ? error.cause : error;
+        });
+        return this.#toEntry(nameAt(to), await this.#get(to, {}));
+      }),
+    );
+  }
+
+  async #copy(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
+    this.#checkReachable(from);
+    this.#checkWritable(to);
+    if (from !== to && isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
+    return this.#calls.run(signal, async (call) => {
+      const source = await this.#get(from, call);
+      await this.#checkFolder(parentPath(to), call);
+      const there = await this.#root.findAny(to, call);
+      if (from === to) throw storageError('ENTRY_EXISTS');
+      if (source.isFolder) throw storageError('UNSUPPORTED_OPERATION');
+      if (there !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
+      if (there?.isFolder) throw storageError('IS_A_DIRECTORY');
+      const at = this.#root.place(from);
+      const checkWhole = async (place: Place) => {
+        if ((await this.#client.find(place, {}))?.sizeBytes !== source.sizeBytes) throw storageError('CONTENT_CORRUPT');
+      };
+      if (this.#features.moves) {
+        await this.#putTogether(to, { overwrite }, call, async (place) => {
+          await this.#client.copy(at, place, call);
+          await checkWhole(place);
+        });
+      } else {
+        const place = this.#root.place(to);
+        await this.#publish(to, { overwrite }, call, () => this.#client.copy(at, place, {}));
+        await checkWhole(place);
+      }
+      return this.#toEntry(nameAt(to), await this.#get(to, {}));
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#calls.close();
+    this.#client.close();
+  }
+
+  async #space({ signal }: CallOptions = {}): Promise<Space> {
+    return this.#calls.run(signal, async (call) => {
+      const space = await this.#client.space(this.#places.space ?? this.#places.root, call);
+      if (space === undefined) throw storageError('STORAGE_UNAVAILABLE');
+      return space;
+    });
+  }
+
+  /**
+   * @param place gives the file its name; told whether another one has it
+   * @throws AppError ENTRY_EXISTS | IS_A_DIRECTORY | STALE_VERSION; what `beforePublish` throws; what `place` throws
+   */
+  async #publish(
+    path: MountPath,
+    { overwrite, beforePublish }: Publishing,
+    call: Call,
+    place: (isTaken: boolean) => Promise<void>,
+  ): Promise<void> {
+    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+      const placed = this.#placed;
+      const before = beforePublish && (await this.#checkReplaceable(path, overwrite, call));
+      await beforePublish?.();
+      // The protocol cannot ask and change in one step: among the calls of one process this does it.
+      const isPlaced = await this.#locks.run(lockOf(path), async () => {
+        const there = await this.#checkReplaceable(path, overwrite, call);
+        // Where dates are on whole seconds, two files of one size look alike: what we have placed ourselves meanwhile counts too.
+        if (beforePublish && !(isSame(before, there) && placed === this.#placed)) return false;
+        throwIfAborted(call.signal);
+        call.commit();
+        await place(there !== undefined);
+        if (there !== undefined) this.#placed += 1;
+        return true;
+      });
+      if (isPlaced) return;
+    }
+    throw storageError('STALE_VERSION');
+  }
+
+  /** Of what `rename` has looked at. */
+  async #place(from: MountPath, to: MountPath, isFolder: boolean, isTaken: boolean, isRespelled: boolean): Promise<void> {
+    const [source, target] = [this.#root.place(from), this.#root.place(to)];
+    if (isRespelled) {
+      // By way of a name of ours: rclone takes the two for one.
+      const between = this.#temps.newPlace(parentPath(to));
+      await moveSurely(this.#client, source, between, isFolder);
+      await moveSurely(this.#client, between, target, isFolder).catch(async (error: unknown) => {
+        await moveSurely(this.#client, between, source, isFolder).catch((cause: unknown) => {
+          throw new Lost(cause);
+        });
+        throw error;
+      });
+    } else if (!isTaken) await moveSurely(this.#client, source, target, isFolder);
+    else if (!isFolder) await replaceFile(this.#client, source, target, this.#temps, parentPath(to));
+    else {
+      await this.#client.removeFolder(target, {});
+      await moveSurely(this.#client, source, target, true).catch(async (error: unknown) => {
+        await this.#client.makeFolder(target, {}).catch(() => undefined);
+        throw error;
+      });
+    }
+  }
+
+  /** @throws AppError ENTRY_EXISTS (also of what is spelled otherwise) | IS_A_DIRECTORY */
+  async #checkReplaceable(path: MountPath, overwrite: boolean, call: CallOptions): Promise<RemoteEntry | undefined> {
+    const there = await this.#root.findAny(path, call);
+    if (there !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
+    if (there?.isFolder) throw storageError('IS_A_DIRECTORY');
+    return there;
+  }
+
+  /** @throws AppError ENTRY_NOT_FOUND */
+  async #get(path: MountPath, call: CallOptions): Promise<RemoteEntry> {
+    const there = await this.#root.find(path, call);
+    if (there === undefined) throw storageError('ENTRY_NOT_FOUND');
+    return there;
+  }
+
+  /** @throws AppError NOT_A_DIRECTORY | ENTRY_NOT_FOUND */
+  async #checkFolder(path: MountPath, call: CallOptions): Promise<void> {
+    if (this.#root.isKnownFolder(path)) return;
+    if (!(await this.#get(path, call)).isFolder) throw storageError('NOT_A_DIRECTORY');
+    this.#root.know(path);
+  }
+
+  /** Makes a folder with those above it, as far as they are missing. @throws AppError NOT_A_DIRECTORY | ENTRY_EXISTS (spelled otherwise) */
+  async #ensureFolder(path: MountPath, call: CallOptions): Promise<void> {
+    if (path === MOUNT_ROOT || this.#root.isKnownFolder(path)) return;
+    const there = await this.#root.findAny(path, call);
+    if (there !== undefined && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
+    if (there === undefined) {
+      await this.#ensureFolder(parentPath(path), call);
+      throwIfAborted(call.signal);
+      await (this.#buckets ?? this.#client).makeFolder(this.#root.place(path), call).catch(async (error: unknown) => {
+        // Somebody else may have been faster.
+        if (isAway(error) || !(await this.#root.find(path, call))?.isFolder) throw error;
+      });
+    }
+    this.#root.know(path);
+  }
+
+  #isPlaceholder(name: string): boolean {
+    return this.#buckets !== undefined && name === PLACEHOLDER;
+  }
+
+  #checkReachable(path: MountPath): void {
+    checkReachable(path);
+    if (this.#buckets && pathSegments(path).includes(PLACEHOLDER as EntryName)) throw storageError('ENTRY_NOT_FOUND');
+  }
+
+  #checkWritable(path: MountPath): void {
+    checkUnreserved(path);
+    if (this.#buckets && pathSegments(path).includes(PLACEHOLDER as EntryName)) throw storageError('PERMISSION_DENIED');
+    if ([...this.#refused].some((character) => path.includes(character))) throw storageError('INVALID_ARGUMENT');
+  }
+
+  #toEntry(name: EntryName, { isFolder, sizeBytes, modifiedAt, hashes }: RemoteEntry): Entry {
+    // Folders of stores of objects have no date.
+    if (isFolder) return { name, isDirectory: true, sizeBytes: 0, modifiedAt: this.#buckets ? new Date(0) : modifiedAt };
+    // Their listings are more exact than what they say of one.
+    const dated = this.#buckets ? new Date(Math.floor(modifiedAt.getTime() / 1_000) * 1_000) : modifiedAt;
+    return { name, isDirectory: false, sizeBytes, modifiedAt: dated, ...(hashes && { hashes }) };
+  }
+
+  /** Removes what ended processes left in the root. */
+  async #sweepRoot(): Promise<void> {
+    for await (const _ of this.list(MOUNT_ROOT));
+  }
+}
+
+/** Some servers say that they do, and do not. */
+async function tellsSpace(client: RcloneClient, { root, space = root }: RootPlaces, call: Call): Promise<boolean> {
+  return (await client.space(space, call)) !== undefined;
+}
+
+/** A file of ours, or a folder that a look at the server's names has left. */
+async function removeOurs(client: RcloneClient, place: string): Promise<void> {
+  const there = await client.find(place, {});
+  if (there?.isFolder) await client.purge(place, {});
+  else if (there) await client.removeFile(place, {});
+}
+
+/** What is one name to some servers is changed by one call at a time. */
+function lockOf(path: MountPath): string {
+  return path.normalize('NFC').toLowerCase();
+}
+
+function isSame(one: RemoteEntry | undefined, other: RemoteEntry | undefined): boolean {
+  return one?.sizeBytes === other?.sizeBytes && one?.modifiedAt.getTime() === other?.modifiedAt.getTime();
+}

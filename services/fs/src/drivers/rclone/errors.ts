@@ -1,0 +1,43 @@
+import { AppError } from '@wharf/errors';
+import { type StorageErrorCode, storageError } from '../../driver-contract/storage-error.ts';
+
+/** What rclone (fs/fs.go) and its library for SMB say, in the order in which it is looked for. Its numbers tell two kinds of failure only. */
+const BY_TEXT: readonly (readonly [RegExp, StorageErrorCode])[] = [
+  [/directory trying to be deleted is not empty|directory not empty/i, 'DIRECTORY_NOT_EMPTY'],
+  [/is a directory/i, 'IS_A_DIRECTORY'],
+  // Of a file that was taken for a folder.
+  [/not a directory|directory name is invalid|readdir .*(?:not supported|invalid parameter)/is, 'NOT_A_DIRECTORY'],
+  [
+    /NoSuchBucket|NoSuchKey|object not found|directory not found|file does not exist|no such file|object (?:name|path) not found/i,
+    'ENTRY_NOT_FOUND',
+  ],
+  [/file (?:already )?exists|object name already exists|already exists/i, 'ENTRY_EXISTS'],
+  [/sharing violation|shar(?:e|ing) access flags|cannot access the file|incompatible share access|delete.pending/i, 'FAILED_PRECONDITION'],
+  [/disk is full|no space left|not enough space|insufficient storage|quota/i, 'QUOTA_EXCEEDED'],
+  [/write.protected|read.only/i, 'STORAGE_READ_ONLY'],
+  [/permission denied|access is denied|access ?denied|forbidden|has requested access to an object/i, 'PERMISSION_DENIED'],
+  [/object name invalid|name is invalid|name too long|syntax is incorrect/i, 'INVALID_ARGUMENT'],
+];
+
+const LOGIN_FAILED =
+  /attempted logon is invalid|bad username or authentication|account (?:is|has been|has) (?:currently )?(?:disabled|locked|expired)|password (?:has )?(?:expired|must change)|logon failure|\b401\b|unauthorized|InvalidAccessKeyId|SignatureDoesNotMatch|invalid_(?:grant|client)|(?:login|password) incorrect|530 |unable to authenticate|cannot fetch token/i;
+const NO_SHARE = /share name cannot be found/i;
+
+/**
+ * What rclone answers in our terms. What nobody knows is a failure that may pass.
+ * @param isOurs whether it is a child of ours, which knows our password
+ */
+export function toAppError(status: number, text: string, isOurs = true): AppError {
+  const cause = new Error(`rclone answered ${status}: ${text}`);
+  if (status === 401 || status === 403) {
+    return isOurs
+      ? new AppError('INTERNAL', 'rclone does not know us', { cause })
+      : new AppError('STORAGE_LOGIN_FAILED', 'that rclone does not let us in', { cause });
+  }
+  if (LOGIN_FAILED.test(text)) {
+    return new AppError('STORAGE_LOGIN_FAILED', 'the server does not let this username in with this password', { cause });
+  }
+  if (NO_SHARE.test(text)) return new AppError('FAILED_PRECONDITION', 'the server has no share of this name', { cause });
+  const [, code] = BY_TEXT.find(([pattern]) => pattern.test(text)) ?? [];
+  return storageError(code ?? 'STORAGE_UNAVAILABLE', cause);
+}

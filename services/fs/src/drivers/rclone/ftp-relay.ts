@@ -1,0 +1,63 @@
+import type { Socket } from 'node:net';
+import { openRelay, type Relay } from './relay.ts';
+
+/** No line of a server is longer. */
+const MAX_LINE_BYTES = 64 * 1024;
+
+/**
+ * The same for FTP without TLS, whose server opens a port for each transfer: a port of ours takes its place, which leads to that port of the same server,
+ * whatever address it names.
+ *
+ * @param connect makes a connection to a port of the server; absent: the one of its commands
+ */
+export function openFtpRelay(connect: (signal: AbortSignal, port?: number) => Promise<Socket>): Promise<Relay> {
+  return openRelay(connect, (inner, outer) => {
+    const data = new Set<Relay>();
+    const close = () => {
+      for (const relay of data) relay.close();
+    };
+    inner.once('close', close);
+    inner.pipe(outer);
+    const translated = async (line: string): Promise<string> => {
+      const port = passivePort(line);
+      if (port === undefined) return line;
+      // The one before has been used, or never will be.
+      const relay = await openRelay((signal) => connect(signal, port));
+      data.add(relay);
+      if (inner.destroyed) relay.close();
+      return line.startsWith('229')
+        ? `229 Entering Extended Passive Mode (|||${relay.port}|)\r\n`
+        : `227 Entering Passive Mode (127,0,0,1,${relay.port >> 8},${relay.port & 255}).\r\n`;
+    };
+    const pass = async () => {
+      let rest = '';
+      for await (const bytes of outer) {
+        rest += (bytes as Buffer).toString('latin1');
+        for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n')) {
+          const line = await translated(rest.slice(0, end + 1));
+          rest = rest.slice(end + 1);
+          inner.write(line, 'latin1');
+        }
+        if (rest.length > MAX_LINE_BYTES) break;
+      }
+    };
+    pass()
+      .catch(() => undefined)
+      .finally(() => {
+        inner.end();
+        outer.destroy();
+      });
+  });
+}
+
+/** Where a server waits for data, by what it says (RFC 959, 2428). */
+function passivePort(line: string): number | undefined {
+  const extended = /^229 .*\((.)\1\1(\d{1,5})\1\)/.exec(line);
+  if (extended) return valid(Number(extended[2]));
+  const plain = /^227 .*?\d{1,3},\d{1,3},\d{1,3},\d{1,3},(\d{1,3}),(\d{1,3})/.exec(line);
+  return plain ? valid(Number(plain[1]) * 256 + Number(plain[2])) : undefined;
+}
+
+function valid(port: number): number | undefined {
+  return port > 0 && port < 65_536 ? port : undefined;
+}

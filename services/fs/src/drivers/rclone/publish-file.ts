@@ -1,0 +1,53 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { AppError } from '@wharf/errors';
+import type { MountPath } from '@wharf/paths';
+import { isAway } from '../../driver-contract/storage-error.ts';
+import type { TempFiles } from '../../driver-contract/temp-files.ts';
+import { Lost } from '../../driver-contract/temp-files.ts';
+import type { Place, RcloneClient } from './client.ts';
+
+/** A reader that has ended still has its file open at the server for a moment: what is in use is tried again after so many milliseconds. */
+const AGAIN_AFTER_MS: readonly number[] = [50, 200, 500, 1_000];
+
+/** Gives something a free name. Where nobody says how it went, a look does. */
+export async function moveSurely(client: RcloneClient, from: Place, to: Place, isFolder: boolean): Promise<void> {
+  try {
+    await moveUnused(client, from, to, isFolder);
+  } catch (error) {
+    if (!isAway(error)) throw error;
+    const [source, target] = [await client.find(from, {}), await client.find(to, {})];
+    if (source !== undefined || target === undefined) throw error;
+  }
+}
+
+async function moveUnused(client: RcloneClient, from: Place, to: Place, isFolder: boolean): Promise<void> {
+  for (const pauseMs of AGAIN_AFTER_MS) {
+    try {
+      return await client.move(from, to, isFolder, {});
+    } catch (error) {
+      if (!AppError.is(error, 'FAILED_PRECONDITION')) throw error;
+      await wait(pauseMs);
+    }
+  }
+  await client.move(from, to, isFolder, {});
+}
+
+/**
+ * Puts a file in the place of another, which steps aside, and comes back where the new one does not get its name: a server that replaces in one step is
+ * asked for that by no call of rclone.
+ *
+ * @throws Lost
+ */
+export async function replaceFile(client: RcloneClient, from: Place, to: Place, temps: TempFiles, folder: MountPath): Promise<void> {
+  const aside = temps.newPlace(folder);
+  await moveSurely(client, to, aside, false);
+  try {
+    await moveSurely(client, from, to, false);
+  } catch (error) {
+    await moveSurely(client, aside, to, false).catch((cause: unknown) => {
+      throw new Lost(cause);
+    });
+    throw error;
+  }
+  await temps.discard(aside);
+}

@@ -1,0 +1,89 @@
+import type { Egress } from '@wharf/egress';
+import { AppError } from '@wharf/errors';
+import { type RcdProcess, startRcd } from './rcd-process.ts';
+import type { ConnectTo } from './web-way.ts';
+
+/** How long it stays when no storage needs it any more. */
+const IDLE_MS = 30_000;
+/** One that ran for so long was well: its end says nothing about the next one. */
+const WELL_MS = 10_000;
+const FIRST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 30_000;
+
+/**
+ * The one `rclone rcd` of this process, for all storages that need it. It is started when it is asked for, again when it has ended, and each time later
+ * than before where it ends soon.
+ *
+ * @internal for its test
+ */
+export class Rcd {
+  readonly #start: (connect: ConnectTo) => Promise<RcdProcess>;
+  readonly #users = new Set<{ readonly egress: Egress }>();
+  #running: Promise<RcdProcess> | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #pauseMs = 0;
+  #mayStartAt = 0;
+  /** Why it could not be started last time. */
+  #failure: unknown;
+
+  constructor(start: (connect: ConnectTo) => Promise<RcdProcess>) {
+    this.#start = start;
+  }
+
+  /**
+   * One more needs it.
+   * @param egress the way to the network, one policy for all storages of a process: the child has one proxy
+   * @returns to be called once when that is over
+   */
+  hold(egress: Egress): () => void {
+    const user = { egress };
+    this.#users.add(user);
+    clearTimeout(this.#idle);
+    return () => {
+      this.#users.delete(user);
+      if (this.#users.size > 0) return;
+      this.#idle = setTimeout(() => this.#stop(), IDLE_MS);
+      this.#idle.unref();
+    };
+  }
+
+  /** @throws AppError FAILED_PRECONDITION: there is no rclone | STORAGE_UNAVAILABLE: it has ended a moment ago, or does not start */
+  get(): Promise<RcdProcess> {
+    if (this.#running) return this.#running;
+    const waitMs = this.#mayStartAt - performance.now();
+    if (waitMs > 0) {
+      if (AppError.is(this.#failure, 'FAILED_PRECONDITION')) return Promise.reject(this.#failure);
+      const details = { retryAfterMs: Math.ceil(waitMs) };
+      return Promise.reject(new AppError('STORAGE_UNAVAILABLE', 'rclone has ended and is about to be started again', { details }));
+    }
+    const startedAt = performance.now();
+    const running = this.#start((host, port, signal) => {
+      const [user] = [...this.#users].slice(-1);
+      if (!user) throw new AppError('STORAGE_UNAVAILABLE', 'no storage needs it');
+      return user.egress.connect({ host, port, signal });
+    });
+    this.#running = running;
+    const onEnd = (failure?: unknown) => {
+      this.#failure = failure;
+      if (this.#running !== running) return;
+      this.#running = undefined;
+      const isWell = performance.now() - startedAt > WELL_MS;
+      this.#pauseMs = isWell ? 0 : Math.min(MAX_PAUSE_MS, Math.max(FIRST_PAUSE_MS, this.#pauseMs * 2));
+      this.#mayStartAt = performance.now() + this.#pauseMs;
+    };
+    running.then(({ ended }) => (ended.aborted ? onEnd() : ended.addEventListener('abort', () => onEnd(), { once: true })), onEnd);
+    return running;
+  }
+
+  #stop(): void {
+    const running = this.#running;
+    this.#running = undefined;
+    running?.then(
+      (process) => process.kill(),
+      () => undefined,
+    );
+  }
+}
+
+/** That of this process. Nothing runs before it is asked for. */
+export const rcd = new Rcd((connect) => startRcd(connect));

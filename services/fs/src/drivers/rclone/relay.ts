@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { AppError } from '@wharf/errors';
+
+/** A port of this machine that leads to one server. */
+export interface Relay {
+  readonly port: number;
+  /** Why the last connection did not come about; undefined: it did. */
+  readonly failure: AppError | undefined;
+  /** Ends all connections. Safe twice. */
+  close(): void;
+}
+
+/**
+ * Opens a port on loopback whose connections are passed on. So each of them is asked of the policy when it is made, whatever rclone is told, and all end
+ * with the storage.
+ *
+ * @param connect makes a connection to the server
+ * @param join joins the two ends; default: all that comes is passed on as it is
+ */
+export async function openRelay(connect: (signal: AbortSignal) => Promise<Socket>, join = joinPlainly): Promise<Relay> {
+  const closing = new AbortController();
+  const open = new Set<Socket>();
+  let failure: AppError | undefined;
+  const keep = (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket)).on('error', () => undefined);
+  };
+  const pass = async (inner: Socket) => {
+    keep(inner);
+    try {
+      const outer = await connect(closing.signal);
+      keep(outer);
+      failure = undefined;
+      inner.once('close', () => outer.destroy());
+      outer.once('close', () => inner.destroy());
+      if (inner.destroyed || closing.signal.aborted) outer.destroy();
+      else join(inner, outer);
+    } catch (error) {
+      if (AppError.is(error)) failure = error;
+      inner.resetAndDestroy();
+    }
+  };
+  const server = createServer({ noDelay: true }, (inner) => void pass(inner));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    get failure() {
+      return failure;
+    },
+    close() {
+      closing.abort();
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+function joinPlainly(inner: Socket, outer: Socket): void {
+  inner.pipe(outer).pipe(inner);
+}

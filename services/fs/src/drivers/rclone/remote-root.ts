@@ -1,0 +1,139 @@
+import { AppError } from '@wharf/errors';
+import { baseName, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
+import type { NameTraits } from '../../driver-contract/folding.ts';
+import type { CallOptions } from '../../driver-contract/storage-driver.ts';
+import { storageError } from '../../driver-contract/storage-error.ts';
+import type { Place, RcloneClient, RemoteEntry } from './client.ts';
+import { isFolder } from './probe-names.ts';
+
+/** How long a look at a folder counts for what is in it, in milliseconds. */
+const KNOWN_FOLDER_MS = 1_000;
+const MAX_KNOWN_FOLDERS = 1_000;
+
+/** How a server takes names. */
+interface RemoteNames extends NameTraits {
+  /** A folder is there when something is in it; the root always is. */
+  readonly isBucket: boolean;
+}
+
+/** The places of a remote that is a storage. */
+export interface RootPlaces {
+  /** The folder that is shown. */
+  readonly root: Place;
+  /** Where free space is asked for; undefined: at the root. Where it is said, that is also how the root is seen to be there. */
+  readonly space: Place | undefined;
+}
+
+/**
+ * The folder of the remote that is the storage. Where names fold, a path leads somewhere only when each segment is spelled as its folder lists it, so that
+ * an entry has one path and rules on paths hold.
+ */
+export class RemoteRoot {
+  readonly #client: RcloneClient;
+  readonly #places: RootPlaces;
+  /** Folders that were seen a moment ago: until when that counts, by the clock of the process. */
+  readonly #known = new Map<MountPath, number>();
+  #names: RemoteNames = { caseSensitive: true, folds: false, isBucket: false };
+
+  constructor(client: RcloneClient, places: RootPlaces) {
+    this.#client = client;
+    this.#places = places;
+  }
+
+  get isCaseSensitive(): boolean {
+    return this.#names.caseSensitive;
+  }
+
+  /** How the server takes names. */
+  learn(names: RemoteNames): void {
+    this.#names = names;
+  }
+
+  /** What rclone calls a path, or a name of ours that is written as one. */
+  place(path: string): Place {
+    const { root } = this.#places;
+    if (path === MOUNT_ROOT) return root;
+    return root === '' ? path.slice(1) : root + path;
+  }
+
+  /** What is at a path in just this spelling. Undefined: nothing. */
+  async find(path: MountPath, call: CallOptions): Promise<RemoteEntry | undefined> {
+    const name = baseName(path);
+    if (name === undefined) {
+      if (this.#places.space !== undefined) await this.#client.space(this.#places.space, call);
+      else if (!(await isFolder(this.#client, this.#places.root, call)) && !this.#names.isBucket) return undefined;
+      return { name: '', isFolder: true, sizeBytes: undefined, modifiedAt: new Date(0) };
+    }
+    if (!this.#names.folds)
+      return this.#client.find(this.place(path), call).catch((error: unknown) => this.#findBelowFile(path, error, call));
+    return (await this.isSpelled(parentPath(path), call)) ? (await this.#lookFor(path, name, call)).itself : undefined;
+  }
+
+  /** Servers have many words for what is asked for below a file. @throws what was thrown, where that is not it */
+  async #findBelowFile(path: MountPath, error: unknown, call: CallOptions): Promise<undefined> {
+    const parent = parentPath(path);
+    if (!AppError.is(error, 'STORAGE_UNAVAILABLE') || parent === MOUNT_ROOT || call.signal?.aborted) throw error;
+    const above = await this.find(parent, call);
+    if (above?.isFolder) throw error;
+    return undefined;
+  }
+
+  /** The same for what is to be made or replaced. @throws AppError ENTRY_EXISTS: something has another spelling of it */
+  async findAny(path: MountPath, call: CallOptions): Promise<RemoteEntry | undefined> {
+    const name = baseName(path);
+    if (name === undefined || !this.#names.folds) return this.find(path, call);
+    if (!(await this.isSpelled(parentPath(path), call))) {
+      // A folder on the way may be spelled otherwise.
+      await this.findAny(parentPath(path), call);
+      return undefined;
+    }
+    const { itself, isTaken } = await this.#lookFor(path, name, call);
+    if (itself !== undefined || (!isTaken && (await this.#client.find(this.place(path), call)) === undefined)) return itself;
+    // It may have been made since.
+    const again = await this.#lookFor(path, name, call);
+    if (again.itself === undefined) throw storageError('ENTRY_EXISTS');
+    return again.itself;
+  }
+
+  /** Whether a folder is there in just this spelling; always true where names do not fold. */
+  async isSpelled(folder: MountPath, call: CallOptions): Promise<boolean> {
+    if (!this.#names.folds || folder === MOUNT_ROOT || this.isKnownFolder(folder)) return true;
+    const isThere = (await this.find(folder, call))?.isFolder ?? false;
+    if (isThere) this.know(folder);
+    return isThere;
+  }
+
+  /** Whether two paths are one entry to the server, written otherwise. */
+  isRespelled(one: MountPath, other: MountPath): boolean {
+    const isOtherCase = !this.#names.caseSensitive && one !== other && one.toLowerCase() === other.toLowerCase();
+    return isOtherCase && parentPath(one) === parentPath(other);
+  }
+
+  isKnownFolder(path: MountPath): boolean {
+    return (this.#known.get(path) ?? 0) > performance.now();
+  }
+
+  /** A folder is there. */
+  know(path: MountPath): void {
+    if (this.#known.size >= MAX_KNOWN_FOLDERS) this.#known.clear();
+    this.#known.set(path, performance.now() + KNOWN_FOLDER_MS);
+  }
+
+  /** Folders have moved, or are gone. */
+  forget(): void {
+    this.#known.clear();
+  }
+
+  async #lookFor(path: MountPath, name: string, call: CallOptions): Promise<{ itself: RemoteEntry | undefined; isTaken: boolean }> {
+    let isTaken = false;
+    try {
+      for await (const entry of this.#client.list(this.place(parentPath(path)), call)) {
+        if (entry.name === name) return { itself: entry, isTaken: true };
+        isTaken ||= !this.#names.caseSensitive && entry.name.toLowerCase() === name.toLowerCase();
+      }
+    } catch (error) {
+      if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+    }
+    return { itself: undefined, isTaken };
+  }
+}

@@ -1,0 +1,56 @@
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { createEgress, createEgressPolicy } from '@wharf/egress';
+import { ensureCommand, isAvailable, isMissing, type SambaServer, startFaultProxy, startSamba } from '@wharf/harness';
+import { afterAll, describe, onTestFinished } from 'vitest';
+import { folderSide } from '../../driver-contract/conformance/folder-side.ts';
+import type { StorageUnderTest } from '../../driver-contract/conformance/rule.suite.ts';
+import { describeDriver } from '../../driver-contract/conformance.suite.ts';
+import { decorate } from '../../driver-contract/decorate.ts';
+import type { OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { smbDriver } from './index.ts';
+
+const LACKS: readonly OptionalOperation[] = ['copy', 'link', 'listAll', 'listNames', 'openDraft', 'statMany'];
+const rclone = await ensureCommand('rclone', 'rclone');
+
+/** A server that tells upper from lower case, and one that does not; with all that is put around it, and without. */
+for (const isCaseSensitive of [true, false]) {
+  const server = await startSamba({ isCaseSensitive });
+  describe.runIf(isAvailable('samba', server) && isAvailable('rclone', rclone))('SMB on Samba', () => {
+    if (isMissing(server)) return;
+    afterAll(() => server.stop());
+    const around = (driver: StorageDriver) => (isCaseSensitive ? driver : decorate(driver, smbDriver.limits));
+    describeDriver({
+      name: isCaseSensitive ? 'SMB' : 'SMB that folds names, with everything around it',
+      lacks: LACKS,
+      isRemote: true,
+      open: () => openOn(server, around),
+    });
+  });
+}
+
+async function openOn(server: SambaServer, around: (driver: StorageDriver) => StorageDriver): Promise<StorageUnderTest> {
+  const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
+  const folder = await mkdtemp(path.join(server.folder, 'storage ä+'));
+  await chown(folder, server.uid, server.uid);
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const openAt = async ({ host, port }: { host: string; port: number }) => {
+    const items = {
+      address: `${host}:${port}`,
+      username: server.username,
+      password: server.password,
+      share_name: server.share,
+      root_folder_path: path.basename(folder),
+    };
+    return around(await smbDriver.open(JSON.stringify(items), { egress }));
+  };
+  return {
+    driver: await openAt(server),
+    ...folderSide(folder),
+    connections: () => server.connections(),
+    async throughFaults() {
+      const way = await startFaultProxy({ to: server });
+      return { driver: await openAt(way), way };
+    },
+  };
+}

@@ -1,0 +1,430 @@
+import { randomBytes } from 'node:crypto';
+import { AppError } from '@wharf/errors';
+import { baseName, childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
+import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
+import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { type Call, Calls } from '../../driver-contract/calls.ts';
+import type { OpenContext } from '../../driver-contract/open-context.ts';
+import { PathLocks } from '../../driver-contract/path-locks.ts';
+import type {
+  BeforePublish,
+  ByteRange,
+  CallOptions,
+  DirectLink,
+  DriverTraits,
+  Entry,
+  FileContent,
+  LinkOptions,
+  PlaceOptions,
+  RemoveOptions,
+  StorageDriver,
+  WriteOptions,
+} from '../../driver-contract/storage-driver.ts';
+import { badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { GatewayClient, type Self } from './client.ts';
+import type { SameApiSettings } from './config.ts';
+import type { RemoteDetail, RemoteEntry } from './entries.ts';
+import { FarNames, isFarName, isFarPath } from './far-names.ts';
+import { openSession } from './session.ts';
+
+/** The role of the guest in the family. */
+const GUEST = 1;
+/** How often a name may be given to something else between a question and its answer. */
+const MAX_TRIES = 100;
+/** How often a file is looked at again that is replaced between the look and the reading. */
+const MAX_LOOKS = 3;
+
+/** The grids to which storages of Wharf and of the family keep dates, as far as their driver alone tells, in milliseconds. */
+const DATE_STEP_MS: Readonly<Record<string, number>> = { Local: 1, SFTP: 1000 };
+
+/** A folder of another gateway that has the family's API. README tells the whole. */
+export class SameApiDriver implements StorageDriver {
+  readonly traits: DriverTraits;
+  readonly #client: GatewayClient;
+  readonly #settings: SameApiSettings;
+  readonly #calls: Calls;
+  readonly #names = new FarNames();
+  readonly #locks = new PathLocks();
+  /** It stores a file whole or not at all. */
+  readonly #isWharf: boolean;
+
+  private constructor(client: GatewayClient, settings: SameApiSettings, calls: Calls, self: Self, root: RemoteDetail) {
+    this.#client = client;
+    this.#settings = settings;
+    this.#calls = calls;
+    this.#isWharf = self.installation !== undefined;
+    this.traits = {
+      caseSensitive: true,
+      keepsEmptyDirectories: true,
+      modTimeStepMs: DATE_STEP_MS[root.provider],
+      maxNameBytes: 255,
+      hashes: [],
+      exclusiveCreate: false,
+      copiesFolders: true,
+      ...(!this.#isWharf && { needsSize: true }),
+    };
+  }
+
+  /** @throws AppError STORAGE_LOGIN_FAILED | FAILED_PRECONDITION (no such folder, or it may not be mounted) | CIRCULAR_MOUNT, in words for the admin */
+  static async open(settings: SameApiSettings, context: OpenContext): Promise<SameApiDriver> {
+    const client = new GatewayClient(settings, context.egress, context.trail);
+    const calls = new Calls();
+    try {
+      client.useSession(openSession(settings, client, context));
+      return await calls.run(context.signal, async (call) => {
+        const self = await client.self(call);
+        if (self.role === GUEST && !(await client.lets(call))) {
+          throw new AppError('FAILED_PRECONDITION', 'the gateway does not let others mount it as its guest (its setting allow_mounted)');
+        }
+        const root = await client.find(MOUNT_ROOT, call);
+        if (!root?.isDirectory) throw new AppError('FAILED_PRECONDITION', `root folder ${settings.root} not exists`);
+        return new SameApiDriver(client, settings, calls, self, root);
+      });
+    } catch (error) {
+      await calls.close();
+      client.close();
+      throw error;
+    }
+  }
+
+  async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+    checkReachable(path);
+    return this.#calls.run(signal, async (call) => toEntry(nameAt(path), await this.#get(path, call)));
+  }
+
+  async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
+    checkReachable(directory);
+    const until = this.#calls.until(signal);
+    const listed = new Set<string>();
+    try {
+      for await (const entry of this.#client.list(directory, { signal: until })) {
+        throwIfAborted(until);
+        const { name } = entry;
+        if (listed.has(name) || !isEntryName(name)) continue;
+        if (isFarName(name)) {
+          if (this.#names.isLeft(name, entry.modifiedAt.getTime())) this.#calls.track(this.#client.remove(directory, name, {}));
+          continue;
+        }
+        listed.add(name);
+        yield toEntry(name, entry);
+      }
+    } catch (error) {
+      throwIfAborted(until);
+      throw error;
+    }
+  }
+
+  async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
+    checkReachable(path);
+    const until = this.#calls.until(signal);
+    try {
+      for (let look = 1; ; look += 1) {
+        const there = await this.#get(path, { signal: until });
+        if (there.isDirectory) throw storageError('IS_A_DIRECTORY');
+        const entry = toEntry(nameAt(path), there);
+        const { start, end } = resolveRange(range, there.sizeBytes);
+        if (start === end) return emptyContent(entry, { signal: until });
+        const isToEnd = end === there.sizeBytes;
+        const body = await this.#client.download(there, start, isToEnd ? undefined : end, { signal: until });
+        if (body.sizeBytes === there.sizeBytes && isDated(body.answer.headers['last-modified'], there)) {
+          return rangeContent(entry, body, { signal: until });
+        }
+        body.answer.destroy();
+        // It was replaced in between.
+        if (look === MAX_LOOKS) throw badAnswer('another file than it names');
+      }
+    } catch (error) {
+      throwIfAborted(until);
+      throw error;
+    }
+  }
+
+  async link(path: MountPath, { signal, client }: LinkOptions = {}): Promise<DirectLink> {
+    checkReachable(path);
+    const { passesAddress, passesAgent } = this.#settings;
+    return this.#calls.run(signal, async (call) => {
+      const { isDirectory, rawUrl } = await this.#client.get(path, call, client);
+      if (isDirectory) throw storageError('IS_A_DIRECTORY');
+      const url = URL.parse(rawUrl);
+      if (!url || !['http:', 'https:'].includes(url.protocol)) throw storageError('UNSUPPORTED_OPERATION');
+      const expiresAt = endOfSign(url);
+      // Told who asks, the gateway may answer for that client alone.
+      const isForClient = client !== undefined && (passesAddress || passesAgent);
+      return { url: url.href, ...(isForClient && { isForClient }), ...(expiresAt && { expiresAt }) };
+    });
+  }
+
+  async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
+    checkUnreserved(path);
+    if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
+    const { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish } = options;
+    return this.#calls.run(options.signal, async (call) => {
+      let sentBytes = 0;
+      // An answer may come before the end of the content.
+      const answered = new AbortController();
+      const signal = AbortSignal.any([call.signal, answered.signal]);
+      const sent = async function* (mayEnd?: () => Promise<void>) {
+        for await (const piece of verifiedContent(content, { ...options, signal })) {
+          sentBytes += piece.byteLength;
+          yield piece;
+        }
+        await mayEnd?.();
+      };
+      const mayPublish = () => this.#mayPublish(path, overwrite, beforePublish, call);
+      const file = { overwrite, sizeBytes, modifiedAt, expectedHashes };
+      try {
+        if (this.#isWharf) await this.#client.put(path, sent(mayPublish), file, call);
+        else
+          await this.#putAside(
+            path,
+            overwrite,
+            mayPublish,
+            (place) => this.#client.put(place, sent(), { ...file, isOfLength: true }, call),
+            call,
+          );
+      } catch (error) {
+        if (!AppError.is(error, 'ENTRY_EXISTS') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+        throw await this.#takenBy(path, overwrite, error, call);
+      } finally {
+        answered.abort();
+      }
+      const entry = toEntry(nameAt(path), await this.#get(path, {}));
+      if (entry.sizeBytes !== sentBytes) {
+        throw storageError('CONTENT_CORRUPT', new Error(`${sentBytes} bytes were sent, the gateway has ${entry.sizeBytes}`));
+      }
+      return entry;
+    });
+  }
+
+  async makeDirectory(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+    checkUnreserved(path);
+    return this.#calls.run(signal, async (call) => {
+      const there = await this.#client.find(path, call);
+      if (there && !there.isDirectory) throw storageError('ENTRY_EXISTS');
+      if (there) return toEntry(nameAt(path), there);
+      await this.#client.makeFolder(path, call);
+      const made = await this.#get(path, {});
+      if (!made.isDirectory) throw storageError('ENTRY_EXISTS');
+      return toEntry(nameAt(path), made);
+    });
+  }
+
+  async remove(path: MountPath, { signal, recursive }: RemoveOptions): Promise<void> {
+    checkReachable(path);
+    const name = baseName(path);
+    if (name === undefined) throw storageError('INVALID_ARGUMENT');
+    await this.#calls.run(signal, async (call) => {
+      const { isDirectory } = await this.#get(path, call);
+      if (isDirectory && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
+      throwIfAborted(call.signal);
+      await this.#client.remove(parentPath(path), name, call);
+    });
+  }
+
+  async rename(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
+    checkReachable(from);
+    checkUnreserved(to);
+    if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
+    return this.#calls.run(options.signal, (call) =>
+      this.#locks.run(to, async () => {
+        const { source, there } = await this.#ends(from, to, options, call);
+        if (from === to) return toEntry(nameAt(to), source);
+        if (there) await this.#checkReplaceable(source, to, there, call);
+        throwIfAborted(call.signal);
+        call.commit();
+        await this.#move(from, to, options.overwrite && there !== undefined);
+        return toEntry(nameAt(to), await this.#get(to, {}));
+      }),
+    );
+  }
+
+  async copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
+    checkReachable(from);
+    checkUnreserved(to);
+    return this.#calls.run(options.signal, (call) =>
+      this.#locks.run(to, async () => {
+        if (from === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+        const { source, there } = await this.#ends(from, to, { overwrite: true }, call);
+        if (from === to) throw storageError('ENTRY_EXISTS');
+        if (isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
+        if (there && (source.isDirectory || !options.overwrite)) throw storageError('ENTRY_EXISTS');
+        if (there?.isDirectory) throw storageError('IS_A_DIRECTORY');
+        await this.#copyAside(from, to, there !== undefined, call);
+        return toEntry(nameAt(to), await this.#get(to, {}));
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#calls.close();
+    this.#client.close();
+  }
+
+  /**
+   * Asked when the content is complete: whether the file may have its name, and again where something else has the name since.
+   *
+   * @throws AppError ENTRY_EXISTS | IS_A_DIRECTORY; what `beforePublish` throws
+   */
+  async #mayPublish(path: MountPath, overwrite: boolean, beforePublish: BeforePublish | undefined, call: CallOptions): Promise<void> {
+    if (!beforePublish) return;
+    let there = await this.#client.find(path, call);
+    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+      if (there && !overwrite) throw storageError('ENTRY_EXISTS');
+      if (there?.isDirectory) throw storageError('IS_A_DIRECTORY');
+      await beforePublish();
+      const before = there;
+      there = await this.#client.find(path, call);
+      if (isSame(before, there)) return;
+    }
+    throw storageError('STALE_VERSION');
+  }
+
+  /** For gateways that write in place: what is cut off there would shorten the old file. */
+  async #putAside(
+    path: MountPath,
+    overwrite: boolean,
+    mayPublish: () => Promise<void>,
+    put: (place: MountPath) => Promise<void>,
+    call: Call,
+  ): Promise<void> {
+    const there = await this.#client.find(path, call);
+    if (there && !overwrite) throw storageError('ENTRY_EXISTS');
+    if (there?.isDirectory) throw storageError('IS_A_DIRECTORY');
+    const place = childPath<MountPath>(parentPath(path), this.#names.next() as EntryName);
+    try {
+      await put(place);
+      await mayPublish();
+      throwIfAborted(call.signal);
+      call.commit();
+      await this.#locks.run(path, () => this.#client.rename(place, nameAt(path), overwrite, {}));
+    } catch (error) {
+      await this.#discard(place);
+      throw error;
+    }
+  }
+
+  /**
+   * The gateway copies under the same name alone: into a folder of ours beside the target, where the copy gets its name, and from there to its place.
+   * Whatever fails, nothing is left.
+   */
+  async #copyAside(from: MountPath, to: MountPath, replaces: boolean, call: Call): Promise<void> {
+    const folder = childPath<MountPath>(parentPath(to), this.#names.next() as EntryName);
+    const [name, target] = [nameAt(from), nameAt(to)];
+    try {
+      await this.#client.makeFolder(folder, call);
+      await this.#client.place('copy', parentPath(from), folder, name, false, call);
+      if (name !== target) await this.#client.rename(childPath(folder, name), target, false, call);
+      throwIfAborted(call.signal);
+      call.commit();
+      await this.#client.place('move', folder, parentPath(to), target, replaces, {});
+    } finally {
+      await this.#discard(folder);
+    }
+  }
+
+  /** One step where the folder or the name stays. Else two: it has its new name in its old folder for a moment, or one beside it that is free. */
+  async #move(from: MountPath, to: MountPath, overwrite: boolean): Promise<void> {
+    const [source, target, name] = [parentPath(from), parentPath(to), nameAt(to)];
+    if (source === target) return this.#client.rename(from, name, overwrite, {});
+    if (nameAt(from) === name) return this.#client.place('move', source, target, name, overwrite, {});
+    const isFree = (await this.#client.find(childPath(source, name), {})) === undefined;
+    const between = isFree ? name : betweenName(name);
+    await this.#client.rename(from, between, false, {});
+    let at = childPath<MountPath>(source, between);
+    try {
+      await this.#client.place('move', source, target, between, overwrite && between === name, {});
+      at = childPath<MountPath>(target, between);
+      if (between !== name) await this.#client.rename(at, name, overwrite, {});
+    } catch (error) {
+      if (parentPath(at) !== source) await this.#client.place('move', target, source, between, false, {}).catch(() => undefined);
+      await this.#client.rename(childPath(source, between), nameAt(from), false, {}).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** @throws AppError ENTRY_NOT_FOUND (the source, or the folder of the target) | NOT_A_DIRECTORY | ENTRY_EXISTS */
+  async #ends(from: MountPath, to: MountPath, { overwrite }: Pick<PlaceOptions, 'overwrite'>, call: Call) {
+    const [source, parent, there] = await Promise.all([
+      this.#get(from, call),
+      this.#get(parentPath(to), call),
+      from === to ? undefined : this.#client.find(to, call),
+    ]);
+    if (!parent.isDirectory) throw storageError('NOT_A_DIRECTORY');
+    if (there && !overwrite) throw storageError('ENTRY_EXISTS');
+    return { source, there };
+  }
+
+  /** @throws AppError as `rename` has them for what does not fit */
+  async #checkReplaceable(source: RemoteEntry, path: MountPath, there: RemoteEntry, call: CallOptions): Promise<void> {
+    if (!source.isDirectory && there.isDirectory) throw storageError('IS_A_DIRECTORY');
+    if (source.isDirectory && !there.isDirectory) throw storageError('NOT_A_DIRECTORY');
+    if (there.isDirectory && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
+  }
+
+  /** What stands in the way of a file: gateways have several words for it. */
+  async #takenBy(path: MountPath, overwrite: boolean, error: AppError, call: CallOptions): Promise<AppError> {
+    const there = await this.#client.find(path, call);
+    if (!there) return AppError.is(error, 'NOT_A_DIRECTORY') ? error : storageError('NOT_A_DIRECTORY', error);
+    if (!overwrite) return storageError('ENTRY_EXISTS', error);
+    return there.isDirectory ? storageError('IS_A_DIRECTORY', error) : error;
+  }
+
+  async #isEmpty(folder: MountPath, call: CallOptions): Promise<boolean> {
+    for await (const _ of this.#client.list(folder, call)) return false;
+    return true;
+  }
+
+  /** @throws AppError ENTRY_NOT_FOUND */
+  async #get(path: MountPath, call: CallOptions): Promise<RemoteDetail> {
+    const there = await this.#client.find(path, call);
+    if (there === undefined) throw storageError('ENTRY_NOT_FOUND');
+    return there;
+  }
+
+  /** Removes what is ours. What stays is found by a listing once this process has ended. */
+  async #discard(place: MountPath): Promise<void> {
+    await this.#client.remove(parentPath(place), nameAt(place), {}).catch(() => undefined);
+  }
+}
+
+/** A name that nobody else takes, and that tells whose content it is should it stay. */
+function betweenName(name: EntryName): EntryName {
+  const room = Buffer.from(name)
+    .subarray(0, 200)
+    .toString('utf8')
+    .replace(/\ufffd+$/, '');
+  return `${room}.${randomBytes(6).toString('hex')}` as EntryName;
+}
+
+function checkReachable(path: MountPath): void {
+  if (isFarPath(path)) throw storageError('ENTRY_NOT_FOUND');
+}
+
+function checkUnreserved(path: MountPath): void {
+  if (isFarPath(path)) throw storageError('PERMISSION_DENIED');
+}
+
+function isSame(one: RemoteEntry | undefined, other: RemoteEntry | undefined): boolean {
+  return (
+    one?.isDirectory === other?.isDirectory &&
+    one?.sizeBytes === other?.sizeBytes &&
+    one?.modifiedAt.getTime() === other?.modifiedAt.getTime()
+  );
+}
+
+/** Whether the head of a content is of the file that was named; one that has no date may be. */
+function isDated(lastModified: string | undefined, { modifiedAt }: RemoteEntry): boolean {
+  const ms = Date.parse(lastModified ?? '');
+  return Number.isNaN(ms) || Math.abs(ms - modifiedAt.getTime()) < 1000;
+}
+
+/** The family's signatures say at their end when they do, in seconds; 0: never. */
+function endOfSign({ searchParams }: URL): Date | undefined {
+  const [, seconds] = /:(\d{1,11})$/.exec(searchParams.get('sign') ?? '') ?? [];
+  return seconds === undefined || Number(seconds) === 0 ? undefined : new Date(Number(seconds) * 1000);
+}
+
+function toEntry(name: EntryName, { isDirectory, sizeBytes, modifiedAt, createdAt, hashes }: RemoteEntry): Entry {
+  return { name, isDirectory, sizeBytes, modifiedAt, ...(createdAt && { createdAt }), ...(hashes && { hashes }) };
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import type { Hashes } from '../../driver-contract/storage-driver.ts';
+
+/** An entry as the other gateway shows it. */
+export interface RemoteEntry {
+  /** As the gateway wrote it: it may be no name at all. */
+  readonly name: string;
+  readonly isDirectory: boolean;
+  readonly sizeBytes: number;
+  readonly modifiedAt: Date;
+  readonly createdAt: Date | undefined;
+  readonly hashes: Hashes | undefined;
+  readonly sign: string;
+}
+
+/** A file or folder that was asked for by its path. */
+export interface RemoteDetail extends RemoteEntry {
+  /** Where the bytes of a file are; empty of a folder. */
+  readonly rawUrl: string;
+  /** The driver of its storage; `unknown` of what only mounts make. */
+  readonly provider: string;
+}
+
+const entryShape = z.object({
+  name: z.string(),
+  size: z.number().catch(0),
+  is_dir: z.boolean(),
+  modified: z.string().catch(''),
+  created: z.string().catch(''),
+  sign: z.string().catch(''),
+  hashinfo: z.string().catch(''),
+});
+const detailShape = entryShape.extend({ raw_url: z.string().catch(''), provider: z.string().catch('') });
+
+/** @returns undefined for what is no entry */
+export function readEntry(value: unknown): RemoteEntry | undefined {
+  const { data } = entryShape.safeParse(value);
+  return data && entryOf(data);
+}
+
+/** @returns undefined for what is no entry */
+export function readDetail(value: unknown): RemoteDetail | undefined {
+  const { data } = detailShape.safeParse(value);
+  return data && { ...entryOf(data), rawUrl: data.raw_url, provider: data.provider };
+}
+
+function entryOf({ name, size, is_dir, modified, created, sign, hashinfo }: z.output<typeof entryShape>): RemoteEntry {
+  const modifiedAt = dateOf(modified) ?? new Date(0);
+  const createdAt = dateOf(created);
+  return {
+    name,
+    isDirectory: is_dir,
+    sizeBytes: !is_dir && Number.isSafeInteger(size) && size > 0 ? size : 0,
+    modifiedAt,
+    // A storage that does not know it says when the entry was modified.
+    createdAt: createdAt?.getTime() === modifiedAt.getTime() ? undefined : createdAt,
+    hashes: is_dir ? undefined : hashesOf(hashinfo),
+    sign,
+  };
+}
+
+/** RFC 3339. The year 1 stands for a date that is not known. */
+function dateOf(text: string): Date | undefined {
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) || text.startsWith('0001-01-01') ? undefined : new Date(ms);
+}
+
+const DIGITS = { md5: 32, sha1: 40, sha256: 64 } as const;
+
+function hashesOf(text: string): Hashes | undefined {
+  if (text === '' || text === 'null') return undefined;
+  let told: unknown;
+  try {
+    told = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const found = Object.entries(DIGITS).flatMap(([name, length]) => {
+    const value: unknown = typeof told === 'object' && told !== null ? Reflect.get(told, name) : undefined;
+    return typeof value === 'string' && value.length === length && /^[0-9a-f]+$/i.test(value) ? [[name, value.toLowerCase()]] : [];
+  });
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}

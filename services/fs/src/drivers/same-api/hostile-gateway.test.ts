@@ -1,0 +1,236 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createEgress, createEgressPolicy } from '@wharf/egress';
+import { isMissing, makeCertificate, startHttpServer } from '@wharf/harness';
+import { expect, it, onTestFinished } from 'vitest';
+import { at, failureWithout, namesIn, put } from '../../driver-contract/conformance/driver-calls.ts';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { openListDriver } from './index.ts';
+import { testSurroundings } from './testing/test-surroundings.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+const SECRET = 'canary-secret';
+const DATE = '2026-11-22T19:00:00Z';
+const entry = (name: string, more: object = {}) => ({
+  name,
+  size: 5,
+  is_dir: false,
+  modified: DATE,
+  created: DATE,
+  hashinfo: 'null',
+  ...more,
+});
+const ROOT = { ...entry('root'), is_dir: true, size: 0, raw_url: '', provider: 'unknown' };
+
+function say(response: ServerResponse, data: unknown, code = 200, message = 'success'): void {
+  response.end(JSON.stringify({ code, message, data }));
+}
+
+/** A storage of a gateway that answers as it should until it is open, and as the handler says then. */
+async function openOn(handler: Handler, items: Record<string, unknown> = {}) {
+  let isOpen = false;
+  const server = await startHttpServer((request, response) => {
+    if (isOpen) return handler(request, response);
+    say(response, request.url === '/api/me' ? { username: 'u', role: 0 } : ROOT);
+  });
+  onTestFinished(() => server.stop());
+  const addition = { url: server.url, token: SECRET, root_folder_path: '/', ...items };
+  const driver = await openListDriver.open(JSON.stringify(addition), testSurroundings());
+  onTestFinished(() => driver.close());
+  isOpen = true;
+  return { driver: driver as Required<StorageDriver>, server };
+}
+
+const read = async (driver: StorageDriver, range?: { offsetBytes: number; lengthBytes?: number }) => {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of await driver.read(at('/file'), range)) pieces.push(Uint8Array.from(piece));
+  return Buffer.concat(pieces).toString('utf8');
+};
+const failure = (call: Promise<unknown>) => failureWithout(SECRET, call);
+const isApi = ({ url = '' }: IncomingMessage) => url.startsWith('/api/');
+/** Of a gateway whose file has that address. */
+const fileAt =
+  (rawUrl: (request: IncomingMessage) => string, other: Handler): Handler =>
+  (request, response) =>
+    isApi(request) ? say(response, { ...entry('file'), raw_url: rawUrl(request), provider: 'Local' }) : other(request, response);
+
+it('names that would lead elsewhere, or cannot be names, are left out', async () => {
+  const odd = ['..', '.', 'a/b', '/etc/passwd', 'x\u0000y', 'x\r\nEvil: 1', 'n'.repeat(300), '', 'fine', 'fine', 'also fine'];
+  const { driver } = await openOn((_, response) => say(response, { content: odd.map((name) => entry(name)), total: odd.length }));
+  expect(await namesIn(driver, '/')).toEqual(['fine', 'also fine']);
+});
+
+it.each([
+  ['entries that are none', { content: [{ no: 'name' }] }],
+  ['a list that is none', { content: 'x'.repeat(5_000_000) }],
+])('a listing with %s fails', async (_, data) => {
+  const { driver } = await openOn((_request, response) => say(response, data));
+  await expect(failure(namesIn(driver, '/'))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
+it('an endless listing comes as it is read, and is left', async () => {
+  const { driver } = await openOn(async (_request, response) => {
+    response.write('{"code":200,"message":"success","data":{"content":[');
+    for (let index = 0; !response.destroyed; index += 1) {
+      if (response.write(`${index === 0 ? '' : ','}${JSON.stringify(entry(`file-${index}`))}`)) continue;
+      await new Promise<void>((resolve) => void response.once('drain', resolve).once('close', resolve));
+    }
+  });
+  let entries = 0;
+  for await (const _ of driver.list(at('/'))) if (++entries === 5_000) break;
+  expect(entries).toBe(5_000);
+});
+
+it.each([301, 302, 307, 308])('a redirect (%i) of a call is not followed: it has the token', async (status) => {
+  const seen: string[] = [];
+  const other = await startHttpServer((request, response) => {
+    seen.push(request.url ?? '');
+    say(response, ROOT);
+  });
+  onTestFinished(() => other.stop());
+  const { driver } = await openOn((_request, response) => void response.writeHead(status, { Location: `${other.url}/x` }).end());
+  for (const call of [
+    () => driver.stat(at('/file')),
+    () => namesIn(driver, '/'),
+    () => put(driver, '/file', 'x', { sizeBytes: 1 }),
+    () => driver.remove(at('/file'), { recursive: true }),
+  ]) {
+    await expect(failure(call())).resolves.toMatchObject({ code: 'FAILED_PRECONDITION', message: expect.stringContaining('url') });
+  }
+  expect(seen).toEqual([]);
+});
+
+it('the address of a file gets no token, nor does where it leads to', async () => {
+  const seen: (string | undefined)[] = [];
+  const { driver } = await openOn(
+    fileAt(
+      ({ headers }) => `http://${headers.host}/d/file?sign=x`,
+      (request, response) => {
+        seen.push(request.headers.authorization);
+        if (request.url?.startsWith('/d/')) response.writeHead(302, { Location: '/elsewhere' }).end();
+        else response.writeHead(200, { 'Content-Length': 5 }).end('hello');
+      },
+    ),
+  );
+  expect(await read(driver)).toBe('hello');
+  expect(seen.length).toBeGreaterThan(1);
+  expect(new Set(seen)).toEqual(new Set([undefined]));
+});
+
+it.each(['http://169.254.169.254/latest/meta-data/', 'http://127.0.0.2:1/x', 'http://[::1]:1/x', 'file:///etc/passwd', 'gopher://x/'])(
+  'a file at %s is not fetched',
+  async (address) => {
+    // Nobody here has entered that address, so it has to be a public one.
+    const policy = (audience: 'admin' | 'user') => createEgressPolicy({ audience, allow: [], forbidden: [] });
+    const isFile = { now: false };
+    const gateway = await startHttpServer((request, response) =>
+      say(
+        response,
+        request.url === '/api/me' ? { username: 'u', role: 0 } : isFile.now ? { ...entry('file'), raw_url: address, provider: 'x' } : ROOT,
+      ),
+    );
+    onTestFinished(() => gateway.stop());
+    const addition = JSON.stringify({ url: gateway.url, token: SECRET, root_folder_path: '/' });
+    const driver = await openListDriver.open(addition, { egress: createEgress(policy('admin'), policy('user')) });
+    onTestFinished(() => driver.close());
+    isFile.now = true;
+    await expect(failure(read(driver))).resolves.toMatchObject({ code: expect.stringMatching(/PERMISSION_DENIED|UNSUPPORTED_OPERATION/) });
+  },
+);
+
+it.each([
+  ['fewer bytes than announced', 200, { 'Content-Length': 5 }, 'hel', undefined],
+  ['another size', 200, { 'Content-Length': 4 }, 'four', undefined],
+  ['a range that was not asked for', 206, { 'Content-Range': 'bytes 0-1/5', 'Content-Length': 2 }, 'ab', { offsetBytes: 3 }],
+  ['another length than its range', 206, { 'Content-Range': 'bytes 3-4/5', 'Content-Length': 1 }, 'l', { offsetBytes: 3 }],
+  ['another encoding', 200, { 'Content-Encoding': 'gzip', 'Content-Length': 5 }, 'hello', undefined],
+  ['another date', 200, { 'Content-Length': 5, 'Last-Modified': 'Sun, 01 Nov 2026 19:00:00 GMT' }, 'hello', undefined],
+])('a file with %s fails', async (_, status, headers, body, range) => {
+  const { driver } = await openOn(
+    fileAt(
+      ({ headers: { host } }) => `http://${host}/p/file`,
+      (_request, response) => {
+        response.writeHead(status, headers);
+        response.write(body, () => response.destroy());
+      },
+    ),
+  );
+  await expect(failure(read(driver, range))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
+it('a redirect of a file in a circle ends', async () => {
+  const { driver, server } = await openOn(
+    fileAt(
+      ({ headers }) => `http://${headers.host}/d/file`,
+      (_request, response) => void response.writeHead(302, { Location: '/d/file' }).end(),
+    ),
+  );
+  const before = server.requests();
+  await failure(read(driver));
+  expect(server.requests() - before).toBeLessThan(10);
+});
+
+it('a token that is refused is told without it, and not asked about again and again', async () => {
+  const { driver, server } = await openOn((_request, response) => say(response, null, 401, `token ${SECRET} is expired`));
+  const before = server.requests();
+  await expect(failure(driver.stat(at('/file')))).resolves.toMatchObject({ code: 'STORAGE_LOGIN_FAILED' });
+  expect(server.requests() - before).toBe(1);
+});
+
+it.each([
+  ['of megabytes', 'x'.repeat(3_000_000)],
+  ['that is no header', 'x\r\nEvil: 1'],
+])('a login that gives a token %s is none: it would be kept with the storage', async (_, token) => {
+  const server = await startHttpServer((request, response) => {
+    if (request.url === '/api/auth/login') return say(response, { token });
+    say(response, request.url === '/api/me' ? { username: 'u', role: 0 } : ROOT);
+  });
+  onTestFinished(() => server.stop());
+  let kept = '';
+  const keptItem = () => ({
+    get value() {
+      return kept;
+    },
+    async replace(before: string, after: string) {
+      if (kept === before) kept = after;
+      return kept;
+    },
+  });
+  const addition = { url: server.url, username: 'u', password: SECRET, root_folder_path: '/' };
+  const opening = openListDriver.open(JSON.stringify(addition), { ...testSurroundings(), keptItem });
+  await expect(failure(opening)).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE', message: expect.stringContaining('another shape') });
+  expect(kept).not.toContain('xxx');
+  expect(kept).not.toContain('Evil');
+});
+
+it('a gateway that says it stored what it did not is found out', async () => {
+  const { driver } = await openOn((request, response) => {
+    if (request.method === 'PUT') return void request.resume().once('end', () => say(response, null));
+    if (request.url !== '/api/fs/get') return say(response, null);
+    say(response, { ...entry('file'), size: 3, raw_url: 'x', provider: 'x' });
+  });
+  await expect(failure(put(driver, '/file', 'hello', { sizeBytes: 5 }))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
+});
+
+it('a guest is let in where the gateway says so alone', async () => {
+  const open = async (allow_mounted: string) => {
+    const server = await startHttpServer((request, response) => {
+      expect(request.headers.authorization).toBeUndefined();
+      if (request.url === '/api/me') return say(response, { username: 'guest', role: 1 });
+      say(response, request.url === '/api/public/settings' ? { allow_mounted } : ROOT);
+    });
+    onTestFinished(() => server.stop());
+    const driver = await openListDriver.open(JSON.stringify({ url: server.url, root_folder_path: '/' }), testSurroundings());
+    await driver.close();
+  };
+  await expect(failure(open('false'))).resolves.toMatchObject({ message: expect.stringContaining('allow_mounted') });
+  await open('true');
+});
+
+it('a certificate that nobody signed is refused', async () => {
+  const certificate = await makeCertificate('127.0.0.1');
+  if (isMissing(certificate)) throw new Error(certificate.missing);
+  const server = await startHttpServer((_, response) => say(response, ROOT), certificate);
+  onTestFinished(() => server.stop());
+  const opening = openListDriver.open(JSON.stringify({ url: server.url, token: SECRET, root_folder_path: '/' }), testSurroundings());
+  await expect(failure(opening)).resolves.toMatchObject({ message: expect.stringContaining('certificate') });
+});

@@ -1,0 +1,46 @@
+import { createPace, sortInTurns } from '@wharf/pace';
+import { compareNames, type EntryName, isEntryName } from '@wharf/paths';
+import type { Entry } from '../../driver-contract/storage-driver.ts';
+import type { StrmSettings } from './config.ts';
+
+/** An entry of a folder below, and by which name it is shown. */
+export interface Shown<Source extends { readonly entry: Entry }> {
+  readonly name: EntryName;
+  readonly source: Source;
+  /** A file with an address stands for it. */
+  readonly isStrm: boolean;
+}
+
+type Kinds = Pick<StrmSettings, 'shown' | 'media' | 'minBytes'>;
+
+/**
+ * What is shown of a folder: folders and files of the shown kinds under their own names, media under their names with another ending. Where two have
+ * one name then, the first one in byte order has it, and the others keep their own ending before the new one. The rest is hidden.
+ */
+export async function shownNames<Source extends { readonly entry: Entry }>(
+  sources: readonly Source[],
+  kinds: Kinds,
+  signal: AbortSignal | undefined,
+): Promise<Map<EntryName, Shown<Source>>> {
+  const pace = createPace(signal);
+  const shown = new Map<EntryName, Shown<Source>>();
+  const media: Source[] = [];
+  for (const source of sources) {
+    await pace.step();
+    const { entry } = source;
+    if (entry.isDirectory || kinds.shown.has(endingOf(entry.name))) shown.set(entry.name, { name: entry.name, source, isStrm: false });
+    else if (kinds.media.has(endingOf(entry.name)) && (entry.sizeBytes ?? Number.POSITIVE_INFINITY) >= kinds.minBytes) media.push(source);
+  }
+  for (const source of await sortInTurns(media, (one, other) => compareNames(one.entry.name, other.entry.name), pace)) {
+    await pace.step();
+    const { name } = source.entry;
+    const free = [`${name.slice(0, name.lastIndexOf('.'))}.strm`, `${name}.strm`].find((each) => isEntryName(each) && !shown.has(each));
+    if (free !== undefined) shown.set(free as EntryName, { name: free as EntryName, source, isStrm: true });
+  }
+  return shown;
+}
+
+function endingOf(name: string): string {
+  const dot = name.lastIndexOf('.');
+  return dot <= 0 ? '' : name.slice(dot + 1).toLowerCase();
+}

@@ -1,0 +1,19 @@
+import { MOUNT_ROOT } from '@wharf/paths';
+import { describeDriver } from '../../driver-contract/conformance.suite.ts';
+import { decorate } from '../../driver-contract/decorate.ts';
+import { inFolder } from '../../driver-contract/in-folder.ts';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { memoryDriver } from '../memory/index.ts';
+import { strmDriver } from './index.ts';
+
+const lacks = [
+  ...(['copy', 'link', 'listAll', 'listNames', 'makeDirectory', 'openDraft', 'remove', 'rename', 'space', 'statMany', 'write'] as const),
+];
+
+const openOver = (around: (driver: StorageDriver) => StorageDriver) => async () => {
+  const openMount = async () => inFolder(decorate(await memoryDriver.open('{}'), undefined), MOUNT_ROOT, () => undefined);
+  return { driver: around(await strmDriver.open(JSON.stringify({ paths: '/one', siteUrl: 'http://x' }), { openMount })) };
+};
+
+describeDriver({ name: 'Strm', lacks, open: openOver((driver) => driver) });
+describeDriver({ name: 'Strm, with everything around it', lacks, open: openOver((driver) => decorate(driver, undefined)) });

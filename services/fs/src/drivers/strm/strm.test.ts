@@ -1,0 +1,135 @@
+import { MOUNT_ROOT } from '@wharf/paths';
+import { expect, it, onTestFinished } from 'vitest';
+import { at, collect, entriesIn, namesIn, put, refuses, text, textOf } from '../../driver-contract/conformance/driver-calls.ts';
+import { inFolder } from '../../driver-contract/in-folder.ts';
+import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { memoryDriver } from '../memory/index.ts';
+import { strmDriver } from './index.ts';
+
+type Files = Readonly<Record<string, string>>;
+
+/** A storage over folders of the tree that hold these files. */
+async function opened(folders: Readonly<Record<string, Files>>, items: Record<string, unknown> = {}) {
+  const below = new Map<string, Required<StorageDriver>>();
+  for (const [path, files] of Object.entries(folders)) {
+    const driver = (await memoryDriver.open('{}')) as Required<StorageDriver>;
+    for (const [name, content] of Object.entries(files)) await put(driver, name, content);
+    below.set(path, driver);
+  }
+  const openMount = async (path: string) => {
+    const driver = below.get(path);
+    if (!driver) throw new Error(`nothing at ${path}`);
+    return inFolder(driver, MOUNT_ROOT, () => undefined);
+  };
+  const site = { url: 'https://own.example', signer: async () => (path: string) => `signed ${path}:0` };
+  const defaults = Object.fromEntries(strmDriver.items.map((item) => [item.name, item.default]));
+  const addition = JSON.stringify({ ...defaults, paths: Object.keys(folders).join('\n'), ...items });
+  const driver = await strmDriver.open(addition, { openMount, site });
+  onTestFinished(() => driver.close());
+  return { driver, below };
+}
+
+it('media are shown as addresses, files that belong to them as they are, and the rest is hidden', async () => {
+  const { driver } = await opened({
+    '/m': { '/a film.mkv': 'film', '/a film.srt': 'subtitles', '/notes.txt': 'x', '/d/ü.MP4': 'y', '/.mkv': 'z' },
+  });
+  expect((await namesIn(driver, '/')).sort()).toEqual(['a film.srt', 'a film.strm', 'd']);
+  expect(await textOf(driver, '/a film.strm')).toBe('https://own.example/d/m/a%20film.mkv');
+  expect(await textOf(driver, '/a film.srt')).toBe('subtitles');
+  expect(await textOf(driver, '/d/ü.strm')).toBe('https://own.example/d/m/d/%C3%BC.MP4');
+  for (const hidden of ['/a film.mkv', '/notes.txt', '/d/ü.MP4', '/none.strm', '/none/x.strm'])
+    await refuses('ENTRY_NOT_FOUND', driver.stat(at(hidden)));
+  for (const entry of [...(await entriesIn(driver, '/')), ...(await entriesIn(driver, '/d'))]) {
+    const path = entry.name === 'ü.strm' ? '/d/ü.strm' : `/${entry.name}`;
+    expect(await driver.stat(at(path))).toEqual(entry);
+    if (!entry.isDirectory) expect(Buffer.byteLength(await textOf(driver, path))).toBe(entry.sizeBytes);
+  }
+});
+
+it.each([
+  [{}, 'https://own.example/d/m/a%20b.mkv'],
+  [{ siteUrl: 'http://player.example:81/sub/' }, 'http://player.example:81/sub/d/m/a%20b.mkv'],
+  [{ PathPrefix: '' }, 'https://own.example/m/a%20b.mkv'],
+  [{ PathPrefix: 'p/' }, 'https://own.example/p/m/a%20b.mkv'],
+  [{ encodePath: false }, 'https://own.example/d/m/a b.mkv'],
+  [{ withoutUrl: true }, '/d/m/a%20b.mkv'],
+  [{ withSign: true }, 'https://own.example/d/m/a%20b.mkv?sign=signed%20%2Fm%2Fa%20b.mkv%3A0'],
+])('with %j the address is %s', async (items, address) => {
+  const { driver } = await opened({ '/m': { '/a b.mkv': 'x' } }, items);
+  expect(await textOf(driver, '/a b.strm')).toBe(address);
+});
+
+it('two files of one name are told apart, and a file that has the name keeps it', async () => {
+  const { driver } = await opened({ '/m': { '/a.mkv': '1', '/a.mp4': '2', '/b.mp3': '3', '/b.strm': 'own' } });
+  expect((await namesIn(driver, '/')).sort()).toEqual(['a.mp4.strm', 'a.strm', 'b.mp3.strm', 'b.strm']);
+  expect(await textOf(driver, '/a.strm')).toContain('a.mkv');
+  expect(await textOf(driver, '/a.mp4.strm')).toContain('a.mp4');
+  expect(await textOf(driver, '/b.strm')).toBe('own');
+});
+
+it('small files are left out', async () => {
+  const { driver } = await opened({ '/m': { '/small.mkv': 'x', '/big.mkv': 'x'.repeat(1024 * 1024) } }, { minFileSize: 1 });
+  expect(await namesIn(driver, '/')).toEqual(['big.strm']);
+});
+
+it('several folders have names of their own, or are shown as one', async () => {
+  const { driver } = await opened(
+    { '/m': { '/a.mkv': '1' }, '/n': { '/a.mkv': '2', '/c.mkv': '3' }, '/o': {} },
+    { paths: 'x:/m\nx:/n\ny:/o' },
+  );
+  expect(await namesIn(driver, '/')).toEqual(['x', 'y']);
+  expect((await namesIn(driver, '/x')).sort()).toEqual(['a.strm', 'c.strm']);
+  expect(await textOf(driver, '/x/a.strm')).toContain('/m/a.mkv');
+  expect(await textOf(driver, '/x/c.strm')).toContain('/n/c.mkv');
+  expect(await namesIn(driver, '/y')).toEqual([]);
+  await refuses('ENTRY_NOT_FOUND', driver.stat(at('/z')));
+});
+
+it('a file that comes, goes or gets another ending is seen at once', async () => {
+  const { driver, below } = await opened({ '/m': { '/a.mkv': '1' } });
+  const folder = below.get('/m') as Required<StorageDriver>;
+  expect(await textOf(driver, '/a.strm')).toContain('a.mkv');
+  await folder.rename(at('/a.mkv'), at('/a.mp4'), { overwrite: false });
+  expect(await textOf(driver, '/a.strm')).toContain('a.mp4');
+  await put(folder, '/b.mkv', 'x');
+  expect(await textOf(driver, '/b.strm')).toContain('b.mkv');
+  await folder.remove(at('/a.mp4'), { recursive: false });
+  await refuses('ENTRY_NOT_FOUND', driver.read(at('/a.strm')));
+});
+
+it('a stretch of an address is read as of any file', async () => {
+  const { driver } = await opened({ '/m': { '/a.mkv': 'x' } });
+  expect(text(await collect(await driver.read(at('/a.strm'), { offsetBytes: 8, lengthBytes: 3 })))).toBe('own');
+  await refuses('RANGE_NOT_SATISFIABLE', driver.read(at('/a.strm'), { offsetBytes: 500 }));
+  await refuses('IS_A_DIRECTORY', driver.read(at('/')));
+  await refuses('NOT_A_DIRECTORY', entriesIn(driver, '/a.strm'));
+});
+
+it('a listing of 10,000 addresses gives way to others', async () => {
+  const files = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`/film-${index}.mkv`, '']));
+  const { driver } = await opened({ '/m': files }, { withSign: true });
+  let turns = 0;
+  let isListing = true;
+  const count = () => {
+    turns += 1;
+    if (isListing) setImmediate(count);
+  };
+  setImmediate(count);
+  const names = await namesIn(driver, '/');
+  isListing = false;
+  expect(new Set(names).size).toBe(10_000);
+  expect(turns).toBeGreaterThan(3);
+});
+
+it.each([
+  [{ SaveStrmToLocal: true }, 'SaveStrmToLocal'],
+  [{ siteUrl: 'ftp://x' }, 'siteUrl'],
+  [{ siteUrl: 'no address' }, 'siteUrl'],
+  [{ paths: 'nowhere' }, 'paths'],
+])('%j is refused by name', async (items, name) => {
+  await expect(opened({ '/m': {} }, items)).rejects.toThrow(name);
+});
+
+it('without an address of ours one has to be entered', async () => {
+  await expect(strmDriver.open(JSON.stringify({ paths: '/m' }))).rejects.toThrow('siteUrl');
+});

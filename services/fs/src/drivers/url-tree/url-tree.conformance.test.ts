@@ -1,0 +1,15 @@
+import { createEgress, createEgressPolicy } from '@wharf/egress';
+import { describeDriver } from '../../driver-contract/conformance.suite.ts';
+import { decorate } from '../../driver-contract/decorate.ts';
+import { urlTreeDriver } from './index.ts';
+
+const egress = createEgress(createEgressPolicy({ audience: 'user', allow: [], forbidden: [] }));
+const lacks = ['copy', 'listAll', 'listNames', 'makeDirectory', 'openDraft', 'remove', 'rename', 'space', 'statMany', 'write'] as const;
+const open = () => urlTreeDriver.open(JSON.stringify({ url_structure: '\n' }), { egress });
+
+describeDriver({ name: 'UrlTree', lacks, open: async () => ({ driver: await open() }) });
+describeDriver({
+  name: 'UrlTree with everything around it',
+  lacks,
+  open: async () => ({ driver: decorate(await open(), urlTreeDriver.limits) }),
+});

@@ -1,0 +1,25 @@
+import { describeDriver } from '../../driver-contract/conformance.suite.ts';
+import { decorate } from '../../driver-contract/decorate.ts';
+import { virtualDriver } from './index.ts';
+
+const lacks = [
+  'copy',
+  'link',
+  'listAll',
+  'listNames',
+  'makeDirectory',
+  'openDraft',
+  'remove',
+  'rename',
+  'space',
+  'statMany',
+  'write',
+] as const;
+const open = () => virtualDriver.open(JSON.stringify({ num_file: 0, num_folder: 0 }));
+
+describeDriver({ name: 'Virtual', lacks, open: async () => ({ driver: await open() }) });
+describeDriver({
+  name: 'Virtual with everything around it',
+  lacks,
+  open: async () => ({ driver: decorate(await open(), undefined) }),
+});

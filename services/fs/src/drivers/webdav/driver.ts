@@ -1,0 +1,449 @@
+import { AppError } from '@wharf/errors';
+import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
+import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
+import { resolveRange } from '../../driver-contract/byte-range.ts';
+import { type Call, Calls } from '../../driver-contract/calls.ts';
+import type { OpenContext } from '../../driver-contract/open-context.ts';
+import { PathLocks } from '../../driver-contract/path-locks.ts';
+import type {
+  ByteRange,
+  CallOptions,
+  DirectLink,
+  DriverTraits,
+  Entry,
+  FileContent,
+  PlaceOptions,
+  RemoveOptions,
+  Space,
+  StorageDriver,
+  WriteOptions,
+} from '../../driver-contract/storage-driver.ts';
+import { badAnswer, isAway, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { Lost, TempFiles } from '../../driver-contract/temp-files.ts';
+import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
+import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { type ChunkedUploads, findChunkedUploads } from './chunked-uploads.ts';
+import { type Place, type Quota, WebdavClient } from './client.ts';
+import type { WebdavSettings } from './config.ts';
+import { probeServer, type ServerTraits } from './probe-server.ts';
+import { removeOnce, removeSurely } from './remove-surely.ts';
+import type { Resource } from './resources.ts';
+
+/** How long a look at the folder above a new file counts for other files in it, in milliseconds. */
+const KNOWN_FOLDER_MS = 1_000;
+const MAX_KNOWN_FOLDERS = 1_000;
+/** So often the name may be given to something else between a question and its answer, or a look and a move. */
+const MAX_TRIES = 100;
+
+/** What a server can do. */
+interface Server extends ServerTraits {
+  readonly quota: Quota | undefined;
+  readonly chunked: ChunkedUploads | undefined;
+}
+
+type Publishing = Pick<WriteOptions, 'overwrite' | 'beforePublish'>;
+
+/** A folder of a WebDAV server. README tells the whole. */
+export class WebdavDriver implements StorageDriver {
+  readonly traits: DriverTraits;
+  readonly link?: NonNullable<StorageDriver['link']>;
+  readonly space?: NonNullable<StorageDriver['space']>;
+  readonly #client: WebdavClient;
+  readonly #calls: Calls;
+  readonly #temps: TempFiles;
+  readonly #locks = new PathLocks();
+  readonly #chunked: ChunkedUploads | undefined;
+  /** Folders that were seen a moment ago: until when that counts, by the clock of the process. */
+  readonly #knownFolders = new Map<MountPath, number>();
+
+  private constructor(client: WebdavClient, calls: Calls, temps: TempFiles, server: Server) {
+    const { quota, chunked } = server;
+    this.#client = client;
+    this.#chunked = chunked;
+    this.#calls = calls;
+    this.#temps = temps;
+    this.traits = {
+      caseSensitive: true,
+      keepsEmptyDirectories: true,
+      modTimeStepMs: server.keepsDates ? 1000 : undefined,
+      maxNameBytes: 255,
+      hashes: [],
+      exclusiveCreate: false,
+      copiesFolders: true,
+      ...(!server.takesUnknownSizes && { needsSize: true }),
+    };
+    if (quota !== undefined) this.space = (options) => this.#space(options);
+    if (!client.hasLogin) this.link = (file, options) => this.#link(file, options);
+  }
+
+  /** @throws AppError STORAGE_LOGIN_FAILED | FAILED_PRECONDITION (no such folder; the server cannot be used), in words for the admin */
+  static async open(settings: WebdavSettings, { egress, signal }: OpenContext): Promise<WebdavDriver> {
+    const client = new WebdavClient(settings, egress);
+    const calls = new Calls();
+    const temps = new TempFiles(
+      {
+        placeOf: (folder, name) => (folder === MOUNT_ROOT ? `/${name}` : `${folder}/${name}`),
+        remove: (place) => removeSurely(client, place, calls),
+        isRefusal: (error) => !isAway(error),
+      },
+      calls,
+    );
+    try {
+      return await calls.run(signal, async (call) => {
+        const root = await client.findRoot(call);
+        if (root?.resource === undefined || !root.resource.isFolder) {
+          throw new AppError('FAILED_PRECONDITION', `root folder ${settings.rootPath} not exists`);
+        }
+        const server = await probeServer(client, temps.newPlace(MOUNT_ROOT), call);
+        const chunked = await findChunkedUploads(client, settings.root, call);
+        const driver = new WebdavDriver(client, calls, temps, { ...server, quota: root.quota, chunked });
+        calls.track(driver.#sweepRoot());
+        return driver;
+      });
+    } catch (error) {
+      await calls.close();
+      client.close();
+      throw error;
+    }
+  }
+
+  async stat(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+    checkReachable(path);
+    return this.#calls.run(signal, async (call) => toEntry(nameAt(path), await this.#get(path, call)));
+  }
+
+  async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
+    checkReachable(directory);
+    const until = this.#calls.until(signal);
+    const listed = new Set<string>();
+    try {
+      for await (const { name, resource } of this.#client.list(directory, { signal: until })) {
+        throwIfAborted(until);
+        if (name === undefined && !resource.isFolder) throw storageError('NOT_A_DIRECTORY');
+        if (name === undefined || listed.has(name) || !isEntryName(name)) continue;
+        if (isReservedName(name)) {
+          this.#temps.sweep(directory, name, resource.modifiedAt.getTime(), (place) => removeOnce(this.#client, place));
+          continue;
+        }
+        listed.add(name);
+        yield toEntry(name, resource);
+      }
+    } catch (error) {
+      throwIfAborted(until);
+      if (AppError.is(error, 'NOT_A_DIRECTORY') || AppError.is(error, 'STORAGE_UNAVAILABLE')) throw error;
+      // Servers have many words for a file that was taken for a folder.
+      const there = await this.#client.find(directory, { signal: until });
+      if (there === undefined) throw storageError('ENTRY_NOT_FOUND', error);
+      throw there.isFolder ? error : storageError('NOT_A_DIRECTORY', error);
+    }
+  }
+
+  async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
+    checkReachable(path);
+    const until = this.#calls.until(signal);
+    const { offsetBytes = 0, lengthBytes } = range ?? {};
+    try {
+      // What is no range of at least one byte is judged by the size.
+      if (!Number.isSafeInteger(offsetBytes) || offsetBytes < 0 || (lengthBytes !== undefined && !(lengthBytes >= 1))) {
+        throw storageError('RANGE_NOT_SATISFIABLE');
+      }
+      const end = lengthBytes === undefined ? undefined : Math.min(Number.MAX_SAFE_INTEGER, offsetBytes + lengthBytes);
+      const body = await this.#client.get(path, offsetBytes, end, { signal: until });
+      const { resource } = body;
+      if (body.sizeBytes !== undefined && resource.version !== undefined && resource.modifiedAt.getTime() > 0) {
+        return rangeContent(toEntry(nameAt(path), resource), body, { signal: until });
+      }
+      return await this.#describedContent(path, body, until);
+    } catch (error) {
+      throwIfAborted(until);
+      if (AppError.is(error, 'STORAGE_UNAVAILABLE') || AppError.is(error, 'STORAGE_LOGIN_FAILED')) throw error;
+      const there = await this.#client.find(path, { signal: until });
+      if (there === undefined) throw storageError('ENTRY_NOT_FOUND', error);
+      if (there.isFolder) throw storageError('IS_A_DIRECTORY', error);
+      if (!AppError.is(error, 'RANGE_NOT_SATISFIABLE')) throw error;
+      const { start, end } = resolveRange(range, there.sizeBytes ?? 0);
+      if (start < end) throw storageError('STORAGE_UNAVAILABLE', error);
+      return emptyContent(toEntry(nameAt(path), there), { signal: until });
+    }
+  }
+
+  async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
+    checkUnreserved(path);
+    if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
+    return this.#calls.run(options.signal, async (call) => {
+      await this.#ensureFolder(parentPath(path), call);
+      let sentBytes = 0;
+      const entry = await this.#putTogether(path, options, call, async (place) => {
+        // An answer may come before the end of the content.
+        const answered = new AbortController();
+        const signal = AbortSignal.any([call.signal, answered.signal]);
+        const counted = async function* () {
+          for await (const piece of verifiedContent(content, { ...options, signal })) {
+            sentBytes += piece.byteLength;
+            yield piece;
+          }
+        };
+        try {
+          if (this.#chunked?.takes(options.sizeBytes)) await this.#chunked.put(place, counted(), options, { signal });
+          else await this.#client.put(place, counted(), options, call);
+        } finally {
+          answered.abort();
+        }
+        return false;
+      });
+      if (entry.sizeBytes !== undefined && entry.sizeBytes !== sentBytes) {
+        throw storageError('CONTENT_CORRUPT', new Error(`${sentBytes} bytes were sent, the server has ${entry.sizeBytes}`));
+      }
+      return entry;
+    });
+  }
+
+  async makeDirectory(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
+    checkUnreserved(path);
+    return this.#calls.run(signal, async (call) => {
+      const there = await this.#client.find(path, call);
+      if (there !== undefined && !there.isFolder) throw storageError('ENTRY_EXISTS');
+      if (there !== undefined) return toEntry(nameAt(path), there);
+      await this.#makeFolder(path, call);
+      return toEntry(nameAt(path), await this.#get(path, call));
+    });
+  }
+
+  async remove(path: MountPath, { signal, recursive }: RemoveOptions): Promise<void> {
+    checkReachable(path);
+    if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    await this.#calls.run(signal, async (call) => {
+      const { isFolder } = await this.#get(path, call);
+      if (isFolder && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
+      throwIfAborted(call.signal);
+      this.#knownFolders.clear();
+      await this.#client.delete(path, isFolder, call).finally(() => this.#knownFolders.clear());
+    });
+  }
+
+  async rename(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
+    checkReachable(from);
+    checkUnreserved(to);
+    if (from === MOUNT_ROOT || (from !== to && isWithin(from, to))) throw storageError('INVALID_ARGUMENT');
+    return this.#calls.run(signal, (call) =>
+      this.#locks.run(to, async () => {
+        const [source] = await Promise.all([this.#get(from, call), this.#checkFolder(parentPath(to), call)]);
+        if (from === to) return toEntry(nameAt(to), source);
+        const there = await this.#client.find(to, call);
+        if (there !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
+        if (there !== undefined) await this.#checkReplaceable(source, to, there, call);
+        await this.#move(from, to, source.isFolder, there !== undefined, call);
+        this.#knownFolders.clear();
+        return toEntry(nameAt(to), await this.#get(to, {}));
+      }),
+    );
+  }
+
+  async copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
+    checkReachable(from);
+    checkUnreserved(to);
+    return this.#calls.run(options.signal, async (call) => {
+      const [source] = await Promise.all([this.#get(from, call), this.#checkFolder(parentPath(to), call)]);
+      if (from === to) throw storageError('ENTRY_EXISTS');
+      if (isWithin(from, to)) throw storageError('INVALID_ARGUMENT');
+      const { isFolder } = source;
+      const there = await this.#client.find(to, call);
+      if (there !== undefined && (isFolder || !options.overwrite)) throw storageError('ENTRY_EXISTS');
+      if (there?.isFolder) throw storageError('IS_A_DIRECTORY');
+      return this.#putTogether(to, options, call, async (place) => {
+        await this.#client.place('COPY', from, place, isFolder, false, call);
+        return isFolder;
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#calls.close();
+    this.#client.close();
+  }
+
+  /** Of an answer whose head leaves out what a listing has. */
+  async #describedContent(path: MountPath, body: Awaited<ReturnType<WebdavClient['get']>>, signal: AbortSignal): Promise<FileContent> {
+    try {
+      const there = await this.#get(path, { signal });
+      if (there.isFolder) throw storageError('IS_A_DIRECTORY');
+      const sizeBytes = body.sizeBytes ?? there.sizeBytes;
+      if (sizeBytes === undefined) throw badAnswer('a file without a length');
+      if (there.sizeBytes !== undefined && there.sizeBytes !== sizeBytes) throw badAnswer('another file than it lists');
+      const end = Math.min(body.end, sizeBytes);
+      return rangeContent(toEntry(nameAt(path), { ...there, sizeBytes }), { ...body, end }, { signal });
+    } catch (error) {
+      body.answer.destroy();
+      throw error;
+    }
+  }
+
+  async #link(path: MountPath, options: CallOptions = {}): Promise<DirectLink> {
+    checkReachable(path);
+    throwIfAborted(options.signal);
+    return { url: this.#client.urlOf(path).href };
+  }
+
+  async #space({ signal }: CallOptions = {}): Promise<Space> {
+    return this.#calls.run(signal, async (call) => {
+      const quota = (await this.#client.findRoot(call))?.quota;
+      if (quota === undefined) throw storageError('STORAGE_UNAVAILABLE');
+      return { totalBytes: quota.availableBytes + quota.usedBytes, freeBytes: quota.availableBytes };
+    });
+  }
+
+  /**
+   * Fills a place of ours, and gives what is there its name. Whatever fails, nothing is left.
+   *
+   * @param fill says whether it is a folder
+   */
+  async #putTogether(path: MountPath, options: Publishing, call: Call, fill: (place: Place) => Promise<boolean>): Promise<Entry> {
+    const place = this.#temps.newPlace(parentPath(path));
+    let placed: Resource | undefined;
+    try {
+      const isFolder = await fill(place);
+      placed = await this.#publish(place, path, isFolder, options, call);
+    } catch (error) {
+      if (error instanceof Lost) throw error.cause;
+      await this.#temps.discard(place);
+      throw error;
+    }
+    return toEntry(nameAt(path), placed ?? (await this.#get(path, {})));
+  }
+
+  /** @returns what is there then. @throws AppError ENTRY_EXISTS | IS_A_DIRECTORY | STALE_VERSION; what `beforePublish` throws; Lost */
+  async #publish(
+    place: Place,
+    path: MountPath,
+    isFolder: boolean,
+    { overwrite, beforePublish }: Publishing,
+    call: Call,
+  ): Promise<Resource | undefined> {
+    // A name is taken for free until the server says that it is not.
+    let there = beforePublish ? await this.#client.find(path, call) : undefined;
+    let isAnswered = beforePublish === undefined;
+    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+      if (there !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
+      if (there?.isFolder) throw storageError('IS_A_DIRECTORY');
+      if (!isAnswered) {
+        await beforePublish?.();
+        const before = there;
+        there = await this.#client.find(path, call);
+        isAnswered = isSame(before, there);
+        if (!isAnswered) continue;
+      }
+      try {
+        // Of those of this process one comes after the other: some servers look first and move then.
+        return await this.#locks.run(path, async () => {
+          await this.#move(place, path, isFolder, there !== undefined, call);
+          // While the next one replaces it, there may be nothing for a moment.
+          return this.#client.find(path, {}).catch(() => undefined);
+        });
+      } catch (error) {
+        if (error instanceof Lost || isAway(error)) throw error;
+        const now = await this.#client.find(path, {});
+        // Apache has another word than 412 for a folder.
+        if (now === undefined ? there === undefined : !(now.isFolder || AppError.is(error, 'STALE_VERSION'))) throw error;
+        isAnswered = beforePublish === undefined || isSame(there, now);
+        there = now;
+      }
+    }
+    throw storageError('STALE_VERSION');
+  }
+
+  /**
+   * One step for the server; from here on the caller does not end the call. Where nobody says how it went, a look does. A server that replaces may remove
+   * first: where it came no further, the rest is done, so that no name is lost.
+   *
+   * @throws AppError STALE_VERSION: without `overwrite`, something has the name; Lost
+   */
+  async #move(from: Place, to: MountPath, isFolder: boolean, overwrite: boolean, call: Call): Promise<void> {
+    throwIfAborted(call.signal);
+    call.commit();
+    try {
+      await this.#client.place('MOVE', from, to, isFolder, overwrite, {});
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      const [source, target] = await Promise.all([this.#client.find(from, {}), this.#client.find(to, {})]).catch(() => {
+        throw overwrite ? new Lost(error) : error;
+      });
+      if (source === undefined && target !== undefined) return;
+      if (source === undefined || target !== undefined) throw error;
+      await this.#client.place('MOVE', from, to, isFolder, false, {}).catch((failure: unknown) => {
+        throw overwrite ? new Lost(failure) : failure;
+      });
+    }
+  }
+
+  /** @throws AppError as `rename` has them for what does not fit */
+  async #checkReplaceable(source: Resource, path: MountPath, there: Resource, call: CallOptions): Promise<void> {
+    if (!source.isFolder && there.isFolder) throw storageError('IS_A_DIRECTORY');
+    if (source.isFolder && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
+    if (there.isFolder && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
+  }
+
+  async #isEmpty(folder: MountPath, call: CallOptions): Promise<boolean> {
+    for await (const { name } of this.#client.list(folder, call)) if (name !== undefined) return false;
+    return true;
+  }
+
+  /** @throws AppError ENTRY_NOT_FOUND */
+  async #get(path: MountPath, call: CallOptions): Promise<Resource> {
+    const there = await this.#client.find(path, call);
+    if (there === undefined) throw storageError('ENTRY_NOT_FOUND');
+    return there;
+  }
+
+  /** @throws AppError NOT_A_DIRECTORY | ENTRY_NOT_FOUND */
+  async #checkFolder(path: MountPath, call: CallOptions): Promise<void> {
+    if (!(await this.#get(path, call)).isFolder) throw storageError('NOT_A_DIRECTORY');
+  }
+
+  /** Makes a folder with those above it, as far as they are missing. @throws AppError NOT_A_DIRECTORY */
+  async #ensureFolder(path: MountPath, call: CallOptions): Promise<void> {
+    if ((this.#knownFolders.get(path) ?? 0) > performance.now()) return;
+    const there = await this.#client.find(path, call);
+    if (there !== undefined && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
+    if (there === undefined) await this.#makeFolder(path, call);
+    if (this.#knownFolders.size >= MAX_KNOWN_FOLDERS) this.#knownFolders.clear();
+    this.#knownFolders.set(path, performance.now() + KNOWN_FOLDER_MS);
+  }
+
+  async #makeFolder(path: MountPath, call: CallOptions): Promise<void> {
+    if (path === MOUNT_ROOT) throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
+    await this.#ensureFolder(parentPath(path), call);
+    throwIfAborted(call.signal);
+    try {
+      if (await this.#client.makeFolder(path, call)) return;
+    } catch (error) {
+      // Apache has several words for a folder that somebody else makes at the same moment.
+      if (isAway(error) || !(await this.#client.find(path, call))?.isFolder) throw error;
+    }
+    if (!(await this.#get(path, call)).isFolder) throw storageError('NOT_A_DIRECTORY');
+  }
+
+  /** Removes what ended processes left in the root. */
+  async #sweepRoot(): Promise<void> {
+    for await (const _ of this.list(MOUNT_ROOT));
+  }
+}
+
+function isSame(one: Resource | undefined, other: Resource | undefined): boolean {
+  return (
+    one?.isFolder === other?.isFolder &&
+    one?.version === other?.version &&
+    one?.sizeBytes === other?.sizeBytes &&
+    one?.modifiedAt.getTime() === other?.modifiedAt.getTime()
+  );
+}
+
+function toEntry(name: EntryName, { isFolder, sizeBytes, modifiedAt, version, hashes }: Resource): Entry {
+  return {
+    name,
+    isDirectory: isFolder,
+    sizeBytes: isFolder ? 0 : sizeBytes,
+    modifiedAt,
+    ...(version !== undefined && { version }),
+    ...(hashes && { hashes }),
+  };
+}

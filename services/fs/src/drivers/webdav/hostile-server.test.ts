@@ -1,0 +1,190 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type HttpServer, isMissing, makeCertificate, startHttpServer } from '@wharf/harness';
+import { expect, it, onTestFinished } from 'vitest';
+import { at, failureWithout, namesIn, put, sizeRead } from '../../driver-contract/conformance/driver-calls.ts';
+import type { ByteRange, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { webdavDriver } from './index.ts';
+import { testEgress } from './testing/test-egress.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+const SECRET = 'canary-secret';
+const DATE = 'Sun, 22 Nov 2026 19:00:00 GMT';
+const HEAD = { ETag: '"v1"', 'Last-Modified': DATE };
+
+const entry = (href: string, type = '') =>
+  `<D:response><D:href>${href}</D:href><D:propstat><D:prop><D:resourcetype>${type}</D:resourcetype><D:getcontentlength>1</D:getcontentlength><D:getlastmodified>${DATE}</D:getlastmodified><D:getetag>"x"</D:getetag></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>`;
+const ROOT = entry('/dav/', '<D:collection/>');
+const multistatus = (...entries: readonly string[]) =>
+  `<?xml version="1.0"?><D:multistatus xmlns:D="DAV:">${ROOT}${entries.join('')}</D:multistatus>`;
+const answer = (response: ServerResponse, body: string | Buffer) => void response.writeHead(207).end(body);
+
+/** A storage of a server that answers as it should until it is open, and as the handler says then. */
+async function openOn(handler: Handler, items: Record<string, unknown> = {}) {
+  let isOpen = false;
+  const server = await startHttpServer((request, response) => {
+    if (request.headers.authorization === undefined) return void response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="x"' }).end();
+    if (isOpen) return handler(request, response);
+    if (request.method === 'PROPFIND') answer(response, multistatus());
+    else response.writeHead(403).end();
+  });
+  onTestFinished(() => server.stop());
+  const addition = { address: `${server.url}/dav`, username: 'u', password: SECRET, root_folder_path: '/', ...items };
+  const driver = await webdavDriver.open(JSON.stringify(addition), { egress: testEgress() });
+  onTestFinished(() => driver.close());
+  // It looks at its root in its own time.
+  await namesIn(driver, '/');
+  isOpen = true;
+  return { driver: driver as Required<StorageDriver>, server };
+}
+
+const read = (driver: StorageDriver, range?: ByteRange) => sizeRead(driver, '/file', range);
+const failure = (call: Promise<unknown>) => failureWithout(SECRET, call);
+
+it('names that would lead elsewhere, or cannot be names, are left out', async () => {
+  const odd = [
+    ...['/dav/..', '/dav/%2E%2E', '/dav/.', '/dav/a%2Fb', '/dav/x%00y', '/dav/x%0D%0AEvil', '/dav/%ff%fe', '/etc/passwd', '/dav/../etc'],
+    ...['/dav/sub/deeper', 'relative', `/dav/${'n'.repeat(300)}`, '', 'http://other.example/dav/foreign-host', '/dav/fine', '/dav/fine'],
+  ];
+  const { driver } = await openOn((_, response) => answer(response, multistatus(...odd.map((href) => entry(href)))));
+  // Of the host in an address nothing is ever asked.
+  expect(await namesIn(driver, '/')).toEqual(['foreign-host', 'fine']);
+});
+
+it('an endless listing comes as it is read, and is left', async () => {
+  const { driver } = await openOn(async (_request, response) => {
+    response.writeHead(207).write(multistatus().replace('</D:multistatus>', ''));
+    for (let index = 0; !response.destroyed; index += 1) {
+      if (response.write(entry(`/dav/file-${index}`))) continue;
+      await new Promise<void>((resolve) => void response.once('drain', resolve).once('close', resolve));
+    }
+  });
+  let entries = 0;
+  for await (const _ of driver.list(at('/'))) if (++entries === 2_500) break;
+  expect(entries).toBe(2_500);
+});
+
+it.each([
+  ['entities of its own', `<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]><multistatus><response>&b;</response></multistatus>`],
+  ['files of ours', `<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><multistatus><response>&a;</response></multistatus>`],
+  ['a thousand levels', `<multistatus>${'<a>'.repeat(1000)}`],
+  ['half a document', '<multistatus><response>'],
+  ['another document', '<html><body>Please log in</body></html>'],
+  ['nothing', ''],
+  ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x3c, 0x00])],
+  ['a response without an address', '<multistatus><response/></multistatus>'],
+  ['a response without an end', `<multistatus><response>${'<a>x</a>'.repeat(60_000)}`],
+])('XML with %s is refused', async (_, body) => {
+  const { driver } = await openOn((_request, response) => answer(response, body));
+  await expect(failure(namesIn(driver, '/'))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
+it.each([
+  ['fewer bytes than announced', 200, { ...HEAD, 'Content-Length': '10' }, 'short', undefined],
+  ['a range that was not asked for', 206, { ...HEAD, 'Content-Range': 'bytes 0-4/10', 'Content-Length': '5' }, 'short', { offsetBytes: 3 }],
+  ['another length than its range', 206, { ...HEAD, 'Content-Range': 'bytes 3-9/10', 'Content-Length': '2' }, 'sh', { offsetBytes: 3 }],
+  ['no range at all', 206, { ...HEAD, 'Content-Length': '5' }, 'short', { offsetBytes: 0, lengthBytes: 5 }],
+  ['another encoding', 200, { ...HEAD, 'Content-Encoding': 'gzip', 'Content-Length': '5' }, 'short', undefined],
+])('a file with %s fails', async (_, status, headers, body, range) => {
+  const { driver } = await openOn((_request, response) => {
+    response.writeHead(status, headers);
+    response.write(body, () => response.destroy());
+  });
+  await expect(failure(read(driver, range))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
+it('a server that knows no ranges gives its whole file, of which the stretch is taken', async () => {
+  const { driver } = await openOn(
+    (_request, response) => void response.writeHead(200, { ...HEAD, 'Content-Length': '10' }).end('0123456789'),
+  );
+  expect(await read(driver, { offsetBytes: 3, lengthBytes: 4 })).toBe(4);
+  expect(await read(driver, { offsetBytes: 3 })).toBe(7);
+});
+
+const redirected = (Location: string) => openOn((_request, response) => void response.writeHead(307, { Location }).end());
+
+it.each(['http://other.example/x', 'http://169.254.169.254/latest/meta-data/', 'file:///etc/passwd', 'http://u:p@127.0.0.1:1/'])(
+  'a redirect to %s is not followed, whatever was asked',
+  async (Location) => {
+    const { driver } = await redirected(Location);
+    for (const call of [
+      () => driver.stat(at('/file')),
+      () => namesIn(driver, '/'),
+      () => read(driver),
+      () => put(driver, '/file', 'x'),
+      () => driver.remove(at('/file'), { recursive: true }),
+      () => driver.makeDirectory(at('/d')),
+    ]) {
+      await expect(failure(call())).resolves.toMatchObject({ code: 'FAILED_PRECONDITION', message: expect.stringContaining('address') });
+    }
+  },
+);
+
+it('content comes from a host that the admin named, which gets no password; without that it does not', async () => {
+  const seen: (string | undefined)[] = [];
+  const other: HttpServer = await startHttpServer((request, response) => {
+    seen.push(request.headers.authorization);
+    response.writeHead(200, { ...HEAD, 'Content-Length': '5' }).end('hello');
+  });
+  onTestFinished(() => other.stop());
+  const handler: Handler = (request, response) => {
+    if (request.method === 'GET') response.writeHead(302, { Location: `${other.url}/file` }).end();
+    else answer(response, `<multistatus xmlns="DAV:">${entry('/dav/file').replaceAll('D:', '')}</multistatus>`);
+  };
+  const strict = await openOn(handler);
+  await expect(failure(read(strict.driver))).resolves.toMatchObject({ code: 'FAILED_PRECONDITION' });
+  expect(seen).toEqual([]);
+  const named = await openOn(handler, { redirect_hosts: `127.0.0.1:${other.port}` });
+  expect(await read(named.driver)).toBe(5);
+  expect(seen).toEqual([undefined]);
+});
+
+it('a redirect in a circle ends', async () => {
+  const { driver, server } = await redirected('/dav/other');
+  const before = server.requests();
+  await expect(failure(driver.stat(at('/file')))).resolves.toMatchObject({ code: 'FAILED_PRECONDITION' });
+  expect(server.requests() - before).toBeLessThan(6);
+});
+
+it('a login that is refused is asked for once, and told without the password', async () => {
+  const { driver, server } = await openOn(
+    (_request, response) => void response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="x"' }).end(),
+  );
+  const before = server.requests();
+  await expect(failure(driver.stat(at('/file')))).resolves.toMatchObject({ code: 'STORAGE_LOGIN_FAILED' });
+  expect(server.requests() - before).toBe(1);
+});
+
+it('a part of a tree that could not be removed is told', async () => {
+  const { driver } = await openOn((request, response) => {
+    if (request.method === 'PROPFIND') return answer(response, `<D:multistatus xmlns:D="DAV:">${ROOT}</D:multistatus>`);
+    const failed = '<D:response><D:href>/dav/d/x</D:href><D:status>HTTP/1.1 423 Locked</D:status></D:response>';
+    answer(response, `<D:multistatus xmlns:D="DAV:">${failed}</D:multistatus>`);
+  });
+  await expect(failure(driver.remove(at('/d'), { recursive: true }))).resolves.toMatchObject({ code: 'FAILED_PRECONDITION' });
+});
+
+it('a server that takes another size than was sent is told', async () => {
+  const { driver } = await openOn((request, response) => {
+    const isFolder = request.url === '/dav/';
+    if (request.method !== 'PROPFIND') return void response.writeHead(201).end();
+    answer(response, isFolder ? multistatus() : `<D:multistatus xmlns:D="DAV:">${entry('/dav/file')}</D:multistatus>`);
+  });
+  await expect(failure(put(driver, '/file', 'hello'))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
+});
+
+it('a certificate that nobody signed is refused, unless the admin takes any', async () => {
+  const certificate = await makeCertificate('127.0.0.1');
+  if (isMissing(certificate)) throw new Error(certificate.missing);
+  const server = await startHttpServer((request, response) => {
+    if (request.method === 'PROPFIND') answer(response, multistatus());
+    else response.writeHead(403).end();
+  }, certificate);
+  onTestFinished(() => server.stop());
+  const open = async (tls_insecure_skip_verify: boolean) => {
+    const addition = { address: `${server.url}/dav`, username: 'u', password: SECRET, root_folder_path: '/', tls_insecure_skip_verify };
+    const driver = await webdavDriver.open(JSON.stringify(addition), { egress: testEgress() });
+    await driver.close();
+  };
+  await expect(failure(open(false))).resolves.toMatchObject({ message: expect.stringContaining('certificate') });
+  await open(true);
+});

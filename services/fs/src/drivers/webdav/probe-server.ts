@@ -1,0 +1,121 @@
+import { AppError } from '@wharf/errors';
+import { isEntryName } from '@wharf/paths';
+import { existingTraits, foldsCase, triedTraits } from '../../driver-contract/folding.ts';
+import type { CallOptions } from '../../driver-contract/storage-driver.ts';
+import { throwIfAborted } from '../../driver-contract/storage-error.ts';
+import type { Place, WebdavClient } from './client.ts';
+
+/** What a server shows when it is tried. */
+export interface ServerTraits {
+  /** It keeps the date that a write gives (`X-OC-Mtime`). */
+  readonly keepsDates: boolean;
+  /** It takes a content of which nobody has said the size. */
+  readonly takesUnknownSizes: boolean;
+}
+
+/** Of a folder that cannot be written to, so many entries are asked for in other spellings. */
+const MAX_LOOKED_AT = 8;
+/** A date that no write has by itself. */
+const ODD_DATE = new Date('2001-02-03T04:05:06Z');
+
+/**
+ * Tries a server out, in a folder of ours that is gone afterwards.
+ *
+ * @throws AppError FAILED_PRECONDITION: it does not tell `A` from `a`, or replaces what it was told not to
+ */
+export async function probeServer(client: WebdavClient, folder: Place, options: CallOptions): Promise<ServerTraits> {
+  if (!(await canMake(client, folder, options))) {
+    if (await foldsNames(client, options)) throw foldsCase();
+    return { keepsDates: false, takesUnknownSizes: true };
+  }
+  try {
+    const names = await triedTraits(async (name, other) => {
+      const isMade = await made(client.makeFolder(`${folder}/${name}`, options));
+      if (!isMade) return { isKept: true, isFolded: false };
+      const [listed, there] = await Promise.all([namesIn(client, folder, options), client.find(`${folder}/${other}`, options)]);
+      return { isKept: listed.includes(name), isFolded: there !== undefined };
+    });
+    if (names.folds) throw foldsCase();
+    const sent = await triedWrite(client, `${folder}/a`, undefined, options);
+    const isKept = sent ?? (await triedWrite(client, `${folder}/a`, 1, options)) ?? false;
+    await triedWrite(client, `${folder}/b`, 1, options);
+    if (!(await refusesToReplace(client, `${folder}/a`, `${folder}/b`, options))) {
+      throw new AppError(
+        'FAILED_PRECONDITION',
+        'the server replaces files that it was asked to leave (Overwrite: F): it is not safe to use',
+      );
+    }
+    return { keepsDates: isKept, takesUnknownSizes: sent !== undefined };
+  } finally {
+    await client.delete(folder, true, {}).catch(() => undefined);
+  }
+}
+
+async function canMake(client: WebdavClient, folder: Place, options: CallOptions): Promise<boolean> {
+  try {
+    return await client.makeFolder(folder, options);
+  } catch (error) {
+    throwIfAborted(options.signal);
+    // Whoever may not write finds out with the first write.
+    if (['PERMISSION_DENIED', 'UNSUPPORTED_OPERATION', 'QUOTA_EXCEEDED', 'INTERNAL'].includes(AppError.from(error).code)) return false;
+    throw error;
+  }
+}
+
+async function made(making: Promise<boolean>): Promise<boolean> {
+  try {
+    return await making;
+  } catch (error) {
+    if (AppError.is(error, 'STORAGE_UNAVAILABLE')) throw error;
+    return false;
+  }
+}
+
+/** @returns whether the date was kept; undefined: the write was refused */
+async function triedWrite(
+  client: WebdavClient,
+  place: Place,
+  sizeBytes: number | undefined,
+  options: CallOptions,
+): Promise<boolean | undefined> {
+  const content = (async function* () {
+    yield Buffer.from('x');
+  })();
+  try {
+    const isAccepted = await client.put(place, content, { sizeBytes, modifiedAt: ODD_DATE }, options);
+    return isAccepted || (await client.find(place, options))?.modifiedAt.getTime() === ODD_DATE.getTime();
+  } catch (error) {
+    throwIfAborted(options.signal);
+    if (AppError.is(error, 'STORAGE_UNAVAILABLE') && sizeBytes !== undefined) throw error;
+    return undefined;
+  }
+}
+
+async function refusesToReplace(client: WebdavClient, from: Place, to: Place, options: CallOptions): Promise<boolean> {
+  try {
+    await client.place('MOVE', from, to, false, false, options);
+    return false;
+  } catch (error) {
+    if (AppError.is(error, 'STALE_VERSION')) return true;
+    throw error;
+  }
+}
+
+async function namesIn(client: WebdavClient, folder: Place, options: CallOptions): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of client.list(folder, options)) if (name !== undefined) names.push(name);
+  return names;
+}
+
+/** One that is empty tells nothing, and has nothing that could be reached. */
+async function foldsNames(client: WebdavClient, options: CallOptions): Promise<boolean> {
+  const names: string[] = [];
+  for await (const { name } of client.list('/', options)) {
+    if (name !== undefined && isEntryName(name)) names.push(name);
+    if (names.length === MAX_LOOKED_AT) break;
+  }
+  if (names.length === 0) return false;
+  const isThere = async (name: string) => (await client.find(`/${name}`, options)) !== undefined;
+  const spelled = names.filter((name) => /[a-z]/i.test(name) || name.normalize('NFD') !== name);
+  return spelled.length > 0 && (await existingTraits(spelled, isThere, MAX_LOOKED_AT)).folds;
+}

@@ -1,0 +1,124 @@
+import { createWriteStream } from 'node:fs';
+import { chmod, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { isMissing, type Missing, startApacheDav, startHttpServer, type WebdavServer } from '@wharf/harness';
+
+/** Where Nextcloud has the files and the uploads of a user. */
+const FILES = '/remote.php/dav/files/keeper';
+const UPLOADS = /^\/remote\.php\/dav\/uploads\/keeper\/([\w-]+)\/(.*)$/;
+const LEAST_CHUNK_BYTES = 5 * 1024 * 1024;
+const MOST_CHUNKS = 10_000;
+
+/** Apache's mod_dav behind a double of Nextcloud's uploads in chunks, which cannot be had here: it keeps to the rules that its manual has for clients. */
+export interface ChunkingServer extends Omit<WebdavServer, 'connections'> {
+  /** What of a body is too large for the proxy in front of it. */
+  maxBodyBytes: number;
+  /** What it says of it in its capabilities; empty: nothing. */
+  chunking: string;
+  /** The next chunk of this number is not taken. */
+  failAt: number | undefined;
+  /** Sizes of the chunks of uploads that became files. */
+  readonly chunks: number[][];
+  /** Uploads that were not ended. */
+  leftovers(): Promise<string[]>;
+}
+
+export async function startChunkingServer(): Promise<ChunkingServer | Missing> {
+  const apache = await startApacheDav({ path: FILES });
+  if (isMissing(apache)) return apache;
+  const { folder: files, host, port } = apache;
+  const uploads = join(files, '..', 'uploads');
+  await mkdir(uploads);
+  const http = await startHttpServer(handle);
+  const server: ChunkingServer = {
+    ...apache,
+    ...{ url: `${http.url}${FILES}/`, host: http.host, port: http.port },
+    ...{ maxBodyBytes: 100_000_000, chunking: '1.0', failAt: undefined, chunks: [] },
+    leftovers: () => readdir(uploads),
+    async stop() {
+      await http.stop();
+      await apache.stop();
+    },
+  };
+
+  async function handle(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const { pathname } = new URL(asked.url ?? '', 'http://nextcloud');
+    if (Number(asked.headers['content-length'] ?? 0) > server.maxBodyBytes) return refuse(answer, 413, 'too large for the proxy');
+    if (pathname.startsWith(`${FILES}/`)) return passOn(asked, answer);
+    if (asked.headers.authorization === undefined) return refuse(answer, 401, 'who are you?');
+    if (pathname === '/ocs/v2.php/cloud/capabilities') return capabilities(asked, answer);
+    const [, id = '', name = ''] = UPLOADS.exec(pathname) ?? [];
+    if (id === '') return refuse(answer, 404, 'nothing is there');
+    return upload(asked, answer, join(uploads, id), name);
+  }
+
+  function capabilities(asked: IncomingMessage, answer: ServerResponse): void {
+    const isAsked = asked.headers['ocs-apirequest'] === 'true';
+    const dav = server.chunking === '' || !isAsked ? {} : { dav: { chunking: server.chunking } };
+    answer.setHeader('Content-Type', 'application/json');
+    answer.end(JSON.stringify({ ocs: { meta: { status: 'ok' }, data: { version: { major: 31 }, capabilities: dav } } }));
+  }
+
+  async function upload(asked: IncomingMessage, answer: ServerResponse, folder: string, name: string): Promise<void> {
+    if (asked.method === 'DELETE') {
+      await rm(folder, { recursive: true, force: true });
+      return void answer.writeHead(204).end();
+    }
+    const destination = URL.parse(String(asked.headers['destination']))?.pathname ?? '';
+    if (!destination.startsWith(`${FILES}/`)) return refuse(answer, 400, 'Destination is missing');
+    if (asked.method === 'MKCOL' && name === '') {
+      await mkdir(folder);
+      return void answer.writeHead(201).end();
+    }
+    if (asked.method === 'PUT') return takeChunk(asked, answer, folder, Number(name));
+    if (asked.method === 'MOVE' && name === '.file') {
+      const target = join(files, decodeURIComponent(destination.slice(FILES.length)));
+      return putTogether(asked, answer, folder, target);
+    }
+    refuse(answer, 405, 'not allowed');
+  }
+
+  async function takeChunk(asked: IncomingMessage, answer: ServerResponse, folder: string, number: number): Promise<void> {
+    if (!Number.isInteger(number) || number < 1 || number > MOST_CHUNKS) return refuse(answer, 400, 'no number of a chunk');
+    if (server.failAt === number) return refuse(answer, 507, 'full');
+    await pipeline(asked, createWriteStream(join(folder, String(number)), { flags: 'w' }));
+    answer.writeHead(201).end();
+  }
+
+  async function putTogether(asked: IncomingMessage, answer: ServerResponse, folder: string, target: string): Promise<void> {
+    const names = (await readdir(folder)).sort((one, other) => Number(one) - Number(other));
+    const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
+    if (sizes.slice(0, -1).some((size) => size < LEAST_CHUNK_BYTES)) return refuse(answer, 400, 'a chunk is too small');
+    const total = asked.headers['oc-total-length'];
+    if (total !== undefined && Number(total) !== sizes.reduce((sum, size) => sum + size, 0)) return refuse(answer, 400, 'another length');
+    const file = await open(target, asked.headers['overwrite'] === 'F' ? 'wx' : 'w').catch(() => undefined);
+    if (!file) return refuse(answer, 412, 'something has the name');
+    for (const name of names) await file.writeFile(await readFile(join(folder, name)));
+    const seconds = asked.headers['x-oc-mtime'];
+    if (seconds !== undefined) await file.utimes(Number(seconds), Number(seconds));
+    await file.close();
+    await chmod(target, 0o666);
+    await rm(folder, { recursive: true });
+    server.chunks.push(sizes);
+    answer.writeHead(201, seconds === undefined ? {} : { 'X-OC-Mtime': 'accepted' }).end();
+  }
+
+  async function passOn(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const passed = request({ host, port, path: asked.url, method: asked.method, headers: asked.headers });
+    passed.once('response', (got) => {
+      answer.writeHead(got.statusCode ?? 502, got.headers);
+      void pipeline(got, answer).catch(() => undefined);
+    });
+    await pipeline(asked, passed);
+  }
+
+  return server;
+}
+
+function refuse(answer: ServerResponse, status: number, why: string): void {
+  if (answer.headersSent) return void answer.destroy();
+  const challenge = status === 401 ? { 'WWW-Authenticate': 'Basic realm="files"' } : {};
+  answer.writeHead(status, { ...challenge, Connection: 'close' }).end(why);
+}

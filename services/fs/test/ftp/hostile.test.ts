@@ -1,0 +1,195 @@
+import { createServer } from 'node:net';
+import { isMissing, makeCertificate, waitFor } from '@wharf/harness';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { bytesOf, mpath } from '../../src/domain/testing/memory-tree.ts';
+import { refusalOf } from '../../src/domain/testing/refusal.ts';
+import { type HostileServer, SIZE, startHostile } from './hostile-server.ts';
+import { itemsOf, openFtp } from './open-ftp.ts';
+
+/** Both sides work in this process, on what takes a moment when nothing else runs. */
+const LIMIT_MS = 30_000;
+const fact = (name: string) => Buffer.from(`type=file;size=5;modify=20210304050607; ${name}\r\n`, 'latin1');
+const namesIn = async (items: Record<string, unknown>) =>
+  (await Array.fromAsync((await openFtp(items)).list(mpath('/')))).map(({ name }) => name);
+const readAll = async (items: Record<string, unknown>, signal?: AbortSignal) => {
+  let bytes = 0;
+  for await (const piece of await (await openFtp(items)).read(mpath('/file'), undefined, { signal })) bytes += piece.byteLength;
+  return bytes;
+};
+const secretsIn = ({ commands }: HostileServer) => commands.filter((line) => /^(?:USER|PASS)/.test(line));
+
+describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
+  it('cannot say names that lead elsewhere, or one twice', async () => {
+    const names = [
+      'ok',
+      '.',
+      '..',
+      '',
+      '../up',
+      'a/b',
+      '/etc/passwd',
+      'nul\0name',
+      'cr\rname',
+      'back\\slash',
+      'no\xfftext',
+      'x'.repeat(300),
+      'ok',
+    ];
+    expect(await namesIn(itemsOf(await startHostile({ data: () => names.map(fact) })))).toEqual(['ok']);
+  });
+
+  it('cannot have us connect to another host for data', async () => {
+    let came = 0;
+    const elsewhere = createServer((socket) => {
+      came += 1;
+      socket.destroy();
+    }).listen(0, '127.0.0.2');
+    onTestFinished(() => void elsewhere.close());
+    await waitFor('the other host', () => elsewhere.listening);
+    const { port } = elsewhere.address() as { port: number };
+    for (const [epsv, pasv] of [
+      ['500 what', `227 go (127,0,0,2,${port >> 8},${port & 255})`],
+      [`229 go (|1|127.0.0.2|${port}|)`, '500 what'],
+    ]) {
+      const server = await startHostile({ reply: (verb) => (verb === 'EPSV' ? epsv : verb === 'PASV' ? pasv : undefined) });
+      expect((await refusalOf(openFtp(itemsOf(server)).then((driver) => Array.fromAsync(driver.list(mpath('/'))))))[0]).toBe(
+        'STORAGE_UNAVAILABLE',
+      );
+    }
+    expect(came).toBe(0);
+  });
+
+  it.each(['229 go (|||22|)', '229 go (|||0|)', '229 go (|||99999|)', '229 go', '229 go (|||-1|)'])(
+    'cannot have us connect by %s',
+    async (reply) => {
+      const server = await startHostile({ reply: (verb) => (verb === 'EPSV' ? reply : undefined) });
+      const [code, message] = await refusalOf(openFtp(itemsOf(server)).then((driver) => driver.read(mpath('/file'))));
+      expect([code, message]).toEqual(['STORAGE_UNAVAILABLE', expect.stringContaining('no port')]);
+    },
+  );
+
+  it.each([
+    ['new names', (page: number) => Array.from({ length: 1_000 }, (_, index) => fact(`name-${page}-${index}`))],
+    ['names that are none', () => Array.from({ length: 1_000 }, () => fact('..'))],
+    ['one line', () => [Buffer.alloc(64 * 1024, 'x')]],
+  ])('cannot send %s for ever', async (_what, pieces) => {
+    let sent = 0;
+    const data = function* () {
+      for (let page = 0; ; page += 1) {
+        for (const piece of pieces(page)) {
+          sent += piece.byteLength;
+          yield piece;
+        }
+      }
+    };
+    const server = await startHostile({ data: (verb) => (verb === 'MLSD' ? data() : []) });
+    expect((await refusalOf(namesIn(itemsOf(server))))[0]).toBe('UNSUPPORTED_OPERATION');
+    expect(sent).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it.each<[string, Buffer[], string]>([
+    ['shorter', [Buffer.alloc(SIZE - 1)], 'STORAGE_UNAVAILABLE'],
+    ['longer', [Buffer.alloc(SIZE), Buffer.alloc(1)], 'CONTENT_CORRUPT'],
+    ['empty', [], 'STORAGE_UNAVAILABLE'],
+  ])('cannot pass off a file that is %s than it said', async (_what, pieces, code) => {
+    const server = await startHostile({ data: (verb) => (verb === 'RETR' ? pieces : []) });
+    expect((await refusalOf(readAll(itemsOf(server))))[0]).toBe(code);
+  });
+
+  it.each(['426 cut', '451 no', '550 no'])('that says %s in the end has not sent a file', async (last) => {
+    const server = await startHostile({
+      reply: (verb) => (verb === 'RETR' ? `150 comes\r\n${last}` : undefined),
+      data: () => [Buffer.alloc(SIZE)],
+    });
+    expect(['STORAGE_UNAVAILABLE', 'PERMISSION_DENIED']).toContain((await refusalOf(readAll(itemsOf(server))))[0]);
+  });
+
+  it.each(['MLST', 'EPSV', 'RETR'])('that falls silent at %s holds nobody, and keeps no connection', async (silent) => {
+    const server = await startHostile({ reply: (verb) => (verb === silent && server.commands.includes('SILENT') ? '' : undefined) });
+    const driver = await openFtp(itemsOf(server));
+    await driver.stat(mpath('/file'));
+    const before = server.openConnections();
+    server.commands.push('SILENT');
+    const gone = new AbortController();
+    const reading = refusalOf(driver.read(mpath('/file'), undefined, { signal: gone.signal }));
+    await waitFor('the command', () => server.commands.at(-1)?.startsWith(silent));
+    gone.abort();
+    expect((await reading)[0]).toBe('CANCELLED');
+    await waitFor('the connections to end', () => server.openConnections() <= before, { withinMs: 1_000 });
+  });
+
+  it('cannot make two commands of one name', async () => {
+    const server = await startHostile({});
+    const driver = await openFtp(itemsOf(server));
+    for (const name of ['a\r\nDELE b', 'a\nDELE b', 'a\0b']) {
+      const path = `/${name}` as ReturnType<typeof mpath>;
+      for (const call of [
+        () => driver.stat(path),
+        () => driver.write(path, bytesOf('x'), { overwrite: true }),
+        () => driver.makeDirectory(path),
+        () => driver.rename(mpath('/file'), path, { overwrite: true }),
+        () => driver.remove(path, { recursive: true }),
+      ]) {
+        expect((await refusalOf(call()))[0]).toBe('INVALID_ARGUMENT');
+      }
+    }
+    expect(server.commands.filter((line) => line.startsWith('DELE b'))).toEqual([]);
+  });
+
+  it.each([
+    ['that is no FTP', 'SSH-2.0-OpenSSH_9.2'],
+    ['without end', `230-${'x'.repeat(100)}\r\n`.repeat(2_000)],
+    ['to what nobody asked', `331 a\r\n${'200 b\r\n'.repeat(50)}`],
+  ])('cannot answer %s', async (_what, answer) => {
+    const server = await startHostile({ reply: (verb) => (verb === 'USER' ? answer : undefined) });
+    expect((await refusalOf(openFtp(itemsOf(server))))[0]).toBe('STORAGE_UNAVAILABLE');
+    await waitFor('its connections to end', () => server.openConnections() === 0);
+  });
+
+  it('gets no password without TLS where TLS is wanted, nor with a certificate of its own making, unless it is trusted', async () => {
+    const certificate = await makeCertificate('127.0.0.1');
+    const other = await makeCertificate('elsewhere.example.org');
+    if (isMissing(certificate) || isMissing(other)) throw new Error('no openssl');
+    const wants = { encryption: 'explicit' };
+    const without = await startHostile({});
+    expect(await refusalOf(openFtp({ ...itemsOf(without), ...wants }))).toEqual(['STORAGE_UNAVAILABLE', expect.stringContaining('no TLS')]);
+    const early = await startHostile({
+      certificate,
+      reply: (verb) => (verb === 'AUTH' ? '234 begin\r\n230 and in plain text' : undefined),
+    });
+    expect((await refusalOf(openFtp({ ...itemsOf(early), ...wants })))[0]).toBe('STORAGE_UNAVAILABLE');
+    const own = await startHostile({ certificate });
+    const refused = ['STORAGE_UNAVAILABLE', expect.stringContaining('certificate')];
+    expect(await refusalOf(openFtp({ ...itemsOf(own), ...wants }))).toEqual(refused);
+    const named = await startHostile({ certificate: other });
+    expect(await refusalOf(openFtp({ ...itemsOf(named), ...wants, tls_certificate: other.cert }))).toEqual(refused);
+    for (const server of [without, early, own, named]) expect(secretsIn(server)).toEqual([]);
+    await openFtp({ ...itemsOf(own), ...wants, tls_certificate: certificate.cert });
+    await openFtp({ ...itemsOf(named), ...wants, tls_insecure_skip_verify: true });
+    expect([own, named].map((server) => secretsIn(server).includes('PASS secret'))).toEqual([true, true]);
+  });
+
+  it('that does not tell upper from lower case is not mounted', async () => {
+    const folding = await startHostile({
+      reply: (verb, place) =>
+        verb === 'MKD' ? '257 made' : verb === 'MLST' && /WHARF/.test(place) ? '250-it is\r\n type=dir; x\r\n250 End' : undefined,
+    });
+    expect((await refusalOf(openFtp(itemsOf(folding))))[0]).toBe('FAILED_PRECONDITION');
+    const listed = await startHostile({
+      data: () => [fact('file'), fact('name')],
+      reply: (verb, place) => (verb === 'MLST' && place.endsWith('/FILE') ? '250-it is\r\n type=file; x\r\n250 End' : undefined),
+    });
+    expect((await refusalOf(openFtp(itemsOf(listed))))[0]).toBe('FAILED_PRECONDITION');
+  });
+
+  it('that takes only some connections is asked for no more, and serves all the same', async () => {
+    let logins = 0;
+    const server = await startHostile({
+      reply: (verb) => (verb === 'USER' && ++logins > 2 ? '421 too many' : undefined),
+      data: (verb) => (verb === 'RETR' ? [Buffer.alloc(SIZE)] : []),
+    });
+    const driver = await openFtp(itemsOf(server));
+    const stats = Array.from({ length: 8 }, () => driver.stat(mpath('/file')));
+    expect((await Promise.all(stats)).map(({ sizeBytes }) => sizeBytes)).toEqual(Array.from({ length: 8 }, () => SIZE));
+  });
+});

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { UploadSession, UploadStore } from '../src/domain/uploads/upload-session.ts';
+import { localDriver } from '../src/drivers/local/index.ts';
+import { createLoneUploadStore } from '../src/store/lone-upload-store.ts';
+import { type Installation, openInstallation, type Replica } from './installation.ts';
+import { partCalls } from './parts.ts';
+
+const WRITE = 0b1000;
+const MIB = 1024 * 1024;
+/** Two parts of 1 MiB and one of 5 bytes. */
+const FILE = randomBytes(2 * MIB + 5);
+const part = (index: number, of: Buffer = FILE) => of.subarray(index * MIB, (index + 1) * MIB);
+
+let installation: Installation;
+let one: Replica;
+let folder: string;
+let login: string;
+
+beforeAll(async () => {
+  installation = await openInstallation();
+  folder = await installation.mountFolder();
+  login = await installation.login({ id: 5, permission: WRITE });
+  one = await installation.open([localDriver], { isAlone: true });
+});
+afterAll(() => installation?.close());
+
+const { begin, chunk, end } = partCalls(() => ({ as: login, at: one, size: FILE.byteLength }));
+
+describe('a process that is alone', () => {
+  it('mixes no bytes of two clients that send one upload at once', async () => {
+    const theirs = randomBytes(FILE.byteLength);
+    const id = await begin('/l/two');
+    const total = 3;
+    // Both send all parts at once, until each is there.
+    const send = async (content: Buffer) => {
+      const codes = new Map<number, number>();
+      await Promise.all(
+        Array.from({ length: total }, async (_, index) => {
+          let { code } = await chunk(id, index, part(index, content));
+          while (code === 409) ({ code } = await chunk(id, index, part(index, content)));
+          codes.set(index, code);
+        }),
+      );
+      return codes;
+    };
+    const [ours, others] = await Promise.all([send(FILE), send(theirs)]);
+    expect(await end('complete', id)).toMatchObject({ code: 200 });
+    const stored = await readFile(`${folder}/two`);
+    for (let index = 0; index < total; index += 1) {
+      expect([ours.get(index), others.get(index)].toSorted()).toEqual([200, 400]);
+      expect(part(index, stored).equals(part(index, ours.get(index) === 200 ? FILE : theirs))).toBe(true);
+    }
+    expect(await readdir(folder)).not.toContainEqual(expect.stringContaining('draft-'));
+  });
+});
+
+describe('the store of a process that is alone', () => {
+  const now = new Date(1_000);
+  const later = new Date(2_000);
+  const claim = (id: string, writer: string, until = later) => ({ id, key: '0', writer, until });
+  const open = async (): Promise<{ store: UploadStore; session: UploadSession }> => {
+    const store = createLoneUploadStore(one.kit.store);
+    const session = await store.find(await begin(`/l/of-the-store-${randomBytes(4).toString('hex')}`));
+    if (!session) throw new Error('the upload is not there');
+    return { store, session };
+  };
+
+  it('does not trust a look that was before a part was accepted', async () => {
+    const { store, session } = await open();
+    const { id } = session;
+    expect(await store.claim(claim(id, 'a'), now, session)).toMatchObject({ former: undefined });
+    expect((await store.accept(claim(id, 'a'), 7, later))?.upload.parts).toEqual(new Map([[0, 7]]));
+    expect(await store.claim(claim(id, 'b'), now, session)).toBe('accepted');
+  });
+
+  it('gives a claim that has run out to the next, whose word then counts alone', async () => {
+    const { store, session } = await open();
+    const { id } = session;
+    await store.claim(claim(id, 'a', now), new Date(0), session);
+    expect(await store.claim(claim(id, 'b'), new Date(0), session)).toEqual({ heldUntil: now });
+    expect(await store.claim(claim(id, 'b'), now, session)).toMatchObject({ former: 'a' });
+    expect((await store.find(id))?.upload.isTakenOver).toBe(true);
+    expect(await store.renew(claim(id, 'a'))).toBe(false);
+    expect(await store.accept(claim(id, 'a'), 7, later)).toBeUndefined();
+    await store.free(claim(id, 'a'));
+    expect(await store.claim(claim(id, 'c'), now, session)).toEqual({ heldUntil: later });
+    expect((await store.accept(claim(id, 'b'), 8, later))?.upload.parts).toEqual(new Map([[0, 8]]));
+  });
+
+  it('accepts nothing for an upload that was ended', async () => {
+    const { store, session } = await open();
+    const { id } = session;
+    await store.claim(claim(id, 'a'), now, session);
+    await end('abort', id);
+    expect(await store.accept(claim(id, 'a'), 7, later)).toBeUndefined();
+    expect(await store.claim({ ...claim(id, 'b'), key: 'complete' }, now, session)).toBe('gone');
+  });
+});

@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { httpRequest, waitFor } from '@wharf/harness';
+import { writeSessionModelOf } from '@wharf/models';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bytesOf, mpath } from '../src/domain/testing/memory-tree.ts';
+import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
+import { MEMORY_PROFILES, memoryDriver } from '../src/drivers/memory/index.ts';
+import { headersAs, startFsProcess } from './fs-process.ts';
+import { type Installation, openInstallation, type Replica, USER } from './installation.ts';
+import { partCalls, uploadByTus, uploadInParts } from './parts.ts';
+
+const WRITE = 0b1000;
+const MIB = 1024 * 1024;
+/** One part of 1 MiB and one of 5 bytes. */
+const TEXT = randomBytes(MIB)
+  .toString('hex')
+  .slice(0, MIB + 5);
+const FILE = Buffer.from(TEXT);
+const part = (index: number) => FILE.subarray(index * MIB, (index + 1) * MIB);
+/** Room for two such files and a bit. */
+const SPOOL_BYTES = 2 * FILE.byteLength + 100;
+
+let installation: Installation;
+let one: Replica;
+/** Sees the same folder. */
+let beside: Replica;
+/** Has a folder of its own. */
+let apart: Replica;
+let folder: string;
+let login: string;
+let limited: string;
+/** Takes whole files only. */
+const plain = createTestDriver('Plain', []);
+const stored = async (path: string): Promise<Buffer> => Buffer.concat(await Array.fromAsync(await plain.storeOf().read(mpath(path))));
+
+beforeAll(async () => {
+  installation = await openInstallation();
+  await installation.writeStorage({ _id: 2, mount_path: '/p', driver: 'Plain' });
+  login = await installation.login({ id: 5, permission: WRITE });
+  limited = await installation.login({ id: 9, permission: WRITE, base_path: '/p/limited', quota_bytes: FILE.byteLength });
+  const open = (name: string) =>
+    installation.open([plain.definition], { dataDir: `${installation.dir}/${name}`, waitingUploadBytes: SPOOL_BYTES });
+  one = await open('data');
+  beside = await open('data');
+  apart = await open('apart');
+  folder = `${installation.dir}/data/spool`;
+});
+afterAll(() => installation?.close());
+
+const { call, init, begin, chunk, end } = partCalls(() => ({ as: login, at: one, size: FILE.byteLength }));
+const spooled = async () => (await readdir(folder)).filter((name) => name !== 'id');
+const sessions = () => writeSessionModelOf(one.kit.store);
+
+describe('an upload in parts to a storage that takes whole files only', () => {
+  it('waits in a folder of fs, says so, and is stored whole; replicas that see the folder take turns', async () => {
+    const begun = await init('/p/new/file.bin');
+    expect(begun).toMatchObject({ code: 200, data: { spooled: true, received: [] } });
+    const id = begun.data.upload_id;
+    expect(await chunk(id, 1, part(1), { at: beside })).toMatchObject({ code: 200 });
+    expect(await chunk(id, 0, part(0))).toMatchObject({ code: 200 });
+    await expect(stored('/new/file.bin')).rejects.toMatchObject({ code: 'ENTRY_NOT_FOUND' });
+    expect(await end('complete', id, { at: beside })).toMatchObject({ code: 200, data: { state: 'completed', spooled: true } });
+    expect(FILE.equals(await stored('/new/file.bin'))).toBe(true);
+    expect(await spooled()).toEqual([]);
+  });
+
+  it.each(MEMORY_PROFILES)('takes any kind of them: %s', async (profile) => {
+    const at = `/m${MEMORY_PROFILES.indexOf(profile)}`;
+    await installation.writeStorage({
+      _id: 10 + MEMORY_PROFILES.indexOf(profile),
+      mount_path: at,
+      driver: 'Memory',
+      addition: JSON.stringify({ profile }),
+    });
+    const known = await installation.open([memoryDriver], { dataDir: `${installation.dir}/data`, waitingUploadBytes: SPOOL_BYTES });
+    await uploadInParts({ url: known.url, login, path: `${at}/file`, content: FILE });
+    const { body } = await httpRequest(known.url, { path: `/d${at}/file?${installation.sign(`${at}/file`)}`, headers: headersAs(USER) });
+    expect(FILE.equals(body)).toBe(true);
+  });
+
+  it('goes by the family’s calls and by tus, which says it in a header', async () => {
+    await uploadInParts({ url: one.url, login, path: '/p/parts', content: FILE });
+    await uploadByTus({ url: beside.url, login, path: '/p/tus', content: FILE }, 77);
+    for (const name of ['/parts', '/tus']) expect(FILE.equals(await stored(name)), name).toBe(true);
+    const headers = { Authorization: login, 'Tus-Resumable': '1.0.0', 'File-Path': '/p/begun', 'Upload-Length': '1' };
+    const created = await httpRequest(one.url, { method: 'POST', path: '/api/fs/tus', headers });
+    expect(created).toMatchObject({ status: 201, headers: { 'upload-spooled': '1' } });
+    const path = `/api/fs/${String(created.headers['location'])}`;
+    expect(await httpRequest(one.url, { method: 'DELETE', path, headers })).toMatchObject({ status: 204 });
+    expect(await spooled()).toEqual([]);
+  });
+
+  it('is answered clearly by a replica that does not see the folder, and goes on afterwards', async () => {
+    const id = await begin('/p/apart');
+    const message = expect.stringContaining('kept by another replica');
+    // Sent again, it may come to one that has it.
+    expect(await chunk(id, 0, part(0), { at: apart })).toMatchObject({ code: 429, message });
+    for (const index of [0, 1]) await chunk(id, index, part(index));
+    expect(await end('complete', id, { at: apart })).toMatchObject({ code: 500, message, data: { state: 'receiving' } });
+    expect(await end('complete', id)).toMatchObject({ code: 200 });
+  });
+
+  it('takes room of the folder from its beginning on, and is refused where there is none', async () => {
+    const ids = [await begin('/p/a'), await begin('/p/b', { at: beside })];
+    expect(await init('/p/c', {}, 101)).toMatchObject({ code: 500, message: expect.stringContaining('no room to keep parts') });
+    const small = await begin('/p/c', {}, 100);
+    for (const id of [...ids, small]) expect(await end('abort', id, { at: beside })).toMatchObject({ code: 200 });
+    expect(await spooled()).toEqual([]);
+    expect(await sessions().countDocuments({ upload_state: 'receiving' })).toBe(0);
+  });
+
+  it('takes room of its user’s quota, once', async () => {
+    const as = limited;
+    expect(await init('/a', { as }, FILE.byteLength + 1)).toMatchObject({ code: 500, message: expect.stringContaining('quota exceeded') });
+    const id = await begin('/a', { as });
+    expect(await init('/b', { as }, 1)).toMatchObject({ code: 500 });
+    for (const index of [0, 1]) await chunk(id, index, part(index), { as });
+    expect(await end('complete', id, { as })).toMatchObject({ code: 200 });
+    expect(await spooled()).toEqual([]);
+  });
+
+  it('that nobody goes on with is swept, also where another replica ended it', async () => {
+    const [old, elsewhere] = [await begin('/p/old'), await begin('/p/elsewhere')];
+    expect(await end('abort', elsewhere, { at: apart })).toMatchObject({ code: 200 });
+    expect(await spooled()).toHaveLength(2);
+    await sessions().updateOne({ _id: old }, { $set: { expires_at: new Date(0) } });
+    await installation.open([plain.definition], { dataDir: `${installation.dir}/data`, waitingUploadBytes: SPOOL_BYTES });
+    await waitFor('the sweep', async () => (await spooled()).length === 0);
+    expect(await call('GET', `status?upload_id=${old}`)).toMatchObject({ code: 404 });
+  });
+
+  it('goes on after kill -9 of fs with what was acknowledged', async () => {
+    await installation.writeStorage({ _id: 3, mount_path: '/m', driver: 'Memory' });
+    const headers = headersAs({ ...USER, id: 5 });
+    const first = await startFsProcess(installation, `${installation.dir}/killed`);
+    const id = await begin('/m/killed', { at: first, headers });
+    expect(await chunk(id, 1, part(1), { at: first, headers })).toMatchObject({ code: 200 });
+    await first.kill();
+    const second = await startFsProcess(installation, `${installation.dir}/killed`);
+    expect(await chunk(id, 0, part(0), { at: second, headers })).toMatchObject({ code: 200, data: { received: [[0, 1]] } });
+    expect(await end('complete', id, { at: second, headers })).toMatchObject({ code: 200 });
+    const stored = await httpRequest(second.url, { path: `/d/m/killed?${installation.sign('/m/killed')}`, headers });
+    expect(FILE.equals(stored.body)).toBe(true);
+    await second.stop();
+  });
+
+  it.each([
+    ['is done where a process died that had stored it', TEXT, 200],
+    ['does not take another file for its own', 'of somebody else', 403],
+  ])('%s', async (_what, there, code) => {
+    const path = `/p/died-${code}`;
+    const id = await begin(path, { headers: { Overwrite: 'false' } });
+    for (const index of [0, 1]) await chunk(id, index, part(index));
+    await plain.storeOf().write(mpath(path.slice(2)), bytesOf(there), { overwrite: false });
+    await sessions().updateOne({ _id: id }, { $set: { publishing_path: path } });
+    expect(await end('complete', id)).toMatchObject({ code });
+    expect((await stored(path.slice(2))).equals(Buffer.from(there))).toBe(true);
+    expect(await spooled()).toEqual([]);
+  });
+});

@@ -1,0 +1,285 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isAvailable, isMissing } from '@wharf/harness';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { openBrowser } from './support/browser.ts';
+import { openPageWorld, type PageWorld } from './support/page-world.ts';
+import { writeSampleTree } from './support/sample-tree.ts';
+import { expectAccessible } from './support/web-page.ts';
+
+const found = await openBrowser();
+/** In the page: where the picture lies, and how large it is. */
+const PICTURE = `(() => {
+  const { left, top, width } = document.querySelector('.image-view > img').getBoundingClientRect();
+  return { left: Math.round(left), top: Math.round(top), width: Math.round(width) };
+})()`;
+/** In the page, before anything of it runs: what kinds of bodies are sent. */
+const WATCH_BODIES = `{
+  globalThis.sentBodies = [];
+  const { send } = XMLHttpRequest.prototype;
+  XMLHttpRequest.prototype.send = function (body) {
+    globalThis.sentBodies.push(Object.prototype.toString.call(body));
+    return send.call(this, body);
+  };
+}`;
+
+describe.runIf(isAvailable('chromium', found))('the file view', () => {
+  let world: PageWorld;
+  let context: BrowserContext;
+  let page: Page;
+  let said: readonly string[];
+
+  beforeAll(async () => {
+    world = await openPageWorld(found as Browser);
+  });
+  afterEach(async () => {
+    await context.close();
+    expect(said).toEqual([]);
+  });
+  afterAll(async () => {
+    if (!isMissing(found)) await found.close();
+    await world?.close();
+  });
+
+  const show = async (path: string, options?: Parameters<PageWorld['open']>[2]) => {
+    ({ context, page, said } = await world.open(world.admin.token ?? '', path, options));
+  };
+  const openFolder = async (purpose: string, files: Readonly<Record<string, string>>, options?: Parameters<PageWorld['open']>[2]) => {
+    const folder = await world.folder(purpose);
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(join(folder.disk, name, '..'), { recursive: true });
+      await writeFile(join(folder.disk, name), text);
+    }
+    await show(folder.path, options);
+    await page.getByRole('grid').waitFor();
+    return folder;
+  };
+  const row = (name: string) => page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
+  const chosen = () => page.locator('[aria-selected="true"] .cell-link').allTextContents();
+  const active = () => page.locator('.is-active .cell-link').allTextContents();
+  const picture = () => page.evaluate(PICTURE) as Promise<{ left: number; top: number; width: number }>;
+
+  test('a picture is made larger by wheel, double click, keys and buttons, and moved; arrows lead on once all of it is seen', async () => {
+    const folder = await world.folder('zoomed');
+    writeSampleTree(folder.disk);
+    await show(`${folder.path}/Summer/Photos/IMG_2114.png`);
+    await page.getByRole('img', { name: 'IMG_2114.png' }).waitFor();
+    const width = async () => (await picture()).width;
+    await expect.poll(width).toBe(720);
+    const { left, top } = await picture();
+    // What is under the pointer stays there.
+    await page.mouse.move(left + 90, top + 60);
+    await page.mouse.wheel(0, -400);
+    await expect.poll(width).toBe(1_440);
+    await page.keyboard.press('0');
+    await expect.poll(picture).toEqual({ left, top, width: 720 });
+    await page.keyboard.press('+');
+    await expect.poll(width).toBe(1_080);
+    await page.keyboard.press('-');
+    await expect.poll(width).toBe(720);
+    for (let step = 0; step < 4; step += 1) await page.getByRole('button', { name: 'Larger' }).click();
+    await expect.poll(width).toBeGreaterThan(3_600);
+    await expectAccessible(page);
+    const before = await picture();
+    await page.mouse.move(600, 400);
+    await page.mouse.down();
+    await page.mouse.move(500, 370, { steps: 4 });
+    await page.mouse.up();
+    await expect.poll(picture).toMatchObject({ left: before.left - 100, top: before.top - 30 });
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(picture).toMatchObject({ left: before.left - 20 });
+    await page.getByRole('button', { name: 'All of it' }).click();
+    await expect.poll(width).toBe(720);
+    await page.mouse.dblclick(left + 100, top + 100);
+    await expect.poll(width).toBe(1_440);
+    await page.mouse.dblclick(left + 100, top + 100);
+    await expect.poll(width).toBe(720);
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('img', { name: 'IMG_2121.png' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  test('two fingers make a picture larger, and one leads to the next', async () => {
+    const folder = await world.folder('touched');
+    writeSampleTree(folder.disk);
+    await show(`${folder.path}/Summer/Photos/IMG_2114.png`, { hasTouch: true, isMobile: true, viewport: { width: 390, height: 780 } });
+    await page.getByRole('img', { name: 'IMG_2114.png' }).waitFor();
+    const fitted = await picture();
+    const devtools = await context.newCDPSession(page);
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...xs: readonly number[]) =>
+      devtools.send('Input.dispatchTouchEvent', { type, touchPoints: xs.map((x, id) => ({ x, y: 400, id })) });
+    await touch('touchStart', 300);
+    for (const x of [260, 200, 120]) await touch('touchMove', x);
+    await touch('touchEnd');
+    await page.getByRole('img', { name: 'IMG_2121.png' }).waitFor();
+    await expect.poll(picture).toEqual(fitted);
+    await touch('touchStart', 170, 220);
+    await touch('touchMove', 145, 245);
+    await touch('touchMove', 120, 270);
+    await touch('touchEnd');
+    await expect.poll(async () => (await picture()).width).toBe(3 * fitted.width);
+  });
+
+  test('the browser’s back button asks before it leaves a text that is not saved, as often as it is pressed', async () => {
+    const { path, disk } = await openFolder('unsaved', { 'a.txt': 'first', 'b.txt': 'second' });
+    await row('a.txt').dblclick();
+    const address = () => new URL(page.url()).pathname;
+    const question = page.getByRole('alert').filter({ hasText: 'Your changes are not saved.' });
+    const write = async () => {
+      await page.getByRole('button', { name: 'Edit' }).click();
+      await page.locator('.code-field .cm-content').click();
+      await page.keyboard.type('more ');
+      await page.getByText('Not saved yet').waitFor();
+    };
+    await write();
+    await page.goBack();
+    await question.waitFor();
+    await expect.poll(address).toBe(`${path}/a.txt`);
+    await expectAccessible(page);
+    await question.getByRole('button', { name: 'Go on editing' }).click();
+    await page.keyboard.press('Escape');
+    await question.waitFor();
+    await page.goBack();
+    await expect.poll(address).toBe(`${path}/a.txt`);
+    await question.getByRole('button', { name: 'Discard them' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await expect.poll(address).toBe(path);
+    await row('b.txt').waitFor();
+    expect(await readFile(join(disk, 'a.txt'), 'utf8')).toBe('first');
+  });
+
+  test('many are renamed by what they have in common, and what becomes of each is seen before', async () => {
+    const files = { 'IMG_1.jpg': '1', 'IMG_2.jpg': '2', 'IMG_3.jpg': '3', 'Lake 02.jpg': 'x', 'other.txt': '' };
+    const { disk } = await openFolder('renamed', files);
+    await row('IMG_1.jpg').click();
+    await row('IMG_3.jpg').click({ modifiers: ['Shift'] });
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('F2');
+    const dialog = page.getByRole('dialog', { name: 'Rename many' });
+    await dialog.getByLabel('Replace by').fill('Lake {nn}');
+    await dialog.getByText('taken').waitFor();
+    await expectAccessible(page);
+    expect(await dialog.getByRole('button', { name: 'Rename 3' }).isDisabled()).toBe(true);
+    await dialog.getByLabel('Find in the names').fill('^IMG_(\\d)$');
+    await dialog.getByLabel('Regular expression').check();
+    await dialog.getByLabel('Replace by').fill('Sea $1');
+    await dialog.getByText('Sea 3.jpg').waitFor();
+    await dialog.getByRole('button', { name: 'Rename 3' }).click();
+    await row('Sea 1.jpg').waitFor();
+    await page.getByText('3 items renamed').waitFor();
+    expect((await readdir(disk)).toSorted()).toEqual(['Lake 02.jpg', 'Sea 1.jpg', 'Sea 2.jpg', 'Sea 3.jpg', 'other.txt']);
+    expect(await readFile(join(disk, 'Sea 2.jpg'), 'utf8')).toBe('2');
+    expect(await chosen()).toEqual(['Sea 1.jpg', 'Sea 2.jpg', 'Sea 3.jpg']);
+  });
+
+  test('a rectangle that is drawn chooses what it touches; what is chosen is dragged by it', async () => {
+    await openFolder('drawn', { 'a.txt': '', 'b.txt': '', 'c.txt': '', 'd.txt': '', 'into/x.txt': '' });
+    const middle = async (name: string) => {
+      const box = await row(name).boundingBox();
+      if (!box) throw new Error(`${name} is not seen`);
+      return { x: box.x + box.width * 0.6, y: box.y + box.height / 2 };
+    };
+    const draw = async (from: { x: number; y: number }, to: { x: number; y: number }) => {
+      await page.mouse.move(from.x, from.y);
+      await page.mouse.down();
+      await page.mouse.move(to.x, to.y, { steps: 6 });
+      await page.mouse.up();
+    };
+    await draw(await middle('a.txt'), await middle('c.txt'));
+    expect(await chosen()).toEqual(['a.txt', 'b.txt', 'c.txt']);
+    await page.keyboard.down('Control');
+    await draw(await middle('d.txt'), { x: 900, y: (await middle('d.txt')).y + 200 });
+    await page.keyboard.up('Control');
+    expect(await chosen()).toEqual(['a.txt', 'b.txt', 'c.txt', 'd.txt']);
+    await draw(await middle('b.txt'), await middle('into'));
+    await expect.poll(() => page.locator('.cell-link').allTextContents()).toEqual(['into']);
+  });
+
+  test('space looks at a file and closes it; back in a folder, what was chosen is chosen', async () => {
+    await openFolder('looked', { 'a.txt': 'text of a', 'b.txt': '', 'inner/deep/c.txt': '' });
+    await row('a.txt').click();
+    await page.getByRole('grid').focus();
+    await page.keyboard.press(' ');
+    await page.getByText('text of a').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('Control+ArrowDown');
+    await page.keyboard.press('Control+ ');
+    expect(await chosen()).toEqual(['a.txt', 'b.txt']);
+    await row('inner').getByRole('link').click();
+    await row('deep').getByRole('link').click();
+    await row('c.txt').waitFor();
+    // The keys go on at the folder that was opened.
+    await page.goBack();
+    await row('deep').waitFor();
+    await expect.poll(active).toEqual(['deep']);
+    await page.goBack();
+    await expect.poll(chosen).toEqual(['a.txt', 'b.txt']);
+    expect(await active()).toEqual(['inner']);
+  });
+
+  test('a new text is made, written and kept', async () => {
+    const { disk } = await openFolder('written', { 'there.txt': 'there' });
+    const make = async (name: string) => {
+      await page.getByRole('button', { name: 'New', exact: true }).click();
+      await page.getByRole('menuitem', { name: 'New text file' }).click();
+      await page.getByRole('textbox', { name: 'Name' }).fill(name);
+      await page.keyboard.press('Enter');
+    };
+    await make('there.txt');
+    await page.getByText('There is something of this name already.').waitFor();
+    expect(await readFile(join(disk, 'there.txt'), 'utf8')).toBe('there');
+    await make('list.ts');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.locator('.code-field .cm-content').click();
+    await page.keyboard.type('// Milk');
+    await page.keyboard.press('Control+s');
+    await page.getByText('All is saved').waitFor();
+    expect(await readFile(join(disk, 'list.ts'), 'utf8')).toBe('// Milk');
+  });
+
+  test('the details say who may see a file, by which rule; rows stand closer where that is chosen', async () => {
+    const { path } = await openFolder('details', { 'a.txt': 'a', 'b.txt': 'b' });
+    const { name } = await world.person('outsider');
+    const { data } = await world.admin.get('/api/admin/user/list');
+    const admin = (data as { content: { id: number; username: string }[] }).content.find(({ username }) => username === 'admin');
+    await world.admin.call('/api/admin/meta/create', { path, read_users: [admin?.id], read_users_sub: true });
+    await row('a.txt').click();
+    await page.getByRole('button', { name: 'Details' }).click();
+    const pane = page.getByRole('complementary', { name: 'Details' });
+    await pane.getByRole('listitem').filter({ hasText: name }).getByText(`not a reader of ${path}`).waitFor();
+    await pane
+      .getByRole('listitem')
+      .filter({ hasText: 'admin' })
+      .getByText(/is the admin|rule at/)
+      .waitFor();
+    await expectAccessible(page);
+    const height = async () => (await row('a.txt').boundingBox())?.height;
+    expect(await height()).toBe(44);
+    await page.getByRole('button', { name: 'Shown as: List' }).click();
+    await page.getByRole('menuitemradio', { name: 'Dense rows' }).click();
+    await expect.poll(height).toBe(32);
+    await expectAccessible(page);
+  });
+
+  test('every body of an upload is a plain buffer: Safari never ends one that is a slice of a file', async () => {
+    const folder = await world.folder('bodies');
+    await show('/@account');
+    await page.addInitScript(WATCH_BODIES);
+    await page.goto(world.base + folder.path);
+    const chooser = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Upload files' }).click();
+    await (await chooser).setFiles([
+      { name: 'small.txt', mimeType: 'text/plain', buffer: Buffer.from('small') },
+      { name: 'parts.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(20 * 1024 * 1024, 5) },
+    ]);
+    await page.getByText('2 files uploaded').waitFor();
+    const bodies = (await page.evaluate('sentBodies')) as string[];
+    expect(bodies.length).toBeGreaterThan(3);
+    expect(new Set(bodies)).toEqual(new Set(['[object ArrayBuffer]']));
+    expect((await readFile(join(folder.disk, 'parts.bin'))).equals(Buffer.alloc(20 * 1024 * 1024, 5))).toBe(true);
+  });
+});

@@ -1,0 +1,170 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isAvailable, isMissing, startApacheDav } from '@wharf/harness';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openBrowser } from './support/browser.ts';
+import { put } from './support/files.ts';
+import { openPageWorld, type PageWorld } from './support/page-world.ts';
+import { expectAccessible } from './support/web-page.ts';
+
+const found = await openBrowser();
+const apache = await startApacheDav();
+
+describe.runIf(isAvailable('chromium', found))('the forms of storages', () => {
+  let world: PageWorld;
+
+  beforeAll(async () => {
+    world = await openPageWorld(found as Browser);
+  });
+  afterAll(async () => {
+    if (!isMissing(found)) await found.close();
+    if (!isMissing(apache)) await apache.stop();
+    await world?.close();
+  });
+
+  const openForm = async (kind: RegExp) => {
+    const opened = await world.open(world.admin.token ?? '', '/@admin/storages');
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Add a storage' }).click();
+    await page.getByRole('list', { name: 'Kinds of storage' }).getByRole('button', { name: kind }).click();
+    return { ...opened, dialog: page.getByRole('dialog') };
+  };
+  /** Tries what the form has, and adds it. */
+  const addIt = async (page: Page) => {
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Try it' }).click();
+    await dialog.getByText('It works.').waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Add a storage' }).click();
+    await page.getByText('The storage is added').waitFor();
+  };
+  const editForm = async (page: Page, mount: string) => {
+    await page.getByRole('button', { name: `Edit ${mount}` }).click();
+    const dialog = page.getByRole('dialog', { name: `Edit “${mount}”` });
+    await dialog.getByLabel('Where it appears').waitFor();
+    return dialog;
+  };
+  /** Each value that a field of the page has. */
+  const values = (page: Page) =>
+    page.evaluate("[...document.querySelectorAll('input, textarea, select')].map(({ value }) => value).join(' ')");
+  const names = async (path: string) => {
+    const { data } = await world.admin.post('/api/fs/list', { path, refresh: true });
+    return (data as { content: { name: string }[] }).content.map(({ name }) => name);
+  };
+
+  test('an alias shows the folders that stand in its lines as one', async () => {
+    const folder = await world.folder('aliased');
+    for (const name of ['one', 'two']) {
+      await mkdir(join(folder.disk, name));
+      await writeFile(join(folder.disk, name, `${name}.txt`), name);
+    }
+    const { page, context, dialog, said } = await openForm(/^Alias/);
+    const mount = `/${world.unique('alias')}`;
+    await dialog.getByLabel('Where it appears').fill(mount);
+    await dialog.getByLabel('Folders of the tree').fill(`all:${folder.path}/one\nall:${folder.path}/two`);
+    await addIt(page);
+    expect(await names(mount)).toEqual(['one.txt', 'two.txt']);
+    const form = await editForm(page, mount);
+    expect(await form.getByLabel('Folders of the tree').inputValue()).toBe(`all:${folder.path}/one\nall:${folder.path}/two`);
+    expect(said).toEqual([]);
+    await context.close();
+  });
+
+  test('an S3 storage begins with what its vendor has, and another vendor takes the place of the first', async () => {
+    const { context, dialog, said } = await openForm(/^S3/);
+    await dialog.getByLabel('Vendor').selectOption('Backblaze B2');
+    await dialog.getByLabel('Vendor').selectOption('Hetzner');
+    expect(await dialog.getByLabel('Endpoint').inputValue()).toBe('https://fsn1.your-objectstorage.com');
+    expect(await dialog.getByLabel('Region').inputValue()).toBe('fsn1');
+    await dialog.getByText('More of S3').click();
+    expect(await dialog.getByRole('switch', { name: 'Bucket in the path' }).isChecked()).toBe(false);
+    expect(said).toEqual([]);
+    await context.close();
+  });
+
+  test('an encrypted folder encrypts, and neither of its passwords is shown again', async () => {
+    const folder = await world.folder('crypted');
+    const { page, context, dialog, said } = await openForm(/^Crypt/);
+    const mount = `/${world.unique('crypt')}`;
+    await dialog.getByLabel('Where it appears').fill(mount);
+    await dialog.getByLabel('Folder with the encrypted files').fill(folder.path);
+    await dialog.getByLabel('Names of files').selectOption({ label: 'Encrypted' });
+    await dialog.getByLabel('Encrypt names of folders').selectOption({ label: 'Yes' });
+    await dialog.getByLabel('Password', { exact: true }).fill('first-secret');
+    await dialog.locator('summary').first().click();
+    await dialog.getByLabel('Second password').fill('second-secret');
+    expect(await dialog.getByLabel('Second password').getAttribute('type')).toBe('password');
+    await addIt(page);
+    expect(await put(world.admin, world.base, `${mount}/plain.txt`, 'plain words')).toMatchObject({ code: 200 });
+    expect(await names(mount)).toEqual(['plain.txt']);
+    const [stored = ''] = await readdir(folder.disk);
+    expect(stored).not.toContain('plain');
+    expect(await readFile(join(folder.disk, stored), 'latin1')).not.toContain('plain words');
+
+    const form = await editForm(page, mount);
+    await form.getByText('Saved, and not shown again').first().waitFor();
+    expect(await values(page)).not.toContain('-secret');
+    await expectAccessible(page);
+    for (const summary of await form.locator('summary').all()) await summary.click();
+    await form.getByLabel('Note', { exact: true }).fill('kept');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    expect(await names(mount)).toEqual(['plain.txt']);
+
+    const again = await editForm(page, mount);
+    await again.getByRole('button', { name: 'Replace: Password' }).press('Enter');
+    await expect.poll(() => page.evaluate('[document.activeElement.type, document.activeElement.value].join()')).toBe('password,');
+    expect(await again.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await again.getByLabel('Password', { exact: true }).fill('another-one');
+    await again.getByRole('button', { name: 'Save' }).click();
+    await again.waitFor({ state: 'detached' });
+    expect(await names(mount)).toEqual([]);
+    expect(said).toEqual([]);
+    await context.close();
+  });
+
+  test('files on the web are listed by the lines of the form, and a line that is none is told', async () => {
+    const { page, context, dialog, said } = await openForm(/^UrlTree/);
+    const mount = `/${world.unique('urls')}`;
+    await dialog.getByLabel('Where it appears').fill(mount);
+    const lines = dialog.getByLabel('Files and their addresses');
+    expect(await lines.inputValue()).toContain('\n');
+    await lines.fill('papers:\n  this is no address');
+    await dialog.getByRole('button', { name: 'Try it' }).click();
+    await dialog.locator('.problem').filter({ hasText: /\w/ }).first().waitFor();
+    await lines.fill('papers:\n  one.txt:12:https://files.example.org/one.txt');
+    await addIt(page);
+    expect(await names(`${mount}/papers`)).toEqual(['one.txt']);
+    expect(said).toEqual([]);
+    await context.close();
+  });
+
+  test.runIf(isAvailable('apache2', apache))(
+    'a WebDAV server that does not let us in is told, and works with the right password',
+    async () => {
+      if (isMissing(apache)) return;
+      await writeFile(join(apache.folder, 'there.txt'), 'there');
+      const { page, context, dialog, said } = await openForm(/^WebDav/);
+      const mount = `/${world.unique('dav')}`;
+      await dialog.getByLabel('Where it appears').fill(mount);
+      await dialog.getByLabel('Address', { exact: true }).fill(apache.url);
+      await dialog.getByLabel('Username', { exact: true }).fill(apache.username);
+      await dialog.getByLabel('Password', { exact: true }).fill('not this one');
+      await dialog.getByRole('button', { name: 'Try it' }).click();
+      await dialog
+        .locator('.problem')
+        .filter({ hasText: /login|password|let/i })
+        .first()
+        .waitFor();
+      await expectAccessible(page);
+      await dialog.getByLabel('Password', { exact: true }).fill(apache.password);
+      await addIt(page);
+      expect(await names(mount)).toContain('there.txt');
+      await editForm(page, mount);
+      expect(await values(page)).not.toContain(apache.password);
+      expect(said).toEqual([]);
+      await context.close();
+    },
+  );
+});

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { firstValues, type Item, isSecret, missing, toInput, valuesFrom } from './item-values.ts';
+
+const item = (name: string, type: string, rest: Partial<Item> = {}): Item => ({
+  ...{ name, type, default: '', options: '', required: false, help: '' },
+  ...rest,
+});
+const ITEMS = [
+  item('bucket', 'string', { required: true }),
+  item('hours', 'number', { default: '4' }),
+  item('path_style', 'bool', { default: 'true', required: true }),
+];
+
+describe('the form of a driver', () => {
+  it('begins with what the template says', () => {
+    expect(firstValues(ITEMS)).toEqual({ bucket: '', hours: '4', path_style: true });
+    expect(missing(ITEMS, firstValues(ITEMS))).toEqual(['bucket']);
+  });
+
+  it('shows what is saved, and the template where nothing is', () => {
+    const values = valuesFrom(ITEMS, { bucket: 'photos', hours: 12, other: 1 });
+    expect(values).toEqual({ bucket: 'photos', hours: '12', path_style: true });
+    expect(toInput(ITEMS, values)).toEqual({ bucket: 'photos', hours: 12, path_style: true });
+  });
+
+  it('leaves out a number that is not given', () => {
+    expect(toInput(ITEMS, { bucket: 'b', hours: '', path_style: false })).toEqual({ bucket: 'b', path_style: false });
+  });
+
+  it.each([
+    ['secret_access_key', true],
+    ['password', true],
+    ['session_token', true],
+    ['salt', true],
+    ['host_key', false],
+    ['bucket', false],
+  ])('hides %s: %s', (name, isHidden) => {
+    expect(isSecret({ name, type: 'string' })).toBe(isHidden);
+    expect(isSecret({ name, type: 'text' })).toBe(isHidden);
+    expect(isSecret({ name, type: 'bool' })).toBe(false);
+  });
+});

@@ -1,0 +1,259 @@
+import {
+  Check,
+  Clapperboard,
+  Cloud,
+  FlaskConical,
+  FolderOpen,
+  Folders,
+  Globe,
+  HardDrive,
+  type IconNode,
+  Link,
+  LockKeyhole,
+  Server,
+  Waypoints,
+  X,
+} from 'lucide';
+import { createMemo, createResource, createSignal, For, type JSX, Show } from 'solid-js';
+import { type Answer, call } from '../api/call.ts';
+import { type MessageKey, t } from '../i18n/i18n.ts';
+import { FormDialog } from '../pages/dialogs.tsx';
+import { SelectField } from '../pages/fields.tsx';
+import { Loaded } from '../pages/loaded.tsx';
+import { createWork } from '../pages/work.ts';
+import { Icon } from '../parts/icon.tsx';
+import { ItemField, labelOf } from './item-field.tsx';
+import { firstValues, type Item, isSecret, missing, toInput, type Values, valuesFrom } from './item-values.ts';
+import type { Storage } from './records.ts';
+import { STORAGE_TEMPLATES } from './storage-templates.ts';
+
+type Driver = Answer<'/api/admin/driver/info'>;
+type Test = Answer<'/api/admin/storage/test'>;
+
+/** How kinds look, and what they are in words; of one that is not here, its name says it. */
+const KINDS: Readonly<Record<string, { readonly icon: IconNode; readonly note: MessageKey }>> = {
+  Local: { icon: FolderOpen, note: 'kindLocal' },
+  S3: { icon: Cloud, note: 'kindS3' },
+  WebDav: { icon: Globe, note: 'kindWebDav' },
+  SFTP: { icon: Server, note: 'kindSftp' },
+  FTP: { icon: Server, note: 'kindFtp' },
+  SMB: { icon: Server, note: 'kindSmb' },
+  Rclone: { icon: Cloud, note: 'kindRclone' },
+  OpenList: { icon: Waypoints, note: 'kindSameApi' },
+  'AList V3': { icon: Waypoints, note: 'kindSameApi' },
+  Alias: { icon: Folders, note: 'kindAlias' },
+  Crypt: { icon: LockKeyhole, note: 'kindCrypt' },
+  UrlTree: { icon: Link, note: 'kindUrlTree' },
+  Strm: { icon: Clapperboard, note: 'kindStrm' },
+  Virtual: { icon: FlaskConical, note: 'kindVirtual' },
+};
+/** Those that most look for come first. */
+const ORDER = Object.keys(KINDS);
+const placeOf = (name: string) => (ORDER.indexOf(name) + ORDER.length + 1) % (ORDER.length + 1);
+
+const parse = (addition: string): Readonly<Record<string, unknown>> => {
+  try {
+    const value: unknown = JSON.parse(addition);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+};
+
+/** A storage: which kind, where it appears, and what its driver wants to know. It can be tried before it is saved. */
+export function StorageDialog(props: { of: Storage | undefined; onSaved: () => void; onClose: () => void }): JSX.Element {
+  const [drivers, { refetch }] = createResource(() => call('/api/admin/driver/list', {}));
+  const [kind, setKind] = createSignal(props.of?.driver);
+  return (
+    <Show
+      when={kind()}
+      fallback={
+        <FormDialog title={t('addStorage')} send={t('next')} isIncomplete isWide onSend={async () => undefined} onClose={props.onClose}>
+          <Loaded of={drivers} onRetry={() => void refetch()}>
+            {(all) => <Kinds of={Object.values(all())} onChoose={setKind} />}
+          </Loaded>
+        </FormDialog>
+      }
+    >
+      {(name) => (
+        <Show when={drivers.state === 'ready' && drivers.latest[name()]}>{(driver) => <StorageForm {...props} driver={driver()} />}</Show>
+      )}
+    </Show>
+  );
+}
+
+function Kinds(props: { of: readonly Driver[]; onChoose: (name: string) => void }): JSX.Element {
+  return (
+    <ul class="kinds" aria-label={t('storageKind')}>
+      <For each={props.of.toSorted((left, right) => placeOf(left.config.name) - placeOf(right.config.name))}>
+        {({ config }) => (
+          <li>
+            <button type="button" onClick={() => props.onChoose(config.name)}>
+              <Icon of={KINDS[config.name]?.icon ?? HardDrive} size={22} />
+              <span>{config.name}</span>
+              <Show when={KINDS[config.name]}>{(kind) => <span class="note">{t(kind().note)}</span>}</Show>
+            </button>
+          </li>
+        )}
+      </For>
+    </ul>
+  );
+}
+
+function StorageForm(props: { of: Storage | undefined; driver: Driver; onSaved: () => void; onClose: () => void }): JSX.Element {
+  const { common, additional, config } = props.driver;
+  const saved = props.of;
+  const first = (): Values => ({ ...firstValues(common), mount_path: '/' });
+  const [frame, setFrame] = createSignal<Values>(saved ? valuesFrom(common, { ...saved }) : first());
+  const [own, setOwn] = createSignal<Values>(saved ? valuesFrom(additional, parse(saved.addition)) : firstValues(additional));
+  const [template, setTemplate] = createSignal('');
+  const addition = () => JSON.stringify({ ...parse(saved?.addition ?? '{}'), ...toInput(additional, own()) });
+  const isComplete = createMemo(
+    () => missing(common, frame()).length + missing(additional, own()).length === 0 && frame()['mount_path'] !== '/',
+  );
+  const save = async () => {
+    const input = { ...toInput(common, frame()), mount_path: String(frame()['mount_path']), driver: config.name, addition: addition() };
+    if (saved) await call('/api/admin/storage/update', { ...saved, ...input });
+    else await call('/api/admin/storage/create', input);
+    props.onSaved();
+  };
+  const wanted = additional.filter(({ required, type }) => required && type !== 'bool');
+  const logins = additional.filter(({ name, required }) => !required && /^(?:username|password|private_key|region)$/.test(name));
+  const further = additional.filter((item) => !wanted.includes(item) && !logins.includes(item));
+  const mountPath = common.find(({ name }) => name === 'mount_path');
+  const kept = parse(saved?.addition ?? '{}');
+  /** What is secret and saved is not shown again: it stays, or another one takes its place. */
+  const isKept = (item: Item) => isSecret(item) && typeof kept[item.name] === 'string' && kept[item.name] !== '';
+  const ownField = (item: Item) => (
+    <Show when={isKept(item)} fallback={field(item, own, setOwn)}>
+      <KeptSecret label={labelOf(item.name)} onReplace={() => setOwn((present) => ({ ...present, [item.name]: '' }))}>
+        {field(item, own, setOwn)}
+      </KeptSecret>
+    </Show>
+  );
+  const field = (item: Item, values: () => Values, set: (change: (present: Values) => Values) => void) => (
+    <ItemField item={item} value={values()[item.name] ?? ''} onInput={(value) => set((present) => ({ ...present, [item.name]: value }))} />
+  );
+  return (
+    <FormDialog
+      title={saved ? t('editNamed', { name: saved.mount_path }) : t('addKind', { kind: config.name })}
+      send={t(saved ? 'save' : 'addStorage')}
+      done={t(saved ? 'saved' : 'storageAdded')}
+      isWide
+      isIncomplete={!isComplete()}
+      more={<TestButton driver={config.name} id={saved?.id} addition={addition} />}
+      onSend={save}
+      onClose={props.onClose}
+    >
+      <Show when={config.alert !== ''}>
+        <p class="note">{config.alert}</p>
+      </Show>
+      <Show when={!saved && STORAGE_TEMPLATES[config.name]}>
+        {(templates) => (
+          <SelectField
+            label={t('vendor')}
+            hint={t('vendorHint')}
+            value={template()}
+            options={[['', t('anotherVendor')], ...templates().map(({ name }) => [name, name] as const)]}
+            onChange={(name) => {
+              setTemplate(name);
+              setOwn((present) => ({ ...present, ...templates().find((each) => each.name === name)?.values }));
+            }}
+          />
+        )}
+      </Show>
+      <Show when={mountPath}>{(item) => field(item(), frame, setFrame)}</Show>
+      <For each={[...wanted, ...logins]}>{(item) => ownField(item)}</For>
+      <details class="further">
+        <summary>{t('furtherOfKind', { kind: config.name })}</summary>
+        <div class="stack">
+          <For each={further}>{(item) => ownField(item)}</For>
+        </div>
+      </details>
+      <details class="further">
+        <summary>{t('furtherOfEach')}</summary>
+        <div class="stack">
+          <For each={common.filter(({ name }) => name !== 'mount_path' && name !== 'order')}>{(item) => field(item, frame, setFrame)}</For>
+        </div>
+      </details>
+    </FormDialog>
+  );
+}
+
+/** A secret that is saved: only whether it stays is asked. */
+function KeptSecret(props: { label: string; onReplace: () => void; children: JSX.Element }): JSX.Element {
+  const [isReplaced, setReplaced] = createSignal(false);
+  let place!: HTMLDivElement;
+  const replace = () => {
+    props.onReplace();
+    setReplaced(true);
+    queueMicrotask(() => place.querySelector<HTMLElement>('input, textarea')?.focus());
+  };
+  return (
+    <div ref={place}>
+      <Show
+        when={isReplaced()}
+        fallback={
+          <div class="field">
+            <span class="label">{props.label}</span>
+            <div class="field-line">
+              <span class="note">{t('secretKept')}</span>
+              <button type="button" class="button" aria-label={t('replaceNamed', { name: props.label })} onClick={replace}>
+                {t('replace')}
+              </button>
+            </div>
+          </div>
+        }
+      >
+        {props.children}
+      </Show>
+    </div>
+  );
+}
+
+/** Tries the storage as the form has it. Nothing is saved; a file is written and removed again. */
+function TestButton(props: { driver: string; id: number | undefined; addition: () => string }): JSX.Element {
+  const work = createWork();
+  const [result, setResult] = createSignal<Test>();
+  const run = () =>
+    work.run(async () => {
+      setResult();
+      setResult(
+        await call('/api/admin/storage/test', {
+          ...(props.id === undefined ? {} : { id: props.id }),
+          driver: props.driver,
+          addition: props.addition(),
+          write: true,
+        }),
+      );
+    });
+  return (
+    <div class="test">
+      <button type="button" class="button" disabled={work.isBusy()} onClick={() => void run()}>
+        {t(work.isBusy() ? 'trying' : 'tryIt')}
+      </button>
+      <div role="status">
+        <Show when={work.problem()}>
+          <p class="problem">{work.problem()}</p>
+        </Show>
+        <Show when={result()}>
+          {(found) => (
+            <>
+              <ul class="test-steps">
+                <For each={found().steps}>
+                  {(step) => (
+                    <li classList={{ 'is-bad': !step.ok }}>
+                      <Icon of={step.ok ? Check : X} />
+                      {t(`step_${step.name}` as 'step_open')}
+                    </li>
+                  )}
+                </For>
+              </ul>
+              <p classList={{ problem: !found().works }}>{found().works ? t('testWorks') : found().error}</p>
+            </>
+          )}
+        </Show>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+import { type Accessor, createSignal, onCleanup } from 'solid-js';
+import { type Answer, token } from '../api/call.ts';
+import { isGuest } from '../session.ts';
+import { readEvents } from './read-events.ts';
+
+export type Task = Answer<'/api/task/copy/info'>;
+
+/** Whether it has ended; whether it ended because it could not be done; whether somebody works on it. States: docs/api-family.md#tasks. */
+export const isOver = ({ state }: Task) => state === 2 || state === 4 || state === 7;
+export const isFailed = ({ state }: Task) => state === 7;
+export const isRunning = ({ state, paused }: Task) => state === 1 && !paused;
+
+/** Tasks of the viewer as they are; of the administrator, all. */
+export interface TaskFeed {
+  /** The newest first. */
+  readonly tasks: Accessor<readonly Task[]>;
+  /** Whether what is shown is what is: the stream stands. */
+  readonly isLive: Accessor<boolean>;
+}
+
+/** Pauses before the stream is opened again, in milliseconds: the first, and the longest. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Follows the tasks for as long as the page is seen: a tab that is not would hold one of the browser's few connections. */
+export function createTaskFeed(): TaskFeed {
+  const byId = new Map<string, Task>();
+  const [tasks, setTasks] = createSignal<readonly Task[]>([]);
+  const [isLive, setLive] = createSignal(false);
+  let reading: AbortController | undefined;
+
+  const show = () => setTasks([...byId.values()].toSorted((left, right) => (startOf(left) < startOf(right) ? 1 : -1)));
+  const take = (name: string, data: unknown) => {
+    if (name === 'snapshot') {
+      byId.clear();
+      for (const task of data as Task[]) byId.set(task.id, task);
+    } else if (name === 'task') byId.set((data as Task).id, data as Task);
+    else if (name === 'removed') byId.delete((data as { id: string }).id);
+    show();
+    setLive(true);
+  };
+  const follow = async (signal: AbortSignal) => {
+    for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
+      try {
+        const answer = await fetch('/api/task/events', { headers: { Authorization: token() }, signal });
+        const isStream = answer.headers.get('Content-Type')?.startsWith('text/event-stream') === true;
+        if (answer.body && isStream)
+          for await (const { name, data } of readEvents(answer.body)) {
+            pauseMs = FIRST_PAUSE_MS;
+            take(name, JSON.parse(data));
+          }
+        else await answer.body?.cancel();
+      } catch {
+        // The network, or the end of it all: the loop tells which.
+      }
+      setLive(false);
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  };
+  const turn = () => {
+    reading?.abort();
+    reading = undefined;
+    if (document.hidden || isGuest()) return;
+    reading = new AbortController();
+    void follow(reading.signal);
+  };
+  turn();
+  document.addEventListener('visibilitychange', turn);
+  onCleanup(() => {
+    document.removeEventListener('visibilitychange', turn);
+    reading?.abort();
+  });
+  return { tasks, isLive };
+}
+
+/** Those that wait have not begun: they stand first. */
+const startOf = (task: Task) => (typeof task.start_time === 'string' ? task.start_time : '9');

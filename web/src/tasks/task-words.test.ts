@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { wordsOf } from './task-words.ts';
+
+it.each([
+  ['copy [/a](/x/y.txt) to [/b](/)', { verb: 'copy', name: 'y.txt', to: '/b' }],
+  ['move [/a](/x (1)) to [/](/deep/er)', { verb: 'move', name: 'x (1)', to: '/deep/er' }],
+  ['upload to [1].txt to [/b](/c)', { verb: 'upload', name: 'to [1].txt', to: '/b/c' }],
+  ['download https://host/dir/file.iso?key=a/b to (/b/c)', { verb: 'download', name: 'file.iso', to: '/b/c' }],
+  ['download magnet:?xt=urn:btih:abc to (/b)', { verb: 'download', name: 'magnet:', to: '/b' }],
+  ['transfer [](/tmp/x) to [/b](/)', { verb: 'transfer', name: 'x', to: '/b' }],
+  ['something else', { verb: undefined, name: 'something else', to: '' }],
+])('%s', (name, words) => expect(wordsOf(name)).toEqual(words));

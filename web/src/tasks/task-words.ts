@@ -1,0 +1,34 @@
+/** What a task does, as far as its name tells. */
+export interface TaskWords {
+  readonly verb: 'copy' | 'move' | 'merge' | 'upload' | 'download' | 'transfer' | undefined;
+  /** Of the file or the folder; the whole name of the task where it has another form. */
+  readonly name: string;
+  /** The folder that it goes to, in the tree; empty: not told. */
+  readonly to: string;
+}
+
+const FORMS = [
+  /^(copy|move|merge|transfer) \[(?<mount>.*?)\]\((?<from>.*)\) to \[(?<toMount>.*?)\]\((?<to>.*)\)$/s,
+  /^(upload) (?<from>.*) to \[(?<toMount>.*?)\]\((?<to>.*)\)$/s,
+  /^(download) (?<from>.*) to \((?<to>.*)\)$/s,
+];
+
+/** Takes the name of a task apart, whose form the API keeps. */
+export function wordsOf(name: string): TaskWords {
+  for (const form of FORMS) {
+    const found = form.exec(name);
+    if (!found?.groups) continue;
+    const { from = '', toMount = '', to = '' } = found.groups;
+    const last = from
+      .replace(/[?#].*$/s, '')
+      .replace(/\/+$/, '')
+      .split('/')
+      .pop();
+    return {
+      verb: found[1] as TaskWords['verb'],
+      name: last || from,
+      to: `${toMount}/${to}`.replace(/\/+/g, '/').replace(/(?<=.)\/$/, ''),
+    };
+  }
+  return { verb: undefined, name, to: '' };
+}

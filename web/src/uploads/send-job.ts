@@ -1,0 +1,23 @@
+/** What is told of a file that is on its way. */
+export interface Sending {
+  readonly sentBytes?: number;
+  /** `trying`: what stopped it may pass, and it goes on by itself. `ending`: the server verifies what it has. */
+  readonly doing: 'sending' | 'trying' | 'ending';
+  /** What stopped it. */
+  readonly error?: unknown;
+}
+
+/** One file and where it goes. */
+export interface SendJob {
+  readonly file: File;
+  readonly path: string;
+  readonly overwrite: boolean;
+  /** The upload in parts that the server knows it by; undefined: none yet. */
+  readonly session: string | undefined;
+  /** Whether the parts that the server has may be of another file. */
+  readonly isUnproven: boolean;
+  readonly signal: AbortSignal;
+  readonly tell: (sending: Sending) => void;
+  /** Remembers the upload in parts; undefined: there is none any more. */
+  readonly keep: (session: string | undefined) => void;
+}

@@ -1,0 +1,108 @@
+import { type Answer, ApiError, call } from '../api/call.ts';
+import type { Places } from './places.ts';
+import { encodePath, sendBytes } from './send-bytes.ts';
+import type { SendJob } from './send-job.ts';
+
+/** What the server has of an upload. */
+type Known = Answer<'/api/fs/multipart/init'>;
+
+/** Thrown where the chosen file is not the one whose parts the server has. */
+export class OtherFile extends Error {}
+
+/** Parts of one file that are on their way at once, as far as there are places. */
+const PARTS_AT_ONCE = 3;
+
+/**
+ * Brings one file to its path in parts, or what is missing of it. What was accepted stays with the server, so that it may be called again after it was
+ * rejected.
+ *
+ * @throws ApiError as the calls have it | OtherFile
+ */
+export async function sendParts(job: SendJob, partBytes: number, places: Places): Promise<void> {
+  const known = job.session ? await find(job.session) : await begin(job, partBytes);
+  if (known === undefined) {
+    job.keep(undefined);
+    return sendParts({ ...job, session: undefined }, partBytes, places);
+  }
+  const isThere = known.state === 'completed';
+  if (!isThere && job.isUnproven) await proveSame(job, known);
+  job.keep(known.upload_id);
+  if (!isThere) await sendMissing(job, known, places);
+  job.tell({ sentBytes: job.file.size, doing: 'ending' });
+  await call('/api/fs/multipart/complete', { 'X-Upload-Id': known.upload_id }, job.signal);
+  job.keep(undefined);
+}
+
+async function begin({ file, path, overwrite, signal }: SendJob, partBytes: number): Promise<Known> {
+  const asked = {
+    ...{ 'File-Path': encodePath(path), 'X-File-Size': String(file.size), 'X-Chunk-Size': String(partBytes) },
+    ...{ 'Last-Modified': String(file.lastModified), Overwrite: String(overwrite) },
+  };
+  return await call('/api/fs/multipart/init', asked, signal);
+}
+
+/** Undefined: its time ran out, or somebody ended it. */
+async function find(id: string): Promise<Known | undefined> {
+  try {
+    return await call('/api/fs/multipart/status', { upload_id: id });
+  } catch (error) {
+    if (error instanceof ApiError && error.error === 'RECORD_NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
+/** Sends a part again that the server has: it compares them. Whether this is the file that the parts are of, nothing else tells. */
+async function proveSame(job: SendJob, known: Known): Promise<void> {
+  const [first] = receivedParts(known);
+  if (first === undefined) return;
+  try {
+    await sendPart(job, known, first, () => undefined);
+  } catch (error) {
+    if (error instanceof ApiError && error.error === 'INVALID_ARGUMENT') throw new OtherFile();
+    throw error;
+  }
+}
+
+async function sendMissing(job: SendJob, known: Known, places: Places): Promise<void> {
+  const has = new Set(receivedParts(known));
+  const missing = Array.from({ length: known.total_chunks }, (_, index) => index).filter((index) => !has.has(index));
+  let acceptedBytes = known.received_bytes;
+  const underWay = new Map<number, number>();
+  const tell = () => job.tell({ sentBytes: [...underWay.values()].reduce((sum, bytes) => sum + bytes, acceptedBytes), doing: 'sending' });
+  tell();
+  const failures: unknown[] = [];
+  const work = async () => {
+    while (failures.length === 0 && missing.length > 0) {
+      const giveBack = await places.take(job.signal);
+      const index = missing.shift();
+      try {
+        if (index === undefined || failures.length > 0) return;
+        acceptedBytes += await sendPart(job, known, index, (bytes) => {
+          underWay.set(index, bytes);
+          tell();
+        });
+      } catch (error) {
+        // Those that are on their way come to their end, and are accepted if they can.
+        failures.push(error);
+      } finally {
+        if (index !== undefined) underWay.delete(index);
+        giveBack();
+        tell();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: PARTS_AT_ONCE }, work));
+  if (failures.length > 0) throw failures[0];
+}
+
+/** @returns its bytes */
+async function sendPart(job: SendJob, known: Known, index: number, onProgress: (bytes: number) => void): Promise<number> {
+  const bytes = await job.file.slice(index * known.chunk_size, (index + 1) * known.chunk_size).arrayBuffer();
+  const headers = { 'X-Upload-Id': known.upload_id, 'X-Chunk-Index': String(index) };
+  await sendBytes('/api/fs/multipart/chunk', headers, bytes, { signal: job.signal, onProgress });
+  return bytes.byteLength;
+}
+
+function receivedParts({ received }: Known): number[] {
+  return received.flatMap(([first, last]) => Array.from({ length: Number(last) - Number(first) + 1 }, (_, index) => Number(first) + index));
+}

@@ -1,0 +1,53 @@
+import { call } from '../api/call.ts';
+import type { Unfinished } from './upload-queue.ts';
+
+/** Of each upload at the server, when its file was changed last: the server does not say, and names and sizes alone fit more files than one. */
+const KEY = 'wharf.uploads';
+
+function readKept(): Record<string, number> {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? '{}');
+    return typeof kept === 'object' && kept !== null ? (kept as Record<string, number>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Remembers when the file of an upload was changed last; undefined forgets it. */
+export function rememberUpload(session: string, modifiedMs: number | undefined): void {
+  const kept = readKept();
+  if (modifiedMs === undefined) delete kept[session];
+  else kept[session] = modifiedMs;
+  localStorage.setItem(KEY, JSON.stringify(kept));
+  hold(session, modifiedMs !== undefined);
+}
+
+/** The viewer's uploads that an earlier page began and no open one goes on with. */
+export async function unfinishedUploads(): Promise<readonly Unfinished[]> {
+  const found = await call('/api/fs/multipart/list', { page: 1, per_page: 200 });
+  const kept = readKept();
+  const held = new Set((await navigator.locks?.query())?.held?.map(({ name }) => name));
+  return (
+    found.content
+      // An upload by tus has no parts.
+      .filter(({ upload_id, chunk_size }) => chunk_size > 0 && !held.has(lockOf(upload_id)))
+      .map(({ upload_id, path, size, received_bytes }) => ({
+        ...{ session: upload_id, path, sizeBytes: size, receivedBytes: received_bytes },
+        modifiedMs: kept[upload_id],
+      }))
+  );
+}
+
+const lockOf = (session: string) => `wharf.upload.${session}`;
+const releases = new Map<string, () => void>();
+
+/** Tells other tabs which uploads are on their way here. Browsers have locks for pages of safe origins only; elsewhere tabs do not know of each other. */
+function hold(session: string, isHeld: boolean): void {
+  if (!isHeld) {
+    releases.get(session)?.();
+    releases.delete(session);
+  } else if (!releases.has(session)) {
+    const held = new Promise<void>((resolve) => releases.set(session, resolve));
+    void navigator.locks?.request(lockOf(session), () => held);
+  }
+}

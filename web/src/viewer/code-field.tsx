@@ -1,0 +1,107 @@
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { bracketMatching, foldGutter, HighlightStyle, indentOnInput, LanguageDescription, syntaxHighlighting } from '@codemirror/language';
+import { languages } from '@codemirror/language-data';
+import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
+import { Compartment, EditorState, type Extension } from '@codemirror/state';
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import { type JSX, onCleanup, onMount } from 'solid-js';
+
+/** A line of more letters is no code, and colours would cost more than they tell. */
+const MAX_COLOURED_LINE = 10_000;
+
+const COLOURS = HighlightStyle.define([
+  { tag: [tags.comment, tags.meta], color: 'var(--faint)', fontStyle: 'italic' },
+  { tag: [tags.keyword, tags.operatorKeyword, tags.modifier, tags.self], color: 'var(--image)' },
+  { tag: [tags.string, tags.regexp, tags.special(tags.string), tags.inserted], color: 'var(--code)' },
+  { tag: [tags.number, tags.bool, tags.null, tags.atom, tags.unit], color: 'var(--archive)' },
+  { tag: [tags.function(tags.variableName), tags.function(tags.propertyName), tags.labelName], color: 'var(--accent)' },
+  { tag: [tags.typeName, tags.className, tags.namespace, tags.tagName], color: 'var(--audio)' },
+  { tag: [tags.propertyName, tags.attributeName, tags.definition(tags.variableName)], color: 'var(--text)' },
+  { tag: [tags.heading, tags.strong], fontWeight: '600' },
+  { tag: tags.emphasis, fontStyle: 'italic' },
+  { tag: tags.link, textDecoration: 'underline' },
+  { tag: [tags.invalid, tags.deleted], color: 'var(--danger)' },
+]);
+
+const LOOK = EditorView.theme({
+  '&': { height: '100%', background: 'var(--card)', color: 'var(--ink)' },
+  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '.cm-scroller': { font: '0.8125rem / 1.55 var(--mono)', overflow: 'auto' },
+  '.cm-content': { padding: 'var(--s4) 0', caretColor: 'var(--ink)' },
+  '.cm-gutters': { background: 'var(--card)', color: 'var(--faint)', borderInlineEnd: '1px solid var(--line)' },
+  '.cm-activeLine, .cm-activeLineGutter': { background: 'var(--hover)' },
+  '.cm-cursor': { borderInlineStartColor: 'var(--ink)' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': { background: 'var(--chosen)' },
+  '.cm-matchingBracket, .cm-selectionMatch': { background: 'var(--chosen)' },
+  '.cm-panels': { background: 'var(--raised)', color: 'var(--ink)' },
+  '.cm-searchMatch': { background: 'color-mix(in srgb, var(--warn) 30%, transparent)' },
+});
+
+/** A text with its colours. It lies in a shadow, where its styles need no exception of the page's policy. */
+export default function CodeField(props: {
+  text: string;
+  /** Of its file, for its language. */
+  name: string;
+  label: string;
+  /** What was typed; absent: the text is only looked at. */
+  onInput?: (text: string) => void;
+}): JSX.Element {
+  let host!: HTMLDivElement;
+  onMount(() => {
+    const root = host.attachShadow({ mode: 'open' });
+    const language = new Compartment();
+    const isEdited = props.onInput !== undefined;
+    const view = new EditorView({
+      root,
+      parent: root as unknown as Element,
+      doc: props.text,
+      extensions: [
+        isEdited ? editing((text) => props.onInput?.(text)) : EditorState.readOnly.of(true),
+        lineNumbers(),
+        foldGutter(),
+        drawSelection(),
+        bracketMatching(),
+        highlightSelectionMatches(),
+        search({ top: true }),
+        keymap.of([...searchKeymap, ...defaultKeymap]),
+        EditorView.lineWrapping,
+        EditorView.contentAttributes.of({ 'aria-label': props.label, ...(isEdited ? {} : { 'aria-readonly': 'true' }) }),
+        LOOK,
+        syntaxHighlighting(COLOURS),
+        language.of([]),
+      ],
+    });
+    if (isEdited) view.focus();
+    const found = hasLongLine(props.text) ? null : LanguageDescription.matchFilename(languages, props.name);
+    // Without its colours it is still the text.
+    found?.load().then(
+      (support) => view.dispatch({ effects: language.reconfigure(support) }),
+      () => undefined,
+    );
+    onCleanup(() => view.destroy());
+  });
+  return <div class="code-field" ref={host} />;
+}
+
+function editing(onInput: (text: string) => void): Extension {
+  return [
+    history(),
+    indentOnInput(),
+    highlightActiveLine(),
+    keymap.of([...historyKeymap, indentWithTab]),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) onInput(update.state.doc.toString());
+    }),
+  ];
+}
+
+function hasLongLine(text: string): boolean {
+  for (let start = 0; start < text.length; ) {
+    const end = text.indexOf('\n', start);
+    if ((end < 0 ? text.length : end) - start > MAX_COLOURED_LINE) return true;
+    if (end < 0) return false;
+    start = end + 1;
+  }
+  return false;
+}

@@ -1,0 +1,141 @@
+import { createSignal, type JSX, onCleanup, Show } from 'solid-js';
+import { ApiError } from '../api/call.ts';
+import { explain } from '../files/explain.ts';
+import { nameOf } from '../files/tree-path.ts';
+import { t } from '../i18n/i18n.ts';
+import { notify } from '../parts/notices.tsx';
+import { guardLeaving } from '../router.ts';
+import { numberedPath } from '../uploads/numbered-path.ts';
+import { encodePath, putText } from '../uploads/send-bytes.ts';
+import CodeField from './code-field.tsx';
+import type { ReadText } from './read-text.ts';
+import './text-editor.css';
+
+/** What the viewer changes of a text. Nobody else's save is lost: the file is replaced only while it is the one that was read. */
+export default function TextEditor(props: {
+  path: string;
+  read: ReadText;
+  onSaved: () => void;
+  /** Ends the editing; the text is read again. */
+  onClose: () => void;
+}): JSX.Element {
+  const { mark, lineEnd } = props.read.form ?? { mark: '', lineEnd: '\n' };
+  const [text, setText] = createSignal(props.read.text.replaceAll('\r\n', '\n'));
+  const [saved, setSaved] = createSignal(text());
+  const [etag, setEtag] = createSignal(props.read.etag);
+  const [isStale, setStale] = createSignal(false);
+  const [isBusy, setBusy] = createSignal(false);
+  /** Where the viewer wants to go without what was written. */
+  const [leaving, setLeaving] = createSignal<{ readonly go: () => void }>();
+  const isChanged = () => text() !== saved();
+
+  const save = async (path: string, match: string | undefined) => {
+    if (isBusy()) return;
+    const saving = text();
+    setBusy(true);
+    try {
+      const headers = { 'File-Path': encodePath(path), 'Content-Type': 'text/plain; charset=utf-8' };
+      const kept = await putText(
+        { ...headers, ...(match === undefined ? {} : { 'If-Match': match }) },
+        mark + saving.replaceAll('\n', lineEnd),
+      );
+      if (path === props.path) setEtag(kept);
+      setSaved(saving);
+      setStale(false);
+      notify(t('savedTo', { path }));
+      props.onSaved();
+    } catch (error) {
+      if (error instanceof ApiError && error.error === 'STALE_VERSION') setStale(true);
+      else notify(explain(error), { isBad: true });
+    } finally {
+      setBusy(false);
+    }
+  };
+  const askFirst = (go: () => void) => {
+    if (isChanged()) setLeaving({ go });
+    return isChanged();
+  };
+  const close = () => askFirst(props.onClose) || props.onClose();
+  const endGuard = guardLeaving(askFirst);
+  let editor!: HTMLDivElement;
+  const goOn = () => {
+    setLeaving();
+    editor.querySelector('.code-field')?.shadowRoot?.querySelector<HTMLElement>('.cm-content')?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 's') {
+      event.preventDefault();
+      if (isChanged()) void save(props.path, etag());
+    }
+    // The viewer would close, with all that was written.
+    if (event.key === 'Escape' && !isInPanel(event)) {
+      event.preventDefault();
+      event.stopPropagation();
+      close();
+    }
+  };
+  const onLeave = (event: BeforeUnloadEvent) => isChanged() && event.preventDefault();
+  addEventListener('beforeunload', onLeave);
+  addEventListener('keydown', onKeyDown, { capture: true });
+  onCleanup(() => {
+    endGuard();
+    removeEventListener('beforeunload', onLeave);
+    removeEventListener('keydown', onKeyDown, { capture: true });
+  });
+
+  return (
+    <div ref={editor} class="text-editor">
+      <div class="text-editor-bar">
+        <span class="note" role="status">
+          {isChanged() ? t('unsaved') : t('allSaved')}
+        </span>
+        <button type="button" class="button" onClick={close}>
+          {t('endEditing')}
+        </button>
+        <button type="button" class="button is-main" disabled={!isChanged() || isBusy()} onClick={() => void save(props.path, etag())}>
+          {t('save')}
+        </button>
+      </div>
+      <Show when={isStale()}>
+        <div class="text-editor-question" role="alert">
+          <p>{t('savedByOthers')}</p>
+          <button type="button" class="button" onClick={() => void save(numberedPath(props.path), undefined)}>
+            {t('saveCopy')}
+          </button>
+          <button type="button" class="button" onClick={() => void save(props.path, undefined)}>
+            {t('replaceTheirs')}
+          </button>
+          <button type="button" class="button" onClick={() => props.onClose()}>
+            {t('showTheirs')}
+          </button>
+        </div>
+      </Show>
+      <Show when={leaving()}>
+        {(where) => (
+          <div class="text-editor-question" role="alert">
+            <p>{t('discardQuestion')}</p>
+            <button type="button" class="button" onClick={goOn}>
+              {t('goOnEditing')}
+            </button>
+            <button
+              type="button"
+              class="button is-danger"
+              onClick={() => {
+                endGuard();
+                where().go();
+              }}
+            >
+              {t('discard')}
+            </button>
+          </div>
+        )}
+      </Show>
+      <CodeField text={text()} name={nameOf(props.path)} label={t('textOf', { name: props.path })} onInput={setText} />
+    </div>
+  );
+}
+
+/** The search over a text is closed by the same key. */
+function isInPanel(event: KeyboardEvent): boolean {
+  return event.composedPath().some((each) => each instanceof Element && each.classList.contains('cm-panel'));
+}
