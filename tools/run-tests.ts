@@ -21,29 +21,41 @@ interface TestRunOptions {
   readonly signal?: AbortSignal;
 }
 
-/** How many files that failed are run again; more is no accident. */
+/** How many files that failed are run again, and how often; more is no accident. */
 const MOST_AGAIN = 5;
+const ROUNDS_AGAIN = 2;
 
 /**
- * Runs tests, and shows what they print. A few files that failed beside the others are run once more, alone, and that counts: they wait for real
- * servers, and a machine may be too busy for one. Each is told, for it may as well be a race of ours. A file that could not start or end, and an
- * error outside of every test, count as a failed test.
+ * Runs tests, and shows what they print. A few files that failed beside the others are run again, alone, and a round in which all of a file passes
+ * counts: they wait for real servers, and a machine may be too busy for one. Each is told, for it may as well be a race of ours. A file that could not
+ * start or end, and an error outside of every test, count as a failed test.
  */
 export async function runTests(options: TestRunOptions): Promise<TestTotals> {
   const { root, report, args } = options;
   const first = await runVitest(options, report, args);
   if (!first.files) return { passed: 0, failed: 1, skipped: 0 };
-  const failed = first.files.filter(({ status }) => status === 'failed');
-  if (failed.length === 0 && first.code !== 0) return totalsOf([...first.files, OUTSIDE]);
-  if (failed.length === 0 || failed.length > MOST_AGAIN || options.signal?.aborted) return totalsOf(first.files);
-  const again = join(report, '..', `again-${basename(report)}`);
-  const second = await runVitest(options, again, [...failed.map(({ name }) => name), ...optionsOf(args), '--maxWorkers=1']);
-  if (second.code !== 0 || !second.files) return totalsOf(first.files);
-  for (const { name, assertionResults } of failed) {
-    console.log(`FAILED ONCE, and passed alone: ${relative(root, name)}`);
-    for (const test of assertionResults) if (test.status === 'failed') console.log(`  ${test.fullName}`);
+  const files = new Map(first.files.map((file) => [file.name, file]));
+  const failedOf = () => [...files.values()].filter(({ status }) => status === 'failed');
+  if (failedOf().length === 0 && first.code !== 0) return totalsOf([...first.files, OUTSIDE]);
+  for (let round = 1; round <= ROUNDS_AGAIN; round += 1) {
+    const failed = failedOf();
+    if (failed.length === 0 || failed.length > MOST_AGAIN || options.signal?.aborted) break;
+    const again = join(report, '..', `again-${round}-${basename(report)}`);
+    const next = await runVitest(options, again, [...failed.map(({ name }) => name), ...optionsOf(args), '--maxWorkers=1']);
+    if (next.code !== 0 && !next.files?.some(({ status }) => status === 'failed')) break;
+    for (const file of next.files ?? []) {
+      if (file.status === 'failed') continue;
+      tell(root, files.get(file.name));
+      files.set(file.name, file);
+    }
   }
-  return totalsOf([...first.files.filter((file) => !failed.includes(file)), ...second.files]);
+  return totalsOf([...files.values()]);
+}
+
+function tell(root: string, file: TestedFile | undefined): void {
+  if (!file) return;
+  console.log(`FAILED BEFORE, and passed alone: ${relative(root, file.name)}`);
+  for (const test of file.assertionResults) if (test.status === 'failed') console.log(`  ${test.fullName}`);
 }
 
 /** Of the reporter `json`, what is read of a file. */

@@ -18,6 +18,8 @@ export interface Call {
  */
 export class Calls {
   readonly #closing = new AbortController();
+  readonly #closed = new AbortController();
+  readonly #lasts: (() => void)[] = [];
   readonly #running = new Set<Promise<unknown>>();
   readonly #toAppError: (error: unknown) => unknown;
 
@@ -29,6 +31,16 @@ export class Calls {
   /** Aborted when the storage is closed. */
   get closing(): AbortSignal {
     return this.#closing.signal;
+  }
+
+  /** For a connection: aborted when the storage is closed, or, if it is begun after that to clean up, when that is over. */
+  get connecting(): AbortSignal {
+    return this.#closing.signal.aborted ? this.#closed.signal : this.#closing.signal;
+  }
+
+  /** What closing does last, when all calls have ended. It is waited for as they are. @param work tracks what it begins */
+  atEnd(work: () => void): void {
+    this.#lasts.push(work);
   }
 
   /** Aborted with the caller, and when the storage is closed. */
@@ -79,7 +91,13 @@ export class Calls {
     const idle = async () => {
       while (this.#running.size > 0) await Promise.all(this.#running);
     };
-    await cleanedUp(idle());
+    const clean = async () => {
+      await idle();
+      for (const last of this.#lasts) last();
+      await idle();
+    };
+    await cleanedUp(clean());
+    this.#closed.abort(storageError('STORAGE_UNAVAILABLE'));
   }
 }
 

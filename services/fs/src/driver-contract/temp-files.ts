@@ -32,13 +32,14 @@ export class TempFiles {
   readonly #places: TempPlaces;
   readonly #calls: Calls;
   readonly #owner: ProcessOwner = currentOwner();
-  /** Those that could not be removed because the server was gone. */
+  /** Those that could not be removed because the server was gone: it is asked again when it is back, and when the storage is closed. */
   readonly #left = new Set<string>();
   readonly #removals = createGate(PARALLEL_REMOVALS, { max: MAX_LEFT, refusal: 'too much to remove' });
 
   constructor(places: TempPlaces, calls: Calls) {
     this.#places = places;
     this.#calls = calls;
+    calls.atEnd(() => this.removeLeft());
   }
 
   /** Where a file that will be in `folder` is put together. */

@@ -68,7 +68,7 @@ export class FtpDriver implements StorageDriver {
     let temps: TempFiles | undefined;
     const pool = new SessionPool(
       async () => {
-        const session = await FtpSession.connect({ settings, egress: context.egress, signal: calls.closing });
+        const session = await FtpSession.connect({ settings, egress: context.egress, signal: calls.connecting });
         temps?.removeLeft();
         return session;
       },
@@ -117,6 +117,7 @@ export class FtpDriver implements StorageDriver {
       if (kind !== 'folder') throw storageError(kind === undefined ? 'ENTRY_NOT_FOUND' : 'NOT_A_DIRECTORY');
       return readFolder(session, this.#settings, this.#root.place(directory), call.signal);
     });
+    this.#temps.removeLeft();
     for (const entry of entries) {
       if (isReservedName(entry.name)) this.#temps.sweep(directory, entry.name, entry.modifiedMs);
       else if (isEntryName(entry.name)) {

@@ -111,7 +111,7 @@ export class SftpDriver implements StorageDriver {
     const calls = new Calls(toAppError);
     let temps: TempFiles | undefined;
     const pool = new SessionPool(async () => {
-      const session = await connect(settings, key, context, calls.closing);
+      const session = await connect(settings, key, context, calls.connecting);
       temps?.removeLeft((place) => session.removeFile(place));
       return session;
     });

@@ -128,6 +128,7 @@ export class WebdavDriver implements StorageDriver {
         listed.add(name);
         yield toEntry(name, resource);
       }
+      this.#temps.removeLeft();
     } catch (error) {
       throwIfAborted(until);
       if (AppError.is(error, 'NOT_A_DIRECTORY') || AppError.is(error, 'STORAGE_UNAVAILABLE')) throw error;

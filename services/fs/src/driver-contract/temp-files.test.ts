@@ -1,0 +1,68 @@
+import { MOUNT_ROOT } from '@wharf/paths';
+import { describe, expect, it } from 'vitest';
+import { Calls } from './calls.ts';
+import { storageError } from './storage-error.ts';
+import { TempFiles } from './temp-files.ts';
+
+/** Files of a server that can be away. */
+function startFiles() {
+  const calls = new Calls();
+  const there = new Set<string>();
+  const server = { isAway: false };
+  const temps = new TempFiles(
+    {
+      placeOf: (folder, name) => `${folder}/${name}`,
+      async remove(place) {
+        calls.connecting.throwIfAborted();
+        if (server.isAway) throw storageError('STORAGE_UNAVAILABLE');
+        there.delete(place);
+      },
+      isRefusal: () => false,
+    },
+    calls,
+  );
+  const make = () => {
+    const place = temps.newPlace(MOUNT_ROOT);
+    there.add(place);
+    return place;
+  };
+  return { calls, temps, there, server, make };
+}
+
+describe('files on their way, on a server that was away', () => {
+  it('are removed when the storage is closed, by a connection that is begun then', async () => {
+    const { calls, temps, there, server, make } = startFiles();
+    const place = make();
+    server.isAway = true;
+    await temps.discard(place);
+    expect([...there]).toEqual([place]);
+    server.isAway = false;
+    await calls.close();
+    expect([...there]).toEqual([]);
+  });
+
+  it('are removed at a sign that it is back, and kept in mind while it is not', async () => {
+    const { calls, temps, there, server, make } = startFiles();
+    const place = make();
+    server.isAway = true;
+    await temps.discard(place);
+    temps.removeLeft();
+    await new Promise(setImmediate);
+    expect([...there]).toEqual([place]);
+    server.isAway = false;
+    temps.removeLeft();
+    await new Promise(setImmediate);
+    expect([...there]).toEqual([]);
+    await calls.close();
+  });
+
+  it('give up with the storage: what closes ends, and connects no more', async () => {
+    const { calls, temps, there, server, make } = startFiles();
+    const place = make();
+    server.isAway = true;
+    await temps.discard(place);
+    await calls.close();
+    expect([...there]).toEqual([place]);
+    expect(calls.connecting.aborted).toBe(true);
+  });
+});
