@@ -1,18 +1,18 @@
 import type { TaskRecord } from '@wharf/models';
 import type { Logger } from '@wharf/service-kit';
-import { createPassedOver } from './passed-over.ts';
+import { createPassedOver, type PassedOver } from './passed-over.ts';
 import type { StoreClock } from './store-clock.ts';
 import type { StoreContact } from './store-contact.ts';
 import type { ClosedTo } from './task-claims.ts';
 import type { TaskQueue } from './task-queue.ts';
-import { createTurns } from './turns.ts';
+import { createTurns, type Turns } from './turns.ts';
 import type { WorkerRuns } from './worker-runs.ts';
 
 /** Takes waiting tasks that this replica has room for, one round at a time. */
 export interface ClaimRounds {
-  /** Claims waiting tasks. A call during a round causes another round. */
+  /** A run has ended: claims waiting tasks of which it knows. A call during a round causes another round. */
   pump(): void;
-  /** The same when tasks may have been queued. */
+  /** Tasks may have been queued, or are due: asks the store for all of them. */
   look(): void;
   /** Returns the tasks of lost workers to the queue, then claims. */
   poll(): Promise<void>;
@@ -36,30 +36,12 @@ export function createClaimRounds(options: {
   const { queue, clock, contact, runs, kinds, worker } = options;
   const passedOver = createPassedOver(() => performance.now());
   const turns = createTurns();
+  const claims = createClaims({ ...options, passedOver, turns, mayNote: () => !isLook });
   let isStopped = false;
   let isPumping = false;
   let pumpAgain = false;
+  let isLook = false;
   let pumping: Promise<void> = Promise.resolve();
-
-  const claimFrom = async (kind: string, closed: ClosedTo): Promise<TaskRecord | undefined> => {
-    const names = [...closed.keys, ...closed.creators.map((id) => `creator ${id}`)];
-    const start = passedOver.start(kind, names);
-    const asked = clock.now();
-    const record = await queue.claim(kind, closed, worker, start.from);
-    passedOver.note(kind, names, start, record?.run_at, asked);
-    if (record) turns.note(kind, record.creator_id);
-    return record;
-  };
-  const claimOf = async (kind: string): Promise<TaskRecord | undefined> => {
-    const closed = runs.closedTo(kind);
-    const served = turns.servedOf(kind);
-    if (served.length > 0) {
-      const record = await claimFrom(kind, { ...closed, creators: [...new Set([...closed.creators, ...served])] });
-      if (record) return record;
-      turns.end(kind);
-    }
-    return claimFrom(kind, closed);
-  };
 
   const claimCleanups = async (): Promise<void> => {
     while (runs.mayCleanUp() && !isStopped) {
@@ -70,15 +52,18 @@ export function createClaimRounds(options: {
     }
   };
 
-  const round = async (): Promise<void> => {
+  const round = async (isWhole: boolean): Promise<void> => {
     await clock.sync();
-    await claimCleanups();
+    if (isWhole) await claimCleanups();
     const open: string[] = [];
     for (const kind of kinds) if ((await runs.freeSlots(kind)) > 0) open.push(kind);
-    if (!(await queue.hasWork(open))) return;
+    if (isWhole && !(await queue.hasWork(open))) {
+      for (const kind of open) claims.noteNothing(kind, []);
+      return;
+    }
     for (const kind of open)
       for (let free = await runs.freeSlots(kind); free > 0 && !isStopped; free -= 1) {
-        const record = await claimOf(kind);
+        const record = await claims.next(kind);
         if (!record) break;
         if (isStopped) {
           await queue.handBack(record._id, record.fence);
@@ -92,7 +77,10 @@ export function createClaimRounds(options: {
   const rounds = async () => {
     while (pumpAgain && !isStopped) {
       pumpAgain = false;
-      await round();
+      const isWhole = isLook;
+      isLook = false;
+      if (isWhole) claims.forget();
+      await round(isWhole);
     }
   };
   const pump = () => {
@@ -108,6 +96,7 @@ export function createClaimRounds(options: {
 
   const look = () => {
     turns.look();
+    isLook = true;
     pump();
   };
 
@@ -125,6 +114,58 @@ export function createClaimRounds(options: {
     stop() {
       isStopped = true;
       return pumping;
+    },
+  };
+}
+
+interface Claims {
+  /** Takes the task of a kind whose turn it is. Undefined: there is none, or none that may be taken now. */
+  next(kind: string): Promise<TaskRecord | undefined>;
+  /** With these keys and users closed nothing was there. */
+  noteNothing(kind: string, closed: readonly string[]): void;
+  /** There may be something again. */
+  forget(): void;
+}
+
+/** @param options.mayNote false once somebody has said that tasks may have been queued */
+function createClaims(options: {
+  readonly queue: TaskQueue;
+  readonly clock: StoreClock;
+  readonly runs: WorkerRuns;
+  readonly worker: string;
+  readonly passedOver: PassedOver;
+  readonly turns: Turns;
+  readonly mayNote: () => boolean;
+}): Claims {
+  const { queue, clock, runs, worker, passedOver, turns } = options;
+  /** By kind: with these closed nothing was there, so with more closed nothing is. */
+  const nothing = new Map<string, readonly string[]>();
+  const noteNothing = (kind: string, closed: readonly string[]) => {
+    if (options.mayNote()) nothing.set(kind, closed);
+  };
+  const claimFrom = async (kind: string, closed: ClosedTo): Promise<TaskRecord | undefined> => {
+    const names = [...closed.keys, ...closed.creators.map((id) => `creator ${id}`)];
+    if (nothing.get(kind)?.every((name) => names.includes(name))) return undefined;
+    const start = passedOver.start(kind, names);
+    const asked = clock.now();
+    const record = await queue.claim(kind, closed, worker, start.from);
+    passedOver.note(kind, names, start, record?.run_at, asked);
+    if (record) turns.note(kind, record.creator_id);
+    else noteNothing(kind, names);
+    return record;
+  };
+  return {
+    noteNothing,
+    forget: () => nothing.clear(),
+    async next(kind) {
+      const closed = runs.closedTo(kind);
+      const served = turns.servedOf(kind);
+      if (served.length > 0) {
+        const record = await claimFrom(kind, { ...closed, creators: [...new Set([...closed.creators, ...served])] });
+        if (record) return record;
+        turns.end(kind);
+      }
+      return claimFrom(kind, closed);
     },
   };
 }

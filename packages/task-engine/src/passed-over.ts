@@ -48,3 +48,5 @@ export function createPassedOver(nowMs: () => number) {
     },
   };
 }
+
+export type PassedOver = ReturnType<typeof createPassedOver>;

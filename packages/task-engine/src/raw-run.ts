@@ -3,19 +3,27 @@ import type { TaskHold } from './task-hold.ts';
 import type { RawRun } from './task-kind.ts';
 import type { TaskQueue } from './task-queue.ts';
 
-/** What a kind works with while its task is held here, made for the attempt and again for its cleanup. */
-export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger): (signal: AbortSignal) => RawRun {
+/** What a kind works with while its task is held here. */
+export interface RawRuns {
+  /** Made for the attempt and again for its cleanup. */
+  begin(signal: AbortSignal): RawRun;
+  /** Whether this attempt, or one before it, may have written chunks. */
+  mayHaveChunks(): boolean;
+}
+
+export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger): RawRuns {
   const { record } = hold;
   const { _id: id, fence } = record;
   /** What the attempt saved last is what its cleanup begins from. */
   let checkpoint = record.checkpoint;
   let areChunksFenced = fence === 1;
+  let mayHaveChunks = fence > 1;
   const fenceChunks = async () => {
     if (areChunksFenced) return;
     await queue.fenceChunks(id, fence);
     areChunksFenced = true;
   };
-  return (signal) => ({
+  const begin = (signal: AbortSignal): RawRun => ({
     id,
     name: record.name,
     creator: record.creator_id === 0 ? undefined : { id: record.creator_id, name: record.creator, role: record.creator_role },
@@ -40,6 +48,7 @@ export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger):
     },
     async writeChunk(index, text) {
       if (hold.reason() === 'lost') hold.lose();
+      mayHaveChunks = true;
       await fenceChunks();
       if (!(await queue.writeChunk(id, fence, index, text))) hold.lose();
     },
@@ -48,4 +57,5 @@ export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger):
       await queue.removeChunks([id]);
     },
   });
+  return { begin, mayHaveChunks: () => mayHaveChunks };
 }

@@ -3,9 +3,9 @@ import type { TaskRecord } from '@wharf/models';
 import { foreseen, inSpan, type Logger, type OpenSpan, type Tracing } from '@wharf/service-kit';
 import { MAX_CLEANUPS } from './held-tasks.ts';
 import { backoffMs, postponedMs } from './postponed.ts';
-import { createRawRuns } from './raw-run.ts';
+import { createRawRuns, type RawRuns } from './raw-run.ts';
 import { holdTask, type StopReason, type TaskHold } from './task-hold.ts';
-import type { RawRun, TaskKind, TaskOutcome } from './task-kind.ts';
+import type { TaskKind, TaskOutcome } from './task-kind.ts';
 import type { TaskQueue } from './task-queue.ts';
 import { TASK_STATE } from './task-state.ts';
 
@@ -51,7 +51,7 @@ export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
 
 interface Run extends RunContext {
   readonly hold: TaskHold;
-  readonly raw: (signal: AbortSignal) => RawRun;
+  readonly raw: RawRuns;
 }
 
 /** Each attempt is a part of the trace in which the task was queued. */
@@ -78,7 +78,7 @@ async function attempt(run: Run): Promise<void> {
   if (state === TASK_STATE.failing) return putAway(run, 'failed');
   let failure: { error: unknown } | undefined;
   try {
-    await kind.run(run.raw(hold.work));
+    await kind.run(run.raw.begin(hold.work));
   } catch (error) {
     failure = { error };
   }
@@ -100,12 +100,12 @@ async function attempt(run: Run): Promise<void> {
 /** The store was away: no fault of the task, which counts no failure. */
 const isOfStore = (error: unknown) => foreseen(error) !== error;
 
-async function succeed({ queue, kind, hold, onAttempt, onChange }: Run): Promise<void> {
+async function succeed({ queue, kind, hold, raw, onAttempt, onChange }: Run): Promise<void> {
   const { _id: id, fence } = hold.record;
   const done = { ...hold.meter.finished(), state: TASK_STATE.succeeded, error: '', error_code: '' };
   const ended = await queue.finish(id, fence, [TASK_STATE.running, TASK_STATE.canceling], done);
   if (!ended) return onAttempt('lost');
-  if (kind.hasChunks) await queue.removeChunks([id]);
+  if (kind.hasChunks && raw.mayHaveChunks()) await queue.removeChunks([id]);
   onAttempt('succeeded');
   onChange(ended);
 }
@@ -147,7 +147,7 @@ async function putAway({ queue, kind, hold, raw, logger, onChange }: Run, outcom
   hold.beginCleanup();
   try {
     // Workers were lost over it again and again: what it left stays.
-    if (hold.record.losses < MAX_CLEANUPS) await kind.end(outcome, raw(hold.cleanup));
+    if (hold.record.losses < MAX_CLEANUPS) await kind.end(outcome, raw.begin(hold.cleanup));
   } catch (error) {
     // Another worker holds the task, or will when the lease has run out.
     if (hold.cleanup.aborted) return;

@@ -68,7 +68,7 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
     const onAttempt = (result: string) => metrics.countAttempt(kind.name, result);
     return startRun({ queue, kind, logger, tracing, onChange: announce, onAttempt }, record);
   };
-  const runs = createWorkerRuns(options, start, () => rounds.pump());
+  const runs = createWorkerRuns(options, start, (isCleanup) => (isCleanup ? rounds.look() : rounds.pump()));
   const rounds = createClaimRounds({
     queue,
     clock,
@@ -108,7 +108,7 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
       });
       repeats.add(POLL_MS, 'the queue of tasks could not be read', rounds.poll);
       repeats.add(HOUSEKEEPING_MS, 'old tasks could not be removed', () => options.housekeeping.run());
-      rounds.pump();
+      rounds.look();
     },
     async stop() {
       if (isStopped) return;

@@ -31,3 +31,5 @@ export function createTurns() {
     },
   };
 }
+
+export type Turns = ReturnType<typeof createTurns>;

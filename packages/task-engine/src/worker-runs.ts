@@ -34,8 +34,12 @@ export interface WorkerRuns {
   current(): ActiveRun[];
 }
 
-/** @param start begins to work on a task. @param onEnd a run has ended: there is room for another one */
-export function createWorkerRuns(limits: WorkLimits, start: (record: TaskRecord) => ActiveRun, onEnd: () => void): WorkerRuns {
+/** @param start begins to work on a task. @param onEnd a run, or a cleanup, has ended: there is room for another one */
+export function createWorkerRuns(
+  limits: WorkLimits,
+  start: (record: TaskRecord) => ActiveRun,
+  onEnd: (isCleanup: boolean) => void,
+): WorkerRuns {
   const runs = new Map<string, ActiveRun>();
   const places = new Map<string, number>();
   const shareOf = limits.shareOf ?? ((all) => Math.max(1, all - 1));
@@ -51,7 +55,7 @@ export function createWorkerRuns(limits: WorkLimits, start: (record: TaskRecord)
       void run.ended.then(() => {
         runs.delete(key);
         if (isCleanup) cleanups -= 1;
-        onEnd();
+        onEnd(isCleanup);
       });
     },
     mayCleanUp: () => cleanups < MAX_CLEANUPS,

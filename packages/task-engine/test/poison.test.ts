@@ -52,7 +52,9 @@ async function openQueue() {
       const record = await queue.claim('poison', { keys: [], creators: [] }, 'a worker');
       if (!record) throw new Error('nothing waits');
       const hold = holdTask(queue, record, logger, () => {});
-      await createRawRuns(queue, hold, logger)(hold.work).saveCheckpoint(JSON.stringify({ draft: record.fence }), isProgress);
+      await createRawRuns(queue, hold, logger)
+        .begin(hold.work)
+        .saveCheckpoint(JSON.stringify({ draft: record.fence }), isProgress);
       hold.release();
       return dies();
     },

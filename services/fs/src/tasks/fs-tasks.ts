@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { type Models, readAdminRevision, readSettingsRecord, readUser, settingsFrom } from '@wharf/models';
+import { type Models, readAdminRevision, readSettingsRecord, readUser, settingsFrom, type UserRecord } from '@wharf/models';
 import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { createRevisionedCache, type Logger, type ServiceKit } from '@wharf/service-kit';
 import {
@@ -11,6 +11,7 @@ import {
   type WireTask,
   wireTask,
 } from '@wharf/task-engine';
+import { LRUCache } from 'lru-cache';
 import type { Configuration } from '../configuration.ts';
 import type { Changes } from '../domain/changing/changes.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
@@ -18,6 +19,7 @@ import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import { readOpenInputs } from './open-inputs.ts';
 import type { Verb } from './placement.ts';
 import { placementKind } from './placement-kinds.ts';
+import type { PlacementTaskRun } from './placement-run.ts';
 import { flatteningTasks, placementTasks } from './placement-tasks.ts';
 import { openUploadArea, type UploadArea } from './upload-area.ts';
 import { uploadKind, uploadShape } from './upload-kind.ts';
@@ -25,6 +27,9 @@ import { createUploadTasks, type UploadTasks } from './upload-tasks.ts';
 
 /** How many tasks of a kind run at a time where no setting says otherwise. */
 const DEFAULT_THREADS = 5;
+/** Copies and moves ask again for their user after so long, in milliseconds, and share what they learn: thousands may be one user's. */
+const USER_MS = 1_000;
+const MAX_USERS = 1_000;
 /** How often bodies of uploads are looked for that no task needs, and how long those of failed ones stay for a retry, in milliseconds. */
 const SWEEP_MS = 600_000;
 const KEEP_BODIES_MS = 24 * 3_600_000;
@@ -37,7 +42,7 @@ export interface FsTasks {
    *
    * @throws AppError PERMISSION_DENIED: the task is nobody's, or its creator is gone or disabled
    */
-  operationOf(run: Pick<TaskRun<never, never, never>, 'creator' | 'signal'>): Promise<Operation>;
+  operationOf(run: Framed): Promise<Operation>;
   /** A task for each entry that cannot be placed in one step. */
   queuePlacements(verb: Verb, items: readonly Item[], creator: TaskCreator): Promise<WireTask[]>;
   /** Tasks for files that move from below `source` directly into one folder; each for as many as one can name. */
@@ -47,6 +52,8 @@ export interface FsTasks {
   start(): Promise<void>;
   stop(): Promise<void>;
 }
+
+type Framed = Pick<TaskRun<never, never, never>, 'creator' | 'signal'>;
 
 export interface FsTasksParts {
   readonly configuration: Configuration;
@@ -66,9 +73,9 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     make: (record) => settingsFrom(record),
   });
 
-  const operationOf: FsTasks['operationOf'] = async (run) => {
+  const operationWith = async (run: Framed, userOf: (id: number) => Promise<UserRecord | undefined>): Promise<Operation> => {
     const { creator, signal } = run;
-    const user = creator && (await readUser(models, creator.id));
+    const user = creator && (await userOf(creator.id));
     if (!user) throw new AppError('PERMISSION_DENIED', 'the user whose task this is does not exist any more');
     if (user.disabled) throw new AppError('PERMISSION_DENIED', 'the user whose task this is has been disabled');
     const snapshot = await parts.configuration.snapshot({ auth: 0, admin: 0 });
@@ -77,7 +84,16 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     return { snapshot, actor, changes: parts.changes, folderCache: parts.folderCache, signal, renewed: () => operationOf(run) };
   };
 
-  const placements = { copy: placementKind('copy', operationOf), move: placementKind('move', operationOf) };
+  const operationOf: FsTasks['operationOf'] = (run) => operationWith(run, (id) => readUser(models, id));
+  const users = new LRUCache<number, Promise<UserRecord | undefined>>({ max: MAX_USERS, ttl: USER_MS });
+  const knownUser = (id: number) => {
+    const known = users.get(id) ?? readUser(models, id);
+    if (!users.has(id)) users.set(id, known);
+    known.catch(() => users.delete(id));
+    return known;
+  };
+  const ofPlacement = (run: PlacementTaskRun) => operationWith(run, knownUser);
+  const placements = { copy: placementKind('copy', ofPlacement), move: placementKind('move', ofPlacement) };
   const area = openArea(parts, logger);
   const upload = area && uploadKind(area, operationOf);
   const kinds: readonly TaskKind<never>[] = [placements.copy, placements.move, ...(upload ? [upload] : [])];

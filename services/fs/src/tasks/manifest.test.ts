@@ -1,6 +1,6 @@
 import type { TaskChunks } from '@wharf/task-engine';
 import { expect, it } from 'vitest';
-import { type ManifestEntry, openManifest } from './manifest.ts';
+import { type Extent, type ManifestEntry, openManifest } from './manifest.ts';
 
 type Chunk = { entries: ManifestEntry[] };
 
@@ -19,7 +19,7 @@ function chunksInMemory() {
 
 const entry = (index: number): ManifestEntry => ({ path: `/folder \u0001/file ${index}`, kind: 'file', size: index, modified: index });
 
-async function everything(chunks: TaskChunks<Chunk>, extent: { chunks: number; lastEntries: number }): Promise<ManifestEntry[]> {
+async function everything(chunks: TaskChunks<Chunk>, extent: Extent): Promise<ManifestEntry[]> {
   const manifest = await openManifest(chunks, extent);
   const entries: ManifestEntry[] = [];
   for (let chunk = 0; ; chunk += 1) {
@@ -67,9 +67,28 @@ it('changes of entries in any chunk are kept, also those that come while it is w
   await change(0, 2);
   await saving;
   await change(1, 3);
-  await change(extent.chunks - 1, 0);
+  await change((extent.chunks ?? 0) - 1, 0);
   await manifest.save();
   const left = (await everything(chunks, extent)).filter((each) => each.left).map(({ size }) => size);
   expect(left).toHaveLength(4);
   expect(left.slice(0, 2)).toEqual([1, 2]);
+});
+
+it('a few entries are in the extent itself, and in a chunk once there are many', async () => {
+  const { chunks, kept } = chunksInMemory();
+  const first = await openManifest(chunks, { chunks: 0, lastEntries: 0 });
+  await first.append(entry(0));
+  const few = JSON.parse(JSON.stringify(await first.save()));
+  expect([kept.size, few]).toEqual([0, { lastEntries: 1, entries: [entry(0)] }]);
+  const second = await openManifest(chunks, few);
+  const [changed] = (await second.read(0)) ?? [];
+  if (!changed) throw new Error('there is no entry');
+  changed.left = true;
+  second.changed(0);
+  expect((await second.save()).entries).toEqual([{ ...entry(0), left: true }]);
+  for (let index = 1; index < 100; index += 1) await second.append(entry(index));
+  const many = JSON.parse(JSON.stringify(await second.save()));
+  expect([kept.size, many]).toEqual([1, { lastEntries: 100, chunks: 1 }]);
+  const all = Array.from({ length: 100 }, (_, index) => ({ ...entry(index), ...(index === 0 ? { left: true } : {}) }));
+  expect(await everything(chunks, many)).toEqual(all);
 });

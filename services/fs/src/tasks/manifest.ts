@@ -15,7 +15,8 @@ const entryShape = z.object({
   /** It was not copied, and so is not removed either. */
   left: z.literal(true).optional(),
 });
-export const manifestChunk = z.object({ entries: z.array(entryShape) });
+export const entriesShape = z.array(entryShape);
+export const manifestChunk = z.object({ entries: entriesShape });
 
 /** One entry that is to be copied. */
 export type ManifestEntry = z.output<typeof entryShape>;
@@ -27,13 +28,18 @@ export type Position = z.output<typeof positionShape>;
 
 /** How much of a manifest counts; a walk that was cut off may have written more. */
 export interface Extent {
-  readonly chunks: number;
+  /** Undefined where `entries` has all: a version that does not know these refuses the checkpoint instead of copying nothing. */
+  readonly chunks?: number | undefined;
   /** Entries in the last chunk. */
   readonly lastEntries: number;
+  /** All of them, where they are so few that there is no chunk. */
+  readonly entries?: ManifestEntry[] | undefined;
 }
 
 /** Text of one chunk, in bytes: far below what a document may hold. */
 const CHUNK_BYTES = 192 * 1024;
+/** A manifest of so many bytes at most lies in the checkpoint, which is written anyway. */
+const INLINE_BYTES = 2 * 1024;
 /** What an entry takes beside its path, about. */
 const ENTRY_BYTES = 100;
 
@@ -43,6 +49,8 @@ const ENTRY_BYTES = 100;
  */
 export interface Manifest {
   append(entry: ManifestEntry): Promise<void>;
+  /** How many there are, with the one that grows. */
+  chunks(): number;
   /** Undefined behind the last chunk. The entries may be changed; `changed` says that they were. */
   read(chunk: number): Promise<readonly ManifestEntry[] | undefined>;
   changed(chunk: number): void;
@@ -51,15 +59,17 @@ export interface Manifest {
 }
 
 export async function openManifest(chunks: TaskChunks<Chunk>, extent: Extent): Promise<Manifest> {
-  let growing = Math.max(0, extent.chunks - 1);
-  let last = extent.chunks === 0 ? [] : ((await chunks.read(growing))?.entries.slice(0, extent.lastEntries) ?? []);
+  let growing = Math.max(0, (extent.chunks ?? 1) - 1);
+  const stored = async () => (extent.chunks === 0 ? [] : ((await chunks.read(growing))?.entries ?? []));
+  let last = (extent.entries ?? (await stored())).slice(0, extent.lastEntries);
   let lastBytes = last.reduce((sum, entry) => sum + bytesOf(entry), 0);
-  let isSaved = true;
+  let isSaved = extent.entries === undefined;
   let other: { chunk: number; entries: ManifestEntry[]; isChanged: boolean } | undefined;
 
+  const isInline = () => growing === 0 && lastBytes <= INLINE_BYTES;
   // What changes while a chunk is written is written the next time; a write that fails ends the attempt.
   const saveLast = async () => {
-    if (isSaved) return;
+    if (isSaved || isInline()) return;
     isSaved = true;
     await chunks.write(growing, { entries: last });
   };
@@ -82,6 +92,7 @@ export async function openManifest(chunks: TaskChunks<Chunk>, extent: Extent): P
       lastBytes += bytes;
       isSaved = false;
     },
+    chunks: () => growing + 1,
     async read(chunk) {
       if (chunk === growing) return last;
       if (chunk > growing) return undefined;
@@ -100,7 +111,10 @@ export async function openManifest(chunks: TaskChunks<Chunk>, extent: Extent): P
     async save() {
       await saveOther();
       await saveLast();
-      return { chunks: growing + 1, lastEntries: last.length };
+      return {
+        lastEntries: last.length,
+        ...(isInline() ? { chunks: undefined, entries: last } : { chunks: growing + 1, entries: undefined }),
+      };
     },
   };
 }

@@ -1,5 +1,5 @@
 import { parseVirtualPath } from '@wharf/paths';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createRuleBook } from '../domain/access/rule-book.ts';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
 import { getEntry } from '../domain/reading/get-entry.ts';
@@ -157,6 +157,7 @@ describe('an attempt', () => {
     const run = createTestRun({ signal: new AbortController().signal });
     const begin = run.begin.bind(run);
     const lost = { ...run, begin: (text: string) => ({ ...begin(text), assertLease: () => Promise.reject(new Error('lost')) }) };
+    passTime();
     await expect(runPlacement(memory.operation(), 'copy', input(), lost)).rejects.toThrow('lost');
     expect((await memory.everything('/t')).filter((path) => !path.endsWith('/'))).toEqual([]);
   });
@@ -286,6 +287,7 @@ describe('within a storage that copies files by itself', () => {
     const run = createTestRun({ signal: new AbortController().signal });
     const begin = run.begin.bind(run);
     const lost = { ...run, begin: (text: string) => ({ ...begin(text), assertLease: () => Promise.reject(new Error('lost')) }) };
+    passTime();
     await expect(runPlacement(memory.operation(), 'copy', inside(), lost)).rejects.toThrow('lost');
     expect(objects.calls().copy).toBeUndefined();
   });
@@ -322,3 +324,13 @@ describe('within a storage that copies files by itself', () => {
     expect(objects.calls()).not.toHaveProperty('write');
   });
 });
+
+/** Each look at the clock is a long time after the last one: nothing that was asked before counts any more. */
+function passTime(): void {
+  let nowMs = performance.now();
+  const now = vi.spyOn(performance, 'now').mockImplementation(() => {
+    nowMs += 10_000;
+    return nowMs;
+  });
+  onTestFinished(() => now.mockRestore());
+}

@@ -4,14 +4,15 @@ import { z } from 'zod';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { ANY_ROOM, type CopyRoom } from './copy-room.ts';
-import { type Manifest, type manifestChunk, openManifest, type Position, positionShape } from './manifest.ts';
+import { entriesShape, type Manifest, type manifestChunk, openManifest, type Position, positionShape } from './manifest.ts';
 import { openEnds, type PlacementEnds, type PlacementInput, type Verb } from './placement.ts';
 
 /** What a placement has done, as it survives its worker. */
 export const placementCheckpoint = z.object({
   phase: z.enum(['listing', 'copying', 'removing']),
-  chunks: z.number().int(),
+  chunks: z.number().int().optional(),
   lastEntries: z.number().int(),
+  entries: entriesShape.optional(),
   /** The first entry that the phase has not settled. */
   next: positionShape,
   /** While copying: entries of the chunk before this index may be there already, by an attempt that did not get to say so. */
@@ -98,8 +99,10 @@ export async function beginPlacement(
     // The state first: what is settled while the manifest is written is looked at again by whoever goes on.
     const settled = { ...state, failed: [...state.failed] };
     const extent = await manifest.save();
-    await run.saveCheckpoint(settled.phase === 'listing' ? { ...settled, ...extent } : settled);
-    savedAtMs = performance.now();
+    const askedAtMs = performance.now();
+    await run.saveCheckpoint({ ...settled, ...extent });
+    // The write was not refused: it asserts the lease as well.
+    [savedAtMs, assertedAtMs] = [performance.now(), askedAtMs];
   };
   const ends = () => {
     const nowMs = performance.now();

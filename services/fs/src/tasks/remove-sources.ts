@@ -73,8 +73,8 @@ async function removeFile(placement: PlacementRun, entry: ManifestEntry): Promis
 
 /** The deepest first. One in which something is left stays. */
 async function removeFolders(placement: PlacementRun): Promise<void> {
-  const { manifest, run, state } = placement;
-  for (let chunk = state.chunks - 1; chunk >= 0; chunk -= 1) {
+  const { manifest, run } = placement;
+  for (let chunk = manifest.chunks() - 1; chunk >= 0; chunk -= 1) {
     const entries = (await manifest.read(chunk)) ?? [];
     for (const entry of entries.toReversed()) {
       if (entry.kind !== 'folder') continue;

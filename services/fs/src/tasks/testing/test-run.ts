@@ -13,7 +13,7 @@ export interface TestRun {
   checkpoints(): number;
   /** Does something at the moment of each checkpoint; the attempt waits for it. */
   onCheckpoint(run: () => void | Promise<void>): void;
-  /** From now on the lease is another's. */
+  /** From now on the lease is another's, and the attempt is told to end. */
   lose(): void;
 }
 
@@ -23,11 +23,9 @@ export function createTestRun({ signal }: { signal: AbortSignal }): TestRun {
   let checkpoint = '';
   let checkpoints = 0;
   let fence = 0;
-  let isLost = false;
+  let lost = new AbortController();
   let onCheckpoint: () => void | Promise<void> = () => {};
-  const held = () => {
-    if (isLost) throw new AppError('CANCELLED', 'another worker has this task');
-  };
+  const held = () => lost.signal.throwIfAborted();
   return {
     progress,
     checkpoints: () => checkpoints,
@@ -35,17 +33,17 @@ export function createTestRun({ signal }: { signal: AbortSignal }): TestRun {
       onCheckpoint = run;
     },
     lose() {
-      isLost = true;
+      lost.abort(new AppError('CANCELLED', 'another worker has this task'));
     },
     begin(input) {
       fence += 1;
-      isLost = false;
+      lost = new AbortController();
       return {
         id: 'task',
         name: 'a task of a test',
         creator: undefined,
         fence,
-        signal,
+        signal: AbortSignal.any([signal, lost.signal]),
         logger: pino({ level: 'silent' }),
         input,
         checkpoint,
