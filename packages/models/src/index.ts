@@ -26,10 +26,12 @@ export { dropFormerIndexes, makeIndexes } from './make-indexes.ts';
 export { type Models, modelsOf, seedModelOf, type TaskModels, type TaskOwner, taskModelsOf, writeSessionModelOf } from './models.ts';
 export { raiseCounter, reserveCounter } from './raise-counter.ts';
 export {
+  QUOTAS,
   REVISION,
   readAdminRevision,
   readAuthRevision,
   readPermanentToken,
+  readQuotaRevision,
   readQuotas,
   readRules,
   readSession,

@@ -11,11 +11,17 @@ import type { Models } from './models.ts';
 /** The id under which an owner counts the changes of its data. */
 export const REVISION = 'revision';
 
+/** The id under which auth counts what changes quotas: how much, over which path, and whose. */
+export const QUOTAS = 'quotas';
+
 /** The revision of auth's data; 0 before the first change. */
 export const readAuthRevision = (models: Models): Promise<number> => readCounter(models.authCounters, REVISION);
 
 /** The revision of admin's data; 0 before the first change. */
 export const readAdminRevision = (models: Models): Promise<number> => readCounter(models.adminCounters, REVISION);
+
+/** The revision of the quotas alone. Raised before the revision of auth's data, so whoever has that finds this. */
+export const readQuotaRevision = (models: Models): Promise<number> => readCounter(models.authCounters, QUOTAS);
 
 async function readCounter(counters: Model<CounterRecord>, id: string): Promise<number> {
   return (await counters.findById(id).lean<CounterRecord>())?.value ?? 0;

@@ -1,4 +1,4 @@
-import { accountsChanged } from '@wharf/models';
+import { accountsChanged, readQuotaRevision } from '@wharf/models';
 import type { User } from '@wharf/proto/auth';
 import { ROLE } from '@wharf/rights';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -283,4 +283,29 @@ describe('who may administrate', () => {
       : { code: 'UNAUTHENTICATED', message: 'this call needs an identity' };
     for (const result of await Promise.allSettled(calls)) expect(result).toMatchObject({ status: 'rejected', reason });
   });
+});
+
+it('what changes a quota is counted by itself, and nothing else is', async () => {
+  const username = newName();
+  let before = await readQuotaRevision(one.models);
+  const isCounted = async () => {
+    const after = await readQuotaRevision(one.models);
+    const isMore = after > before;
+    before = after;
+    return isMore;
+  };
+  const { id } = await create({ username });
+  expect(await isCounted()).toBe(false);
+  await update({ id, username, permission: 1 });
+  expect(await isCounted()).toBe(false);
+  await update({ id, username, quota_bytes: 1_000 });
+  expect(await isCounted()).toBe(true);
+  await update({ id, username, quota_bytes: 1_000, base_path: '/elsewhere' });
+  expect(await isCounted()).toBe(true);
+  await update({ id, username });
+  expect(await isCounted()).toBe(true);
+  await one.auth.deleteUser({ id }, one.as());
+  expect(await isCounted()).toBe(true);
+  await create({ username: newName(), quota_bytes: 5 });
+  expect(await isCounted()).toBe(true);
 });

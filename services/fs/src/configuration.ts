@@ -4,7 +4,6 @@ import {
   readAdminRevision,
   readAuthRevision,
   readPermanentToken,
-  readQuotas,
   readRules,
   readSettingsRecord,
   readStorages,
@@ -18,6 +17,7 @@ import { createMountTable, type MountTable } from './domain/mounts/mount-table.t
 import type { Mount, Mounts } from './domain/mounts/mounts.ts';
 import { createQuotas } from './domain/quota/quota.ts';
 import type { Snapshot } from './domain/snapshot/snapshot.ts';
+import { createKeptQuotas } from './store/kept-quotas.ts';
 import { createQuotaLedger } from './store/quota-ledger.ts';
 
 /** The configuration as admin and auth wrote it, never older than the caller's revisions nor than a few seconds. */
@@ -46,11 +46,12 @@ export function createConfiguration(kit: ServiceKit, models: Models, mounts: Mou
       return { table, rules: createRuleBook(rules.map(openRule)), settings: settingsFrom(settings) };
     },
   });
+  const quotas = createKeptQuotas(models, kit.clock);
   const quotasOver = createQuotas(createQuotaLedger(models, kit.clock), kit.clock);
   const ofAccounts = createRevisionedCache({
     clock: kit.clock,
     readRevision: () => readAuthRevision(models),
-    load: () => Promise.all([readPermanentToken(models), readQuotas(models)]),
+    load: () => Promise.all([readPermanentToken(models), quotas.read()]),
     make: ([sealed, found]) => {
       if (sealed === undefined) throw new Error('there is no permanent token yet: has the auth service started?');
       const limits = new Map([...found].map(([id, { bytes, basePath }]) => [id, { bytes, basePath: parseVirtualPath(basePath) }]));

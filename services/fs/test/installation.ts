@@ -8,6 +8,7 @@ import {
   configurationChanged,
   type Models,
   modelsOf,
+  QUOTAS,
   REVISION,
   type RuleRecord,
   raiseCounter,
@@ -115,7 +116,10 @@ export async function openInstallation(): Promise<Installation> {
   let token = TOKEN;
   const bus: Bus = { ...whole, publish: (subject, event) => (isCut ? undefined : whole.publish(subject, event)) };
   await models.permanentTokens.create({ _id: 'permanent', sealed: seal(keys.atRest, TOKEN) });
-  const accountsHaveChanged = async () => bus.publish(accountsChanged, { revision: await raiseCounter(models.authCounters, REVISION) });
+  const accountsHaveChanged = async () => {
+    await raiseCounter(models.authCounters, QUOTAS);
+    bus.publish(accountsChanged, { revision: await raiseCounter(models.authCounters, REVISION) });
+  };
   const closing: Array<() => Promise<void>> = [];
   let tokens: ServiceKit['tokens'] | undefined;
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir, type TempDir } from '@wharf/harness';
-import { type Models, modelsOf } from '@wharf/models';
+import { type Models, modelsOf, QUOTAS, raiseCounter } from '@wharf/models';
 import { connectStore, type StoreConnection } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { batchRename } from '../src/domain/changing/operations/batch-rename.ts';
@@ -17,6 +17,7 @@ import { CLAIM_LEASE_MS, createQuotas } from '../src/domain/quota/quota.ts';
 import { actor, bytesOf, type MemoryTree, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../src/domain/testing/refusal.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
+import { createKeptQuotas } from '../src/store/kept-quotas.ts';
 import { createQuotaLedger } from '../src/store/quota-ledger.ts';
 import { copyEntries, runPlacement } from '../src/tasks/testing/place-now.ts';
 import { createTestRun } from '../src/tasks/testing/test-run.ts';
@@ -401,4 +402,24 @@ describe('C17: a quota', () => {
     });
     await begun.store(bytesOf('x'.repeat(100)));
   });
+});
+
+it('all quotas are read again when one was changed, and after ten minutes', async () => {
+  let nowMs = 0;
+  const quotas = createKeptQuotas(models, () => nowMs);
+  const write = (bytes: number) =>
+    models.users.replaceOne(
+      { _id: 77 },
+      { _id: 77, username: 'kept', username_key: 'kept', base_path: '/', role: 0, quota_bytes: bytes },
+      { upsert: true },
+    );
+  await write(100);
+  expect((await quotas.read()).get(77)?.bytes).toBe(100);
+  await write(200);
+  expect((await quotas.read()).get(77)?.bytes).toBe(100);
+  await raiseCounter(models.authCounters, QUOTAS);
+  expect((await quotas.read()).get(77)?.bytes).toBe(200);
+  await write(300);
+  nowMs += 600_000;
+  expect((await quotas.read()).get(77)?.bytes).toBe(300);
 });

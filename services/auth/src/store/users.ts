@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { isDuplicateKey, type Models, readUser, type UserRecord } from '@wharf/models';
+import { isDuplicateKey, type Models, QUOTAS, raiseCounter, readUser, type UserRecord } from '@wharf/models';
 import type { User } from '../domain/user.ts';
 
 interface UserStore {
@@ -28,6 +28,7 @@ export function createUserStore(models: Models): UserStore {
     const filter = { _id: before.id, pwd_ts: before.pwdTs };
     return (await refusingDuplicates(after, () => users.findOneAndUpdate(filter, { $set: fields }).lean())) !== null;
   };
+  const quotasChanged = () => raiseCounter(models.authCounters, QUOTAS);
   return {
     async find(id) {
       const record = await readUser(models, id);
@@ -44,17 +45,23 @@ export function createUserStore(models: Models): UserStore {
     count: () => users.countDocuments().exec(),
     async insert(user) {
       await refusingDuplicates(user, () => users.create(toRecord(user)));
+      if (user.quotaBytes > 0) await quotasChanged();
     },
-    replace(before, after) {
+    async replace(before, after) {
       const { _id: _, otp_secret: __, ...fields } = toRecord(after);
-      return write(before, after, fields);
+      const isWritten = await write(before, after, fields);
+      // What `before` says may be old.
+      if (before.quotaBytes > 0 || after.quotaBytes > 0) await quotasChanged();
+      return isWritten;
     },
     replaceOwn(before, after) {
       const { username, username_key, password_hash, pwd_ts, sso_id } = toRecord(after);
       return write(before, after, { username, username_key, password_hash, pwd_ts, sso_id });
     },
     async remove(id) {
-      return (await users.deleteOne({ _id: id })).deletedCount > 0;
+      const isRemoved = (await users.deleteOne({ _id: id })).deletedCount > 0;
+      await quotasChanged();
+      return isRemoved;
     },
   };
 }
