@@ -8,8 +8,9 @@ import { type WireTask, wireTask } from './wire-task.ts';
 /** How often the store is asked for changes while somebody watches, in milliseconds; a hint from the bus makes it sooner. */
 const POLL_MS = 1_000;
 const AFTER_HINT_MS = 200;
-/** Writes become visible in another order than that of their times; each look goes back so far, in milliseconds. */
+/** Writes become visible in another order than that of their times: a look goes back so far, in milliseconds, and after a hint only a little. */
 const OVERLAP_MS = 3_000;
+const HINT_OVERLAP_MS = 300;
 
 export type TaskChange = { readonly kind: 'task'; readonly task: WireTask } | { readonly kind: 'removed'; readonly id: string };
 
@@ -38,6 +39,7 @@ export function createTaskFeed(options: {
   const clock = createStoreClock(store);
   const watchers = new Set<Watcher>();
   const sources = owners.map((owner) => ({
+    isHinted: false,
     models: taskModelsOf(store, owner),
     cursor: undefined as Date | undefined,
     seen: new Map<string, Seen>(),
@@ -45,6 +47,8 @@ export function createTaskFeed(options: {
   const snapshots = createTaskSnapshots(sources.map(({ models }) => models));
   let timer: NodeJS.Timeout | undefined;
   let dueAtMs = Number.POSITIVE_INFINITY;
+  /** When everything was looked at last. */
+  let wholeAtMs = Number.NEGATIVE_INFINITY;
   let isLooking = false;
   let isClosed = false;
 
@@ -55,10 +59,14 @@ export function createTaskFeed(options: {
 
   const look = async (): Promise<void> => {
     await clock.sync();
+    const isWhole = performance.now() - wholeAtMs >= POLL_MS - AFTER_HINT_MS;
+    if (isWhole) wholeAtMs = performance.now();
     for (const source of sources) {
+      if (!isWhole && !source.isHinted) continue;
+      source.isHinted = false;
       source.cursor ??= clock.now();
-      const since = new Date(source.cursor.getTime() - OVERLAP_MS);
-      for (const [id, { at }] of source.seen) if (at < since) source.seen.delete(id);
+      const since = new Date(source.cursor.getTime() - (isWhole ? OVERLAP_MS : HINT_OVERLAP_MS));
+      if (isWhole) for (const [id, { at }] of source.seen) if (at < since) source.seen.delete(id);
       for await (const record of changedSince(source.models, since)) {
         const { _id: id, revision, updated_at: at } = record;
         if (at > source.cursor) source.cursor = at;
@@ -88,19 +96,26 @@ export function createTaskFeed(options: {
     }, delayMs);
   };
 
-  for (const owner of owners)
-    for (const subject of [taskProgressed(owner), taskWake(owner)]) bus.subscribe<unknown>(subject, () => schedule(AFTER_HINT_MS));
+  for (const [index, owner] of owners.entries())
+    for (const subject of [taskProgressed(owner), taskWake(owner)])
+      bus.subscribe<unknown>(subject, () => {
+        const source = sources[index];
+        if (source) source.isHinted = true;
+        schedule(AFTER_HINT_MS);
+      });
 
   return {
     snapshot: snapshots.of,
     watch(scope, onChange) {
       const watcher = { scope, onChange };
       // Whatever changed while nobody watched is in the snapshot.
-      if (watchers.size === 0)
+      if (watchers.size === 0) {
+        wholeAtMs = Number.NEGATIVE_INFINITY;
         for (const source of sources) {
           source.cursor = undefined;
           source.seen.clear();
         }
+      }
       watchers.add(watcher);
       schedule(0);
       return () => {
