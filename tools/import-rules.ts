@@ -173,7 +173,11 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     may: ['test/contract/', 'tools/run-tests.ts', '@wharf/harness', '@wharf/proto', '@wharf/service-kit'],
     npm: ['testcontainers', 'yaml'],
   },
-  { files: 'test/bench/', may: ['test/bench/', 'test/e2e/support/', '@wharf/harness'], npm: ['@aws-sdk/client-s3', 'express'] },
+  {
+    files: 'test/bench/',
+    may: ['test/bench/', 'test/e2e/support/', '@wharf/harness'],
+    npm: ['@aws-sdk/client-s3', 'bson', 'express', 'mongoose'],
+  },
   {
     files: 'tools/',
     may: [
