@@ -1,13 +1,28 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { describeContent, generateContent, type HttpServer, isAvailable, isMissing, makeTempDir, startStandalone } from '@wharf/harness';
+import {
+  type Api,
+  describeContent,
+  download,
+  generateContent,
+  type HttpServer,
+  isAvailable,
+  isMissing,
+  login,
+  makeTempDir,
+  startCephRgw,
+  startSshServer,
+  startStandalone,
+} from '@wharf/harness';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openBrowser } from './support/browser.ts';
-import { authorization, filePath } from './support/files.ts';
+import { authorization, filePath, rawPath } from './support/files.ts';
+import { mountRemotes } from './support/remote-storages.ts';
+import { startReplicas } from './support/replicas.ts';
 import { startUploadProxy, type UploadProxy } from './support/upload-proxy.ts';
 import { openUppy, startUppyPage } from './support/uppy.ts';
 import { openWorld, type World } from './support/world.ts';
@@ -18,28 +33,47 @@ const SIZE_MIB = Number(process.env['WHARF_E2E_UPPY_MIB'] ?? 12);
 const SIZE_BYTES = SIZE_MIB * MIB + 7;
 /** A small file has three minutes, and each MiB of a big one a second. */
 const WITHIN_MS = Math.max(180_000, SIZE_MIB * 1000);
+const BEGIN_MS = 60_000;
+const NAME = 'big ü.bin';
+/** What is sent at once to several storages: of a big file as the documents of tus-js-client and Uppy advise behind proxies. */
+const PIECE_BYTES = SIZE_MIB > 1024 ? 10 * MIB : MIB;
+/** Of the bucket: a file whose draft is copied is there twice, and what is removed is collected after a minute. */
+const BUCKET_COPIES = 5;
 
 const found = await openBrowser();
+const files = await makeTempDir('uppy');
+const file = join(files.path, NAME);
+let site: HttpServer;
+beforeAll(async () => {
+  await pipeline(generateContent('uppy', SIZE_BYTES), createWriteStream(file));
+  site = await startUppyPage();
+}, WITHIN_MS);
+afterAll(async () => {
+  if (!isMissing(found)) await found.close();
+  await site?.stop();
+  await files.remove();
+});
+
+const expectSuccess = async (page: Page) => {
+  await page.waitForFunction('window.ended !== undefined', undefined, { timeout: WITHIN_MS });
+  expect(await page.evaluate('window.ended')).toEqual({ successful: 1, failed: [] });
+};
+const expectNothingUnfinished = async (admin: Api) =>
+  expect((await admin.get('/api/admin/upload/list')).data).toMatchObject({ content: [], total: 0 });
 
 describe.runIf(isAvailable('chromium', found))('uploads by Uppy in a browser, from a page of another origin', () => {
   const browser = found as Browser;
-  let files: Awaited<ReturnType<typeof makeTempDir>>;
   let world: World;
   let proxy: UploadProxy;
-  let site: HttpServer;
   let context: BrowserContext;
   let page: Page;
   /** Requests to Wharf: the method and, where bytes came, where they begin. */
   let sent: string[];
-  const file = () => join(files.path, 'big ü.bin');
 
   beforeAll(async () => {
-    files = await makeTempDir('uppy');
-    await pipeline(generateContent('uppy', SIZE_BYTES), createWriteStream(file()));
-    site = await startUppyPage();
     world = await openWorld(startStandalone, { env: { WHARF_CORS_ORIGINS: site.url } });
     proxy = await startUploadProxy(world.base);
-  }, WITHIN_MS);
+  });
   beforeEach(async () => {
     context = await browser.newContext();
     page = await context.newPage();
@@ -54,11 +88,8 @@ describe.runIf(isAvailable('chromium', found))('uploads by Uppy in a browser, fr
     await context.close();
   });
   afterAll(async () => {
-    if (!isMissing(found)) await found.close();
     await proxy?.stop();
     await world?.close();
-    await site?.stop();
-    await files?.remove();
   });
 
   /** Opens a page that uploads to a folder of its own. @returns its path in the tree and on the disk */
@@ -73,15 +104,14 @@ describe.runIf(isAvailable('chromium', found))('uploads by Uppy in a browser, fr
     await open();
     return { ...folder, open };
   };
-  const choose = () => page.locator('input').setInputFiles(file());
+  const choose = () => page.locator('input').setInputFiles(file);
   const expectArrived = async (disk: string) => {
-    await page.waitForFunction('window.ended !== undefined', undefined, { timeout: WITHIN_MS });
-    expect(await page.evaluate('window.ended')).toEqual({ successful: 1, failed: [] });
-    expect(await readdir(disk)).toEqual(['big ü.bin']);
+    await expectSuccess(page);
+    expect(await readdir(disk)).toEqual([NAME]);
     const stored = createHash('sha256');
-    for await (const piece of createReadStream(join(disk, 'big ü.bin'))) stored.update(piece);
+    for await (const piece of createReadStream(join(disk, NAME))) stored.update(piece);
     expect(stored.digest('hex')).toBe(describeContent('uppy', SIZE_BYTES).sha256);
-    expect((await world.admin.get('/api/admin/upload/list')).data).toMatchObject({ content: [], total: 0 });
+    await expectNothingUnfinished(world.admin);
   };
   /** Where bytes began that were sent since the last look. */
   const sentFrom = () => sent.splice(0).flatMap((each) => (each.startsWith('from ') ? [Number(each.slice(5))] : []));
@@ -128,5 +158,100 @@ describe.runIf(isAvailable('chromium', found))('uploads by Uppy in a browser, fr
     await world.wharf.restart();
     await expectArrived(disk);
     expect(sentFrom()[0]).toBeGreaterThanOrEqual(3 * MIB);
+  });
+});
+
+const sizes = SIZE_MIB > 1024 ? { isOnDisk: true, sizeBytes: (BUCKET_COPIES * SIZE_MIB + 1024) * MIB } : {};
+const [rgw, sshd] = await Promise.all([startCephRgw(sizes), startSshServer()]);
+const areThere = [isAvailable('chromium', found), isAvailable('ceph-rgw', rgw), isAvailable('sshd', sshd)].every(Boolean);
+
+describe.runIf(areThere)('uploads by Uppy to storages of several kinds at once', () => {
+  if (isMissing(found) || isMissing(rgw) || isMissing(sshd)) return;
+  /** What a test started ends with it, the last first. */
+  const ending: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const end of ending.splice(0).toReversed()) await end();
+  });
+  afterAll(async () => {
+    await rgw.stop();
+    await sshd.stop();
+  });
+
+  /** Sends the file to each folder from a page of its own, while one thing after the other happens at even distances of the way. */
+  const expectArrivals = async (
+    { gateways, admin, folders }: { gateways: readonly [string, ...string[]]; admin: Api; folders: readonly string[] },
+    faults: readonly (() => Promise<void>)[],
+  ) => {
+    const proxy = await startUploadProxy(...gateways);
+    const context = await found.newContext();
+    ending.push(
+      () => proxy.stop(),
+      () => context.close(),
+    );
+    const pages = await Promise.all(
+      folders.map(async (folder) => {
+        const page = await context.newPage();
+        const headers = { ...authorization(admin), ...filePath(`${folder}/`) };
+        await openUppy(page, site.url, { base: proxy.base, headers, chunkBytes: PIECE_BYTES });
+        return page;
+      }),
+    );
+    const pieces = folders.length * Math.ceil(SIZE_BYTES / PIECE_BYTES);
+    // A creation that is cut is not found again: all have begun before anything happens.
+    void proxy.holdAfter(0);
+    await Promise.all(
+      pages.map(async (page) => {
+        const begun = page.waitForRequest((request) => request.method() === 'PATCH', { timeout: BEGIN_MS });
+        await page.locator('input').setInputFiles(file);
+        await begun;
+      }),
+    );
+    let reached = proxy.after(Math.floor(pieces / (faults.length + 1)));
+    proxy.release();
+    const making: Promise<void>[] = [];
+    for (const make of faults) {
+      await reached;
+      // A piece of each that was under way may have arrived unanswered. The rest goes on meanwhile.
+      reached = proxy.after(Math.floor(pieces / (faults.length + 1)) - folders.length);
+      making.push(make());
+    }
+    await Promise.all([...pages.map(expectSuccess), ...making]);
+    for (const folder of folders) {
+      const path = await rawPath(admin, `${folder}/${NAME}`);
+      expect(await download(gateways[0], { path, idleTimeoutMs: WITHIN_MS }), folder).toMatchObject(describeContent('uppy', SIZE_BYTES));
+      await admin.call('/api/fs/remove', { dir: folder, names: [NAME] });
+    }
+    await expectNothingUnfinished(admin);
+  };
+
+  test('arrive byte by byte when the one process is killed under them', { timeout: 2 * WITHIN_MS }, async () => {
+    const world = await openWorld(startStandalone, { env: { WHARF_CORS_ORIGINS: site.url, WHARF_DRAIN_SECONDS: '0' } });
+    ending.push(() => world.close());
+    const { s3, sftp, stop } = await mountRemotes(world, rgw, sshd);
+    ending.push(stop);
+    await expectArrivals({ gateways: [world.base], admin: world.admin, folders: [s3.mount, sftp.mount] }, [
+      async () => {
+        await world.wharf.kill();
+        await world.wharf.restart();
+      },
+    ]);
+  });
+
+  test('arrive byte by byte through two gateways and two fs in turns, of which one each is killed', {
+    timeout: 2 * WITHIN_MS,
+  }, async () => {
+    const replicas = await startReplicas({ WHARF_CORS_ORIGINS: site.url });
+    ending.push(replicas.stop);
+    const { first, second, folder } = replicas;
+    const admin = await login(first, 'admin', replicas.adminPassword);
+    await mkdir(join(folder, 'shared'));
+    const addition = JSON.stringify({ root_folder_path: join(folder, 'shared'), mkdir_perm: '777' });
+    await admin.call('/api/admin/storage/create', { mount_path: '/shared', driver: 'Local', addition });
+    const { s3, sftp, stop } = await mountRemotes({ admin, unique: (purpose) => `${purpose}-of-replicas` }, rgw, sshd);
+    ending.push(stop);
+    await expectArrivals({ gateways: [first, second], admin, folders: ['/shared', s3.mount, sftp.mount] }, [
+      () => replicas.restart('api-gateway', 0),
+      () => replicas.restart('fs', 1),
+    ]);
   });
 });

@@ -10,13 +10,16 @@ export interface UploadProxy {
   largestBodyBytes(): number;
   /** Lets so many more parts of uploads, or requests by tus that carry bytes, pass; those after them wait. Resolves when these were answered. */
   holdAfter(parts: number): Promise<void>;
+  /** Resolves when so many more were answered; none waits. */
+  after(parts: number): Promise<void>;
   /** Lets all pass, also those that wait. */
   release(): void;
   stop(): Promise<void>;
 }
 
-/** @param target the address of a Wharf */
-export async function startUploadProxy(target: string): Promise<UploadProxy> {
+/** @param targets the addresses of a Wharf: requests go to them in turns */
+export async function startUploadProxy(...targets: readonly [string, ...string[]]): Promise<UploadProxy> {
+  let requests = 0;
   let left = Number.POSITIVE_INFINITY;
   let largest = 0;
   let waiting: (() => void)[] = [];
@@ -27,6 +30,9 @@ export async function startUploadProxy(target: string): Promise<UploadProxy> {
     largestBodyBytes: () => largest,
     holdAfter(parts: number) {
       left = parts;
+      return proxy.after(parts);
+    },
+    after(parts: number) {
       answered = parts;
       return new Promise<void>((resolve) => {
         passed = resolve;
@@ -48,12 +54,13 @@ export async function startUploadProxy(target: string): Promise<UploadProxy> {
     const isPart = request.url === '/api/fs/multipart/chunk' || request.method === 'PATCH';
     if (isPart && left <= 0) await new Promise<void>((resolve) => waiting.push(resolve));
     if (isPart) left -= 1;
-    await pass(target, request, response);
+    await pass(targets[requests++ % targets.length] ?? targets[0], request, response);
     if (isPart) answered -= 1;
     if (isPart && answered === 0) passed();
   });
   return {
-    ...{ base: server.url, largestBodyBytes: proxy.largestBodyBytes, holdAfter: proxy.holdAfter, release: proxy.release },
+    ...{ base: server.url, largestBodyBytes: proxy.largestBodyBytes, holdAfter: proxy.holdAfter },
+    ...{ after: proxy.after, release: proxy.release },
     get maxBodyBytes() {
       return proxy.maxBodyBytes;
     },
