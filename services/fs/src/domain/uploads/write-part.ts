@@ -2,7 +2,7 @@ import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
 import type { Operation } from '../changing/operations/operation.ts';
 import { thenAllowed } from '../changing/upload.ts';
-import { claimOf } from '../writes/open-drafts.ts';
+import { claimOf, syncDraft } from '../writes/open-drafts.ts';
 import { type SessionParts, uploadExpiry } from '../writes/session-parts.ts';
 import { counted, requireLength } from './counted-content.ts';
 import type { RunningHashes } from './running-hashes.ts';
@@ -68,7 +68,7 @@ export function writeRange(
   return drafts.use(session.id, async (open, inUse) => {
     await claimOf(open, inUse);
     const writtenBytes = await open.draft.write(offsetBytes, content, { signal, caller: `user ${session.userId}` });
-    await open.draft.sync();
+    await syncDraft(drafts, open);
     return writtenBytes;
   });
 }

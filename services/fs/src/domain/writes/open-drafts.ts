@@ -111,3 +111,13 @@ export async function claimOf({ session, operation, draft, uploadIdleMs }: OpenD
     throw error;
   }
 }
+
+/** Makes durable what was written to a draft. Where that fails nobody knows whose bytes are lost: all who write there have to do so again. */
+export async function syncDraft(drafts: OpenDrafts, { session, draft }: OpenDraft): Promise<void> {
+  try {
+    await draft.sync();
+  } catch (error) {
+    if (!AppError.is(error, 'DEADLINE_EXCEEDED')) await drafts.release(session.id);
+    throw error;
+  }
+}

@@ -4,7 +4,7 @@ import { supports } from '../../driver-contract/storage-driver.ts';
 import { withinClaim } from '../quota/quota.ts';
 import type { Digests } from './digests.ts';
 import { abortSession } from './end-session.ts';
-import { claimOf, RELEASE_MS } from './open-drafts.ts';
+import { claimOf, RELEASE_MS, syncDraft } from './open-drafts.ts';
 import { type NewFile, openSession } from './open-session.ts';
 import { commit, heldDuring, published, writeWhole } from './publish-session.ts';
 import { expiryFrom, findSession, type SessionParts } from './session-parts.ts';
@@ -89,7 +89,7 @@ export function createWriteSessions(parts: SessionParts): WriteSessions {
     writeWhole: (id, file, content, signal) => writeWhole(parts, id, file, content, signal),
     async sync(id, keptBytes) {
       const session = await findSession(store, id);
-      if (session.hasDraft) await drafts.use(id, ({ draft }) => draft.sync());
+      if (session.hasDraft) await drafts.use(id, (open) => syncDraft(drafts, open));
       else {
         const operation = await options.operationOf(session.userId, AbortSignal.timeout(RELEASE_MS));
         await heldDuring(operation, session, Math.max(session.sizeBytes, keptBytes), async () => session);

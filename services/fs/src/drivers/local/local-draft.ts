@@ -11,6 +11,7 @@ import { toAppError } from './errors.ts';
 import { readPiece } from './file-content.ts';
 import { publishFile } from './publish-file.ts';
 import { pumpContent } from './pump-content.ts';
+import { createSharedSync } from './shared-sync.ts';
 import type { TempRef } from './temp-area.ts';
 
 const syncData = promisify(fs.fdatasync);
@@ -28,6 +29,7 @@ export class LocalDraft implements Draft {
   /** What uses the handle now. Closing it under a write would let that write go on into whatever file gets its number next. */
   readonly #running = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
+  readonly #sync = createSharedSync(() => this.#use((fd) => syncData(fd)));
 
   private constructor(disk: Disk, file: MountPath, temp: TempRef, fd: number) {
     this.#disk = disk;
@@ -45,14 +47,14 @@ export class LocalDraft implements Draft {
   write(offsetBytes: number, content: AsyncIterable<Uint8Array>, { signal }: CallOptions = {}): Promise<number> {
     const until = orClosed(signal, this.#closing.signal);
     return this.#use(async (fd) => {
-      const writtenBytes = await pumpContent(fd, abortable(content, until), this.#disk.slots, offsetBytes);
+      const writtenBytes = await pumpContent(fd, abortable(content, until), this.#disk.slots, offsetBytes, this.#sync.wrote);
       throwIfAborted(until);
       return writtenBytes;
     });
   }
 
   sync(): Promise<void> {
-    return this.#use((fd) => syncData(fd));
+    return this.#sync.now();
   }
 
   sizeBytes(): Promise<number> {
