@@ -14,6 +14,7 @@ import {
   login,
   makeTempDir,
   startCephRgw,
+  startFaultProxy,
   startSshServer,
   startStandalone,
 } from '@wharf/harness';
@@ -37,6 +38,9 @@ const BEGIN_MS = 60_000;
 const NAME = 'big ü.bin';
 /** What is sent at once to several storages: of a big file as the documents of tus-js-client and Uppy advise behind proxies. */
 const PIECE_BYTES = SIZE_MIB > 1024 ? 10 * MIB : MIB;
+/** All connections break so often, for a minute, in milliseconds. */
+const BREAK_EVERY_MS = 5_000;
+const BREAKING_MS = 60_000;
 /** Of the bucket: a file whose draft is copied is there twice, and what is removed is collected after a minute. */
 const BUCKET_COPIES = 5;
 
@@ -177,22 +181,25 @@ describe.runIf(areThere)('uploads by Uppy to storages of several kinds at once',
     await sshd.stop();
   });
 
-  /** Sends the file to each folder from a page of its own, while one thing after the other happens at even distances of the way. */
+  /** Sends the file to each folder from a page of its own, while all connections break now and then, and one thing after the other happens at even distances of the way. */
   const expectArrivals = async (
     { gateways, admin, folders }: { gateways: readonly [string, ...string[]]; admin: Api; folders: readonly string[] },
     faults: readonly (() => Promise<void>)[],
   ) => {
     const proxy = await startUploadProxy(...gateways);
+    const lines = await startFaultProxy({ to: { host: '127.0.0.1', port: Number(new URL(proxy.base).port) } });
     const context = await found.newContext();
     ending.push(
       () => proxy.stop(),
+      () => lines.stop(),
       () => context.close(),
     );
+    const base = `http://${lines.host}:${lines.port}`;
     const pages = await Promise.all(
       folders.map(async (folder) => {
         const page = await context.newPage();
         const headers = { ...authorization(admin), ...filePath(`${folder}/`) };
-        await openUppy(page, site.url, { base: proxy.base, headers, chunkBytes: PIECE_BYTES });
+        await openUppy(page, site.url, { base, headers, chunkBytes: PIECE_BYTES });
         return page;
       }),
     );
@@ -206,6 +213,12 @@ describe.runIf(areThere)('uploads by Uppy to storages of several kinds at once',
         await begun;
       }),
     );
+    const breaking = setInterval(() => lines.breakAll(), BREAK_EVERY_MS);
+    const calm = setTimeout(() => clearInterval(breaking), BREAKING_MS);
+    ending.push(async () => {
+      clearInterval(breaking);
+      clearTimeout(calm);
+    });
     let reached = proxy.after(Math.floor(pieces / (faults.length + 1)));
     proxy.release();
     const making: Promise<void>[] = [];
@@ -237,7 +250,7 @@ describe.runIf(areThere)('uploads by Uppy to storages of several kinds at once',
     ]);
   });
 
-  test('arrive byte by byte through two gateways and two fs in turns, of which one each is killed', {
+  test('arrive byte by byte through two gateways and two fs in turns, of which one each is killed, and the store', {
     timeout: 2 * WITHIN_MS,
   }, async () => {
     const replicas = await startReplicas({ WHARF_CORS_ORIGINS: site.url });
@@ -252,6 +265,7 @@ describe.runIf(areThere)('uploads by Uppy to storages of several kinds at once',
     await expectArrivals({ gateways: [first, second], admin, folders: ['/shared', s3.mount, sftp.mount] }, [
       () => replicas.restart('api-gateway', 0),
       () => replicas.restart('fs', 1),
+      () => replicas.restartStore(),
     ]);
   });
 });
