@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UploadSession, UploadStore } from '../src/domain/uploads/upload-session.ts';
+import { storageError } from '../src/driver-contract/storage-error.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { createLoneUploadStore } from '../src/store/lone-upload-store.ts';
 import { type Installation, openInstallation, type Replica } from './installation.ts';
@@ -17,12 +18,34 @@ let installation: Installation;
 let one: Replica;
 let folder: string;
 let login: string;
+/** Whether the disk loses what is written to it: it says so once, and a file that is open since then is not to be trusted. */
+let isLosing = false;
+const losing: typeof localDriver = {
+  ...localDriver,
+  async open(...given) {
+    const driver = await localDriver.open(...given);
+    const openDraft = driver.openDraft?.bind(driver);
+    if (!openDraft) throw new Error('it has drafts');
+    return Object.assign(driver, {
+      async openDraft(...asked: Parameters<typeof openDraft>) {
+        const draft = await openDraft(...asked);
+        const sync = draft.sync.bind(draft);
+        let isLost = false;
+        draft.sync = () => {
+          isLost ||= isLosing;
+          return isLost ? Promise.reject(storageError('STORAGE_UNAVAILABLE')) : sync();
+        };
+        return draft;
+      },
+    });
+  },
+};
 
 beforeAll(async () => {
   installation = await openInstallation();
   folder = await installation.mountFolder();
   login = await installation.login({ id: 5, permission: WRITE });
-  one = await installation.open([localDriver], { isAlone: true });
+  one = await installation.open([losing], { isAlone: true });
 });
 afterAll(() => installation?.close());
 
@@ -53,6 +76,18 @@ describe('a process that is alone', () => {
       expect(part(index, stored).equals(part(index, ours.get(index) === 200 ? FILE : theirs))).toBe(true);
     }
     expect(await readdir(folder)).not.toContainEqual(expect.stringContaining('draft-'));
+  });
+});
+
+describe('a part whose bytes could not be made durable', () => {
+  it('is not accepted, and is taken when it comes again', async () => {
+    const id = await begin('/l/lost');
+    isLosing = true;
+    expect(await chunk(id, 0, part(0))).toMatchObject({ code: 429, data: { received: [] } });
+    isLosing = false;
+    for (const index of [0, 1, 2]) expect(await chunk(id, index, part(index))).toMatchObject({ code: 200 });
+    expect(await end('complete', id)).toMatchObject({ code: 200 });
+    expect(FILE.equals(await readFile(`${folder}/lost`))).toBe(true);
   });
 });
 
