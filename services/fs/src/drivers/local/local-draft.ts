@@ -47,14 +47,14 @@ export class LocalDraft implements Draft {
   write(offsetBytes: number, content: AsyncIterable<Uint8Array>, { signal }: CallOptions = {}): Promise<number> {
     const until = orClosed(signal, this.#closing.signal);
     return this.#use(async (fd) => {
-      const writtenBytes = await pumpContent(fd, abortable(content, until), this.#disk.slots, offsetBytes, this.#sync.wrote);
+      const writtenBytes = await pumpContent(fd, abortable(content, until), this.#disk.slots, offsetBytes);
       throwIfAborted(until);
       return writtenBytes;
     });
   }
 
   sync(): Promise<void> {
-    return this.#sync.now();
+    return this.#sync();
   }
 
   sizeBytes(): Promise<number> {

@@ -12,16 +12,9 @@ const write = promisify(fs.write);
  * Writes content to an open file, from an offset on. While one batch is on its way to the disk, the next is gathered. A piece is not looked at any
  * more when the next one is asked for.
  *
- * @param wrote told of bytes that the file has
  * @returns the bytes written
  */
-export async function pumpContent(
-  fd: number,
-  content: AsyncIterable<Uint8Array>,
-  slots: Gate,
-  offsetBytes = 0,
-  wrote: (bytes: number) => void = () => undefined,
-): Promise<number> {
+export async function pumpContent(fd: number, content: AsyncIterable<Uint8Array>, slots: Gate, offsetBytes = 0): Promise<number> {
   let position = offsetBytes;
   let batch: Buffer | undefined;
   let filledBytes = 0;
@@ -29,7 +22,7 @@ export async function pumpContent(
 
   const send = async (bytes: Uint8Array) => {
     await onItsWay;
-    onItsWay = writeAll(fd, bytes, position, slots).then(() => wrote(bytes.byteLength));
+    onItsWay = writeAll(fd, bytes, position, slots);
     // Its failure is met at the next turn.
     onItsWay.catch(() => undefined);
     position += bytes.byteLength;

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import { createSharedSync } from './shared-sync.ts';
 
-const MIB = 1024 * 1024;
-
 /** Syncs that end when they are told to, in the order in which they began. */
 function makeSyncs() {
   const running: PromiseWithResolvers<void>[] = [];
@@ -17,9 +15,9 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('whoever asks while one runs waits for one that begins after that, and shares it', async () => {
   const { running, shared } = makeSyncs();
-  const first = shared.now();
+  const first = shared();
   let isDone = false;
-  const later = [shared.now(), shared.now()];
+  const later = [shared(), shared()];
   void later[0]?.then(() => (isDone = true));
   expect(running).toHaveLength(1);
   running[0]?.resolve();
@@ -32,25 +30,13 @@ test('whoever asks while one runs waits for one that begins after that, and shar
   expect(running).toHaveLength(2);
 });
 
-test('many bytes are synced before anybody asks, and one at a time', async () => {
+test('a failure is met by all who ask later', async () => {
   const { running, shared } = makeSyncs();
-  shared.wrote(MIB - 1);
-  expect(running).toHaveLength(0);
-  shared.wrote(1);
-  shared.wrote(3 * MIB);
-  expect(running).toHaveLength(1);
-  running[0]?.resolve();
-  await turn();
-  shared.wrote(1);
-  expect(running).toHaveLength(2);
-});
-
-test('a failure that nobody waited for is met by all who ask later', async () => {
-  const { running, shared } = makeSyncs();
-  shared.wrote(MIB);
+  const first = shared();
+  const second = shared();
   running[0]?.reject(new Error('lost'));
-  await turn();
-  await expect(shared.now()).rejects.toThrow('lost');
-  await expect(shared.now()).rejects.toThrow('lost');
+  await expect(first).rejects.toThrow('lost');
+  await expect(second).rejects.toThrow('lost');
+  await expect(shared()).rejects.toThrow('lost');
   expect(running).toHaveLength(1);
 });
