@@ -14,7 +14,8 @@ export interface Replicas extends Pick<Cluster, 'adminPassword' | 'killBus' | 'r
 
 type Restarted = 'fs' | 'api-gateway';
 
-export function startReplicas(): Promise<Replicas> {
+/** @param gatewayEnv what gateways get beside what all get */
+export function startReplicas(gatewayEnv: Readonly<Record<string, string>> = {}): Promise<Replicas> {
   return startCluster('replicas', async ({ dir, adminPassword, env, start, killBus, restartStore, lastLines, stop }) => {
     const [auth, downloader] = [await freePort(), await freePort()];
     const shared = { ...env, WHARF_AUTH_ADDR: `127.0.0.1:${auth}`, WHARF_DOWNLOADER_ADDR: `127.0.0.1:${downloader}` };
@@ -43,7 +44,7 @@ export function startReplicas(): Promise<Replicas> {
       await start('services/admin', { ...own, WHARF_GRPC_PORT: String(admin) });
       await run('fs', replica, { ...own, WHARF_GRPC_PORT: String(fs), WHARF_DATA_PORT: String(data) });
       if (replica === 0) await start('services/downloader', { ...own, WHARF_GRPC_PORT: String(downloader) });
-      gateways.push(await run('api-gateway', replica, { ...own, WHARF_HTTP_PORT: String(http) }));
+      gateways.push(await run('api-gateway', replica, { ...own, ...gatewayEnv, WHARF_HTTP_PORT: String(http) }));
     }
     const [first = '', second = ''] = gateways;
     return {
