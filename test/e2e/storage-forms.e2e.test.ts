@@ -217,6 +217,7 @@ describe.runIf(isAvailable('chromium', found))('the forms of storages', () => {
     const where = { 'Where it appears': mount, Bucket: BUCKET, Endpoint: rgw.url, Region: rgw.region };
     await fill(dialog, { ...where, 'Access key ID': rgw.accessKeyId, 'Secret access key': rgw.secretAccessKey });
     await dialog.getByRole('switch', { name: 'Bucket in the path' }).check();
+    await dialog.getByRole('switch', { name: 'Downloads pass through this server' }).check();
     await addIt(page);
     await expectUsable(page, mount, rgw.secretAccessKey);
     expect(said).toEqual([]);
@@ -252,6 +253,7 @@ describe.runIf(isAvailable('chromium', found))('the forms of storages', () => {
       const mount = `/${world.unique('other')}`;
       const where = { 'Where it appears': mount, Address: other.base, Folder: '/local' };
       await fill(dialog, { ...where, Username: 'admin', Password: other.adminPassword });
+      await dialog.getByRole('switch', { name: 'Downloads pass through this server' }).check();
       await addIt(page);
       await expectUsable(page, mount, other.adminPassword);
       expect(said).toEqual([]);
