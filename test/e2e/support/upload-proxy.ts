@@ -48,9 +48,13 @@ export async function startUploadProxy(target: string): Promise<UploadProxy> {
     const isPart = request.url === '/api/fs/multipart/chunk' || request.method === 'PATCH';
     if (isPart && left <= 0) await new Promise<void>((resolve) => waiting.push(resolve));
     if (isPart) left -= 1;
-    await pass(target, request, response);
-    if (isPart) answered -= 1;
-    if (isPart && answered === 0) passed();
+    try {
+      await pass(target, request, response);
+    } finally {
+      // Also of a client that is gone: nothing else comes of it.
+      if (isPart) answered -= 1;
+      if (isPart && answered === 0) passed();
+    }
   });
   return {
     ...{ base: server.url, largestBodyBytes: proxy.largestBodyBytes, holdAfter: proxy.holdAfter, release: proxy.release },
