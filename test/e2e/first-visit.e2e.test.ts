@@ -28,7 +28,7 @@ describe.runIf(isAvailable('chromium', found))('the first visit', () => {
     await steps.getByRole('button', { name: 'Add a storage' }).waitFor();
     await expectAccessible(page);
     await steps.getByRole('button', { name: 'Add a storage' }).click();
-    await page.getByRole('button', { name: 'Local' }).click();
+    await page.getByRole('list', { name: 'Kinds of storage' }).getByRole('button', { name: 'Local' }).click();
     await page.getByLabel('Where it appears').fill('/mine');
     await page.getByLabel('Folder', { exact: true }).fill(disk);
     await page.getByRole('dialog').getByRole('button', { name: 'Add a storage' }).click();
@@ -47,6 +47,17 @@ describe.runIf(isAvailable('chromium', found))('the first visit', () => {
     await page.getByRole('grid').waitFor();
     expect(await steps.count()).toBe(0);
     expect(said).toEqual([]);
+    await context.close();
+  });
+
+  test('leaves the files in reach on a phone, below its steps', async () => {
+    const { page, context } = await world.open(world.admin.token ?? '', '/', { viewport: { width: 390, height: 800 } });
+    // The other test may have put it away, for that browser alone; here are storages enough.
+    await page.evaluate("localStorage.setItem('wharf.welcome', 'shown')");
+    await page.reload();
+    await page.getByRole('region', { name: 'Welcome aboard' }).waitFor();
+    await page.getByRole('grid').getByRole('link', { name: 'local' }).click();
+    await page.waitForURL(`${world.base}/local`);
     await context.close();
   });
 

@@ -1,15 +1,20 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAvailable, isMissing, startApacheDav } from '@wharf/harness';
-import type { Browser, Page } from 'playwright-core';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { isAvailable, isMissing, startApacheDav, startCephRgw, startSamba, startSshServer, startStandalone } from '@wharf/harness';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser } from './support/browser.ts';
-import { put } from './support/files.ts';
+import { fetchFile, put } from './support/files.ts';
 import { openPageWorld, type PageWorld } from './support/page-world.ts';
 import { expectAccessible } from './support/web-page.ts';
 
 const found = await openBrowser();
 const apache = await startApacheDav();
+const sshd = await startSshServer();
+const rgw = await startCephRgw();
+const samba = await startSamba();
+const BUCKET = 'forms';
 
 describe.runIf(isAvailable('chromium', found))('the forms of storages', () => {
   let world: PageWorld;
@@ -19,7 +24,7 @@ describe.runIf(isAvailable('chromium', found))('the forms of storages', () => {
   });
   afterAll(async () => {
     if (!isMissing(found)) await found.close();
-    if (!isMissing(apache)) await apache.stop();
+    for (const server of [apache, sshd, rgw, samba]) if (!isMissing(server)) await server.stop();
     await world?.close();
   });
 
@@ -167,4 +172,109 @@ describe.runIf(isAvailable('chromium', found))('the forms of storages', () => {
       await context.close();
     },
   );
+
+  /** Fills in fields by their labels, opening what is folded away. */
+  const fill = async (dialog: Locator, values: Readonly<Record<string, string>>) => {
+    for (const summary of await dialog.locator('summary').all()) await summary.click();
+    for (const [label, value] of Object.entries(values)) await dialog.getByLabel(label, { exact: true }).fill(value);
+  };
+  /** A storage that is written to and read, whose form is saved again, and shows no secret. */
+  const expectUsable = async (page: Page, mount: string, secret: string) => {
+    expect(await put(world.admin, world.base, `${mount}/by form.txt`, 'by form')).toMatchObject({ code: 200 });
+    const form = await editForm(page, mount);
+    expect(await values(page)).not.toContain(secret);
+    await fill(form, { Note: 'saved again' });
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.waitFor({ state: 'detached' });
+    expect(await names(mount)).toContain('by form.txt');
+    expect((await fetchFile(world.admin, world.base, `${mount}/by form.txt`)).body.toString()).toBe('by form');
+  };
+
+  test.runIf(isAvailable('sshd', sshd))('a folder of an SSH server', async () => {
+    if (isMissing(sshd)) return;
+    const { page, context, dialog, said } = await openForm(/^SFTP/);
+    const mount = `/${world.unique('sftp')}`;
+    const where = { 'Where it appears': mount, Address: `${sshd.host}:${sshd.port}`, Folder: sshd.rootPath };
+    await fill(dialog, { ...where, Username: sshd.username, Password: sshd.password });
+    await addIt(page);
+    await expectUsable(page, mount, sshd.password);
+    expect(said).toEqual([]);
+    await context.close();
+  });
+
+  test.runIf(isAvailable('Ceph RGW', rgw))('a bucket', async () => {
+    if (isMissing(rgw)) return;
+    const sdk = new S3Client({
+      endpoint: rgw.url,
+      region: rgw.region,
+      credentials: { accessKeyId: rgw.accessKeyId, secretAccessKey: rgw.secretAccessKey },
+      forcePathStyle: true,
+    });
+    await sdk.send(new CreateBucketCommand({ Bucket: BUCKET }));
+    sdk.destroy();
+    const { page, context, dialog, said } = await openForm(/^S3/);
+    const mount = `/${world.unique('s3')}`;
+    const where = { 'Where it appears': mount, Bucket: BUCKET, Endpoint: rgw.url, Region: rgw.region };
+    await fill(dialog, { ...where, 'Access key ID': rgw.accessKeyId, 'Secret access key': rgw.secretAccessKey });
+    await dialog.getByRole('switch', { name: 'Bucket in the path' }).check();
+    await dialog.getByRole('switch', { name: 'Downloads pass through this server' }).check();
+    await addIt(page);
+    await expectUsable(page, mount, rgw.secretAccessKey);
+    expect(said).toEqual([]);
+    await context.close();
+  });
+
+  test.runIf(isAvailable('samba', samba))('a share of Windows', async () => {
+    if (isMissing(samba)) return;
+    const { page, context, dialog, said } = await openForm(/^SMB/);
+    const mount = `/${world.unique('smb')}`;
+    const where = { 'Where it appears': mount, Address: `${samba.host}:${samba.port}`, Share: samba.share };
+    await fill(dialog, { ...where, Username: samba.username, Password: samba.password });
+    await addIt(page);
+    await expectUsable(page, mount, samba.password);
+    expect(said).toEqual([]);
+    await context.close();
+  });
+
+  test('files that are nowhere', async () => {
+    const { page, context, dialog, said } = await openForm(/^Virtual/);
+    const mount = `/${world.unique('virtual')}`;
+    await fill(dialog, { 'Where it appears': mount, 'Files in each folder': '7', 'Folders in each folder': '2' });
+    await addIt(page);
+    expect(await names(mount)).toHaveLength(9);
+    expect(said).toEqual([]);
+    await context.close();
+  });
+
+  test('another gateway', async () => {
+    const other = await startStandalone();
+    try {
+      const { page, context, dialog, said } = await openForm(/^OpenList/);
+      const mount = `/${world.unique('other')}`;
+      const where = { 'Where it appears': mount, Address: other.base, Folder: '/local' };
+      await fill(dialog, { ...where, Username: 'admin', Password: other.adminPassword });
+      await dialog.getByRole('switch', { name: 'Downloads pass through this server' }).check();
+      await addIt(page);
+      await expectUsable(page, mount, other.adminPassword);
+      expect(said).toEqual([]);
+      await context.close();
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test('films as addresses', async () => {
+    const folder = await world.folder('films');
+    await writeFile(join(folder.disk, 'one.mkv'), 'film');
+    const { page, context, dialog, said } = await openForm(/^Strm/);
+    const mount = `/${world.unique('strm')}`;
+    await fill(dialog, { 'Where it appears': mount, 'Folders of the tree': folder.path, 'Address of this server': world.base });
+    await addIt(page);
+    expect(await names(mount)).toEqual(['one.strm']);
+    expect((await fetchFile(world.admin, world.base, `${mount}/one.strm`)).body.toString()).toContain(
+      `${world.base}/d${folder.path}/one.mkv`,
+    );
+    expect(said).toEqual([]);
+    await context.close();
+  });
 });

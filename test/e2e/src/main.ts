@@ -1,10 +1,13 @@
 // `npm run soak -- <work>`: what is too long for every day. Each work is bounded by its options; ends with 1 when something did not hold.
 import { parseArgs } from 'node:util';
-import { startStandalone } from '@wharf/harness';
+import { isMissing, startStandalone } from '@wharf/harness';
+import { openBrowser } from '../support/browser.ts';
 import { runDownloadChaos } from '../support/download-chaos.ts';
 import { runKillChaos } from '../support/kill-chaos.ts';
 import { runLongTests } from '../support/long-tests.ts';
 import { LONG_SHAPES, LONG_STORAGES, runLongUploads } from '../support/long-uploads.ts';
+import { measurePageFigures } from '../support/page-figures.ts';
+import { openPageWorld } from '../support/page-world.ts';
 import { repeatProperties } from '../support/repeat-properties.ts';
 import { runSchemaFuzz } from '../support/schema-fuzz.ts';
 import { UPLOAD_WAYS } from '../support/upload-chaos.ts';
@@ -20,6 +23,8 @@ const USAGE = `usage: npm run soak -- <work> [options]
                                                  --ways tus,parts
   crowd       many uploads in parts at once      --crowd 20,10,20: users, uploads of each, MiB of each
   uppy        a big file by Uppy in a browser    --upload-mib 4096
+  page        what the page costs where it is dearest --times 5
+  page-upload a big file from the page, cut      --upload-mib 4096
   pairs       big trees between all storages     --files 500 --cancelled 1000 --download-mib 1024`;
 
 const { values, positionals } = parseArgs({
@@ -50,6 +55,9 @@ const print = (report: unknown) => console.log(JSON.stringify(report, undefined,
 /** What the gateways and the fs may take for uploads, in MiB. */
 const MOST_MEMORY_MIB = 64;
 
+/** What the page may take at its dearest, in milliseconds. */
+const MOST_PAGE_MS = { task: 50, layout: 16.7, firstListing: 1_000 };
+
 /** Each answers whether everything held. */
 const WORKS: Readonly<Record<string, () => Promise<boolean>>> = {
   kills,
@@ -63,6 +71,8 @@ const WORKS: Readonly<Record<string, () => Promise<boolean>>> = {
     }),
   crowd: () => runLongTests(['test/e2e/upload-crowd.e2e.test.ts'], { WHARF_E2E_UPLOADS: values.crowd }),
   uppy: () => runLongTests(['test/e2e/uppy.e2e.test.ts'], { WHARF_E2E_UPPY_MIB: values['upload-mib'] }),
+  page,
+  'page-upload': () => runLongTests(['test/e2e/page-upload.e2e.test.ts'], { WHARF_E2E_PAGE_UPLOAD_MIB: values['upload-mib'] }),
   pairs: () =>
     runLongTests(['test/e2e/remote-storages.e2e.test.ts', 'test/e2e/downloads-to-parts.e2e.test.ts'], {
       WHARF_E2E_FILES: values.files ?? '500',
@@ -113,6 +123,25 @@ async function uploads(): Promise<boolean> {
     ({ isIdentical, sentBytes, allowedBytes, memoryMib }) =>
       isIdentical && sentBytes <= allowedBytes && Object.values(memoryMib).every((mib) => mib <= MOST_MEMORY_MIB),
   );
+}
+
+async function page(): Promise<boolean> {
+  const browser = await openBrowser();
+  if (isMissing(browser)) throw new Error(browser.missing);
+  const world = await openPageWorld(browser);
+  try {
+    const figures = await measurePageFigures(browser, world, Number(values.times));
+    print(figures);
+    return (
+      figures.firstListingMs < MOST_PAGE_MS.firstListing &&
+      figures.scrolled.every(
+        ({ longestTaskMs, longestLayoutMs }) => longestTaskMs < MOST_PAGE_MS.task && longestLayoutMs < MOST_PAGE_MS.layout,
+      )
+    );
+  } finally {
+    await browser.close();
+    await world.close();
+  }
 }
 
 async function downloads(): Promise<boolean> {

@@ -6,8 +6,8 @@ const PROGRAM = 'chromium-headless-shell';
 const FLAGS = ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 /** A browser without a window; whoever opened it closes it. */
-export async function openBrowser(): Promise<Browser | Missing> {
+export async function openBrowser(...flags: readonly string[]): Promise<Browser | Missing> {
   const program = await ensureCommand(PROGRAM, PROGRAM);
   if (isMissing(program)) return program;
-  return chromium.launch({ executablePath: program.path, args: FLAGS });
+  return chromium.launch({ executablePath: program.path, args: [...FLAGS, ...flags] });
 }

@@ -11,7 +11,7 @@ export interface ProcessMemory {
 /** A process and all that it started, as far as they run (Linux). */
 export async function memoryOfFamily(pid: number): Promise<ProcessMemory[]> {
   const family = [pid, ...(await descendantsOf(pid))];
-  const found = await Promise.all(family.map((each) => memoryOf(each).catch(() => undefined)));
+  const found = await Promise.all(family.map((each) => memoryOfProcess(each).catch(() => undefined)));
   return found.flatMap((each) => each ?? []);
 }
 
@@ -29,7 +29,7 @@ export async function commandOf(pid: number): Promise<string | undefined> {
   return line === '' ? undefined : line.replaceAll('\0', ' ').trim();
 }
 
-async function memoryOf(pid: number): Promise<ProcessMemory> {
+export async function memoryOfProcess(pid: number): Promise<ProcessMemory> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const peakKib = Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0);
   return { pid, command: ((await commandOf(pid)) ?? '').split(' ').slice(-3).join(' '), peakMib: Math.round(peakKib / 1024) };

@@ -54,9 +54,13 @@ export async function startUploadProxy(...targets: readonly [string, ...string[]
     const isPart = request.url === '/api/fs/multipart/chunk' || request.method === 'PATCH';
     if (isPart && left <= 0) await new Promise<void>((resolve) => waiting.push(resolve));
     if (isPart) left -= 1;
-    await pass(targets[requests++ % targets.length] ?? targets[0], request, response);
-    if (isPart) answered -= 1;
-    if (isPart && answered === 0) passed();
+    try {
+      await pass(targets[requests++ % targets.length] ?? targets[0], request, response);
+    } finally {
+      // Also of a client that is gone: nothing else comes of it.
+      if (isPart) answered -= 1;
+      if (isPart && answered === 0) passed();
+    }
   });
   return {
     ...{ base: server.url, largestBodyBytes: proxy.largestBodyBytes, holdAfter: proxy.holdAfter },

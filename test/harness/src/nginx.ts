@@ -15,14 +15,14 @@ export interface Nginx {
   stop(): Promise<void>;
 }
 
-/** @param to where it hands requests to. @param maxBody its `client_max_body_size`, such as `100m` */
-export async function startNginx({ to, maxBody }: { to: string; maxBody: string }): Promise<Nginx | Missing> {
+/** @param to where it hands requests to, in turns. @param maxBody its `client_max_body_size`, such as `100m` */
+export async function startNginx({ to, maxBody }: { to: string | readonly string[]; maxBody: string }): Promise<Nginx | Missing> {
   const program = await ensureCommand('nginx', 'nginx-light');
   if (isMissing(program)) return program;
   const dir = await makeTempDir('nginx');
   const config = join(dir.path, 'nginx.conf');
   const start = async (port: number) => {
-    await writeFile(config, configOf({ dir: dir.path, port, to, maxBody }));
+    await writeFile(config, configOf({ dir: dir.path, port, to: [to].flat(), maxBody }));
     const running = await startProcess({
       name: 'nginx',
       command: program.path,
@@ -48,7 +48,7 @@ export async function startNginx({ to, maxBody }: { to: string; maxBody: string 
   }
 }
 
-function configOf({ dir, port, to, maxBody }: { dir: string; port: number; to: string; maxBody: string }): string {
+function configOf({ dir, port, to, maxBody }: { dir: string; port: number; to: readonly string[]; maxBody: string }): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${dir}/${name};`).join('\n  ');
   // Root's workers would not be allowed into the folder as nobody.
   return `${process.getuid?.() === 0 ? 'user root;' : ''}
@@ -60,11 +60,14 @@ events {}
 http {
   access_log off;
   ${temporary}
+  upstream wharf {
+    ${to.map((address) => `server ${new URL(address).host};`).join('\n    ')}
+  }
   server {
     listen 127.0.0.1:${port};
     client_max_body_size ${maxBody};
     location / {
-      proxy_pass ${to};
+      proxy_pass http://wharf;
       proxy_set_header Host $http_host;
     }
   }

@@ -156,8 +156,10 @@ function keepScroll(listing: Listing, listOf: () => HTMLElement, setScrollTop: (
     ),
   );
   return () => {
-    setScrollTop(listOf().scrollTop);
-    if (listing.state() === 'ready') scrolledTo.set(listing.path(), listOf().scrollTop);
+    // Read once: after the rows have changed, the browser would lay them out in the middle of it.
+    const { scrollTop } = listOf();
+    if (listing.state() === 'ready') scrolledTo.set(listing.path(), scrollTop);
+    setScrollTop(scrollTop);
   };
 }
 

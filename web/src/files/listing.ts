@@ -47,27 +47,29 @@ export function createListing(path: Accessor<string>, password: (path: string) =
   const present = () => held.entries().filter((entry) => entry !== undefined);
   const ask = (page: number, perPage: number, { signal }: AbortController, refresh = false) =>
     call('/api/fs/list', { path: path(), password: password(path()), page, per_page: perPage, refresh }, signal);
-  const showWhole = (whole: readonly Entry[]) => {
+  const showWhole = async (whole: readonly Entry[], { signal }: AbortController): Promise<void> => {
+    const sorted = await sortByLatest(whole, order, signal);
     isWhole = true;
-    show(sortEntries(whole, order()), whole.length);
+    show(sorted, whole.length);
   };
 
   const readAll = async (from: AbortController): Promise<void> => {
     const whole = await readPages((page) => ask(page, EAGER, from), setProgress);
     from.signal.throwIfAborted();
+    await showWhole(whole, from);
     setProgress(undefined);
-    showWhole(whole);
   };
   const open = async (refresh: boolean, from: AbortController): Promise<void> => {
     const { content, total, ...rest } = await ask(1, PAGE, from, refresh);
     const whole = total <= content.length ? content : total <= EAGER ? (await ask(1, 0, from)).content : undefined;
     from.signal.throwIfAborted();
     asked = new Set([1]);
-    isWhole = false;
     setInfo(rest);
-    if (whole) showWhole(whole);
-    else if (order() === BY_NAME) show(Object.assign(new Array<Entry | undefined>(total), content), total);
-    else await readAll(from);
+    if (whole) await showWhole(whole, from);
+    else if (order() === BY_NAME) {
+      isWhole = false;
+      show(Object.assign(new Array<Entry | undefined>(total), content), total);
+    } else await readAll(from);
     setState('ready');
   };
   const attempt = async (work: (from: AbortController) => Promise<void>): Promise<void> => {
@@ -105,8 +107,7 @@ export function createListing(path: Accessor<string>, password: (path: string) =
     if (isWhole || from.signal.aborted) return;
     // Somebody changed the folder: what was read of it may stand elsewhere.
     if (total !== held.total()) return void refresh();
-    for (const [index, entry] of content.entries()) held.entries()[(page - 1) * PAGE + index] = entry;
-    show(held.entries(), total);
+    held.fill((page - 1) * PAGE, content);
   };
 
   return {
@@ -122,14 +123,24 @@ export function createListing(path: Accessor<string>, password: (path: string) =
       const isFirst = next.by === BY_NAME.by && next.isDescending === BY_NAME.isDescending;
       setOrder(isFirst ? BY_NAME : next);
       if (state() !== 'ready') return;
-      if (isWhole) showWhole(present());
-      else await attempt((from) => readAll(from));
+      const whole = isWhole ? present() : undefined;
+      await attempt((from) => (whole ? showWhole(whole, from) : readAll(from)));
     },
     async all() {
       if (!isWhole) await attempt((from) => readAll(from));
       return present();
     },
   };
+}
+
+/** Sorts again where another order was chosen meanwhile. */
+async function sortByLatest(whole: readonly Entry[], order: Accessor<Order>, signal: AbortSignal): Promise<Entry[]> {
+  for (;;) {
+    const by = order();
+    const sorted = await sortEntries(whole, by);
+    signal.throwIfAborted();
+    if (by === order()) return sorted;
+  }
 }
 
 /** All entries, page by page. */
@@ -171,6 +182,14 @@ function createHeld() {
       entries = next;
       places = undefined;
       setShape({ total });
+    },
+    /** More of what is shown already, which costs no more in a big folder than in a small one. */
+    fill(first: number, more: readonly Entry[]) {
+      for (const [offset, entry] of more.entries()) {
+        entries[first + offset] = entry;
+        places?.set(entry.name, first + offset);
+      }
+      setShape((shown) => shown);
     },
     at(index: number) {
       shape();

@@ -10,20 +10,18 @@ const entries = [
   entry('a.txt', 5, '2026-02-01T00:00:00+02:00'),
   entry('zoo', 0, '2026-01-05T00:00:00Z', true),
 ];
-const names = (by: 'name' | 'size' | 'modified' | 'kind', isDescending = false) =>
-  sortEntries(entries, { by, isDescending })
-    .map(({ name }) => name)
-    .join();
+const names = async (by: 'name' | 'size' | 'modified' | 'kind', isDescending = false) =>
+  (await sortEntries(entries, { by, isDescending })).map(({ name }) => name).join();
 
-it('folders come first whatever the order', () => {
-  expect(names('name')).toBe('zoo,a.txt,B2.png,b10.txt');
-  expect(names('name', true)).toBe('zoo,b10.txt,B2.png,a.txt');
+it('folders come first whatever the order', async () => {
+  expect(await names('name')).toBe('zoo,a.txt,B2.png,b10.txt');
+  expect(await names('name', true)).toBe('zoo,b10.txt,B2.png,a.txt');
 });
 
-it('sizes, times and kinds; equal ones by name', () => {
-  expect(names('size')).toBe('zoo,a.txt,b10.txt,B2.png');
-  expect(names('modified')).toBe('zoo,B2.png,a.txt,b10.txt');
-  expect(names('kind')).toBe('zoo,B2.png,a.txt,b10.txt');
+it('sizes, times and kinds; equal ones by name', async () => {
+  expect(await names('size')).toBe('zoo,a.txt,b10.txt,B2.png');
+  expect(await names('modified')).toBe('zoo,B2.png,a.txt,b10.txt');
+  expect(await names('kind')).toBe('zoo,B2.png,a.txt,b10.txt');
 });
 
 it.each([
@@ -31,3 +29,25 @@ it.each([
   ['.bashrc', ''],
   ['none', ''],
 ])('the extension of %s is %j', (name, extension) => expect(extensionOf(name)).toBe(extension));
+
+it('a long list is sorted in pieces, however long it is', async () => {
+  const longest = async (count: number) => {
+    const shuffled = Array.from({ length: count }, (_, index) => entry(`file ${index}`, (index * 7_919) % count));
+    let looks = 0;
+    let most = 0;
+    const counted = shuffled.map((each) => ({
+      ...each,
+      get size() {
+        looks += 1;
+        return each.size;
+      },
+    }));
+    const sorted = await sortEntries(counted, { by: 'size', isDescending: true }, async () => {
+      most = Math.max(most, looks);
+      looks = 0;
+    });
+    expect(sorted.map(({ name }) => name)).toEqual(shuffled.toSorted((left, right) => right.size - left.size).map(({ name }) => name));
+    return Math.max(most, looks);
+  };
+  expect(await longest(40_000)).toBeLessThan(1.5 * (await longest(4_000)));
+});

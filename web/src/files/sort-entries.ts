@@ -24,11 +24,58 @@ const COMPARE: Readonly<Record<Order['by'], (left: Entry, right: Entry) => numbe
   kind: (left, right) => names.compare(extensionOf(left.name), extensionOf(right.name)),
 };
 
-/** A sorted copy, folders first; equal entries by name. */
-export function sortEntries(entries: readonly Entry[], { by, isDescending }: Order): Entry[] {
-  const compare = COMPARE[by];
+/** So many are sorted or merged before the page does something else: some milliseconds. */
+const PIECE = 1_000;
+
+/**
+ * A sorted copy, folders first; equal entries by name. Long lists are sorted in pieces, between which the page goes on.
+ *
+ * @param pause lets the page do something else.
+ */
+export async function sortEntries(entries: readonly Entry[], { by, isDescending }: Order, pause = nextTask): Promise<Entry[]> {
+  const compareValue = COMPARE[by];
   const sign = isDescending ? -1 : 1;
-  return entries.toSorted(
-    (left, right) => Number(right.is_dir) - Number(left.is_dir) || sign * compare(left, right) || names.compare(left.name, right.name),
-  );
+  const compare: Compare = (left, right) =>
+    Number(right.is_dir) - Number(left.is_dir) || sign * compareValue(left, right) || names.compare(left.name, right.name);
+  let runs: Entry[][] = [];
+  for (let from = 0; from < entries.length; from += PIECE) {
+    if (from > 0) await pause();
+    runs.push(entries.slice(from, from + PIECE).sort(compare));
+  }
+  while (runs.length > 1) {
+    const merged: Entry[][] = [];
+    for (let index = 0; index < runs.length; index += 2) merged.push(await merge(runs[index] ?? [], runs[index + 1] ?? [], compare, pause));
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+type Compare = (left: Entry, right: Entry) => number;
+
+/** Of two sorted lists one. */
+async function merge(left: readonly Entry[], right: readonly Entry[], compare: Compare, pause: () => Promise<void>): Promise<Entry[]> {
+  const merged: Entry[] = [];
+  let taken = 0;
+  for (const entry of left) {
+    for (let next = right[taken]; next && compare(next, entry) < 0; next = right[taken]) {
+      merged.push(next);
+      taken += 1;
+      if (merged.length % PIECE === 0) await pause();
+    }
+    merged.push(entry);
+    if (merged.length % PIECE === 0) await pause();
+  }
+  return merged.concat(right.slice(taken));
+}
+
+/** Timers wait for at least four milliseconds when they follow each other; messages do not. */
+function nextTask(): Promise<void> {
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
 }

@@ -87,12 +87,25 @@ export function t(key: MessageKey, values: Readonly<Record<string, string | numb
   });
 }
 
+/** Formatters are dear to make, and each row of a list needs the same few. */
+function keeping<Options, Format>(make: (locale: string, options: Options) => Format): (options: Options) => Format {
+  const made = new Map<string, Format>();
+  return (options) => {
+    const key = `${locale()} ${JSON.stringify(options)}`;
+    const format = made.get(key) ?? make(locale(), options);
+    made.set(key, format);
+    return format;
+  };
+}
+const numberFormat = keeping((locale: string, options: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options));
+const timeFormat = keeping((locale: string, options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, options));
+
 /** Bytes in the unit that leaves at most three digits before the point. */
 export function showSize(bytes: number): string {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte', 'petabyte'];
   const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
   const value = bytes / 1000 ** power;
-  return new Intl.NumberFormat(locale(), {
+  return numberFormat({
     style: 'unit',
     unit: units[power] ?? 'byte',
     unitDisplay: power === 0 ? 'long' : 'short',
@@ -110,11 +123,11 @@ export function showTimeLeft(seconds: number): string {
 export function showTime(time: string, style: 'short' | 'full' = 'short'): string {
   const moment = new Date(time);
   if (!(moment.getTime() > 0)) return '';
-  if (style === 'full') return moment.toLocaleString(locale(), { dateStyle: 'medium', timeStyle: 'medium' });
+  if (style === 'full') return timeFormat({ dateStyle: 'medium', timeStyle: 'medium' }).format(moment);
   const isThisYear = moment.getFullYear() === new Date().getFullYear();
-  return moment.toLocaleString(locale(), {
+  return timeFormat({
     ...(isThisYear ? {} : { year: 'numeric' }),
     ...{ month: 'short', day: 'numeric' },
     ...(isThisYear ? { hour: '2-digit', minute: '2-digit' } : {}),
-  });
+  }).format(moment);
 }

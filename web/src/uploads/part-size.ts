@@ -12,16 +12,21 @@ export interface PartSize {
   readonly bytes: () => number;
   /** Whether a body was too large for the way, as far as this can be told; then the next are smaller. */
   shrinkAfter(error: unknown): Promise<boolean>;
+  /** A body was let through: those that were cut off before it were so for another reason. */
+  passed(): void;
 }
 
-export function createPartSize(): PartSize {
+export function createPartSize(isThere: () => Promise<boolean> = isServerThere): PartSize {
   let bytes = MAX_BYTES;
   let cuts = 0;
   return {
     bytes: () => bytes,
+    passed() {
+      cuts = 0;
+    },
     async shrinkAfter(error) {
       if (!(error instanceof ApiError) || bytes === MIN_BYTES) return false;
-      cuts = error.code === 0 && (await isServerThere()) ? cuts + 1 : 0;
+      cuts = error.code === 0 && (await isThere()) ? cuts + 1 : 0;
       if (error.code !== TOO_LARGE && cuts < CUTS_THAT_TELL) return false;
       cuts = 0;
       bytes = Math.max(MIN_BYTES, bytes / 2);

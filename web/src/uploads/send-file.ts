@@ -32,7 +32,7 @@ export function createSendFile(takesParts: () => boolean): SendFile {
       const job = { ...asked, session, keep };
       const inParts = !isWhole && (session !== undefined || job.file.size > partSize.bytes());
       try {
-        await (inParts ? sendParts(job, partSize.bytes(), places) : put(job, places));
+        await (inParts ? sendParts(job, partSize, places) : put(job, places));
         return { state: 'done' };
       } catch (error) {
         job.signal.throwIfAborted();

@@ -1,4 +1,5 @@
 import { type Answer, ApiError, call } from '../api/call.ts';
+import type { PartSize } from './part-size.ts';
 import type { Places } from './places.ts';
 import { encodePath, sendBytes } from './send-bytes.ts';
 import type { SendJob } from './send-job.ts';
@@ -18,16 +19,16 @@ const PARTS_AT_ONCE = 3;
  *
  * @throws ApiError as the calls have it | OtherFile
  */
-export async function sendParts(job: SendJob, partBytes: number, places: Places): Promise<void> {
-  const known = job.session ? await find(job.session) : await begin(job, partBytes);
+export async function sendParts(job: SendJob, partSize: PartSize, places: Places): Promise<void> {
+  const known = job.session ? await find(job.session) : await begin(job, partSize.bytes());
   if (known === undefined) {
     job.keep(undefined);
-    return sendParts({ ...job, session: undefined }, partBytes, places);
+    return sendParts({ ...job, session: undefined }, partSize, places);
   }
   const isThere = known.state === 'completed';
   if (!isThere && job.isUnproven) await proveSame(job, known);
   job.keep(known.upload_id);
-  if (!isThere) await sendMissing(job, known, places);
+  if (!isThere) await sendMissing(job, known, partSize, places);
   job.tell({ sentBytes: job.file.size, doing: 'ending' });
   await call('/api/fs/multipart/complete', { 'X-Upload-Id': known.upload_id }, job.signal);
   job.keep(undefined);
@@ -63,7 +64,7 @@ async function proveSame(job: SendJob, known: Known): Promise<void> {
   }
 }
 
-async function sendMissing(job: SendJob, known: Known, places: Places): Promise<void> {
+async function sendMissing(job: SendJob, known: Known, partSize: PartSize, places: Places): Promise<void> {
   const has = new Set(receivedParts(known));
   const missing = Array.from({ length: known.total_chunks }, (_, index) => index).filter((index) => !has.has(index));
   let acceptedBytes = known.received_bytes;
@@ -81,6 +82,7 @@ async function sendMissing(job: SendJob, known: Known, places: Places): Promise<
           underWay.set(index, bytes);
           tell();
         });
+        partSize.passed();
       } catch (error) {
         // Those that are on their way come to their end, and are accepted if they can.
         failures.push(error);
