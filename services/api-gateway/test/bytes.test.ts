@@ -1,4 +1,6 @@
 import { get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { describeContent, download, generateContent, httpRequest, upload, waitFor } from '@wharf/harness';
 import { readCallHeaders } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -124,6 +126,36 @@ describe('requests for bytes, with the data plane in another process', () => {
     await listener.request({ path });
     await listener.close();
     expect(url).toBe(path);
+  });
+});
+
+describe('headers that concern one connection, with the data plane in another process', () => {
+  /** Sends one request exactly as given; the server closes after its answer. */
+  const statusOf = async (head: string): Promise<number> => {
+    const { hostname, port } = new URL(gateway.base);
+    const socket = connect(Number(port), hostname);
+    socket.write(`${head}\r\nHost: gateway\r\nAuthorization: ${PERMANENT_TOKEN}\r\nConnection: close\r\n\r\n`);
+    return Number((await text(socket)).split(' ')[1]);
+  };
+  // Node's client throws for a Trailer without a chunked body, where nobody catches it: that was the end of the gateway.
+  it.each([
+    ['HEAD /d/bytes/5', 206],
+    ['GET /d/bytes/5', 206],
+    ['OPTIONS /api/fs/tus', 404],
+    ['DELETE /api/fs/tus/1', 404],
+    ['POST /api/fs/multipart/complete', 404],
+  ])('%s is answered whatever they are', async (line, status) => {
+    for (const headers of [
+      'Trailer: x',
+      'Trailer: x\r\nExpect: 100-continue',
+      'Upgrade: x\r\nTE: trailers\r\nKeep-Alive: x',
+      'Trailer: x\r\nContent-Length: 0',
+    ]) {
+      // What comes first to one that expects it.
+      const expected = headers.includes('Expect') ? 100 : status;
+      expect([headers, await statusOf(`${line} HTTP/1.1\r\n${headers}`)]).toEqual([headers, expected]);
+      expect(plane.seen.at(-1)).not.toMatchObject({ trailer: expect.anything() });
+    }
   });
 });
 

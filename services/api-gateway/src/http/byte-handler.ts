@@ -21,6 +21,7 @@ import type { Access } from '../api/route.ts';
 import { BYTE_ROUTES, indexRoutes } from '../api/route-table.ts';
 import { failure, requireAccess, splitUrl } from './api-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
+import { dropHopHeaders } from './hop-by-hop.ts';
 import { createPassDownload } from './pass-download.ts';
 import { createPassUpload, isPlainUpload } from './pass-upload.ts';
 import { beforeRefusal, sendJson, sendText } from './send-answer.ts';
@@ -128,11 +129,13 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
   };
   const downloads = createPassDownload(url);
   const passUpload = createPassUpload(url, agent);
+  const onThrown = (cause: unknown, request: IncomingMessage, response: ServerResponse) =>
+    onError(cause instanceof Error ? cause : new Error(String(cause)), request, response).catch(() => response.destroy());
   const download = async (request: IncomingMessage, response: ServerResponse) => {
     try {
-      if (!(await downloads.pass(request, response))) (await proxy)(request, response);
+      if (!(await downloads.pass(request, response))) await (await proxy)(request, response);
     } catch (cause) {
-      await onError(cause instanceof Error ? cause : new Error(String(cause)), request, response).catch(() => response.destroy());
+      await onThrown(cause, request, response);
     }
   };
   // Loaded only where the data plane is in another process.
@@ -168,13 +171,14 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
       }
       const siteUrl = siteUrlOf(request, parts.siteUrl, parts.proxies);
       dropCallHeaders(request.headers);
+      dropHopHeaders(request.headers);
       // The headers below say who calls, so the token is not passed on.
       delete request.headers.authorization;
       Object.assign(request.headers, callHeaders(parts.kit.tokens, { ...call, siteUrl }), traceHeaders(parts.kit.tracing));
       if (isPlainDownload(request)) void download(request, response);
       else if (isPlainUpload(request))
         passUpload(request, response, (cause) => void onError(cause, request, response).catch(() => response.destroy()));
-      else void proxy.then((pass) => pass(request, response));
+      else void proxy.then((pass) => pass(request, response)).catch((cause: unknown) => onThrown(cause, request, response));
     },
     close() {
       agent.destroy();

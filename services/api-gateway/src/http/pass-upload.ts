@@ -18,8 +18,6 @@ export function createPassUpload(url: string, agent: Agent): PassUpload {
   const { hostname, port } = new URL(url);
   return (request, response, onFailed) => {
     const headers = passedHeaders(request.headers);
-    // Our server has answered it.
-    delete headers['expect'];
     const outgoing = ask({ agent, host: hostname, port, method: request.method, path: request.url, headers });
     const stop = passBody(request, outgoing);
     outgoing.once('response', (answer) => {
