@@ -40,7 +40,7 @@ export async function regexRename(operation: Operation, request: RegexRename): P
   // A pattern may cost some milliseconds for each name: others get their turn in between.
   const pace = createPace(operation.signal);
   for (const entry of entries.values()) {
-    const name = isVisible && !isVisible(entry.name, entry.isDirectory) ? undefined : renamed(entry.name);
+    const name = isVisible && !isVisible(entry.name, entry.isDirectory) ? undefined : await renamed(entry.name, pace);
     if (name !== undefined) renamings.push({ entry, name: parseEntryName(name) });
     await pace.step();
   }

@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: names of groups, not placeholders
+import { createPace } from '@wharf/pace';
 import { RE2JS } from 're2js';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { refusal } from '../../testing/refusal.ts';
@@ -37,9 +38,11 @@ describe('a rename by pattern', () => {
     ['😀', 'x', 'a😀b', 'axb'],
     ['.', 'x', '😀', 'x'],
     ['same', 'same', 'same', 'same'],
-  ])('%j by %j makes of %j %j', (pattern, template, name, renamed) => expect(compileRename(pattern, template)(name)).toBe(renamed));
+  ])('%j by %j makes of %j %j', async (pattern, template, name, renamed) =>
+    expect(await compileRename(pattern, template)(name, createPace())).toBe(renamed),
+  );
 
-  it('leaves a name alone that does not match', () => expect(compileRename('^x', 'y')('ax')).toBeUndefined());
+  it('leaves a name alone that does not match', async () => expect(await compileRename('^x', 'y')('ax', createPace())).toBeUndefined());
 
   it.each(['(', 'a{1001}', '(?=a)', '(?!a)', '(a)\\1', '[z-a]', '(a{1000}){1000}', 'x'.repeat(1_001), '(?P<n>a)(?P<n>b)'])(
     '%s is no pattern, and its refusal says why',
@@ -52,12 +55,13 @@ describe('a rename by pattern', () => {
 });
 
 describe('C19: patterns cost linear time', () => {
-  it('and one of many steps for each character is refused', () => {
+  it('and one of many steps for each character is refused', async () => {
     expect(refusal(() => compileRename('(?:[a-z]?[a-y]?){600}[!?]', ''))).toEqual([
       'FAILED_PRECONDITION',
       'error parsing regexp: the pattern is too complex; use fewer or smaller repetitions',
     ]);
-    expect(compileRename('(?i)^(\\d{4})-(\\d{2})-(\\d{2})[ _.](.*)\\.(jpe?g|png|heic|mp4|mov)$', '$4')('2024-01-02 x.JPG')).toBe('x');
+    const dated = compileRename('(?i)^(\\d{4})-(\\d{2})-(\\d{2})[ _.](.*)\\.(jpe?g|png|heic|mp4|mov)$', '$4');
+    expect(await dated('2024-01-02 x.JPG', createPace())).toBe('x');
   });
 
   it('and one that would become a huge program is refused before it is compiled', () => {
@@ -68,9 +72,19 @@ describe('C19: patterns cost linear time', () => {
     expect(compile).not.toHaveBeenCalled();
   });
 
-  it('of 50,000 names with a pattern that a backtracking engine would never finish', () => {
+  it('and between two matches in one name, each of which is looked for to its end, others get their turn', async () => {
+    const found: number[] = [];
+    const step = async () => void found.push(found.length);
+    // Each `a` may be the beginning of a longer match up to the last character of the name.
+    const renamed = compileRename('a(?:.*x|.*y|.*z)?', 'b');
+    expect(await renamed('a'.repeat(255), { step })).toBe('b'.repeat(255));
+    expect(found).toHaveLength(255);
+  });
+
+  it('of 50,000 names with a pattern that a backtracking engine would never finish', async () => {
     const renamed = compileRename('(a+)+$', 'x');
     const names = Array.from({ length: 50_000 }, (_, index) => `${'a'.repeat(40)}!${index}`);
-    expect(names.map(renamed).filter((name) => name !== undefined)).toEqual([]);
+    const pace = createPace();
+    for (const name of names) expect(await renamed(name, pace)).toBeUndefined();
   }, 60_000);
 });

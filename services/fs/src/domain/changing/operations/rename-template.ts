@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { isHugePattern } from '@wharf/pace';
+import { isHugePattern, type Pace } from '@wharf/pace';
 import { RE2JS } from 're2js';
 
 /** Longer patterns and templates cost more for every name than anybody needs. */
@@ -15,10 +15,12 @@ type Part = { readonly text: string } | { readonly group: string };
  * `${name}` stand for groups (`$0` for the whole match) and `$$` for a dollar; without braces the longest run of letters, digits and `_`
  * is the name, so that `$1x` is the group `1x`. A group that is unknown or did not take part is empty. `\1` is two characters.
  *
+ * Each match may be looked for through the rest of the name, so others get their turn between two of them.
+ *
  * @returns the new name of a name, or undefined when the pattern does not match it
  * @throws AppError FAILED_PRECONDITION for a pattern that cannot be used
  */
-export function compileRename(pattern: string, template: string): (name: string) => string | undefined {
+export function compileRename(pattern: string, template: string): (name: string, pace: Pace) => Promise<string | undefined> {
   const compiled = compile(pattern);
   if (template.length > MAX_CHARS) throw new AppError('INVALID_ARGUMENT', `new_name_regex may have ${MAX_CHARS} characters at most`);
   const parts = parseTemplate(template);
@@ -30,12 +32,13 @@ export function compileRename(pattern: string, template: string): (name: string)
   };
   const places = parts.map((part) => ('text' in part ? part.text : indexOf(part.group)));
 
-  return (name) => {
+  return async (name, pace) => {
     const matcher = compiled.matcher(name);
     let renamed = '';
     let copiedTo = 0;
     let lastEnd = -1;
     while (matcher.find()) {
+      await pace.step();
       const [start, end] = [matcher.start(), matcher.end()];
       // As in the family, nothing matches empty right behind a match.
       if (start === end && start === lastEnd) continue;
