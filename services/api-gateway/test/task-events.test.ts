@@ -1,4 +1,5 @@
-import { type ClientRequest, get, type IncomingMessage } from 'node:http';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { type ClientRequest, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import { waitFor } from '@wharf/harness';
 import { accountsChanged } from '@wharf/models';
 import { ROLE } from '@wharf/rights';
@@ -6,7 +7,7 @@ import { connectStore, createLocalBus } from '@wharf/service-kit';
 import { createTaskEngine, defineTaskKind, TASK_STATE, type TaskCreator, type TaskEngine } from '@wharf/task-engine';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { type Gateway, openGateway, PERMANENT_TOKEN } from './gateway.ts';
 
@@ -211,6 +212,39 @@ it('who may not watch gets an envelope', async () => {
   await gateway.setGuest({ disabled: true, permission: 0 });
   const posted = await gateway.request({ method: 'POST', path: '/api/task/events', headers: { Authorization: PERMANENT_TOKEN } });
   expect(posted.json()).toMatchObject({ code: 405, data: null });
+});
+
+it('a client that goes while it is found out who it is has no stream, and keeps no place', async () => {
+  const { token } = await somebody();
+  let answer: ServerResponse | undefined;
+  const note = (message: unknown) => {
+    answer = (message as { response: ServerResponse }).response;
+  };
+  subscribe('http.server.request.start', note);
+  onTestFinished(() => void unsubscribe('http.server.request.start', note));
+  const read = gateway.models.sessions.findOne.bind(gateway.models.sessions);
+  for (let times = 0; times < 20; times += 1) {
+    const asked = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
+    // The store answers when the client has gone.
+    const lean = async (filter: object) => {
+      asked.resolve();
+      await gone.promise;
+      return read(filter).lean();
+    };
+    const looks = vi
+      .spyOn(gateway.models.sessions, 'findOne')
+      .mockImplementationOnce(((filter: object) => ({ lean: () => lean(filter) })) as never);
+    gateway.kit.bus.publish(accountsChanged, { revision: 1_000 });
+    const client = get(`${gateway.base}/api/task/events`, { headers: { Authorization: token } }).on('error', () => undefined);
+    await asked.promise;
+    const closed = new Promise((resolve) => answer?.once('close', resolve));
+    client.destroy();
+    await closed;
+    gone.resolve();
+    looks.mockRestore();
+  }
+  await waitFor('a place', async () => (await watch(token)).headers['content-type']?.startsWith('text/event-stream') || undefined);
 });
 
 it('a user has a bounded number of streams', async () => {

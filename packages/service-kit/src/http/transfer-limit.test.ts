@@ -42,3 +42,13 @@ it('a client has one network of IPv6 addresses, and one share', () => {
   expect(() => begin('2001:db8:1:2::3')).toThrow(expect.toSatisfy((error) => AppError.is(error, 'OVERLOADED')));
   begin('2001:db8:1:3::1');
 });
+
+it('a client that has gone before its transfer begins has no place in it, and keeps none', () => {
+  const limit = createTransferLimit(2);
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
+  // As Node does it where the connection ends: nobody hears of it twice.
+  response.destroy();
+  response.emit('close');
+  for (let times = 0; times < 10; times += 1) limit.begin(response, user(5));
+  limit.begin(new ServerResponse(new IncomingMessage(new Socket())), user(5));
+});

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
 import type { Call } from '../rpc/call.ts';
+import { onceClosed } from './once-closed.ts';
 import { plainAddress } from './plain-address.ts';
 import { sayWhenToComeAgain } from './retry-after.ts';
 
@@ -42,7 +43,7 @@ export function createTransferLimit(max = MAX_TRANSFERS): TransferLimit {
         throw refusal;
       }
       count(caller, 1);
-      response.once('close', () => count(caller, -1));
+      onceClosed(response, () => count(caller, -1));
     },
   };
 }

@@ -164,6 +164,8 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
   );
   return {
     serve(request, response, call) {
+      // Who calls was looked up: the client may have gone meanwhile.
+      if (response.destroyed) return;
       try {
         transfers.begin(response, call);
       } catch (error) {

@@ -1,5 +1,5 @@
 import { type Agent, request as ask, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
-import { freeChunk } from '@wharf/service-kit';
+import { freeChunk, onceClosed } from '@wharf/service-kit';
 import { passedHeaders } from './hop-by-hop.ts';
 
 /** With so much of a body waiting for the data plane, the client waits, in bytes. */
@@ -30,7 +30,7 @@ export function createPassUpload(url: string, agent: Agent): PassUpload {
       onFailed(cause);
     });
     outgoing.once('close', stop);
-    response.once('close', () => {
+    onceClosed(response, () => {
       if (!response.writableFinished) outgoing.destroy();
     });
   };

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Settings } from '@wharf/models';
-import { type Caller, clientOf, type Identity, outgoingCall, type Peers, siteUrlOf } from '@wharf/service-kit';
+import { type Caller, clientOf, type Identity, onceClosed, outgoingCall, type Peers, siteUrlOf } from '@wharf/service-kit';
 import type { AnyContext } from '../api/route.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import type { Hold } from './held-bytes.ts';
@@ -65,7 +65,7 @@ export class RequestContext implements AnyContext {
     if (this.#abort) return this.#abort.signal;
     const abort = new AbortController();
     this.#abort = abort;
-    this.#response.once('close', () => {
+    onceClosed(this.#response, () => {
       if (!this.#response.writableFinished) abort.abort();
     });
     return abort.signal;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
-import { type Caller, foreseen, nameError } from '@wharf/service-kit';
+import { type Caller, foreseen, nameError, onceClosed } from '@wharf/service-kit';
 import type { TaskChange, TaskFeed } from '@wharf/task-engine';
 import { failure, requireAccess } from './api-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
@@ -42,7 +42,7 @@ export function createTaskEvents(parts: GatewayParts, feed: TaskFeed, isStopping
       if ((streams.get(caller.identity.id) ?? 0) >= MAX_STREAMS_OF_A_USER)
         throw new AppError('RATE_LIMITED', `no more than ${MAX_STREAMS_OF_A_USER} streams of events at once`);
       count(streams, caller.identity.id, 1);
-      response.once('close', () => count(streams, caller.identity.id, -1));
+      onceClosed(response, () => count(streams, caller.identity.id, -1));
       scope.code = 200;
       await send(request, response, caller);
     } catch (thrown) {
@@ -90,7 +90,7 @@ export function createTaskEvents(parts: GatewayParts, feed: TaskFeed, isStopping
         (error) => AppError.is(error, 'UNAUTHENTICATED') && end(),
       );
     }, CHECK_MS);
-    response.once('close', end);
+    onceClosed(response, end);
 
     try {
       response.writeHead(200, {

@@ -8,6 +8,7 @@ import {
   foreseen,
   inSpan,
   isTusPath,
+  onceClosed,
   partCodes,
   readCallHeaders,
   type ServiceKit,
@@ -63,7 +64,7 @@ type HandedOver = Parameters<ByteServer>[2];
 export function createDataPlane(options: DataPlaneOptions): DataPlane {
   const begin = (request: IncomingMessage, response: ServerResponse, told: HandedOver | undefined) => {
     const gone = new AbortController();
-    response.once('close', () => {
+    onceClosed(response, () => {
       if (!response.writableFinished) gone.abort();
     });
     void serve(options, request, response, { told, gone });

@@ -108,6 +108,8 @@ async function forward(request: http.IncomingMessage, response: http.ServerRespo
     answer.once('aborted', () => response.destroy());
     answer.pipe(response);
   });
+  // Whoever asked may have gone while the connection was made.
+  if (response.destroyed) outer.destroy();
   response.once('close', () => outer.destroy());
   if (hasBody) request.pipe(outer);
   else outer.end();
