@@ -54,6 +54,8 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
     this.#slots = slots;
     this.#signal = signal;
     signal?.addEventListener('abort', this.#onAbort, { once: true });
+    // The client may have gone while the file was opened.
+    if (signal?.aborted) this.#onAbort();
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
