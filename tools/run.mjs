@@ -20,7 +20,7 @@ const SCRIPTS = {
   bench: [['node', 'test/bench/src/main.ts']],
   'test:containers': [['node', 'test/contract/src/main.ts']],
   soak: [['node', 'test/e2e/src/main.ts']],
-  scale: [['node', 'test/bench/src/scale/main.ts']],
+  scale: [['node', 'test/bench/src/scale.ts']],
   web: [['node', 'tools/build-web.ts']],
   typecheck: [
     ['tsc', '-p', 'tsconfig.json'],

@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { isMissing, startDocumentDb } from '@wharf/harness';
 import mongoose from 'mongoose';
-import { alignColumns } from '../align-columns.ts';
-import { ROLES, type Role, startManyReplicas } from './many-replicas.ts';
-import { PHASES } from './phases.ts';
-import type { Passed } from './store-meter.ts';
+import { alignColumns } from './align-columns.ts';
+import { ROLES, type Role, startManyReplicas } from './scale/many-replicas.ts';
+import { PHASES } from './scale/phases.ts';
+import type { Passed } from './scale/store-meter.ts';
 
 /** What docs/scaling.md reckons with. */
 const TARGET: Readonly<Record<Role, number>> = { 'api-gateway': 100, auth: 10, admin: 2, fs: 50, downloader: 200 };
