@@ -148,6 +148,8 @@ function send(
   });
   request.once('response', resolve);
   request.on('error', reject);
+  // Node ends a request that is answered with 101, and tells neither an answer nor an error.
+  request.once('close', () => reject(Object.assign(new Error('closed without an answer'), { code: 'ECONNRESET' })));
   const connected = new Promise<void>((begin) => {
     request.once('socket', (socket) => {
       if (!socket.connecting) begin();

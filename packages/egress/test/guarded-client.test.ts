@@ -39,6 +39,21 @@ describe('the guarded client (C6)', () => {
       await expect(strict.request({ url: new URL(`http://${host}:${port}/`) })).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 
+  it('an answer that switches to another protocol is an error, for every method', async () => {
+    const server = net.createServer((socket) =>
+      socket.on('error', () => undefined).once('data', () => socket.write('HTTP/1.1 101 x\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n')),
+    );
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    closing.push(() => server.close());
+    const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    const { client } = clientOf({ allow: ['127.0.0.1'] });
+    const pieces = async function* () {
+      yield Buffer.from('hello');
+    };
+    for (const asked of [{ method: 'GET' }, { method: 'HEAD' }, { method: 'PUT', body: pieces() }])
+      await expect(client.request({ url, ...asked })).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  });
+
   it('ends an answer whose body does not come when its caller has gone', async () => {
     const port = await serve((_request, response) => void response.writeHead(200, { 'Content-Length': '100' }).write('x'));
     const { client } = clientOf({ allow: ['127.0.0.1'] });

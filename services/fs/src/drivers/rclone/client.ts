@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { boundedBody, drain, readText } from '../../driver-contract/answers.ts';
 import type { CallOptions, Hashes, HashName, Space } from '../../driver-contract/storage-driver.ts';
 import { abortError, badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { answerOf } from './answer-of.ts';
 import { toAppError } from './errors.ts';
 import { type Features, readFeatures, toHashes } from './features.ts';
 import { readJsonList } from './json-list.ts';
@@ -412,8 +413,7 @@ export class RcloneClient {
       ...(signal && { signal }),
     });
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    request.once('response', resolve);
-    request.on('error', reject);
+    answerOf(request).then(resolve, reject);
     try {
       if (body === undefined) request.end();
       // An answer may come before the body has left.

@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { AppError } from '@wharf/errors';
+import { answerOf } from './answer-of.ts';
 
 /** The proxy by which rclone reaches servers that speak HTTP. */
 export interface WebWay {
@@ -99,21 +101,22 @@ async function forward(request: http.IncomingMessage, response: http.ServerRespo
     path: `${url.pathname}${url.search}`,
     headers: [...passed(request.rawHeaders), 'Connection', 'close', ...(hasBody ? [] : ['Content-Length', '0'])],
   });
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  outer.once('error', reject);
-  outer.once('response', (answer) => {
-    response.writeHead(answer.statusCode ?? 502, passed(answer.rawHeaders));
-    answer.once('error', reject).once('end', resolve);
-    // What breaks off must break off there too.
-    answer.once('aborted', () => response.destroy());
-    answer.pipe(response);
-  });
+  const answered = answerOf(outer);
   // Whoever asked may have gone while the connection was made.
   if (response.destroyed) outer.destroy();
   response.once('close', () => outer.destroy());
   if (hasBody) request.pipe(outer);
   else outer.end();
-  await promise;
+  const answer = await answered;
+  // What breaks off must break off there too.
+  answer.once('aborted', () => response.destroy());
+  try {
+    // Node's server throws for some of what its client takes, as for a status of 99.
+    response.writeHead(answer.statusCode ?? 502, passed(answer.rawHeaders));
+    await pipeline(answer, response);
+  } finally {
+    outer.destroy();
+  }
 }
 
 function bareHost(url: URL): string {
