@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { AppError } from '@wharf/errors';
 import type { ListenOption } from './server/listen-address.ts';
-import type { StoreServerOptions } from './server/store-server.ts';
-import { type FromWorker, STOP } from './server/worker-protocol.ts';
+import { type FromWorker, STOP, type WorkerOptions } from './server/worker-protocol.ts';
 
 export interface EmbeddedMongoOptions {
   /** Belongs to the store alone: it is made when absent, and its mode is set to 0700. */
@@ -28,6 +27,8 @@ export interface EmbeddedMongo {
 
 const DEFAULT_TTL_INTERVAL_MS = 60_000;
 const DEFAULT_MAX_DOCUMENTS = 200_000;
+/** How long a process that exits without having stopped the store waits for it, in milliseconds. */
+const EXIT_LIMIT_MS = 2_000;
 
 /**
  * Starts the embedded store in a worker thread: this thread never waits for a disk.
@@ -35,7 +36,9 @@ const DEFAULT_MAX_DOCUMENTS = 200_000;
  * @throws AppError FAILED_PRECONDITION when the data directory is in use, or not usable; CONTENT_CORRUPT when its file is damaged.
  */
 export async function startEmbeddedMongo(options: EmbeddedMongoOptions): Promise<EmbeddedMongo> {
-  const workerData: StoreServerOptions = {
+  const isClosed = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const workerData: WorkerOptions = {
+    isClosed,
     dataDir: options.dataDir,
     listen: options.listen ?? 'socket',
     ttlIntervalMs: options.ttlIntervalMs ?? DEFAULT_TTL_INTERVAL_MS,
@@ -47,6 +50,13 @@ export async function startEmbeddedMongo(options: EmbeddedMongoOptions): Promise
     worker.once('error', (error) => resolve(new AppError('INTERNAL', 'the embedded store failed', { cause: error })));
     worker.once('exit', (code) => resolve(new AppError('INTERNAL', `the embedded store ended with code ${code}`)));
   });
+  // When a process exits its threads are ended: SQLite closes the file then and removes the WAL, and our mark stays, so the store would not open again.
+  const onExit = () => {
+    worker.postMessage(STOP);
+    Atomics.wait(isClosed, 0, 0, EXIT_LIMIT_MS);
+  };
+  process.once('exit', onExit);
+  void exited.then(() => process.off('exit', onExit));
   const started = new Promise<FromWorker>((resolve) => worker.once('message', resolve));
   const outcome = await Promise.race([started, exited]);
   if (AppError.is(outcome)) throw outcome;

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,6 +29,19 @@ function startStore(path: string): Promise<RunningProcess<string>> {
 }
 
 describe('durability', () => {
+  it('a process that exits without having stopped the store can open it again', async () => {
+    const index = new URL('../src/index.ts', import.meta.url).href;
+    const program = `
+      import { startEmbeddedMongo } from ${JSON.stringify(index)};
+      await startEmbeddedMongo({ dataDir: ${JSON.stringify(dir.path)} });
+      process.stdout.write('ready\\n', () => process.exit(0));
+    `;
+    for (let time = 0; time < 2; time++) {
+      const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' });
+      expect({ time, status }, stderr).toEqual({ time, status: 0 });
+    }
+  });
+
   it(`every acknowledged write is there after kill -9, ${ROUNDS} times over`, async () => {
     const acknowledged = new Map<number, number>();
     let nextId = 0;

@@ -1,4 +1,11 @@
 import type { ErrorCode } from '@wharf/errors';
+import type { StoreServerOptions } from './store-server.ts';
+
+/** What the worker is started with. */
+export interface WorkerOptions extends StoreServerOptions {
+  /** One number in memory that both threads share: 1 once the file is closed. */
+  readonly isClosed: Int32Array<SharedArrayBuffer>;
+}
 
 /** What the worker tells the thread that started it. */
 export type FromWorker =
