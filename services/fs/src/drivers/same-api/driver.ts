@@ -36,7 +36,10 @@ const MAX_TRIES = 100;
 const MAX_LOOKS = 3;
 
 /** The grids to which storages of Wharf and of the family keep dates, as far as their driver alone tells, in milliseconds. */
-const DATE_STEP_MS: Readonly<Record<string, number>> = { Local: 1, SFTP: 1000 };
+const DATE_STEP_MS: ReadonlyMap<string, number> = new Map([
+  ['Local', 1],
+  ['SFTP', 1000],
+]);
 
 /** A folder of another gateway that has the family's API. README tells the whole. */
 export class SameApiDriver implements StorageDriver {
@@ -57,7 +60,7 @@ export class SameApiDriver implements StorageDriver {
     this.traits = {
       caseSensitive: true,
       keepsEmptyDirectories: true,
-      modTimeStepMs: DATE_STEP_MS[root.provider],
+      modTimeStepMs: DATE_STEP_MS.get(root.provider),
       maxNameBytes: 255,
       hashes: [],
       exclusiveCreate: false,

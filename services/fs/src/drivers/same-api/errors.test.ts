@@ -15,6 +15,8 @@ it.each([
   [500, 'CIRCULAR_MOUNT', 'CIRCULAR_MOUNT'],
   [500, 'INTERNAL', 'STORAGE_UNAVAILABLE'],
   [500, 'A_NAME_OF_TOMORROW', 'STORAGE_UNAVAILABLE'],
+  [500, 'constructor', 'STORAGE_UNAVAILABLE'],
+  [500, '__proto__', 'STORAGE_UNAVAILABLE'],
 ])('an answer %i that is named %s is %s', (code, name, expected) => {
   expect(toAppError({ code, message: 'whatever', name })).toMatchObject({ code: expected });
 });

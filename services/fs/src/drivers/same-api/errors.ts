@@ -12,18 +12,18 @@ export interface Failure {
 }
 
 /** What an error of the other gateway is here, where it is not the same. */
-const BY_NAME: Readonly<Partial<Record<ErrorCode, StorageErrorCode>>> = {
-  MOUNT_NOT_FOUND: 'ENTRY_NOT_FOUND',
-  RECORD_NOT_FOUND: 'ENTRY_NOT_FOUND',
-  UNSAFE_PATH: 'INVALID_ARGUMENT',
+const BY_NAME: ReadonlyMap<string, StorageErrorCode> = new Map<ErrorCode, StorageErrorCode>([
+  ['MOUNT_NOT_FOUND', 'ENTRY_NOT_FOUND'],
+  ['RECORD_NOT_FOUND', 'ENTRY_NOT_FOUND'],
+  ['UNSAFE_PATH', 'INVALID_ARGUMENT'],
   // Its storage, not ours: another login here would not help.
-  STORAGE_LOGIN_FAILED: 'STORAGE_UNAVAILABLE',
-  DEADLINE_EXCEEDED: 'STORAGE_UNAVAILABLE',
-  OVERLOADED: 'STORAGE_UNAVAILABLE',
-  RATE_LIMITED: 'STORAGE_UNAVAILABLE',
-  CANCELLED: 'STORAGE_UNAVAILABLE',
-  INTERNAL: 'STORAGE_UNAVAILABLE',
-};
+  ['STORAGE_LOGIN_FAILED', 'STORAGE_UNAVAILABLE'],
+  ['DEADLINE_EXCEEDED', 'STORAGE_UNAVAILABLE'],
+  ['OVERLOADED', 'STORAGE_UNAVAILABLE'],
+  ['RATE_LIMITED', 'STORAGE_UNAVAILABLE'],
+  ['CANCELLED', 'STORAGE_UNAVAILABLE'],
+  ['INTERNAL', 'STORAGE_UNAVAILABLE'],
+]);
 
 const SAME: ReadonlySet<string> = new Set<StorageErrorCode>([
   ...(['ENTRY_NOT_FOUND', 'ENTRY_EXISTS', 'NOT_A_DIRECTORY', 'IS_A_DIRECTORY', 'DIRECTORY_NOT_EMPTY', 'INVALID_ARGUMENT'] as const),
@@ -46,7 +46,7 @@ export function toAppError(failure: Failure): AppError {
   const cause = new Error(`the gateway answered ${code}${name === undefined ? '' : ` (${name.slice(0, 40)})`}`);
   if (name === 'CIRCULAR_MOUNT') return circle(cause);
   if (code === 401 || code === 402) return loginFailed(cause);
-  const known = name === undefined ? undefined : (BY_NAME[name as ErrorCode] ?? (SAME.has(name) ? (name as StorageErrorCode) : undefined));
+  const known = name === undefined ? undefined : (BY_NAME.get(name) ?? (SAME.has(name) ? (name as StorageErrorCode) : undefined));
   const told = known ?? byText(code, message);
   const retryAfterMs = told === 'STORAGE_UNAVAILABLE' && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1000 : undefined;
   const error = storageError(told, cause);
