@@ -1,22 +1,14 @@
 import { type EmbeddedMongo, startEmbeddedMongo } from '@wharf/embedded-mongo';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { z } from 'zod';
-import { defineTaskKind, type TaskEngine } from '../src/index.ts';
+import type { TaskEngine } from '../src/index.ts';
 import { documentsRead } from './documents-read.ts';
-import { ANN, type Installation, openInstallation } from './installation.ts';
+import { ANN, type Installation, idle, openInstallation } from './installation.ts';
 
 /** Tasks added at each step, one by one. */
 const STEP = 100;
 /** What a step may cost: a few documents for each task, and all that are open once. */
 const MOST = 15 * STEP;
-
-const idle = defineTaskKind({
-  name: 'idle',
-  input: z.object({}),
-  maxRetries: 0,
-  run: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
-});
 
 let dir: TempDir;
 let embedded: EmbeddedMongo;

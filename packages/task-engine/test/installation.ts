@@ -6,11 +6,20 @@ import { taskModelsOf } from '@wharf/models';
 import { type Bus, connectStore, createLocalBus, type StoreConnection } from '@wharf/service-kit';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { createTaskEngine, type TaskEngine, type TaskEngineOptions, type TaskKind } from '../src/index.ts';
+import { z } from 'zod';
+import { createTaskEngine, defineTaskKind, type TaskEngine, type TaskEngineOptions, type TaskKind } from '../src/index.ts';
 
 export const EVERYBODY = { creatorId: undefined };
 export const ANN = { id: 3, name: 'ann', role: 0 };
 export const BOB = { id: 4, name: 'bob', role: 0 };
+
+/** Runs until it is told to end. */
+export const idle = defineTaskKind({
+  name: 'idle',
+  input: z.object({}),
+  maxRetries: 0,
+  run: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+});
 
 /** A store, and replicas of a service with tasks over it. */
 export interface Installation {
