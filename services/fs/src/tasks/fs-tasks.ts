@@ -85,14 +85,8 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
   };
 
   const operationOf: FsTasks['operationOf'] = (run) => operationWith(run, (id) => readUser(models, id));
-  const users = new LRUCache<number, Promise<UserRecord | undefined>>({ max: MAX_USERS, ttl: USER_MS });
-  const knownUser = (id: number) => {
-    const known = users.get(id) ?? readUser(models, id);
-    if (!users.has(id)) users.set(id, known);
-    known.catch(() => users.delete(id));
-    return known;
-  };
-  const ofPlacement = (run: PlacementTaskRun) => operationWith(run, knownUser);
+  const users = new LRUCache<number, UserRecord>({ max: MAX_USERS, ttl: USER_MS, fetchMethod: (id) => readUser(models, id) });
+  const ofPlacement = (run: PlacementTaskRun) => operationWith(run, (id) => users.fetch(id));
   const placements = { copy: placementKind('copy', ofPlacement), move: placementKind('move', ofPlacement) };
   const area = openArea(parts, logger);
   const upload = area && uploadKind(area, operationOf);

@@ -16,6 +16,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 test('whoever asks while one runs waits for one that begins after that, and shares it', async () => {
   const { running, shared } = makeSyncs();
   const first = shared();
+  await turn();
   let isDone = false;
   const later = [shared(), shared()];
   void later[0]?.then(() => (isDone = true));
@@ -33,6 +34,7 @@ test('whoever asks while one runs waits for one that begins after that, and shar
 test('a failure is met by all who ask later', async () => {
   const { running, shared } = makeSyncs();
   const first = shared();
+  await turn();
   const second = shared();
   running[0]?.reject(new Error('lost'));
   await expect(first).rejects.toThrow('lost');

@@ -3,30 +3,14 @@
  * system tells of lost bytes once, and not whose they were.
  */
 export function createSharedSync(sync: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
+  let last = Promise.resolve();
+  /** Not begun yet. One that comes behind a failure never begins, and stays. */
   let next: Promise<void> | undefined;
-  let failure: { readonly error: unknown } | undefined;
-  const run = async () => {
-    if (failure) throw failure.error;
-    try {
-      await sync();
-    } catch (error) {
-      failure = { error };
-      throw error;
-    }
-  };
-  const begin = (): Promise<void> => {
-    next = undefined;
-    const begun = run().finally(() => {
-      if (running === begun) running = undefined;
-    });
-    running = begun;
-    return begun;
-  };
   return () => {
-    if (next) return next;
-    if (!running) return begin();
-    next = running.then(begin, begin);
+    next ??= last = last.then(() => {
+      next = undefined;
+      return sync();
+    });
     return next;
   };
 }
