@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Api, freePort, login } from '@wharf/harness';
+import { type Api, login } from '@wharf/harness';
 import { type Cluster, type Program, startCluster } from './cluster.ts';
+import { servicePorts } from './service-ports.ts';
 
 /** All services over one store and one bus, with as many downloaders as are started. */
 export interface DownloadCluster extends Pick<Cluster, 'restartBus' | 'restartStore' | 'stop'> {
@@ -18,7 +19,7 @@ export interface DownloadCluster extends Pick<Cluster, 'restartBus' | 'restartSt
 export function startDownloadCluster(env: Readonly<Record<string, string>> = {}): Promise<DownloadCluster> {
   return startCluster('downloads', async (cluster) => {
     const { dir, start, restartBus, restartStore, stop } = cluster;
-    const [auth, admin, fs, data, downloader] = [await freePort(), await freePort(), await freePort(), await freePort(), await freePort()];
+    const { addresses, own } = await servicePorts();
     const [filesDir, toolsDir] = [join(dir, 'files'), join(dir, 'downloads')];
     await mkdir(filesDir);
     const shared = {
@@ -27,21 +28,17 @@ export function startDownloadCluster(env: Readonly<Record<string, string>> = {})
       WHARF_SCRATCH_DIR: join(dir, 'scratch'),
       WHARF_TOOLS_DIR: toolsDir,
       WHARF_EGRESS_ALLOW: '127.0.0.1',
-      WHARF_AUTH_ADDR: `127.0.0.1:${auth}`,
-      WHARF_ADMIN_ADDR: `127.0.0.1:${admin}`,
-      WHARF_FS_ADDR: `127.0.0.1:${fs}`,
-      WHARF_FS_DATA_URL: `http://127.0.0.1:${data}`,
-      WHARF_DOWNLOADER_ADDR: `127.0.0.1:${downloader}`,
+      ...addresses,
       ...env,
     };
-    await start('services/auth', { ...shared, WHARF_GRPC_PORT: String(auth) });
-    await start('services/admin', { ...shared, WHARF_GRPC_PORT: String(admin) });
-    await start('services/fs', { ...shared, WHARF_GRPC_PORT: String(fs), WHARF_DATA_PORT: String(data) });
+    await start('services/auth', { ...shared, ...own.auth });
+    await start('services/admin', { ...shared, ...own.admin });
+    await start('services/fs', { ...shared, ...own.fs });
     const gateway = await start('services/api-gateway', { ...shared, WHARF_HTTP_PORT: '0' });
     return {
       caller: await login(gateway.ready, 'admin', cluster.adminPassword),
       ...{ filesDir, toolsDir, restartBus, restartStore, stop },
-      startDownloader: (index) => start('services/downloader', { ...shared, WHARF_GRPC_PORT: index === 0 ? String(downloader) : '0' }),
+      startDownloader: (index) => start('services/downloader', { ...shared, WHARF_GRPC_PORT: '0', ...(index === 0 && own.downloader) }),
     };
   });
 }

@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Api, freePort, login } from '@wharf/harness';
+import { type Api, login } from '@wharf/harness';
 import { startCluster } from '../../../e2e/support/cluster.ts';
+import { servicePorts } from '../../../e2e/support/service-ports.ts';
 import { type Passed, type StoreMeter, startStoreMeter } from './store-meter.ts';
 
 export const ROLES = ['api-gateway', 'auth', 'admin', 'fs', 'downloader'] as const;
@@ -40,43 +41,27 @@ export function startManyReplicas(counts: Readonly<Record<Role, number>>, engine
       };
       const files = join(dir, 'files');
       await mkdir(files);
-      const port = {
-        auth: await freePort(),
-        admin: await freePort(),
-        fs: await freePort(),
-        data: await freePort(),
-        downloader: await freePort(),
-      };
+      const { addresses, own } = await servicePorts();
       const shared = {
         ...env,
         WHARF_FILES_DIR: files,
         WHARF_SCRATCH_DIR: join(dir, 'scratch'),
         WHARF_EGRESS_ALLOW: '127.0.0.1',
-        WHARF_AUTH_ADDR: `127.0.0.1:${port.auth}`,
-        WHARF_ADMIN_ADDR: `127.0.0.1:${port.admin}`,
-        WHARF_FS_ADDR: `127.0.0.1:${port.fs}`,
-        WHARF_FS_DATA_URL: `http://127.0.0.1:${port.data}`,
-        WHARF_DOWNLOADER_ADDR: `127.0.0.1:${port.downloader}`,
+        ...addresses,
       };
       const bases: string[] = [];
       // The first of each takes the calls; the others do what a replica does by itself, and what a worker does.
-      const run = async (role: Role, first: Readonly<Record<string, string>>) => {
+      for (const role of ['auth', 'admin', 'fs', 'downloader', 'api-gateway'] as const) {
+        const first = role === 'api-gateway' ? {} : own[role];
         for (let replica = 0; replica < counts[role]; replica += 1) {
-          const others = { WHARF_GRPC_PORT: '0', ...(role === 'fs' && { WHARF_DATA_PORT: '0' }), WHARF_HTTP_PORT: '0' };
           const program = await start(`services/${role}`, {
             ...shared,
-            MONGO_URL: meterOf(role).url,
-            ...others,
+            ...{ MONGO_URL: meterOf(role).url, WHARF_GRPC_PORT: '0', WHARF_DATA_PORT: '0', WHARF_HTTP_PORT: '0' },
             ...(replica === 0 && first),
           });
           if (role === 'api-gateway') bases.push(program.ready);
         }
-      };
-      await run('auth', { WHARF_GRPC_PORT: String(port.auth) });
-      await run('admin', { WHARF_GRPC_PORT: String(port.admin) });
-      await run('fs', { WHARF_GRPC_PORT: String(port.fs), WHARF_DATA_PORT: String(port.data) });
-      await run('downloader', { WHARF_GRPC_PORT: String(port.downloader) });
-      await run('api-gateway', {});
+      }
       return {
         ...{ counts, bases, adminPassword, storeUrl },
         admin: await login(bases[0] ?? '', 'admin', adminPassword),
