@@ -158,3 +158,13 @@ describe('shared streams', () => {
     expect(broken.length).toBeGreaterThanOrEqual(1);
   });
 });
+
+it('an answer with a number that is too large is an error of its call alone', async () => {
+  const methods = Object.fromEntries(Object.keys(FsServiceDefinition.methods).map((name) => [name, forUsers(notImplemented)]));
+  const listStorageSpace = forUsers(async () => ({ storages: [{ id: 1, total_bytes: 2 ** 60, free_bytes: 0 }] }));
+  const server = await serve([{ definition: FsServiceDefinition, methods: { ...methods, listStorageSpace } }]);
+  const sharing = open([server.port], { mayGoAlone: false });
+  const fs = sharing.client<FsServiceClient>(FsServiceDefinition);
+  await sharing.untilShared();
+  await expect(fs.listStorageSpace({}, as())).rejects.toMatchObject({ code: 'INTERNAL' });
+});

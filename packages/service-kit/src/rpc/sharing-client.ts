@@ -94,11 +94,20 @@ class SharedCall {
         (outcome) => {
           if (outcome.kind === 'alone') resolve(goAlone());
           else if (outcome.error) reject(outcome.error);
-          else if (message) resolve(this.#method.responseType.decode(message));
+          else if (message) this.#settleWith(message, resolve, reject);
           else reject(new AppError('INTERNAL', 'internal error'));
         },
       );
     });
+  }
+
+  /** Runs in a listener of the stream, where nobody would catch what is thrown for a number that is too large. */
+  #settleWith(message: Uint8Array, resolve: (answer: unknown) => void, reject: (error: unknown) => void): void {
+    try {
+      resolve(this.#method.responseType.decode(message));
+    } catch (cause) {
+      reject(new AppError('INTERNAL', 'internal error', { cause }));
+    }
   }
 
   /** The messages of a streamed answer. Begins with the first that is asked for. */
