@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
 import { openRelay, type Relay } from './relay.ts';
 
 /** No line of a server is longer. */
@@ -12,41 +13,37 @@ const MAX_LINE_BYTES = 64 * 1024;
  */
 export function openFtpRelay(connect: (signal: AbortSignal, port?: number) => Promise<Socket>): Promise<Relay> {
   return openRelay(connect, (inner, outer) => {
-    const data = new Set<Relay>();
-    const close = () => {
-      for (const relay of data) relay.close();
-    };
-    inner.once('close', close);
+    /** For the transfer that comes next, or is under way. */
+    let data: Relay | undefined;
+    inner.once('close', () => data?.close());
     inner.pipe(outer);
     const translated = async (line: string): Promise<string> => {
       const port = passivePort(line);
       if (port === undefined) return line;
-      // The one before has been used, or never will be.
+      // The one before has been used, or never will be: a server may name ports without end.
+      data?.retire();
       const relay = await openRelay((signal) => connect(signal, port));
-      data.add(relay);
+      data = relay;
       if (inner.destroyed) relay.close();
       return line.startsWith('229')
         ? `229 Entering Extended Passive Mode (|||${relay.port}|)\r\n`
         : `227 Entering Passive Mode (127,0,0,1,${relay.port >> 8},${relay.port & 255}).\r\n`;
     };
-    const pass = async () => {
+    const replies = async function* (said: AsyncIterable<Buffer>) {
       let rest = '';
-      for await (const bytes of outer) {
-        rest += (bytes as Buffer).toString('latin1');
+      for await (const bytes of said) {
+        rest += bytes.toString('latin1');
         for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n')) {
           const line = await translated(rest.slice(0, end + 1));
           rest = rest.slice(end + 1);
-          inner.write(line, 'latin1');
+          yield Buffer.from(line, 'latin1');
         }
-        if (rest.length > MAX_LINE_BYTES) break;
+        if (rest.length > MAX_LINE_BYTES) return;
       }
     };
-    pass()
+    pipeline(outer, replies, inner)
       .catch(() => undefined)
-      .finally(() => {
-        inner.end();
-        outer.destroy();
-      });
+      .finally(() => outer.destroy());
   });
 }
 

@@ -7,6 +7,8 @@ export interface Relay {
   readonly port: number;
   /** Why the last connection did not come about; undefined: it did. */
   readonly failure: AppError | undefined;
+  /** Takes no more connections. Those that are there go on. */
+  retire(): void;
   /** Ends all connections. Safe twice. */
   close(): void;
 }
@@ -49,6 +51,7 @@ export async function openRelay(connect: (signal: AbortSignal) => Promise<Socket
     get failure() {
       return failure;
     },
+    retire: () => void server.close(),
     close() {
       closing.abort();
       server.close();

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { openFtpRelay } from './ftp-relay.ts';
+
+/** A server of which each word is a reply of passive mode, and the connection that asks it. */
+async function openControl() {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  const relay = await openFtpRelay(async () => connect(port, '127.0.0.1'));
+  onTestFinished(() => relay.close());
+  const client = connect(relay.port, '127.0.0.1').setEncoding('utf8');
+  onTestFinished(() => void client.destroy());
+  const [server1] = (await once(server, 'connection')) as [Socket];
+  onTestFinished(() => void server1.destroy());
+  return { client, server: server1 };
+}
+
+const PASSIVE = '227 Entering Passive Mode (127,0,0,1,200,1).\r\n';
+
+async function nextPort(client: Socket): Promise<number> {
+  const [line] = (await once(client, 'data')) as [string];
+  const [, high, low] = /127,0,0,1,(\d+),(\d+)/.exec(line) ?? [];
+  return Number(high) * 256 + Number(low);
+}
+
+const isOpen = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    onTestFinished(() => void socket.destroy());
+  });
+
+it('a port for a transfer is closed once the server names the next one', async () => {
+  const { client, server } = await openControl();
+  server.write(PASSIVE);
+  const first = await nextPort(client);
+  server.write(PASSIVE);
+  const second = await nextPort(client);
+  expect([await isOpen(first), await isOpen(second)]).toEqual([false, true]);
+});
+
+it('a server that says more than rclone takes is not read on', async () => {
+  const { client, server } = await openControl();
+  client.pause();
+  const line = `200 ${'x'.repeat(1000)}\r\n`;
+  let sentBytes = 0;
+  const isTaken = () =>
+    new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), 1_000);
+      server.write(line.repeat(1000), () => {
+        clearTimeout(timer);
+        resolve(true);
+      });
+    });
+  while (sentBytes < 200_000_000 && (await isTaken())) sentBytes += 1_000_000;
+  expect(sentBytes).toBeLessThan(100_000_000);
+});
