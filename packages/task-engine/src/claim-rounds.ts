@@ -87,10 +87,16 @@ export function createClaimRounds(options: {
     pumpAgain = true;
     if (isPumping || isStopped || kinds.length === 0) return;
     isPumping = true;
+    let isFailed = false;
     pumping = rounds()
-      .catch((error) => options.logger.warn({ err: error }, 'tasks could not be claimed'))
+      .catch((error) => {
+        isFailed = true;
+        options.logger.warn({ err: error }, 'tasks could not be claimed');
+      })
       .finally(() => {
         isPumping = false;
+        // Asked for in the very turn in which the last round ended.
+        if (pumpAgain && !isFailed) pump();
       });
   };
 
