@@ -69,11 +69,9 @@ function connectTo(host: string, port: number, signal: AbortSignal): Promise<Soc
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   return new Promise<Socket>((resolve, reject) => {
-    socket.once('error', reject);
-    socket.once('connect', () => {
-      socket.off('error', reject);
-      resolve(socket);
-    });
+    // It stays: the connection may break before its user listens.
+    socket.on('error', reject);
+    socket.once('connect', () => resolve(socket));
   }).finally(() => signal.removeEventListener('abort', stop));
 }
 

@@ -67,7 +67,7 @@ export function createDataPlane(options: DataPlaneOptions): DataPlane {
     onceClosed(response, () => {
       if (!response.writableFinished) gone.abort();
     });
-    void serve(options, request, response, { told, gone });
+    serve(options, request, response, { told, gone }).catch(() => response.destroy());
   };
   return { serve: begin, listener: (request, response) => begin(request, response, undefined) };
 }

@@ -20,7 +20,7 @@ export async function receiveForm(context: FsContext, request: IncomingMessage, 
   const asked = { ...readUploadHeaders(request.headers), sizeBytes: undefined };
   const upload = await beginUpload(operation, asked).catch(asFormError);
   const parser = parserFor(request);
-  const file = findFile(parser, request);
+  const file = findFile(parser, request, call.signal);
   request.pipe(parser);
   try {
     await storeOrQueue(context, request, response, { upload, asked, content: await file, startedAt, call });
@@ -51,7 +51,7 @@ function parserFor(request: IncomingMessage): BusboyInstance {
 }
 
 /** The file part as a stream that fails when the body ends before the part does. */
-function findFile(parser: BusboyInstance, request: IncomingMessage): Promise<Readable> {
+function findFile(parser: BusboyInstance, request: IncomingMessage, signal: AbortSignal | undefined): Promise<Readable> {
   return new Promise((resolve, reject) => {
     let file: Readable | undefined;
     const fail = (error: AppError) => {
@@ -68,7 +68,11 @@ function findFile(parser: BusboyInstance, request: IncomingMessage): Promise<Rea
     parser.on('error', (cause) => fail(malformed('the multipart body ends too early or is broken', cause)));
     parser.on('partsLimit', () => fail(malformed(`the multipart body has more than ${LIMITS.parts} parts`)));
     parser.on('finish', () => reject(malformed(`the multipart body has no file part '${FILE_FIELD}'`)));
-    request.on('aborted', () => fail(new AppError('CANCELLED', 'the upload was cancelled')));
+    const onGone = () => fail(new AppError('CANCELLED', 'the upload was cancelled'));
+    // The client may have gone while its rights were looked up: nothing more comes of its request then.
+    if (signal?.aborted) onGone();
+    else signal?.addEventListener('abort', onGone, { once: true });
+    request.on('aborted', onGone);
     request.on('error', (cause) => fail(new AppError('CANCELLED', 'the upload was cancelled', { cause })));
   });
 }

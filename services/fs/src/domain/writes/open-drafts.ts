@@ -74,7 +74,11 @@ export function createOpenDrafts({ operationOf, uploadIdleMs, spool, find }: Ope
       });
       entry = { opening, claiming: undefined, users: 0, timer: undefined };
       inUse.set(id, entry);
-      opening.catch(() => inUse.delete(id));
+      const begun = entry;
+      opening.catch(() => {
+        // Another one may have been opened since.
+        if (inUse.get(id) === begun) inUse.delete(id);
+      });
     }
     const held = entry;
     clearTimeout(held.timer);
