@@ -1,4 +1,5 @@
 import { createSignal } from 'solid-js';
+import { ERROR_NAME } from './error-header.ts';
 import { type ErrorName, type Operations, TRAVELS } from './operations.ts';
 
 /** What the API said instead of an answer. */
@@ -61,9 +62,6 @@ export async function call<Path extends keyof Operations>(
   });
   return openEnvelope(await response.json().catch(() => undefined), response.headers.get(ERROR_NAME)) as Answer<Path>;
 }
-
-/** The header that has the name of an error. */
-export const ERROR_NAME = 'X-Error-Code';
 
 /** The data of an envelope. @param named what the header says. @throws ApiError what it says instead. */
 export function openEnvelope(envelope: unknown, named: string | null): unknown {

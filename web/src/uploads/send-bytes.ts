@@ -1,57 +1,28 @@
-import { ApiError, ERROR_NAME, openEnvelope, token } from '../api/call.ts';
-
-/** A body of which nothing moves for so long has met a network that is gone, in milliseconds. */
-const STALL_MS = 60_000;
+import { ApiError, openEnvelope, token } from '../api/call.ts';
+import { ERROR_NAME } from '../api/error-header.ts';
+import type { SendBody, Watch } from './send-body.ts';
 
 /** The body was refused for its size, by a proxy between here and the server. */
 export const TOO_LARGE = 413;
 
 /**
- * One request that carries bytes. XMLHttpRequest, since fetch does not tell how much was sent; a buffer, since Safari 26 never ends a request
- * whose body is a slice of a file.
+ * One request that carries bytes, with the login of this browser.
  *
+ * @param send how they travel
  * @returns the data of the envelope.
- * @throws ApiError what it says instead, 0 where nobody answered, 413 where a proxy refused the body for its size.
+ * @throws ApiError what it says instead, 0 where nobody answered, 413 where a proxy refused the body for its size; the signal's reason.
  */
-export function sendBytes(
+export async function sendBytes<Body>(
   address: string,
   headers: Readonly<Record<string, string>>,
-  body: ArrayBuffer | File,
-  { signal, onProgress }: { signal: AbortSignal; onProgress: (sentBytes: number) => void },
+  body: Body,
+  watch: Watch,
+  send: SendBody<Body>,
 ): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open('PUT', address);
-    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
-    if (token() !== '') request.setRequestHeader('Authorization', token());
-    request.responseType = 'json';
-    const abort = () => request.abort();
-    let stall: ReturnType<typeof setTimeout> | undefined;
-    const move = () => {
-      clearTimeout(stall);
-      stall = setTimeout(abort, STALL_MS);
-    };
-    move();
-    signal.addEventListener('abort', abort, { once: true });
-    request.upload.addEventListener('progress', (event) => {
-      move();
-      onProgress(event.loaded);
-    });
-    // A whole file is verified before it is answered, which takes as long as it takes.
-    request.upload.addEventListener('load', () => clearTimeout(stall));
-    request.addEventListener('loadend', () => {
-      clearTimeout(stall);
-      signal.removeEventListener('abort', abort);
-      if (signal.aborted) return reject(signal.reason);
-      try {
-        if (request.status === TOO_LARGE) throw new ApiError(TOO_LARGE, 'the body is too large');
-        resolve(openEnvelope(request.response, request.getResponseHeader(ERROR_NAME)));
-      } catch (error) {
-        reject(error);
-      }
-    });
-    request.send(body);
-  });
+  const login = token() === '' ? {} : { Authorization: token() };
+  const { status, envelope, errorName } = await send(address, { ...headers, ...login }, body, watch);
+  if (status === TOO_LARGE) throw new ApiError(TOO_LARGE, 'the body is too large');
+  return openEnvelope(envelope, errorName);
 }
 
 /** Puts a text. @returns the ETag of the file that it is then. @throws ApiError */

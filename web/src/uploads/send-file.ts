@@ -2,6 +2,7 @@ import { ApiError, call } from '../api/call.ts';
 import type { ErrorName } from '../api/operations.ts';
 import { createPartSize } from './part-size.ts';
 import { createPlaces, type Places } from './places.ts';
+import { sendBody } from './send-body.ts';
 import { encodePath, sendBytes, TOO_LARGE } from './send-bytes.ts';
 import type { SendJob } from './send-job.ts';
 import { sendParts } from './send-parts.ts';
@@ -63,7 +64,7 @@ async function put({ file, path, overwrite, signal, tell }: SendJob, places: Pla
     };
     // Reading it first tells a file that is gone from a network that is.
     const body = file.size > READ_BYTES ? file : await file.arrayBuffer();
-    await sendBytes('/api/fs/put', headers, body, { signal, onProgress: (sentBytes) => tell({ sentBytes, doing: 'sending' }) });
+    await sendBytes('/api/fs/put', headers, body, { signal, onProgress: (sentBytes) => tell({ sentBytes, doing: 'sending' }) }, sendBody);
   } finally {
     giveBack();
   }

@@ -2,6 +2,7 @@ import { type Answer, ApiError, call } from '../api/call.ts';
 import type { PartSize } from './part-size.ts';
 import type { Places } from './places.ts';
 import { encodePath, sendBytes } from './send-bytes.ts';
+import { sendInThread } from './send-in-thread.ts';
 import type { SendJob } from './send-job.ts';
 
 /** What the server has of an upload. */
@@ -99,10 +100,10 @@ async function sendMissing(job: SendJob, known: Known, partSize: PartSize, place
 
 /** @returns its bytes */
 async function sendPart(job: SendJob, known: Known, index: number, onProgress: (bytes: number) => void): Promise<number> {
-  const bytes = await job.file.slice(index * known.chunk_size, (index + 1) * known.chunk_size).arrayBuffer();
+  const part = job.file.slice(index * known.chunk_size, (index + 1) * known.chunk_size);
   const headers = { 'X-Upload-Id': known.upload_id, 'X-Chunk-Index': String(index) };
-  await sendBytes('/api/fs/multipart/chunk', headers, bytes, { signal: job.signal, onProgress });
-  return bytes.byteLength;
+  await sendBytes('/api/fs/multipart/chunk', headers, part, { signal: job.signal, onProgress }, sendInThread);
+  return part.size;
 }
 
 function receivedParts({ received }: Known): number[] {

@@ -3,6 +3,7 @@ import workerAddress from 'pdfjs-dist/build/pdf.worker.mjs?worker&url';
 import { EventBus, LinkTarget, PDFLinkService, PDFViewer } from 'pdfjs-dist/web/pdf_viewer.mjs';
 import { createSignal, type JSX, onCleanup, onMount, Show } from 'solid-js';
 import { t } from '../i18n/i18n.ts';
+import { startWorker } from '../workers.ts';
 import 'pdfjs-dist/web/pdf_viewer.css';
 import './pdf-view.css';
 
@@ -23,16 +24,6 @@ const MAX_PAGE_PIXELS = 2 ** 24;
 const MAX_SCALE = 1.25;
 const RANGE_BYTES = 256 * 1024;
 
-/** The reader's only script beside its own is its worker's. */
-const addresses = (globalThis as { trustedTypes?: PolicyMaker }).trustedTypes?.createPolicy('wharf-worker', {
-  createScriptURL: (address) => address,
-});
-
-/** What TypeScript does not know of browsers yet. */
-interface PolicyMaker {
-  createPolicy<Policy extends { createScriptURL(address: string): string }>(name: string, policy: Policy): Policy;
-}
-
 /** Reads what the worker asks for from the files of the build: their names have digests in them. */
 class BuiltData {
   async fetch({ filename }: { filename: string }): Promise<Uint8Array> {
@@ -51,7 +42,7 @@ export default function PdfView(props: { address: string; name: string }): JSX.E
   let container!: HTMLDivElement;
 
   onMount(() => {
-    const port = new Worker(addresses?.createScriptURL(workerAddress) ?? workerAddress, { type: 'module' });
+    const port = startWorker(workerAddress);
     const eventBus = new EventBus();
     const linkService = new PDFLinkService({ eventBus, externalLinkTarget: LinkTarget.BLANK, externalLinkRel: 'noopener noreferrer' });
     const viewer = new PDFViewer({
