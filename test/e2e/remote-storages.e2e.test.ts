@@ -32,31 +32,13 @@ describe.runIf(areThere)('storages on other servers', async () => {
     await rgw.stop();
     await sshd.stop();
   });
-  const places = { Local: local, S3: remotes.s3.mount, SFTP: remotes.sftp.mount, FTP: ftp.mount };
-  type Place = keyof typeof places;
-  const kinds = Object.keys(places) as Place[];
-  // What FTP does with the others is what it does with Local.
-  const isTried = (from: Place, to: Place) => to !== from && (![from, to].includes('FTP') || [from, to].includes('Local'));
-  const pairs = kinds.flatMap((from) => kinds.filter((to) => isTried(from, to)).map((to) => [from, to] as const));
+  const places = { S3: remotes.s3.mount, SFTP: remotes.sftp.mount };
 
   await plantTree(world, `${local}/origin/tree`, FILES);
   const planted = await treeOf(world, `${local}/origin/tree`);
 
   test('the tree is what was planted', () => {
     expect(planted).toHaveLength(FILES + 1);
-  });
-
-  test.each(pairs)('%s to %s: a copy has every byte, and a move leaves nothing behind', async (from, to) => {
-    const [source, target] = [`${places[from]}/from-${to}`, `${places[to]}/to-of-${from}`];
-    await carry(world, 'copy', `${local}/origin`, 'tree', source);
-    await carry(world, 'copy', source, 'tree', target);
-    expect(await treeOf(world, `${target}/tree`)).toEqual(planted);
-    await clear(world, target, 'tree');
-    await carry(world, 'move', source, 'tree', target);
-    expect(await treeOf(world, `${target}/tree`)).toEqual(planted);
-    expect(await treeOf(world, source)).toEqual(['/']);
-    await clear(world, places[from], `from-${to}`);
-    await clear(world, places[to], `to-of-${from}`);
   });
 
   test.each(['S3', 'SFTP'] as const)('within %s a folder is copied, renamed and moved whole', async (kind) => {

@@ -25,7 +25,7 @@ const USAGE = `usage: npm run soak -- <work> [options]
   uppy        a big file by Uppy in a browser    --upload-mib 4096
   page        what the page costs where it is dearest --times 5
   page-upload a big file from the page, cut      --upload-mib 4096
-  pairs       big trees between all storages     --files 500 --cancelled 1000 --download-mib 1024`;
+  pairs       big trees between all kinds of storages, kills --files 500 --cancelled 1000 --download-mib 1024`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -55,6 +55,9 @@ const print = (report: unknown) => console.log(JSON.stringify(report, undefined,
 /** What the gateways and the fs may take for uploads, in MiB. */
 const MOST_MEMORY_MIB = 64;
 
+/** What is between storages: trees, what is cut and cancelled, and downloads into them. */
+const PAIR_TESTS = ['storage-pairs', 'remote-storages', 'downloads-to-parts'].map((name) => `test/e2e/${name}.e2e.test.ts`);
+
 /** What the page may take at its dearest, in milliseconds. */
 const MOST_PAGE_MS = { task: 50, layout: 16.7, firstListing: 1_000 };
 
@@ -74,7 +77,8 @@ const WORKS: Readonly<Record<string, () => Promise<boolean>>> = {
   page,
   'page-upload': () => runLongTests(['test/e2e/page-upload.e2e.test.ts'], { WHARF_E2E_PAGE_UPLOAD_MIB: values['upload-mib'] }),
   pairs: () =>
-    runLongTests(['test/e2e/remote-storages.e2e.test.ts', 'test/e2e/downloads-to-parts.e2e.test.ts'], {
+    runLongTests(PAIR_TESTS, {
+      WHARF_E2E_PAIRS: 'all',
       WHARF_E2E_FILES: values.files ?? '500',
       WHARF_E2E_CANCELLED: values.cancelled,
       WHARF_E2E_DOWNLOAD_MIB: values['download-mib'],

@@ -1,11 +1,16 @@
 import { createHash } from 'node:crypto';
-import { type Api, at, waitFor } from '@wharf/harness';
+import { type Api, at, type FaultProxy, waitFor } from '@wharf/harness';
 import { fetchFile, put } from './files.ts';
+import { inParallel } from './in-parallel.ts';
 import { allDone, endOf } from './tasks.ts';
 import type { World } from './world.ts';
 
 const ODD_NAMES = ['a b+ü.txt', 'caf\u00e9', '100%', "quote's", '.hidden', '😀', 'semi;colon&x=y', '#hash?'];
 const MIB = 1024 * 1024;
+/** Files of a folder that are fetched together. */
+const AT_ONCE = 4;
+/** Of a tree that is on its way: so much has passed when it is disturbed. */
+const UNDER_WAY_BYTES = 300_000;
 
 /** Content that tells where it belongs. */
 function contentOf(index: number, sizeBytes: number): Buffer {
@@ -37,7 +42,7 @@ export async function treeOf(world: World, folder: string): Promise<string[]> {
     const content = at(await world.admin.call('/api/fs/list', { path, per_page: 0, refresh: true }), 'content');
     const entries = Array.isArray(content) ? content : [];
     if (entries.length === 0) lines.push(`${relative}/`);
-    for (const entry of entries) {
+    await inParallel(AT_ONCE, entries, async (entry) => {
       const inner = `${relative}/${at(entry, 'name')}`;
       if (at(entry, 'is_dir') === true) await visit(inner);
       else {
@@ -45,7 +50,7 @@ export async function treeOf(world: World, folder: string): Promise<string[]> {
         if (body.byteLength !== at(entry, 'size')) throw new Error(`${inner} has ${body.byteLength} bytes, not ${at(entry, 'size')}`);
         lines.push(`${inner} ${body.byteLength} ${createHash('sha256').update(body).digest('hex')}`);
       }
-    }
+    });
   };
   await visit('');
   return lines.sort();
@@ -70,6 +75,35 @@ export async function carryThroughFaults(
   const id = at(tasks, 0, 'id');
   await waitFor('the task to be under way', async () => Number(await progressOf(admin, verb, id)) > 0, { withinMs: 60_000 });
   await disturb(Number(await progressOf(admin, verb, id)));
+  await succeeds(admin, verb, id);
+}
+
+/**
+ * The same while something is killed in the middle: the way to a storage stands still once bytes have passed, so that the task cannot end before.
+ *
+ * @param way to the one of both storages that has one
+ */
+export async function carryThroughKill(
+  { admin }: World,
+  verb: Verb,
+  { from, name, to }: { from: string; name: string; to: string },
+  way: FaultProxy,
+  kill: () => Promise<void>,
+): Promise<void> {
+  const passed = () => way.bytesToServer() + way.bytesToClient();
+  const before = passed();
+  const id = at(await admin.call(`/api/fs/${verb}`, { src_dir: from, dst_dir: to, names: [name] }), 'tasks', 0, 'id');
+  await waitFor('the task to be under way', () => passed() > before + UNDER_WAY_BYTES, { withinMs: 60_000, everyMs: 1 });
+  way.stall();
+  const state = at(await admin.call(`/api/task/${verb}/info?tid=${id}`, {}), 'state');
+  if (state === 2) throw new Error('the task has ended too early to be disturbed');
+  await kill();
+  await way.resume();
+  await succeeds(admin, verb, id);
+}
+
+/** Waits for the end of a task, and retries it where it gave up, as a person would. */
+async function succeeds(admin: Api, verb: Verb, id: unknown): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     const task = await endOf(admin, verb, id);
     if (at(task, 'state') === 2) return;

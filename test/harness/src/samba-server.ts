@@ -27,6 +27,8 @@ export interface SambaServer {
   readonly uid: number;
   /** How many connections it has now. */
   connections(): Promise<number>;
+  /** Ends it and all connections; it comes back on the same port. */
+  restart(): Promise<void>;
   /** Ends it and deletes its folder; safe to call twice. */
   stop(): Promise<void>;
 }
@@ -56,9 +58,9 @@ export async function startSamba({ isCaseSensitive = false }: SambaOptions = {})
   for (const path of [dir.path, folder]) await chmod(path, 0o755);
   const password = await makeAccount(at, folder);
   await writeFile(at('password'), password, { mode: 0o600 });
-  const { running, port } = await onFreePort(async (free) => {
+  const start = async (free: number) => {
     await writeFile(at('conf'), configOf(at, free, isCaseSensitive));
-    const started = await startConfined({
+    return startConfined({
       name: 'smbd',
       command: 'sh',
       args: ['-c', SERVE, 'sh', program.path],
@@ -66,11 +68,16 @@ export async function startSamba({ isCaseSensitive = false }: SambaOptions = {})
       env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
       ready: { probe: () => answers(free).then(() => free) },
     });
-    return { running: started, port: free };
-  });
+  };
+  let running = await onFreePort(start);
+  const port = running.ready;
   return {
     ...{ host: HOST, port, username: USERNAME, password, share: SHARE, folder, uid: UID },
     connections: () => countConnections(port),
+    async restart() {
+      await running.stop();
+      running = await start(port);
+    },
     async stop() {
       await running.stop();
       await dir.remove();

@@ -19,6 +19,8 @@ export interface WebdavServer {
   readonly folder: string;
   /** How many connections it has now. */
   connections(): Promise<number>;
+  /** Ends it and all connections; it comes back on the same port. */
+  restart(): Promise<void>;
   /** Ends it and deletes its folder; safe to call twice. */
   stop(): Promise<void>;
 }
@@ -90,7 +92,9 @@ async function serve(
   start: (port: number) => Promise<{ stop(): Promise<unknown> }>,
 ): Promise<WebdavServer> {
   try {
-    const { running, port } = await onFreePort(async (free) => ({ running: await start(free), port: free }));
+    const first = await onFreePort(async (free) => ({ running: await start(free), port: free }));
+    const { port } = first;
+    let { running } = first;
     return {
       url: `${isTls ? 'https' : 'http'}://127.0.0.1:${port}${path}/`,
       host: '127.0.0.1',
@@ -99,6 +103,10 @@ async function serve(
       password: PASSWORD,
       folder,
       connections: () => countConnections(port),
+      async restart() {
+        await running.stop();
+        running = await start(port);
+      },
       async stop() {
         await running.stop();
         await dir.remove();

@@ -1,0 +1,113 @@
+import { readdir } from 'node:fs/promises';
+import {
+  type CephRgw,
+  ensureCommand,
+  type FaultProxy,
+  type FtpServer,
+  isAvailable,
+  isMissing,
+  type SambaServer,
+  type SshServer,
+  startApacheDav,
+  startCephRgw,
+  startFaultProxy,
+  startFtpServer,
+  startSamba,
+  startSshServer,
+  type WebdavServer,
+} from '@wharf/harness';
+import { mountFtp, mountRemotes } from './remote-storages.ts';
+import type { World } from './world.ts';
+
+export const KINDS = ['Local', 'S3', 'SFTP', 'WebDav', 'FTP', 'SMB', 'Crypt'] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** Where a kind of storage is in the tree. */
+export interface Place {
+  /** A folder of it that nobody else uses. */
+  readonly folder: string;
+  /** The way to its server. Local has none. */
+  readonly way?: FaultProxy;
+  /** Ends its server; it comes back with all it had. Absent: it has none, or one that would forget. */
+  readonly restart?: () => Promise<void>;
+}
+
+/** Real servers for each kind. */
+export interface Servers {
+  readonly rgw: CephRgw;
+  readonly sshd: SshServer;
+  readonly apache: WebdavServer;
+  readonly ftpd: FtpServer;
+  readonly samba: SambaServer;
+}
+
+/** Undefined where one is missing. */
+export async function startServers(sizeBytes: number): Promise<Servers | undefined> {
+  const [rgw, sshd, apache, ftpd, samba, rclone] = await Promise.all([
+    startCephRgw({ sizeBytes }),
+    startSshServer(),
+    startApacheDav(),
+    startFtpServer({ software: 'vsftpd', tls: 'explicit' }),
+    startSamba({ isCaseSensitive: true }),
+    ensureCommand('rclone', 'rclone'),
+  ]);
+  const found = { 'ceph-rgw': rgw, sshd, apache2: apache, vsftpd: ftpd, samba, rclone };
+  const areThere = Object.entries(found).map(([name, server]) => isAvailable(name, server));
+  if (!areThere.includes(false) && !isMissing(rgw) && !isMissing(sshd) && !isMissing(apache) && !isMissing(ftpd) && !isMissing(samba))
+    return { rgw, sshd, apache, ftpd, samba };
+  for (const server of Object.values(found)) if (!isMissing(server) && 'stop' in server) await server.stop();
+  return undefined;
+}
+
+/** Mounts a storage of each kind. Crypt stands on the bucket. */
+export async function mountEvery(world: World, { rgw, sshd, apache, ftpd, samba }: Servers) {
+  const remotes = await mountRemotes(world, rgw, sshd);
+  const ftp = await mountFtp(world, ftpd);
+  const { path: local } = await world.folder('every');
+  const mount = async (driver: string, addition: object): Promise<string> => {
+    const mount_path = `/${world.unique(driver.toLowerCase())}`;
+    await world.admin.call('/api/admin/storage/create', {
+      ...{ mount_path, driver, addition: JSON.stringify(addition), cache_expiration: 30 },
+    });
+    return mount_path;
+  };
+  const davWay = await startFaultProxy({ to: apache });
+  const smbWay = await startFaultProxy({ to: samba });
+  const webdav = await mount('WebDav', {
+    address: apache.url.replace(`${apache.host}:${apache.port}`, `${davWay.host}:${davWay.port}`),
+    ...{ vendor: 'other', username: apache.username, password: apache.password, root_folder_path: '/' },
+  });
+  const smb = await mount('SMB', {
+    ...{ root_folder_path: '.', address: `${smbWay.host}:${smbWay.port}` },
+    ...{ username: samba.username, password: samba.password, share_name: samba.share },
+  });
+  await world.admin.call('/api/fs/mkdir', { path: `${remotes.s3.mount}/encrypted` });
+  const crypt = await mount('Crypt', {
+    ...{ filename_encryption: 'standard', directory_name_encryption: 'true', filename_encoding: 'base32', encrypted_suffix: '.bin' },
+    ...{ remote_path: `${remotes.s3.mount}/encrypted`, password: 'first', salt: 'second', show_hidden: true },
+  });
+  const places: Readonly<Record<Kind, Place>> = {
+    Local: { folder: local },
+    S3: { folder: `${remotes.s3.mount}/plain`, way: remotes.s3.proxy },
+    SFTP: { folder: `${remotes.sftp.mount}/pairs`, way: remotes.sftp.proxy, restart: () => sshd.restart() },
+    WebDav: { folder: `${webdav}/pairs`, way: davWay, restart: () => apache.restart() },
+    FTP: { folder: `${ftp.mount}/pairs`, way: ftp.proxy, restart: () => ftpd.restart() },
+    SMB: { folder: `${smb}/pairs`, way: smbWay, restart: () => samba.restart() },
+    Crypt: { folder: `${crypt}/pairs`, way: remotes.s3.proxy },
+  };
+  return {
+    places,
+    /** What our half-done work has left on the servers. */
+    async leftovers(): Promise<string[]> {
+      const { keys, uploads } = await remotes.inBucket();
+      const folders = [world.wharf.filesDir, sshd.folder, apache.folder, ftpd.folder, samba.folder];
+      const names = (await Promise.all(folders.map((folder) => readdir(folder, { recursive: true })))).flat();
+      return [...uploads, ...[...names, ...keys].filter((name) => name.includes('.wharf-tmp') || name.includes('draft-'))];
+    },
+    async stop(): Promise<void> {
+      await remotes.stop();
+      for (const way of [ftp.proxy, davWay, smbWay]) await way.stop();
+      for (const server of [rgw, sshd, apache, ftpd, samba]) await server.stop();
+    },
+  };
+}
