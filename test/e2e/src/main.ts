@@ -4,7 +4,7 @@ import { isMissing, startStandalone } from '@wharf/harness';
 import { openBrowser } from '../support/browser.ts';
 import { runDownloadChaos } from '../support/download-chaos.ts';
 import { runKillChaos } from '../support/kill-chaos.ts';
-import { runLongTests } from '../support/long-tests.ts';
+import { runContainerWork, runLongTests } from '../support/long-tests.ts';
 import { LONG_SHAPES, LONG_STORAGES, runLongUploads } from '../support/long-uploads.ts';
 import { measurePageFigures } from '../support/page-figures.ts';
 import { openPageWorld } from '../support/page-world.ts';
@@ -25,6 +25,9 @@ const USAGE = `usage: npm run soak -- <work> [options]
   uppy        a big file by Uppy in a browser    --upload-mib 4096
   page        what the page costs where it is dearest --times 5
   page-upload a big file from the page, cut      --upload-mib 4096
+  composed    all scenarios, and the checks of the API family, against the composed containers (root, Debian)
+  mixed       earlier gateways with these services, and the other way round, and a rolling update under load (root, Debian)
+              --earlier <tag or commit>
   pairs       big trees between all storages     --files 500 --cancelled 1000 --download-mib 1024`;
 
 const { values, positionals } = parseArgs({
@@ -45,6 +48,7 @@ const { values, positionals } = parseArgs({
     every: { type: 'string', default: '5' },
     rate: { type: 'string', default: '60000' },
     cases: { type: 'string', default: '30' },
+    earlier: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
     times: { type: 'string', default: '20' },
   },
@@ -72,6 +76,8 @@ const WORKS: Readonly<Record<string, () => Promise<boolean>>> = {
   crowd: () => runLongTests(['test/e2e/upload-crowd.e2e.test.ts'], { WHARF_E2E_UPLOADS: values.crowd }),
   uppy: () => runLongTests(['test/e2e/uppy.e2e.test.ts'], { WHARF_E2E_UPPY_MIB: values['upload-mib'] }),
   page,
+  composed: () => runContainerWork('composed'),
+  mixed: () => runContainerWork('mixed', values.earlier === undefined ? {} : { WHARF_TEST_EARLIER: values.earlier }),
   'page-upload': () => runLongTests(['test/e2e/page-upload.e2e.test.ts'], { WHARF_E2E_PAGE_UPLOAD_MIB: values['upload-mib'] }),
   pairs: () =>
     runLongTests(['test/e2e/remote-storages.e2e.test.ts', 'test/e2e/downloads-to-parts.e2e.test.ts'], {
