@@ -38,7 +38,9 @@ export default defineConfig({
             {
               test: {
                 name: 'containers',
-                include: ['test/contract/**/*.containers.test.ts'],
+                include: [
+                  `test/contract/${process.env['WHARF_TEST_WORK'] === undefined ? 'test/' : `works/${process.env['WHARF_TEST_WORK']}*`}*.containers.test.ts`,
+                ],
                 exclude: ['**/node_modules/**'],
                 testTimeout: 120_000,
                 hookTimeout: 400_000,

@@ -170,7 +170,15 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     files: 'test/contract/',
-    may: ['test/contract/', 'tools/run-tests.ts', '@wharf/harness', '@wharf/proto', '@wharf/service-kit'],
+    may: [
+      'test/contract/',
+      'test/e2e/scenarios/all-scenarios.ts',
+      'test/e2e/support/world.ts',
+      'tools/run-tests.ts',
+      '@wharf/harness',
+      '@wharf/proto',
+      '@wharf/service-kit',
+    ],
     npm: ['testcontainers', 'yaml'],
   },
   {

@@ -32,7 +32,8 @@ export interface ChangeAnnouncer<About> {
 
 export function createChangeAnnouncer<About = never>(options: {
   nextRevision: () => Promise<number>;
-  publish: (revision: number, about: About | undefined) => void;
+  /** Answers when the event is on its way: whoever hears of the change by its call's answer comes after that. Never rejects. */
+  publish: (revision: number, about: About | undefined) => Promise<void>;
   onError: (error: unknown) => void;
 }): ChangeAnnouncer<About> {
   let retry: NodeJS.Timeout | undefined;
@@ -42,7 +43,7 @@ export function createChangeAnnouncer<About = never>(options: {
     const revision = await options.nextRevision();
     clearTimeout(retry);
     retry = undefined;
-    options.publish(revision, about);
+    await options.publish(revision, about);
     return revision;
   };
   const countSoon = (ms: number) => {

@@ -30,7 +30,10 @@ export function createAuthService(config: AuthOptions, kit: ServiceKit): Service
   /** What every write ends with: the new revision, told to everybody. */
   const announcer = createChangeAnnouncer({
     nextRevision: stores.counters.nextRevision,
-    publish: (revision) => kit.bus.publish(accountsChanged, { revision }),
+    publish(revision) {
+      kit.bus.publish(accountsChanged, { revision });
+      return kit.bus.sent();
+    },
     onError: (error) => kit.logger.warn({ err: error }, 'a change of the accounts is not counted yet'),
   });
   const parts = createParts(config, kit, stores, passwords, announcer);

@@ -1,7 +1,8 @@
 // `npm run test:containers`: builds the images and tries them in real containers. Leaves none of its containers, networks, volumes and daemons.
-// With `--long` it tries more of what may go wrong. Prints the totals last; where no container engine can be had it says so, and nothing has failed.
+// With `--long` it tries more of what may go wrong; with `--work NAME` it runs what is too long for every day (`npm run soak`) and nothing else. Prints the totals last; where no container engine can be had it says so, and nothing has failed.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { type ContainerEngine, ensureBaseImage, isMissing, runCommand, startContainerEngine } from '@wharf/harness';
 import { runTests, type TestTotals } from '../../../tools/run-tests.ts';
 
@@ -9,6 +10,13 @@ const ROOT = join(import.meta.dirname, '..', '..', '..');
 const REPORT = join(ROOT, 'test-results', 'containers.json');
 /** What the tests make has it, so that what a killed run left goes with the next one. */
 const LABELS = ['wharf.test=containers', 'com.docker.compose.project=wharf-test', 'org.testcontainers=true'];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { long: { type: 'boolean', default: false }, work: { type: 'string' } },
+});
+// Containers are another user, and work on files that the tests make.
+process.umask(0);
 
 const engine = await startContainerEngine();
 if (isMissing(engine)) skip(engine.missing);
@@ -28,10 +36,12 @@ async function runAll(running: ContainerEngine, base: string): Promise<number> {
   const env = { DOCKER: running.docker, BASE: base, TAG: 'test' };
   try {
     if ((await run('deploy/docker/build', [], env)) !== 0) return told({ passed: 0, failed: 1, skipped: 0 });
-    const given = process.argv.slice(2);
-    const long = given.includes('--long') ? { WHARF_TEST_LONG: '1' } : {};
-    const tests = { WHARF_TEST_CONTAINERS: running.docker, TESTCONTAINERS_RYUK_DISABLED: 'true', ...long };
-    const args = ['--project', 'containers', ...given.filter((word) => word !== '--long')];
+    const tests = {
+      ...{ WHARF_TEST_CONTAINERS: running.docker, TESTCONTAINERS_RYUK_DISABLED: 'true' },
+      ...(values.long && { WHARF_TEST_LONG: '1' }),
+      ...(values.work !== undefined && { WHARF_TEST_WORK: values.work }),
+    };
+    const args = ['--project', 'containers', ...positionals];
     return told(await runTests({ root: ROOT, report: REPORT, args, env: { ...process.env, ...env, ...tests } }));
   } finally {
     await removeAll(running);

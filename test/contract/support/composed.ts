@@ -1,18 +1,32 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort, makeTempDir, runCommand, waitFor } from '@wharf/harness';
+import { freePort, makeTempDir, type RunningProcess, runCommand, startProcess, waitFor } from '@wharf/harness';
 import { parse } from 'yaml';
 import { type Balancer, startBalancer } from './balancer.ts';
 import { ensureCompose } from './compose-program.ts';
 import { prepareImages, present } from './images.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
+/** Where the things are that containers run beside our own programs. */
+const SUPPORT = import.meta.dirname;
 const HEALTH = { test: ['CMD', 'bash', '-c', 'exec 3<>/dev/tcp/127.0.0.1/27017'], interval: '1s', start_period: '60s' };
 /** The machine may have other work. */
 const PATIENT = { start_period: '180s', timeout: '20s' };
 const UP_WITHIN_MS = 300_000;
 /** Long enough for a balancer that looks five times a second, and short enough for a test. */
 export const DRAIN_SECONDS = 3;
+
+const LOG_CHARACTERS = 64 * 1024 * 1024;
+
+/** Room of the disks that tests fill. */
+const FILES_BYTES = 256 * 1024 * 1024;
+const DATA_BYTES = 2 * 1024 * 1024 * 1024;
+const STORE_BYTES = 2 * 1024 * 1024 * 1024;
+const OWNED = 'uid=10001,gid=10001,mode=0700';
+const disk = (sizeBytes: number, options: string) => ({
+  driver: 'local',
+  driver_opts: { type: 'tmpfs', device: 'tmpfs', o: `size=${sizeBytes},${options}` },
+});
 
 const GATEWAYS = ['gateway-1', 'gateway-2', 'gateway-3'];
 /** Of deploy/compose, and a third gateway. */
@@ -24,6 +38,8 @@ export interface Composed {
   /** Where the gateways are published; the same after restarts. */
   readonly gateways: readonly string[];
   readonly adminPassword: string;
+  /** What runs them, and the image that ours stand on. */
+  readonly engine: { readonly docker: string; readonly base: string };
   /** The answer of `docker compose <words>`. @throws when it fails */
   compose(...words: readonly string[]): Promise<string>;
   /** The name of the container of a service. */
@@ -32,11 +48,20 @@ export interface Composed {
   /** `http://address:port` of a service on a network that this machine reaches. */
   address(service: string, port: number): Promise<string>;
   healthy(service: string): Promise<void>;
+  /** Makes the container of a service anew, with these settings of Compose instead of those of `change` before; ready afterwards. */
+  change(service: string, settings: object): Promise<void>;
+  /** What the services write, until they end. */
+  followLogs(): Promise<RunningProcess<true>>;
   stop(): Promise<void>;
 }
 
+export interface ComposedOptions {
+  /** What else these containers are, as a file of Compose has it; it comes after deploy/compose. */
+  readonly services?: Readonly<Record<string, object>>;
+}
+
 /** @throws when something that it is made of cannot be had: the runner has looked for the engine */
-export async function startComposed(): Promise<Composed> {
+export async function startComposed({ services = {} }: ComposedOptions = {}): Promise<Composed> {
   const { docker: client, base, store, nats } = await prepareImages();
   const program = present(await ensureCompose());
   const dir = await makeTempDir('compose');
@@ -44,24 +69,47 @@ export async function startComposed(): Promise<Composed> {
   await mkdir(secrets, { mode: 0o700 });
   await command(process.execPath, ['deploy/compose/init.mjs', secrets]);
   const ports = await Promise.all(GATEWAYS.map(() => freePort()));
-  const settings = { environment: { WHARF_DRAIN_SECONDS: String(DRAIN_SECONDS) }, healthcheck: PATIENT };
+  const opsPorts = await Promise.all(GATEWAYS.map(() => freePort()));
+  const settings = { environment: { WHARF_DRAIN_SECONDS: String(DRAIN_SECONDS), WHARF_EGRESS_ALLOW: 'source' }, healthcheck: PATIENT };
   const { build: _, ...another } = parse(await readFile(join(ROOT, 'deploy/compose/compose.yaml'), 'utf8'), { merge: true }).services[
     'gateway-2'
   ];
   const overlay = {
     services: {
       ...Object.fromEntries(SERVICES.map((name) => [name, settings])),
+      // A container that is made anew may have another address; what is published stays.
+      ...Object.fromEntries(GATEWAYS.map((name, index) => [name, { ...settings, ports: [`127.0.0.1:${opsPorts[index]}:9090`] }])),
       'gateway-3': {
         ...another,
-        ports: [`127.0.0.1:${ports[2]}:5244`],
+        ports: [`127.0.0.1:${ports[2]}:5244`, `127.0.0.1:${opsPorts[2]}:9090`],
         environment: { ...another.environment, ...settings.environment },
         healthcheck: PATIENT,
       },
-      ferretdb: { image: store.image, entrypoint: store.command.map((word) => word.replaceAll('$', '$$$$')), healthcheck: HEALTH },
-      postgres: { image: nats, entrypoint: ['sleep', 'infinity'] },
+      ferretdb: {
+        image: store.image,
+        entrypoint: store.command.map((word) => word.replaceAll('$', '$$$$')),
+        healthcheck: HEALTH,
+        volumes: ['store-disk:/tmp'],
+      },
+      // What lies in memory is there for as long as somebody has it mounted.
+      postgres: { image: nats, entrypoint: ['sleep', 'infinity'], volumes: ['store-disk:/tmp', 'files:/files', 'fs-data:/data'] },
+      source: {
+        image: base,
+        command: ['node', '/source.mjs'],
+        volumes: [`${join(SUPPORT, 'source.mjs')}:/source.mjs:ro`],
+        networks: ['tools'],
+        read_only: true,
+      },
+    },
+    volumes: {
+      ...{ files: disk(FILES_BYTES, OWNED), 'fs-data': disk(DATA_BYTES, OWNED) },
+      'store-disk': disk(STORE_BYTES, 'mode=1777'),
     },
   };
-  await writeFile(join(dir.path, 'overlay.json'), JSON.stringify(overlay));
+  const written = async (name: string, content: object) => {
+    await writeFile(join(dir.path, name), JSON.stringify(content));
+    return ['-f', join(dir.path, name)];
+  };
   const env = {
     ...process.env,
     ...{
@@ -73,9 +121,14 @@ export async function startComposed(): Promise<Composed> {
       TOOL_BASE: base,
     },
   };
-  const files = ['-f', 'deploy/compose/compose.yaml', '-f', join(dir.path, 'overlay.json')];
-  const compose: Composed['compose'] = (...words) =>
-    command(program.path, ['-p', 'wharf-test', ...files, '--profile', 'ferretdb', ...words], env);
+  const files = [
+    '-f',
+    'deploy/compose/compose.yaml',
+    ...(await written('overlay.json', overlay)),
+    ...(await written('more.json', { services })),
+  ];
+  const composeArgs = ['-p', 'wharf-test', ...files, '--profile', 'ferretdb'];
+  const compose: Composed['compose'] = (...words) => command(program.path, [...composeArgs, ...words], env);
   const docker: Composed['docker'] = (...words) => command(client, words);
   const container = (service: string) => `wharf-test-${service}-1`;
   const stop = async () => {
@@ -88,7 +141,7 @@ export async function startComposed(): Promise<Composed> {
     await dir.remove();
   };
   try {
-    await compose('up', '--detach', '--no-build', '--wait', '--wait-timeout', '240', ...SERVICES, 'nats', 'ferretdb');
+    await compose('up', '--detach', '--no-build', '--wait', '--wait-timeout', '240', ...SERVICES, 'nats', 'ferretdb', 'postgres', 'source');
   } catch (error) {
     const log = await compose('logs', '--tail', '15').catch(String);
     await stop();
@@ -99,13 +152,29 @@ export async function startComposed(): Promise<Composed> {
     const [ip] = (await docker('inspect', '--format', format, container(service))).trim().split(' ');
     return `http://${ip}:${port}`;
   };
-  const backends = GATEWAYS.map(async (name, index) => ({ host: '127.0.0.1', port: Number(ports[index]), ops: await address(name, 9090) }));
-  const balancer = await startBalancer(await Promise.all(backends));
+  const backends = ports.map((port, index) => ({ host: '127.0.0.1', port, ops: `http://127.0.0.1:${opsPorts[index]}` }));
+  const balancer = await startBalancer(backends);
   return {
     balancer,
     gateways: ports.map((port) => `http://127.0.0.1:${port}`),
     adminPassword: (await readFile(join(secrets, 'admin_password'), 'utf8')).trim(),
+    engine: { docker: client, base },
     ...{ compose, docker, container, address },
+    async change(service, settings) {
+      const changed = await written('changed.json', { services: { [service]: settings } });
+      const words = [...composeArgs, ...changed, 'up', '--detach', '--no-build', '--no-deps', '--wait', '--wait-timeout', '120', service];
+      await command(program.path, words, env);
+    },
+    followLogs: () =>
+      startProcess({
+        name: 'the logs of the containers',
+        command: program.path,
+        args: [...composeArgs, 'logs', '--follow', '--no-color', ...SERVICES],
+        env: { ...env, PWD: ROOT },
+        cwd: ROOT,
+        ready: { line: () => true },
+        outputLimit: LOG_CHARACTERS,
+      }),
     async stop() {
       await balancer.stop();
       await stop();

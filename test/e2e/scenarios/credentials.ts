@@ -128,7 +128,7 @@ export function credentials(world: World): void {
       const { content } = Object(await dataOf(person, '/api/me/sessions'));
       expect(content).toMatchObject([
         { address: '203.0.113.23', current: false, device: `A phone ${'x'.repeat(248)}` },
-        { address: '127.0.0.1', current: true },
+        { address: world.wharf.seesClientsAt, current: true },
       ]);
       await person.call('/api/me/sessions/revoke', { id: content[0].id });
       expect(await other.get('/api/me')).toMatchObject({ code: 401, message: 'token is invalidated' });

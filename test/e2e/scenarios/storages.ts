@@ -44,6 +44,11 @@ export function storages(world: World): void {
       await mkdir(root);
       await writeFile(join(root, 'there.txt'), '');
       await waitFor('the storage to work', async () => (await status()) === 'work', { withinMs: 60_000 });
+      // Each replica tries by itself.
+      const listing = () => admin.post('/api/fs/list', { path: mount });
+      await waitFor('every replica to have it', async () => (await listing()).code === 200 && (await listing()).code === 200, {
+        withinMs: 60_000,
+      });
       expect(await namesIn(admin, mount)).toEqual(['there.txt']);
       await admin.post(`/api/admin/storage/delete?id=${id}`);
     });

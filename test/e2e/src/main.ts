@@ -4,7 +4,7 @@ import { isMissing, startStandalone } from '@wharf/harness';
 import { openBrowser } from '../support/browser.ts';
 import { runDownloadChaos } from '../support/download-chaos.ts';
 import { runKillChaos } from '../support/kill-chaos.ts';
-import { runLongTests } from '../support/long-tests.ts';
+import { runContainerWork, runLongTests } from '../support/long-tests.ts';
 import { LONG_SHAPES, LONG_STORAGES, runLongUploads } from '../support/long-uploads.ts';
 import { measurePageFigures } from '../support/page-figures.ts';
 import { openPageWorld } from '../support/page-world.ts';
@@ -25,6 +25,7 @@ const USAGE = `usage: npm run soak -- <work> [options]
   uppy        a big file by Uppy in a browser    --upload-mib 4096
   page        what the page costs where it is dearest --times 5
   page-upload a big file from the page, cut      --upload-mib 4096
+  composed    all scenarios, and the checks of the API family, against the composed containers (root, Debian)
   pairs       big trees between all kinds of storages, kills --files 500 --cancelled 1000 --download-mib 1024`;
 
 const { values, positionals } = parseArgs({
@@ -75,6 +76,7 @@ const WORKS: Readonly<Record<string, () => Promise<boolean>>> = {
   crowd: () => runLongTests(['test/e2e/upload-crowd.e2e.test.ts'], { WHARF_E2E_UPLOADS: values.crowd }),
   uppy: () => runLongTests(['test/e2e/uppy.e2e.test.ts'], { WHARF_E2E_UPPY_MIB: values['upload-mib'] }),
   page,
+  composed: () => runContainerWork('composed'),
   'page-upload': () => runLongTests(['test/e2e/page-upload.e2e.test.ts'], { WHARF_E2E_PAGE_UPLOAD_MIB: values['upload-mib'] }),
   pairs: () =>
     runLongTests(PAIR_TESTS, {

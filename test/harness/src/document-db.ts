@@ -24,7 +24,7 @@ const SYSTEM: DebianSystem = {
   prepare: `GOBIN="$PWD/usr/local/bin" CGO_ENABLED=0 go install ${GATEWAY_MODULE}`,
 };
 
-/** Only the gateway listens on an address; it finds PostgreSQL by a socket in its own /tmp. Nothing is synced: the data end with the server. */
+/** Only the gateway listens on an address; it finds PostgreSQL by a socket in its own /tmp. Nothing is synced: the data end with the server. One that gave up, as for want of room, begins again. */
 const serve = (address: string) => `
 set -eu
 pg=/usr/lib/postgresql/18/bin data=/tmp/data
@@ -39,7 +39,7 @@ unix_socket_directories = '/tmp'
 max_connections = 200
 fsync = off
 CONF
-$pg/postgres -D $data &
+until $pg/postgres -D $data; do sleep 0.2; done &
 until $pg/psql --host /tmp --username postgres --quiet --command 'CREATE EXTENSION IF NOT EXISTS documentdb CASCADE' >/dev/null 2>&1; do
   kill -0 $!
   sleep 0.2

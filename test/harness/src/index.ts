@@ -16,7 +16,7 @@ export { type HttpServer, startHttpServer } from './http-server.ts';
 export { ensureKustomize, type Kustomize } from './kustomize.ts';
 export { type NatsServer, startNatsServer } from './nats-server.ts';
 export { type Nginx, startNginx } from './nginx.ts';
-export { type ExitStatus, type ProcessOptions, type RunningProcess, runCommand, startProcess } from './process.ts';
+export { type ExitStatus, type ProcessOptions, type RunningProcess, runCommand, runToEnd, startProcess } from './process.ts';
 export { PROGRAM_VARIABLES, programFlags } from './program-flags.ts';
 export { isAvailable, isMissing, type Missing } from './required.ts';
 export { type SambaServer, startSamba } from './samba-server.ts';

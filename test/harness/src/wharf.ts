@@ -32,6 +32,8 @@ export interface Wharf {
   readonly dataDir: string;
   readonly filesDir: string;
   readonly adminPassword: string;
+  /** The address that it sees its clients on this machine come from. */
+  readonly seesClientsAt: string;
   readonly pid: number;
   /** All that was written to stdout and stderr (the last MiB of each start). */
   log(): string;
@@ -96,6 +98,7 @@ export async function startWharf(program: string, ports: Record<string, string>,
     dataDir: options.dataDir ?? dataDir.path,
     filesDir: options.filesDir ?? filesDir.path,
     adminPassword,
+    seesClientsAt: '127.0.0.1',
     get pid() {
       return running.pid;
     },

@@ -13,6 +13,8 @@ export interface Subject<Event> {
 export interface Bus {
   /** Sends without waiting; a publisher gets its own events too. */
   publish<Event>(subject: Subject<Event>, event: Event): void;
+  /** Waits until what was sent is on its way to its subscribers, but not for long: a bus that stands still holds nobody up. Never rejects. */
+  sent(): Promise<void>;
   /** Calls the handler for every event of the subject until the bus closes. A handler that throws is logged. */
   subscribe<Event>(subject: Subject<Event>, handler: (event: Event) => void): void;
   /** False while events cannot reach other processes. */

@@ -15,6 +15,7 @@ export function createLocalBus(onError: OnBusError): Bus {
           }
         });
     },
+    sent: async () => {},
     subscribe<Event>(subject: Subject<Event>, handler: (event: Event) => void) {
       const known = handlers.get(subject.name) ?? [];
       known.push(handler);

@@ -1,9 +1,12 @@
 import type { NatsConnection } from '@nats-io/transport-node';
+import { within } from '../within.ts';
 import type { Bus, OnBusError, Subject } from './bus.ts';
 import { readEvent } from './read-event.ts';
 
 /** Pause between tries to reach the server, in milliseconds. */
 const RECONNECT_WAIT_MS = 500;
+/** How long a change waits until its event is on its way, in milliseconds. */
+const SENT_MS = 100;
 /** How long closing waits for what is on its way, in milliseconds. */
 const DRAIN_MS = 1_000;
 
@@ -55,6 +58,11 @@ export function createNatsBus(url: string, name: string, onError: OnBusError): B
       } catch (error) {
         onError(error, subject.name);
       }
+    },
+    async sent() {
+      if (!connection || !isUp) return;
+      // The server answers when it has passed on what came before.
+      await within(SENT_MS, connection.flush(), 'the bus stands still').catch(() => undefined);
     },
     subscribe<Event>(subject: Subject<Event>, handler: (event: Event) => void) {
       const attach = (made: NatsConnection) => {

@@ -13,7 +13,10 @@ export type AnnounceChange = ChangeAnnouncer<number>['announce'];
 export function createConfigurationAnnouncer(counters: Counters, bus: Bus, onError: (error: unknown) => void): ChangeAnnouncer<number> {
   return createChangeAnnouncer({
     nextRevision: counters.nextRevision,
-    publish: (revision, storageId) => bus.publish(configurationChanged, storageId === undefined ? { revision } : { revision, storageId }),
+    publish(revision, storageId) {
+      bus.publish(configurationChanged, storageId === undefined ? { revision } : { revision, storageId });
+      return bus.sent();
+    },
     onError,
   });
 }

@@ -250,6 +250,17 @@ describe('a storage that could not be opened', () => {
     expect(mounts.health()).toMatchObject([{ state: 'working', retryAt: undefined }]);
   });
 
+  it('is tried again at once where it was saved again, which another replica was asked for', async () => {
+    const { driver, mount, record } = setUp();
+    driver.onOpen(failing('down'));
+    await refusalOf(mount(record())(1).driver());
+    driver.onOpen(async () => {});
+    await refusalOf(mount(record())(1).driver());
+    const saved = mount(record({ modified: new Date('2024-05-02T00:00:00Z') }))(1);
+    expect(await saved.driver()).toBeDefined();
+    expect(driver.counts()).toMatchObject({ closed: 0 });
+  });
+
   it('by settings that cannot be is not tried again, nor is one that is gone', async () => {
     const { driver, mount, mounts, record, advance, runLater } = setUp();
     mount(record({ _id: 1, addition: 'no json' }), record({ _id: 2 }));

@@ -104,6 +104,8 @@ interface Connection extends Mount {
   reopen(): Promise<StorageDriver>;
   /** The same in the background, where anybody asked for it. */
   restart(): void;
+  /** Opens it now, where opening it has failed. */
+  retry(): void;
   /** Another one has taken its place: it opens nothing any more, and closes when nobody uses it. */
   retire(): void;
   /** Ends what is under way on it. */
@@ -135,8 +137,11 @@ export function createMounts(options: MountsOptions): Mounts {
     const addition = unsealed(storage);
     const known = connections.get(storage._id);
     if (known && known.definition === definition && isSameStorage(known, addition)) {
+      const isSavedAgain = known.storage.modified.getTime() !== storage.modified.getTime();
       known.storage = storage;
       known.addition = addition;
+      // Only the replica that admin asks opens it anew. Why the others could not open it may be mended as well.
+      if (isSavedAgain) known.retry();
       return known;
     }
     return createConnection(storage, definition, addition, inner, loans, options);
@@ -265,6 +270,9 @@ function createConnection(
     reopen: opener.reopen,
     restart() {
       if (!hasEnded && connection.isUsed()) opener.reopen().catch(() => undefined);
+    },
+    retry() {
+      if (opener.failure && !opener.isUnderWay) opener.open().catch(() => undefined);
     },
     driver: () => opener.driver().catch(refuseAsNotStarted),
     retire() {
