@@ -14,12 +14,16 @@ const PICTURE = `(() => {
   const { left, top, width } = document.querySelector('.image-view > img').getBoundingClientRect();
   return { left: Math.round(left), top: Math.round(top), width: Math.round(width) };
 })()`;
-/** In the page, before anything of it runs: what kinds of bodies are sent. */
+/** In the page and in its threads, before anything of them runs: what kinds of bodies are sent. */
 const WATCH_BODIES = `{
   globalThis.sentBodies = [];
+  const others = new BroadcastChannel('sent bodies');
+  others.onmessage = ({ data }) => globalThis.sentBodies.push(data);
   const { send } = XMLHttpRequest.prototype;
   XMLHttpRequest.prototype.send = function (body) {
-    globalThis.sentBodies.push(Object.prototype.toString.call(body));
+    const kind = Object.prototype.toString.call(body);
+    globalThis.sentBodies.push(kind);
+    others.postMessage(kind);
     return send.call(this, body);
   };
 }`;
@@ -269,6 +273,10 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     const folder = await world.folder('bodies');
     await show('/@account');
     await page.addInitScript(WATCH_BODIES);
+    await page.route('**/part-worker*.js', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: `${WATCH_BODIES}\n${await response.text()}` });
+    });
     await page.goto(world.base + folder.path);
     const chooser = page.waitForEvent('filechooser');
     await page.getByRole('button', { name: 'Upload files' }).click();
