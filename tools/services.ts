@@ -24,6 +24,10 @@ const SERVICE_STOP_SECONDS = 9;
 const LOOPBACK = '127.0.0.1';
 const OPS_PORTS = { gateway: 9090, auth: 9091, admin: 9092, fs: 9093, downloader: 9094 } as const;
 
+if (process.argv.length > 2) {
+  console.error('usage: npm run services\n  It takes no arguments; what may be set is in the environment: docs/configuration.md');
+  process.exit(2);
+}
 const IN_FILE = { mayBeInFile: true };
 const config = readConfig(
   {

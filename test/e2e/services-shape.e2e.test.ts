@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { at, httpRequest, login, makeTempDir, programFlags, type TempDir, waitFor } from '@wharf/harness';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { commandOf, descendantsOf } from './support/process-memory.ts';
-import { BARE_ENVIRONMENT, ROOT } from './support/program.ts';
+import { BARE_ENVIRONMENT, ROOT, runProgram } from './support/program.ts';
 
 const PASSWORD = 'services-shape-pass';
 const SERVICES = ['auth', 'admin', 'fs', 'downloader', 'api-gateway'];
@@ -89,6 +89,13 @@ describe.runIf(process.platform === 'linux')('the supervisor of the five service
     ).catch(() => undefined);
     await requireNobodyLeft();
   });
+});
+
+test('the supervisor with an argument says that it takes none, and starts nothing', async () => {
+  const { code, stderr, stdout } = await runProgram(join(ROOT, 'tools/services.ts'), {}, ['--help']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('It takes no arguments');
+  expect(stdout).toBe('');
 });
 
 async function startSupervisor(folder: string): Promise<Supervisor> {
