@@ -73,6 +73,12 @@ it('keys of other folders are refused', async () => {
   await expect(failure(namesIn(driver))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
 });
 
+it('keys longer than any store has are refused', async () => {
+  const { driver } = await openOn((_, response) => void response.end(listing([`${'a/'.repeat(30_000)}x`])));
+  await expect(failure(namesIn(driver))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  await expect(failure(Array.fromAsync(driver.listAll(at('/'))))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
 it.each(['v1', 'v2'])('a listing (%s) that stands still ends', async (list_object_version) => {
   const rest = '<IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken><NextMarker>same</NextMarker>';
   const { driver, asked } = await openOn((_, response) => void response.end(listing(['a'], rest)), { list_object_version });
