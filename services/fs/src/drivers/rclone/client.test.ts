@@ -11,7 +11,7 @@ it('an rclone elsewhere that hangs while a remote is made is asked anew later', 
   onTestFinished(() => server.stop());
   const process = { url: server.url, authorization: 'x', ended: new AbortController().signal, kill: () => undefined };
   const way = { remote: async () => ({ type: 'memory', parameters: {} }), failure: undefined, close: () => undefined };
-  const client = new RcloneClient(way, { hold: () => () => undefined, get: async () => process }, 50);
+  const client = new RcloneClient(way, { hold: () => () => undefined, get: async () => process }, 1_000);
   onTestFinished(() => client.close());
   await expect(client.find('a', {})).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
   await expect(client.find('a', {})).resolves.toBeUndefined();
