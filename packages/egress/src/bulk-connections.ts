@@ -14,6 +14,8 @@ const LEAST_ROOM_BYTES = 64 * 1024;
 const MAX_HEAD_BYTES = 16 * 1024;
 /** Answers before the answer (100 Continue, 103 Early Hints); a server that sends more of them has none. */
 export const MAX_INTERIM_ANSWERS = 20;
+/** Servers of which it is remembered that they do not suit. One that is forgotten is asked once more. */
+const MAX_UNSUITED = 1_000;
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 /**
@@ -48,7 +50,12 @@ export function createBulkConnections(
   const connect = (url: URL): BulkConnection => {
     const connection = new BulkConnection(url, lookupOf(url), idleMs, pieceBytes, keep(url.origin));
     open.add(connection);
-    connection.onceClosed(() => open.delete(connection));
+    connection.onceClosed(() => {
+      open.delete(connection);
+      const waiting = idle.get(url.origin)?.filter(({ isUsable }) => isUsable) ?? [];
+      if (waiting.length > 0) idle.set(url.origin, waiting);
+      else idle.delete(url.origin);
+    });
     return connection;
   };
   return {
@@ -64,7 +71,11 @@ export function createBulkConnections(
         return connect(request.url).ask(request, text);
       };
       const answer = await (kept ?? connect(request.url)).ask(request, text).catch(again);
-      if (answer === undefined && remembersUnsuited) unsuited.add(origin);
+      if (answer === undefined && remembersUnsuited) {
+        unsuited.add(origin);
+        const [oldest] = unsuited;
+        if (unsuited.size > MAX_UNSUITED && oldest !== undefined) unsuited.delete(oldest);
+      }
       return answer;
     },
     close() {

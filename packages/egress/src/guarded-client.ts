@@ -156,18 +156,19 @@ function send(
       else socket.once(isTls ? 'secureConnect' : 'connect', begin);
     });
   }).then(onConnected);
+  const isAnswered = new AbortController();
+  request.once('response', (answer) => {
+    isAnswered.abort();
+    // An answer that came before the end of the request's body ends that body: its memory is used for other things then. The connection cannot be used
+    // again.
+    answer.once('close', () => {
+      if (!request.writableFinished) request.destroy();
+    });
+  });
   if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
     request.end(body);
     void connected.then(onSent);
   } else {
-    const isAnswered = new AbortController();
-    request.once('response', (answer) => {
-      isAnswered.abort();
-      // An answer that came before the end of the request's body ends that body. The connection cannot be used again.
-      answer.once('close', () => {
-        if (!request.writableFinished) request.destroy();
-      });
-    });
     connected.then(() => sendBody(request, body, isAnswered.signal)).then(onSent, reject);
   }
   return promise.finally(() => signal.removeEventListener('abort', stop));

@@ -6,7 +6,7 @@ import tls from 'node:tls';
 import { AppError } from '@wharf/errors';
 import { isAvailable, makeCertificate, waitFor } from '@wharf/harness';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Answer, createEgressPolicy, createGuardedClient } from '../src/index.ts';
+import { type Answer, createBulkConnections, createEgressPolicy, createGuardedClient } from '../src/index.ts';
 
 const closing: Array<() => void> = [];
 afterEach(() => {
@@ -101,6 +101,25 @@ describe('big bodies', () => {
     const { ask } = clientOf();
     for (let time = 0; time < 3; time++) expect((await buffer(await ask(url))).toString()).toBe('abc');
     expect(requests()).toBe(4);
+  });
+
+  it('of the servers that announce no length a thousand are remembered', async () => {
+    const { url, requests } = await serve((socket) =>
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n'),
+    );
+    const bulk = createBulkConnections(() => (_host, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]), 1_000);
+    closing.push(() => bulk.close());
+    const askAs = (host: number) =>
+      bulk.ask({
+        ...{ url: new URL(`http://h${host}.example:${url.port}/`), method: 'GET', headers: {}, body: undefined },
+        ...{ signal: new AbortController().signal, onConnected: () => undefined, onSent: () => undefined },
+      });
+    for (let host = 0; host <= 1_000; host++) expect(await askAs(host)).toBeUndefined();
+    expect(requests()).toBe(1_001);
+    await askAs(1_000);
+    expect(requests()).toBe(1_001);
+    await askAs(0);
+    expect(requests()).toBe(1_002);
   });
 
   it('one that breaks off gives what came, and an error', async () => {

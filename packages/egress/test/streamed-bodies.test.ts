@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import type http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { AppError } from '@wharf/errors';
 import { startHttpServer } from '@wharf/harness';
@@ -77,6 +79,32 @@ describe('a body in pieces', () => {
     const asking = openClient().request({ url, method: 'PUT', body: stalled(), signal: abort.signal });
     await expect(asking).rejects.toSatisfy((error) => AppError.is(error, 'CANCELLED'));
   });
+});
+
+it('of a body in memory nothing is sent after its answer: that memory may hold something else by then', async () => {
+  // More than the system takes of it at once.
+  const body = Buffer.alloc(16 * 1024 * 1024, 'A');
+  const received: Buffer[] = [];
+  const goOn = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
+  const server = net.createServer({ pauseOnConnect: true }, async (socket) => {
+    socket.on('error', () => undefined).write('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+    await goOn.promise;
+    const take = (bytes: Buffer) => {
+      received.push(bytes);
+      if (bytes.includes('BBB')) ended.resolve();
+    };
+    socket.once('close', ended.resolve).on('data', take).resume();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const answer = await openClient().request({ url, method: 'PUT', headers: { 'Content-Length': String(body.byteLength) }, body });
+  expect([answer.statusCode, await text(answer)]).toEqual([403, '']);
+  body.fill('B');
+  goOn.resolve();
+  await ended.promise;
+  expect(Buffer.concat(received).includes('BBB')).toBe(false);
 });
 
 describe('a plain connection', () => {

@@ -11,7 +11,7 @@ export interface PictureMaker {
    * The picture as a PNG of 144 pixels' width, upright.
    *
    * @throws AppError INVALID_ARGUMENT for what is no picture, or one that is too large: decided by its header, before anything is decoded;
-   * DEADLINE_EXCEEDED | QUOTA_EXCEEDED when it takes too much time or memory; RATE_LIMITED when too many wait
+   * DEADLINE_EXCEEDED | QUOTA_EXCEEDED when it takes too much time or memory; RATE_LIMITED when too many wait; OVERLOADED when no process can be started
    */
   make(image: Uint8Array): Promise<Uint8Array>;
   close(): void;
@@ -57,7 +57,12 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
     const hand = hands.find(({ job }) => job === undefined);
     if (index === -1 || (!hand && hands.length === MAX_PROCESSES)) return;
     const [job] = waiting.splice(index, 1);
-    if (job) begin(hand ?? addHand(), job);
+    const started = hand ?? addHand();
+    if (job && started) begin(started, job);
+    else {
+      job?.reject(new AppError('OVERLOADED', 'there is no room to make thumbnails, try again in a moment'));
+      next();
+    }
   };
   const begin = (hand: Hand, job: Job) => {
     clearTimeout(hand.timer);
@@ -98,14 +103,10 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
     clearTimeout(hand.timer);
     hand.child.kill('SIGKILL');
   };
-  const addHand = (): Hand => {
-    const child = fork(new URL('./picture-process.ts', import.meta.url), {
-      // Nothing of ours: no settings, no secrets.
-      env: {},
-      execArgv: ['--disable-warning=ExperimentalWarning', '--max-old-space-size=64', '--max-semi-space-size=2'],
-      serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    });
+  /** Undefined: the system gives no process, or no file handle for one. */
+  const addHand = (): Hand | undefined => {
+    const child = startProcess();
+    if (!child) return undefined;
     const hand: Hand = { child, job: undefined, timer: undefined, unwatch: () => {} };
     hands.push(hand);
     child.on('message', ({ id, png }: PictureAnswer) => {
@@ -135,6 +136,24 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
       for (const hand of [...hands]) give(hand, lost(undefined));
     },
   };
+}
+
+function startProcess(): ChildProcess | undefined {
+  try {
+    const child = fork(new URL('./picture-process.ts', import.meta.url), {
+      // Nothing of ours: no settings, no secrets.
+      env: {},
+      execArgv: ['--disable-warning=ExperimentalWarning', '--max-old-space-size=64', '--max-semi-space-size=2'],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    if (child.pid !== undefined) return child;
+    // It tells why in a moment, and cannot be sent anything.
+    child.on('error', () => undefined);
+  } catch {
+    // Node throws for what it does not expect.
+  }
+  return undefined;
 }
 
 function pixelsOf(image: Uint8Array): number {

@@ -18,3 +18,10 @@ it('a metalink becomes as many downloads as it may have addresses', async () => 
 it.each([[ids(501)], [['x'.repeat(65)]], ['x'.repeat(65)], [[]], [''], [7]])('%# that names no downloads is refused', async (answer) => {
   await expect(add(answer)).rejects.toMatchObject({ code: 'UNSUPPORTED_OPERATION' });
 });
+
+it.each([['x'.repeat(65)], ['a,b'], ['']])('a successor %# that is no download is refused', async (successor) => {
+  const status = { status: 'complete', totalLength: '1', completedLength: '1', followedBy: [successor] };
+  const client = { call: async () => status, version: async () => '1.37.0' };
+  const tool = createAria2Tool(client, { url: 'http://127.0.0.1:1', username: 'u', password: 'p' });
+  await expect(tool.find('0'.repeat(16), new AbortController().signal)).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
+});

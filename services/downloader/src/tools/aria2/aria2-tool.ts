@@ -7,6 +7,8 @@ import type { ToolProxy } from '../tool-proxy.ts';
 import { understood } from '../understood.ts';
 import type { Aria2Client } from './aria2-client.ts';
 
+/** Kept with the task; several of a metalink are parted by commas. */
+const idShape = z.string().regex(/^[^,]{1,64}$/);
 const statusShape = z.object({
   status: z.enum(['active', 'waiting', 'paused', 'error', 'complete', 'removed']),
   totalLength: z.coerce.number(),
@@ -16,12 +18,11 @@ const statusShape = z.object({
   infoHash: z.string().optional(),
   connections: z.coerce.number().default(0),
   errorMessage: z.string().optional(),
-  followedBy: listOf(z.string()).optional(),
+  followedBy: listOf(idShape).optional(),
 });
 const FIELDS = Object.keys(statusShape.shape);
 /** Of a metalink there is one download for each of its addresses at most (`vet-source.ts`); each is asked for by itself, again and again. */
 const MAX_DOWNLOADS = 500;
-const idShape = z.string().min(1).max(64);
 const idsShape = z.union([idShape, listOf(idShape).refine((ids) => ids.length > 0 && ids.length <= MAX_DOWNLOADS)]);
 /** What aria2 says of a download it does not know. */
 const UNKNOWN = /not found|No such download/i;

@@ -73,6 +73,9 @@ const MAX_ANSWER_BYTES = 256 * 1024;
 const MAX_PROVIDERS_BYTES = 8 * 1024 * 1024;
 const MAX_SOCKETS = 128;
 const IDLE_MS = 30_000;
+/** For what is asked for no caller, as the making of a remote, and for what is carried out to its end without one: an rclone elsewhere may hang. */
+const OWN_CALL_MS = 60_000;
+const SLOW_MS = 600_000;
 /** How long a remote stays that is no longer used. */
 const FORGET_MS = 60_000;
 /** How long the end of an upload that was broken off is waited for: rclone removes what came of it. */
@@ -101,10 +104,13 @@ export class RcloneClient {
   readonly #release: () => void;
   readonly #agent = new http.Agent({ keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: 8, timeout: IDLE_MS });
   readonly #closing = new AbortController();
+  readonly #ownCallMs: number;
   #remote: MadeRemote | undefined;
   #hashes: readonly HashName[] = [];
 
-  constructor(way: RemoteWay, rcd: RcdSource) {
+  /** @param ownCallMs others than the standard ones are given by tests only */
+  constructor(way: RemoteWay, rcd: RcdSource, ownCallMs = OWN_CALL_MS) {
+    this.#ownCallMs = ownCallMs;
     this.#way = way;
     this.#rcd = rcd;
     this.#release = rcd.hold();
@@ -349,8 +355,9 @@ export class RcloneClient {
   async #noteUse({ process, made }: MadeRemote): Promise<void> {
     await this.#way
       .onUsed?.(async (option) => {
-        const answer = await this.#post(process, 'config/get', { name: await made }, undefined);
-        return parse(valuesSchema, await readJson(answer, undefined))[option] ?? '';
+        const signal = AbortSignal.timeout(OWN_CALL_MS);
+        const answer = await this.#post(process, 'config/get', { name: await made }, signal);
+        return parse(valuesSchema, await readJson(answer, signal))[option] ?? '';
       })
       .catch(() => undefined);
   }
@@ -363,7 +370,8 @@ export class RcloneClient {
   /** Its password goes with it. */
   async #forget({ process, made }: MadeRemote): Promise<void> {
     try {
-      await drain(await this.#post(process, 'config/delete', { name: await made }, undefined), undefined);
+      const signal = AbortSignal.timeout(OWN_CALL_MS);
+      await drain(await this.#post(process, 'config/delete', { name: await made }, signal), signal);
     } catch {
       // The child has ended, or never knew it.
     }
@@ -376,7 +384,8 @@ export class RcloneClient {
       const name = `w${randomUUID().replaceAll('-', '')}`;
       const opt = { obscure: true, nonInteractive: true };
       const body = { name, type, parameters, opt };
-      await drain(await this.#post(process, 'config/create', body, undefined), undefined);
+      const signal = AbortSignal.timeout(this.#ownCallMs);
+      await drain(await this.#post(process, 'config/create', body, signal), signal);
       return name;
     };
     const remote: MadeRemote = { process, made: make() };
@@ -387,10 +396,17 @@ export class RcloneClient {
   }
 
   async #readAll(process: RcdProcess): Promise<unknown> {
-    return readJson(await this.#post(process, 'config/providers', {}, undefined), undefined, MAX_PROVIDERS_BYTES);
+    const signal = AbortSignal.timeout(OWN_CALL_MS);
+    return readJson(await this.#post(process, 'config/providers', {}, signal), signal, MAX_PROVIDERS_BYTES);
   }
 
-  async #post(process: RcdProcess, method: string, parameters: object, signal: AbortSignal | undefined): Promise<IncomingMessage> {
+  /** @param signal undefined: it ends after ten minutes */
+  async #post(
+    process: RcdProcess,
+    method: string,
+    parameters: object,
+    signal: AbortSignal = AbortSignal.timeout(SLOW_MS),
+  ): Promise<IncomingMessage> {
     const body = Buffer.from(JSON.stringify({ ...parameters, ...(this.#rcd.connect && { _config: OUR_WAYS }) }));
     const headers = { 'Content-Type': 'application/json', 'Content-Length': body.byteLength };
     return this.#send(process, { method: 'POST', path: `/${method}`, headers }, [body], signal);
@@ -424,10 +440,14 @@ export class RcloneClient {
       throw toAppError(statusCode, await readError(answer, signal), this.#rcd.connect === undefined);
     } catch (error) {
       request.destroy();
-      if (signal?.aborted) throw abortError(signal);
+      if (signal?.aborted && !isLate(signal)) throw abortError(signal);
       throw AppError.is(error) ? error : storageError('STORAGE_UNAVAILABLE', error);
     }
   }
+}
+
+function isLate({ reason }: AbortSignal): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError';
 }
 
 /** A piece is no longer used when the next one is asked for. */

@@ -7,6 +7,7 @@ import { badAnswer, storageError, throwIfAborted } from '../../driver-contract/s
 import { childrenOf, escapeXml, parseXml, textOf, type XmlElement } from '../../driver-contract/xml.ts';
 import type { S3Settings } from './config.ts';
 import { type StoreAnswer, toAppError } from './errors.ts';
+import { MAX_KEY_BYTES } from './keys.ts';
 import { encodeText, linkUrl, objectUrl } from './object-url.ts';
 import { createSigner, queryText, type Signer, UNSIGNED_PAYLOAD } from './signer.ts';
 
@@ -523,6 +524,8 @@ function pageOf(answer: XmlElement, prefix: string): ListedPage {
   const read = (text: string | undefined): string => {
     const key = isEncoded ? decodeKey(text ?? '') : (text ?? '');
     if (!key.startsWith(prefix)) throw badAnswer('keys of other folders');
+    // A character has one byte at least.
+    if (key.length > MAX_KEY_BYTES) throw badAnswer('keys that are too long');
     return key;
   };
   const objects = childrenOf(answer, 'Contents').map((object) => {

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, ROOT_NAME } from '@wharf/paths';
 import mime from 'mime-types';
 import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
@@ -139,13 +140,17 @@ export class S3Driver implements StorageDriver {
     this.#begin(options);
     const prefix = this.#keys.folderPrefix(directory);
     if (prefix === undefined) throw storageError('ENTRY_NOT_FOUND');
+    const pace = createPace(options.signal);
     const tree = new ListedTree(this.#keys, { file: fileEntry, folder: folderEntry }, directory, prefix);
     let isThere = directory === MOUNT_ROOT;
     for await (const page of this.#client.pages({ prefix, ...options })) {
       isThere ||= !isEmpty(page);
-      for (const placed of tree.entriesOf(page)) {
-        yield placed;
-        this.#begin(options);
+      for (const object of page.objects) {
+        await pace.step();
+        for (const placed of tree.entriesOf(object)) {
+          yield placed;
+          this.#begin(options);
+        }
       }
     }
     if (!isThere) throw storageError((await this.#findFile(directory, options)) ? 'NOT_A_DIRECTORY' : 'ENTRY_NOT_FOUND');

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { startHttpServer } from '@wharf/harness';
+import { startHttpServer, waitFor } from '@wharf/harness';
 import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { expect, it, onTestFinished } from 'vitest';
 import { failureWithout, sizeRead } from '../../driver-contract/conformance/driver-calls.ts';
@@ -71,6 +71,38 @@ it('names that would lead elsewhere, or cannot be names, are left out', async ()
 it('keys of other folders are refused', async () => {
   const { driver } = await openOn((_, response) => void response.end(listing(['elsewhere/secret'])), { root_folder_path: '/team' });
   await expect(failure(namesIn(driver))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
+it('keys longer than any store has are refused', async () => {
+  const { driver } = await openOn((_, response) => void response.end(listing([`${'a/'.repeat(30_000)}x`])));
+  await expect(failure(namesIn(driver))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  await expect(failure(Array.fromAsync(driver.listAll(at('/'))))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
+it('drafts without end are looked through up to a bound when a storage is opened', async () => {
+  let pages = 0;
+  let isThrough = false;
+  const server = await startHttpServer((request, response) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://store');
+    if (request.method !== 'GET') return void response.writeHead(403).end();
+    if (searchParams.has('uploads')) isThrough = true;
+    if (searchParams.get('prefix') !== '.wharf-uploads/draft-') return void response.end(EMPTY);
+    pages += 1;
+    const ids = Array.from({ length: 1000 }, (_, index) => String(pages * 1000 + index).padStart(32, '0'));
+    const rest = `<IsTruncated>true</IsTruncated><NextContinuationToken>${pages}</NextContinuationToken>`;
+    response.end(
+      listing(
+        ids.map((id) => `.wharf-uploads/draft-${id}/note`),
+        rest,
+      ).replaceAll('2026-11-22', '9999-01-01'),
+    );
+  });
+  onTestFinished(() => server.stop());
+  const addition = { root_folder_path: '/', bucket: 'b', endpoint: server.url, access_key_id: 'AK', secret_access_key: SECRET };
+  const driver = await s3Driver.open(JSON.stringify(addition), { egress: testEgress() });
+  onTestFinished(() => driver.close());
+  await waitFor('the end of the look', async () => isThrough);
+  expect(pages).toBe(10);
 });
 
 it.each(['v1', 'v2'])('a listing (%s) that stands still ends', async (list_object_version) => {

@@ -5,7 +5,7 @@ import type { S3Settings } from './config.ts';
 export const UPLOADS_FOLDER = '.wharf-uploads';
 
 /** Longest key in bytes of UTF-8: https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html */
-const MAX_KEY_BYTES = 1024;
+export const MAX_KEY_BYTES = 1024;
 
 /** Bytes of the longest path of a file: what the root takes of a key is not left to paths, which begin with a slash that keys have not. */
 export const longestPath = (keyPrefix: string): number => MAX_KEY_BYTES - Buffer.byteLength(keyPrefix) + 1;

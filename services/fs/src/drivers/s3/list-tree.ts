@@ -1,6 +1,6 @@
 import { childPath, type MountPath } from '@wharf/paths';
 import type { Entry, PlacedEntry } from '../../driver-contract/storage-driver.ts';
-import type { ListedObject, ListedPage } from './client.ts';
+import type { ListedObject } from './client.ts';
 import type { Keys } from './keys.ts';
 
 /** How objects and folders become entries. */
@@ -16,41 +16,57 @@ interface EntryMaker {
 export class ListedTree {
   readonly #keys: Keys;
   readonly #make: EntryMaker;
-  /** Of folders that were told: their paths, by what the keys below begin with. Undefined for those that are not shown. */
-  readonly #folders: Map<string, MountPath | undefined>;
+  readonly #directory: MountPath;
+  readonly #rootPrefix: string;
+  /** Of folders that were told: their paths, by what the keys below begin with. */
+  readonly #folders: Map<string, MountPath>;
   /** Keys of files that others still may begin with: the order of keys puts nothing between that does not. */
   #files: string[] = [];
 
   constructor(keys: Keys, make: EntryMaker, directory: MountPath, prefix: string) {
     this.#keys = keys;
     this.#make = make;
+    this.#directory = directory;
+    this.#rootPrefix = prefix;
     this.#folders = new Map([[prefix, directory]]);
   }
 
-  /** What a page of the listing adds. */
-  *entriesOf({ objects }: ListedPage): Generator<PlacedEntry, void> {
-    for (const object of objects) {
-      this.#files = this.#files.filter((key) => object.key.startsWith(key));
-      const at = object.key.lastIndexOf('/') + 1;
-      const prefix = object.key.slice(0, at);
-      const folder = yield* this.#enter(prefix);
-      const name = folder === undefined ? undefined : this.#keys.nameBelow(prefix, object.key);
-      if (folder === undefined || name === undefined || this.#files.includes(object.key)) continue;
-      yield { path: childPath(folder, name), entry: this.#make.file(name, object) };
-      this.#files.push(object.key);
-    }
+  /** What the next object of the listing adds. Hundreds of folders, where its key has as many. */
+  *entriesOf(object: ListedObject): Generator<PlacedEntry, void> {
+    this.#files = this.#files.filter((key) => object.key.startsWith(key));
+    const at = object.key.lastIndexOf('/') + 1;
+    const prefix = object.key.slice(0, at);
+    const folder = yield* this.#enter(prefix);
+    const name = folder === undefined ? undefined : this.#keys.nameBelow(prefix, object.key);
+    if (folder === undefined || name === undefined || this.#files.includes(object.key)) return;
+    yield { path: childPath(folder, name), entry: this.#make.file(name, object) };
+    this.#files.push(object.key);
   }
 
-  /** Tells a folder that was not yet, after those above it. @returns its path, undefined where it is not shown */
+  /**
+   * Tells the folders on the way that were not told yet, from the top. Of what is below one that is not shown nothing is kept: a store may name such
+   * folders without end.
+   *
+   * @returns the path of the last one, undefined where it is not shown
+   */
   *#enter(prefix: string): Generator<PlacedEntry, MountPath | undefined> {
-    if (this.#folders.has(prefix)) return this.#folders.get(prefix);
-    const key = prefix.slice(0, -1);
-    const parentPrefix = key.slice(0, key.lastIndexOf('/') + 1);
-    const parent = parentPrefix === prefix ? undefined : yield* this.#enter(parentPrefix);
-    const name = parent === undefined || this.#files.includes(key) ? undefined : this.#keys.nameBelow(parentPrefix, key);
-    const path = parent === undefined || name === undefined ? undefined : childPath(parent, name);
-    this.#folders.set(prefix, path);
-    if (path !== undefined && name !== undefined) yield { path, entry: this.#make.folder(name) };
+    const known = this.#folders.get(prefix);
+    if (known !== undefined) return known;
+    let path = this.#directory;
+    for (let at = this.#rootPrefix.length; at < prefix.length; ) {
+      const end = prefix.indexOf('/', at);
+      const key = prefix.slice(0, end);
+      let below = this.#folders.get(`${key}/`);
+      if (below === undefined) {
+        const name = this.#files.includes(key) ? undefined : this.#keys.nameBelow(prefix.slice(0, at), key);
+        if (name === undefined) return undefined;
+        below = childPath(path, name);
+        this.#folders.set(`${key}/`, below);
+        yield { path: below, entry: this.#make.folder(name) };
+      }
+      path = below;
+      at = end + 1;
+    }
     return path;
   }
 }

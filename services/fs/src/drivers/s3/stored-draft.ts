@@ -22,6 +22,8 @@ const MIB = 1024 * 1024;
 const UNKNOWN_PART_BYTES = 16 * MIB;
 /** For the calls that clean up: their caller has gone. */
 const CLEAN_UP_MS = 20_000;
+/** Pieces of a draft that are not part of a whole yet, or were: a store could name them for ever. */
+const MAX_PIECES = 500_000;
 const NOTE_TYPE = 'application/json';
 const PIECE_TYPE = 'application/octet-stream';
 
@@ -231,6 +233,7 @@ export class StoredDraft {
   async #listPieces(begin: string, options: CallOptions): Promise<Piece[]> {
     const pieces: Piece[] = [];
     for await (const { objects } of this.#store.client.pages({ prefix: this.#pieces + begin, ...options })) {
+      if (pieces.length + objects.length > MAX_PIECES) throw badAnswer('more pieces than a file has');
       for (const object of objects) {
         const start = Number(object.key.slice(this.#pieces.length));
         if (Number.isSafeInteger(start)) pieces.push({ object, start, end: start + object.sizeBytes });
@@ -287,6 +290,9 @@ export class StoredDraft {
 
 /** A draft that nobody wrote to for so long belongs to nobody. */
 const MAX_AGE_MS = 48 * 60 * 60 * 1000;
+/** A store could show drafts for ever; what is left is for the next opening. */
+const MAX_SWEPT_DRAFTS = 10_000;
+const MAX_SWEPT_PAGES = 1_000;
 const DRAFT_FOLDER = /^draft-([0-9a-f]{32})\//;
 
 /** Takes away drafts that nobody wrote to for two days. Behind the prefix of their keys there is nothing that is not ours. */
@@ -298,8 +304,14 @@ export async function sweepDrafts(store: DraftStore, options: CallOptions, nowMs
     const id = DRAFT_FOLDER.exec(key.slice(prefix.length))?.[1];
     if (id !== undefined) touchedAt.set(id, Math.max(touchedAt.get(id) ?? 0, at.getTime()));
   };
+  let pages = 0;
   for await (const { objects } of client.pages({ prefix: `${prefix}draft-`, ...options })) {
     for (const { key, modifiedAt } of objects) note(key, modifiedAt);
+    pages += 1;
+    if (pages < MAX_SWEPT_PAGES && touchedAt.size < MAX_SWEPT_DRAFTS) continue;
+    // Of the last one there may be more.
+    touchedAt.delete([...touchedAt.keys()].at(-1) ?? '');
+    break;
   }
   const uploads = await client.listUploads(prefix, options);
   for (const { key, startedAt } of uploads) note(key, startedAt);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import { createGate } from '@wharf/pace';
 import { baseName, childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
@@ -34,6 +35,9 @@ const GUEST = 1;
 const MAX_TRIES = 100;
 /** How often a file is looked at again that is replaced between the look and the reading. */
 const MAX_LOOKS = 3;
+/** Of what was left at the gateway: so many are removed at once, so many wait. What is more is found again by the next listing. */
+const PARALLEL_REMOVALS = 4;
+const MAX_REMOVALS = 1_000;
 
 /** The grids to which storages of Wharf and of the family keep dates, as far as their driver alone tells, in milliseconds. */
 const DATE_STEP_MS: ReadonlyMap<string, number> = new Map([
@@ -49,6 +53,7 @@ export class SameApiDriver implements StorageDriver {
   readonly #calls: Calls;
   readonly #names = new FarNames();
   readonly #locks = new PathLocks();
+  readonly #removals = createGate(PARALLEL_REMOVALS, { max: MAX_REMOVALS, refusal: 'too much to remove' });
   /** It stores a file whole or not at all. */
   readonly #isWharf: boolean;
 
@@ -106,7 +111,8 @@ export class SameApiDriver implements StorageDriver {
         const { name } = entry;
         if (listed.has(name) || !isEntryName(name)) continue;
         if (isFarName(name)) {
-          if (this.#names.isLeft(name, entry.modifiedAt.getTime())) this.#calls.track(this.#client.remove(directory, name, {}));
+          if (this.#names.isLeft(name, entry.modifiedAt.getTime()))
+            this.#calls.track(this.#removals.run(() => this.#client.remove(directory, name, {})));
           continue;
         }
         listed.add(name);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createEgress, createEgressPolicy } from '@wharf/egress';
-import { isMissing, makeCertificate, startHttpServer } from '@wharf/harness';
+import { isMissing, makeCertificate, startHttpServer, waitFor } from '@wharf/harness';
 import { expect, it, onTestFinished } from 'vitest';
 import { at, failureWithout, namesIn, put } from '../../driver-contract/conformance/driver-calls.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -65,6 +65,33 @@ it.each([
 ])('a listing with %s fails', async (_, data) => {
   const { driver } = await openOn((_request, response) => say(response, data));
   await expect(failure(namesIn(driver, '/'))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
+it('of what a gateway says was left there a bounded number is removed, a few at a time', async () => {
+  const names = Array.from(
+    { length: 3_000 },
+    (_, index) => `.wharf-far-${'0'.repeat(12)}-1-${'0'.repeat(12)}-${String(index).padStart(16, '0')}`,
+  );
+  let removals = 0;
+  let isDone = false;
+  const waiting: ServerResponse[] = [];
+  const { driver } = await openOn((request, response) => {
+    if (request.url !== '/api/fs/remove')
+      return say(response, { content: names.map((name) => entry(name, { modified: '2001-01-01T00:00:00Z' })) });
+    removals += 1;
+    if (isDone) say(response, null);
+    else waiting.push(response);
+  });
+  expect(await namesIn(driver, '/')).toEqual([]);
+  await waitFor('some to be removed', async () => waiting.length === 4);
+  // Another call of the same client, which the server answers, comes after all that were sent before.
+  expect(await namesIn(driver, '/')).toEqual([]);
+  expect(waiting).toHaveLength(4);
+  isDone = true;
+  for (const response of waiting) say(response, null);
+  await waitFor('the rest to be removed', async () => removals >= 1_004);
+  await namesIn(driver, '/');
+  expect(removals).toBeLessThan(1_100);
 });
 
 it('an endless listing comes as it is read, and is left', async () => {

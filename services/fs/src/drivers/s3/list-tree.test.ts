@@ -1,0 +1,33 @@
+import type { EntryName, MountPath } from '@wharf/paths';
+import { expect, it, vi } from 'vitest';
+import { createKeys } from './keys.ts';
+import { ListedTree } from './list-tree.ts';
+
+const DATE = new Date(0);
+const make = {
+  file: (name: EntryName) => ({ name, isDirectory: false, sizeBytes: 1, modifiedAt: DATE }),
+  folder: (name: EntryName) => ({ name, isDirectory: true, sizeBytes: 0, modifiedAt: DATE }),
+};
+const openTree = () =>
+  new ListedTree(createKeys({ keyPrefix: 'root/', placeholder: '.wharf' as EntryName }), make, '/' as MountPath, 'root/');
+const placedBy = (tree: ListedTree, ...keys: string[]) =>
+  keys.flatMap((key) => [...tree.entriesOf({ key, sizeBytes: 1, modifiedAt: DATE, version: 'x' })].map(({ path }) => path as string));
+
+it('a folder is told once, before what is in it, in whatever order the store names the keys', () => {
+  const tree = openTree();
+  const keys = ['root/a/b/c', 'root/a/.wharf', 'root/d', 'root/d/hidden', 'root/a/e', 'root/../x', 'root//y', 'root/f/'];
+  expect(placedBy(tree, ...keys)).toEqual(['/a', '/a/b', '/a/b/c', '/d', '/a/e', '/f']);
+});
+
+it.each(['..', ''])('of what is below a folder that is not shown (%j) nothing is kept, however deep it is', (hidden) => {
+  const kept = (levels: number) => {
+    const tree = openTree();
+    const setting = vi.spyOn(Map.prototype, 'set');
+    const paths = placedBy(tree, ...Array.from({ length: 10 }, (_, index) => `root/${hidden}/${index}/${'a/'.repeat(levels)}x`));
+    const count = setting.mock.calls.length;
+    setting.mockRestore();
+    expect(paths).toEqual([]);
+    return count;
+  };
+  expect([100, 200, 400].map(kept)).toEqual([0, 0, 0]);
+});
