@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pacePieces } from '@wharf/pace';
 import { type ConnectionShare, shareConnections } from './connection-share.ts';
 import { IdentifiedResponse } from './identified-response.ts';
-import { pacePieces } from './pace-pieces.ts';
 import { refuseAmbiguous } from './refuse-ambiguous.ts';
 import { refuseMalformed } from './refuse-malformed.ts';
 

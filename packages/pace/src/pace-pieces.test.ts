@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import http from 'node:http';
-import { connect, Socket } from 'node:net';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { listenHttp } from './http-listener.ts';
 import { pacePieces } from './pace-pieces.ts';
 
 function requestWith(headers: http.IncomingHttpHeaders): { request: http.IncomingMessage; asked: number[] } {
@@ -61,17 +60,15 @@ it('a body that says how long it is goes on as it comes', async () => {
 
 it('a body of many tiny pieces comes whole', async () => {
   const COUNT = 50_000;
-  const listener = await listenHttp(
-    async (request, response) => {
-      let bytes = 0;
-      for await (const piece of request) bytes += piece.length;
-      response.end(String(bytes));
-    },
-    '127.0.0.1',
-    0,
-  );
-  onTestFinished(() => listener.stop(0));
-  const socket = connect(listener.port, '127.0.0.1');
+  const server = http.createServer(async (request, response) => {
+    pacePieces(request);
+    let bytes = 0;
+    for await (const piece of request) bytes += piece.length;
+    response.end(String(bytes));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   let answer = '';
   socket.setEncoding('latin1').on('data', (text) => {
     answer += text;
