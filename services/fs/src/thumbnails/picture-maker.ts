@@ -11,7 +11,8 @@ export interface PictureMaker {
    * The picture as a PNG of 144 pixels' width, upright.
    *
    * @throws AppError INVALID_ARGUMENT for what is no picture, or one that is too large: decided by its header, before anything is decoded;
-   * DEADLINE_EXCEEDED | QUOTA_EXCEEDED when it takes too much time or memory; RATE_LIMITED when too many wait
+   * DEADLINE_EXCEEDED | QUOTA_EXCEEDED when it takes too much time or memory; RATE_LIMITED when too many wait; OVERLOADED when no process can be
+   * started
    */
   make(image: Uint8Array): Promise<Uint8Array>;
   close(): void;
@@ -68,6 +69,8 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
     hand.unwatch = watchMemory(hand.child, maxProcessBytes, () =>
       give(hand, new AppError('QUOTA_EXCEEDED', 'the picture needs too much memory')),
     );
+    // One that could not be started, as where no file handle is left, has no channel: its error comes in a moment.
+    if (!hand.child.connected) return;
     hand.child.send({ id: job.id, image: job.image } satisfies PictureRequest, (error) => {
       if (error) give(hand, lost(error));
     });
@@ -111,7 +114,7 @@ export function createPictureMaker(limits: PictureLimits = {}): PictureMaker {
     child.on('message', ({ id, png }: PictureAnswer) => {
       if (hand.job?.id === id) give(hand, png ?? unreadable(), true);
     });
-    child.on('error', (error) => give(hand, lost(error)));
+    child.on('error', (error) => give(hand, child.pid === undefined ? notStarted(error) : lost(error)));
     child.on('exit', () => give(hand, lost(undefined)));
     return hand;
   };
@@ -149,6 +152,10 @@ function pixelsOf(image: Uint8Array): number {
 
 function unreadable(): AppError {
   return new AppError('INVALID_ARGUMENT', 'the file is not a picture that can be shown small');
+}
+
+function notStarted(cause: unknown): AppError {
+  return new AppError('OVERLOADED', 'no process can be started for pictures: try again in a moment', { cause });
 }
 
 function lost(cause: unknown): AppError {
