@@ -30,7 +30,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { files: 'packages/rights/', may: ['packages/rights/'], npm: [] },
   { files: 'packages/paths/', may: ['packages/paths/', '@wharf/errors'], npm: [] },
   { files: 'packages/pace/', may: ['packages/pace/', '@wharf/errors'], npm: ['zod'] },
-  { files: 'packages/egress/', may: ['packages/egress/', '@wharf/errors'], npm: [] },
+  { files: 'packages/egress/', may: ['packages/egress/', '@wharf/errors', '@wharf/pace'], npm: [] },
   { files: 'packages/held-folders/', may: ['packages/held-folders/'], npm: [] },
   { files: 'packages/owned-names/', may: ['packages/owned-names/'], npm: [] },
   { files: 'packages/models/', may: ['packages/models/', '@wharf/errors'], npm: true },

@@ -2,6 +2,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
 import { AppError } from '@wharf/errors';
+import { pacePieces } from '@wharf/pace';
 import type { Answer, AskedRequest, RequestBody } from './asked-request.ts';
 import { createBulkConnections, endlessInterim, MAX_INTERIM_ANSWERS } from './bulk-connections.ts';
 import { type EgressPolicy, hostOf, portOf } from './egress-policy.ts';
@@ -146,7 +147,10 @@ function send(
     reject(endlessInterim(url));
     request.destroy();
   });
-  request.once('response', resolve);
+  request.once('response', (answer) => {
+    pacePieces(answer);
+    resolve(answer);
+  });
   request.on('error', reject);
   // Node ends a request that is answered with 101, and tells neither an answer nor an error.
   request.once('close', () => reject(Object.assign(new Error('closed without an answer'), { code: 'ECONNRESET' })));

@@ -54,6 +54,30 @@ describe('the guarded client (C6)', () => {
       await expect(client.request({ url, ...asked })).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
   });
 
+  it('an answer in chunks of one byte comes whole, a thousand of them in a turn', async () => {
+    const tiny = '1\r\n.\r\n'.repeat(20_000);
+    const server = net.createServer((socket) =>
+      socket
+        .on('error', () => undefined)
+        .once('data', () => {
+          socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n');
+          if (isTold) socket.end(`${tiny}0\r\n\r\n`);
+        }),
+    );
+    let isTold = true;
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    closing.push(() => server.close());
+    const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    const { client } = clientOf({ allow: ['127.0.0.1'] });
+    expect(await text(await client.request({ url }))).toHaveLength(20_000);
+    isTold = false;
+    const answer = (await client.request({ url })) as http.IncomingMessage;
+    let pieces = 1;
+    while (pieces < 60_000 && answer.push('.')) pieces += 1;
+    expect(pieces).toBe(1_000);
+    answer.destroy();
+  });
+
   it('ends an answer whose body does not come when its caller has gone', async () => {
     const port = await serve((_request, response) => void response.writeHead(200, { 'Content-Length': '100' }).write('x'));
     const { client } = clientOf({ allow: ['127.0.0.1'] });

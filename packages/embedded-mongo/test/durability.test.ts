@@ -42,6 +42,34 @@ describe('durability', () => {
     }
   });
 
+  it('a store whose thread ends in an error that nobody caught can be opened again', async () => {
+    const index = new URL('../src/index.ts', import.meta.url).href;
+    const fault = join(dir.path, 'fault.mjs');
+    // Of the thread of the store; it comes once the file is open and in use.
+    await writeFile(
+      fault,
+      `import { existsSync } from 'node:fs';
+      import { isMainThread } from 'node:worker_threads';
+      const look = () => {
+        if (existsSync(${JSON.stringify(join(dir.path, 'now'))})) throw new Error('of the thread');
+      };
+      if (!isMainThread) setInterval(look, 5);`,
+    );
+    const program = `
+      import { writeFileSync } from 'node:fs';
+      import { startEmbeddedMongo } from ${JSON.stringify(index)};
+      const store = await startEmbeddedMongo({ dataDir: ${JSON.stringify(join(dir.path, 'store'))} });
+      writeFileSync(${JSON.stringify(join(dir.path, 'now'))}, '');
+      const { message } = await store.failed;
+      process.stdout.write(message, () => process.exit(3));
+    `;
+    const env = { ...process.env, NODE_OPTIONS: `--import=${fault}` };
+    const run = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8', env, timeout: 30_000 });
+    expect(run, run.stderr).toMatchObject({ status: 3, stdout: 'the embedded store failed' });
+    const again = await startEmbeddedMongo({ dataDir: join(dir.path, 'store') });
+    await again.stop();
+  });
+
   it(`every acknowledged write is there after kill -9, ${ROUNDS} times over`, async () => {
     const acknowledged = new Map<number, number>();
     let nextId = 0;

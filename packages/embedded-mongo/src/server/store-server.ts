@@ -23,6 +23,8 @@ export interface StoreServer {
   readonly url: string;
   /** Takes no more commands, answers those that came, and closes the file. */
   readonly stop: () => Promise<void>;
+  /** Closes the file at once, for a thread that ends in an error: SQLite, in the ended thread, would remove the WAL and our mark would stay. */
+  readonly abandon: () => void;
 }
 
 /**
@@ -73,6 +75,7 @@ async function serve(file: StoreFile, options: StoreServerOptions): Promise<Stor
       file.close();
       if (socketPath) rmSync(socketPath, { force: true });
     },
+    abandon: () => file.abandon(),
   };
 }
 

@@ -8,6 +8,7 @@ export async function runStoreWorker(port: MessagePort, { isClosed, ...options }
   const tell = (message: FromWorker): void => port.postMessage(message);
   try {
     const server = await startStoreServer(options);
+    process.once('uncaughtExceptionMonitor', server.abandon);
     port.once('message', () => {
       void server.stop().then(() => {
         Atomics.store(isClosed, 0, 1);

@@ -160,6 +160,13 @@ export class StoreFile {
     syncPlace(this.#directory);
     this.#database.close();
   }
+
+  /** The same after an error in the middle of a batch: what is not durable yet, and so not answered, is undone. */
+  abandon(): void {
+    if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+    this.#inTransaction = false;
+    this.close();
+  }
 }
 
 /** Only creates: opening an existing file and closing it again would drop the lock of another store in this process (POSIX locks). */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pacePieces } from '@wharf/pace';
 import { type ConnectionShare, shareConnections } from './connection-share.ts';
 import { IdentifiedResponse } from './identified-response.ts';
 import { refuseAmbiguous } from './refuse-ambiguous.ts';
@@ -43,6 +44,7 @@ export async function listenHttp(
     { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, ServerResponse: IdentifiedResponse },
     (request, response) => {
       if (isDraining) response.shouldKeepAlive = false;
+      pacePieces(request);
       if (!refuseAmbiguous(request, response)) handler(request, response);
     },
   );

@@ -1,5 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it, vi } from 'vitest';
 import { readBody } from './read-body.ts';
 
@@ -37,4 +38,22 @@ it('what holds no more ends the reading', async () => {
     throw new Error('no room');
   };
   await expect(readBody(formOf('a=b'), { isNeeded: true, hold })).rejects.toThrow('no room');
+});
+
+it('a piece of a body is not kept: a client decides how many there are', async () => {
+  const request = new IncomingMessage(new Socket());
+  request.headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+  const text = JSON.stringify({ path: `/${'é'.repeat(5_000)}` });
+  const held: number[] = [];
+  const read = readBody(request, { isNeeded: true, hold: (bytes) => held.push(bytes) });
+  await setImmediate();
+  for (const byte of Buffer.from(text)) {
+    const piece = Buffer.from([byte]);
+    request.push(piece);
+    // Whoever keeps the piece has another one now.
+    piece.fill(0);
+  }
+  request.push(null);
+  expect(await read).toEqual({ kind: 'json', value: JSON.parse(text) });
+  expect(held.at(-1)).toBe(Buffer.byteLength(text));
 });

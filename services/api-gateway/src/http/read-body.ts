@@ -4,6 +4,7 @@ import { createTurns } from '@wharf/pace';
 import type { RawInput } from '../api/decode-input.ts';
 import { parseJson } from '../api/parse-json.ts';
 import { parsePairs } from '../api/parse-pairs.ts';
+import { gatherBytes } from './gather-bytes.ts';
 import type { Hold } from './held-bytes.ts';
 import { parseMultipart } from './parse-multipart.ts';
 
@@ -61,16 +62,15 @@ const isForm = (type: string) => type.startsWith('application/x-www-form-urlenco
 
 async function readBytes(request: IncomingMessage, hold: Hold): Promise<Buffer> {
   if (!hasBody(request)) return Buffer.alloc(0);
-  const chunks: Buffer[] = [];
+  const gathered = gatherBytes();
   const isTooLarge = Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES;
   const outcome = isTooLarge
     ? 'too large'
     : await consume(request, MAX_BODY_BYTES, (chunk, receivedBytes) => {
         hold(receivedBytes);
-        chunks.push(chunk);
+        gathered.add(chunk);
       });
-  if (outcome === 'whole') return Buffer.concat(chunks);
-  chunks.length = 0;
+  if (outcome === 'whole') return gathered.whole();
   if (outcome === 'too late') throw new AppError('INVALID_ARGUMENT', `the body did not come within ${BODY_TIMEOUT_MS / 1000} seconds`);
   throw new AppError('INVALID_ARGUMENT', `the body is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
 }

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { RuleRecord } from '@wharf/models';
 import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
@@ -277,4 +279,20 @@ it('what is asked of one path does not grow with the rules elsewhere', () => {
     return countWork(() => [book.mayTouchWhole(seen, path, 'write'), book.mayHideIn(seen, path), book.findGuard(path)]);
   };
   expect(work(4000)).toBe(work(1000));
+});
+
+it('what is remembered of a name is the name, not the path in which it was asked for (C18)', () => {
+  setFlagsFromString('--expose-gc');
+  const gc: NodeJS.GCFunction = runInNewContext('gc');
+  const usedBytes = () => {
+    gc();
+    return process.memoryUsage().heapUsed;
+  };
+  const book = bookOf({ path: '/', hide: '^secret$' });
+  const below = `/${'x'.repeat(250)}`.repeat(15);
+  const before = usedBytes();
+  for (let index = 0; index < 5_000; index += 1) book.canAccess(plain, vpath(`/name-number-${index}${below}`), '');
+  // The paths have 19 MB.
+  expect(usedBytes() - before).toBeLessThan(5_000_000);
+  expect(mayAccess(book, plain, '/secret')).toBe(false);
 });

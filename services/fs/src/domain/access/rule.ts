@@ -38,8 +38,13 @@ export function matchesHide({ hidePatterns, matches }: Rule, name: string): bool
   if (known !== undefined) return known;
   const isMatch = hidePatterns.some((pattern) => pattern.matcher(name).find());
   if (matches.size >= MAX_REMEMBERED) matches.clear();
-  matches.set(name, isMatch);
+  matches.set(ownText(name), isMatch);
   return isMatch;
+}
+
+/** The text in memory of its own. V8 makes a part of a text by pointing into it: what keeps a name of a path would keep the path, of 4 KiB. */
+function ownText(text: string): string {
+  return Buffer.from(text).toString();
 }
 
 /** One pattern per line, linear in time; an empty line is none. A line that does not compile (it was refused when saved) hides nothing. */
