@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startHttpServer } from '@wharf/harness';
 import { formatBlocked, measureBlocked } from './blocked.ts';
+import { saveDriverFigures } from './driver-figures.ts';
 import { prepareFetchWorks } from './fetch-works.ts';
 import { type Figures, medianOf } from './figures.ts';
 import { type Fixture, makeFixture } from './fixture.ts';
@@ -77,7 +78,7 @@ async function bench(options: BenchOptions): Promise<void> {
     : await runWorks(options, fixture, wharfs, generator, keep);
   const whole = wharfs.filter(({ isForBytes }) => !isForBytes);
   const blocked = isWanted('blocked') ? await measureBlocked(whole, fixture, options.rounds) : [];
-  const remote = isWanted('remote') ? await measureRemote(whole, fixture, options.rounds) : [];
+  const remote = isWanted('remote') ? await measureRemote(whole, fixture, options.rounds, options.storages) : [];
   if (isInterrupted) return;
   if (results.length > 0) {
     console.error('at rest');
@@ -96,6 +97,7 @@ async function bench(options: BenchOptions): Promise<void> {
   ];
   console.log(`\n${tables.filter((table) => table !== undefined).join('\n\n')}\n`);
   console.log(`written to ${await writeJson(RESULTS_DIR, results, processes, blocked, remote)}`);
+  if (options.savesRemote && remote.length > 0) console.log(`saved to ${await saveDriverFigures(remote)}: \`npm run gen\``);
 }
 
 /** Everything that is compared with other servers. */

@@ -31,6 +31,7 @@ for (const { isDecorated, ...options } of CASES) {
       name: `FTP${'tls' in options ? ` by ${options.tls} TLS` : ''}${isDecorated ? ' with everything around it' : ''}`,
       lacks: LACKS,
       isRemote: true,
+      ...(!isDecorated && { documented: { driver: 'FTP', server: software } }),
       open: () => openOn(server, 'tls' in options ? options.tls : 'none', around),
       ...(software === 'proftpd' && { knownGaps: { [ODD_FOLDERS]: 'proftpd makes no folder with * in its name' } }),
     });

@@ -14,7 +14,7 @@ import {
 import { afterAll, describe, onTestFinished } from 'vitest';
 import { folderSide } from '../../driver-contract/conformance/folder-side.ts';
 import type { StorageUnderTest } from '../../driver-contract/conformance/rule.suite.ts';
-import { describeDriver } from '../../driver-contract/conformance.suite.ts';
+import { type DriverUnderTest, describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { decorate } from '../../driver-contract/decorate.ts';
 import { plainContext } from '../../driver-contract/open-context.ts';
 import type { OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -35,6 +35,22 @@ const FEW = IS_LONG
   : { groups: ['content', 'names', 'making and removing', 'copy', 'cancellation and failure', 'two at once', 'abilities'] };
 const program = await ensureCommand('rclone', 'rclone');
 const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
+
+const documented = (server: string) => ({ driver: 'Rclone', server });
+
+/** As it is, and in the long run with all that is put around it too. */
+function describeType({ name, open, documented, ...rest }: DriverUnderTest): void {
+  describeDriver({ ...rest, name, open, ...(documented && { documented }) });
+  if (!IS_LONG) return;
+  const around = (driver: StorageDriver) => decorate(driver, rcloneDriver.limits);
+  const openAround = async (): Promise<StorageUnderTest> => {
+    const side = await open();
+    const faulty = side.throughFaults;
+    const throughFaults = faulty && (async () => faulty().then(({ driver, way }) => ({ driver: around(driver), way })));
+    return { ...side, driver: around(side.driver), ...(throughFaults && { throughFaults }) };
+  };
+  describeDriver({ ...rest, name: `${name} with everything around it`, open: openAround });
+}
 
 function opened(type: string, options: Record<string, string>, secrets: Record<string, string>, root: string): Promise<StorageDriver> {
   const lines = (values: Record<string, string>) =>
@@ -64,15 +80,16 @@ describe.runIf(isAvailable('rclone', program))('Rclone', async () => {
     // Of connections for HTTP, which are rclone's own, idle ones stay for a minute: the rules about faults wait for their end.
     describeDriver({ name: 'webdav with everything around it', lacks, open });
     const raw = openAs('owncloud', (driver) => driver);
-    describeDriver({ name: 'webdav', lacks, ...SOME, open: raw });
+    describeDriver({ name: 'webdav', documented: documented('webdav, Apache'), lacks, ...SOME, open: raw });
   });
 
   const ssh = await startSshServer();
   describe.runIf(isAvailable('sshd', ssh))('on sshd', () => {
     if (isMissing(ssh)) return;
     afterAll(() => ssh.stop());
-    describeDriver({
+    describeType({
       name: 'sftp',
+      documented: documented('sftp, OpenSSH'),
       lacks: [...WITHOUT, 'copy'],
       ...SOME,
       isRemote: true,
@@ -91,8 +108,9 @@ describe.runIf(isAvailable('rclone', program))('Rclone', async () => {
   describe.runIf(isAvailable('vsftpd', ftp))('on vsftpd', () => {
     if (isMissing(ftp)) return;
     afterAll(() => ftp.stop());
-    describeDriver({
+    describeType({
       name: 'ftp',
+      documented: documented('ftp, vsftpd'),
       lacks: [...WITHOUT, 'copy', 'space'],
       ...SOME,
       isRemote: true,
@@ -111,8 +129,9 @@ describe.runIf(isAvailable('rclone', program))('Rclone', async () => {
     afterAll(() => ceph.stop());
     const bucket = await makeBucket(ceph, 'rclone');
     let storages = 0;
-    describeDriver({
+    describeType({
       name: 's3',
+      documented: documented('s3, Ceph RGW'),
       lacks: [...WITHOUT, 'rename', 'space'],
       ...FEW,
       async open() {
@@ -141,8 +160,9 @@ describe.runIf(isAvailable('rclone', program))('Rclone', async () => {
         async () => undefined,
         () => ({ type: 'memory', parameters: {} }),
       );
-    describeDriver({
+    describeType({
       name: 'memory',
+      documented: documented('memory'),
       lacks: [...WITHOUT, 'rename', 'space'],
       ...FEW,
       async open() {
