@@ -11,7 +11,7 @@ import { measure, WrongAnswer } from './measure.ts';
 import { type BenchOptions, parseOptions } from './options.ts';
 import { preparePartWorks } from './part-works.ts';
 import { readUsage } from './process-usage.ts';
-import { formatRemote, measureRemote } from './remote.ts';
+import { formatRemote, measureRemote, type RemoteResult } from './remote.ts';
 import { prepareReplicaWorks } from './replica-works.ts';
 import { formatHops, formatProcesses, formatTable, type ProcessFigures, type Result, writeJson } from './report.ts';
 import { prepareSearchWorks } from './search-works.ts';
@@ -78,7 +78,10 @@ async function bench(options: BenchOptions): Promise<void> {
     : await runWorks(options, fixture, wharfs, generator, keep);
   const whole = wharfs.filter(({ isForBytes }) => !isForBytes);
   const blocked = isWanted('blocked') ? await measureBlocked(whole, fixture, options.rounds) : [];
-  const remote = isWanted('remote') ? await measureRemote(whole, fixture, options.rounds, options.storages) : [];
+  const save = async (results: readonly RemoteResult[]) => {
+    if (options.savesRemote) console.error(`saved to ${await saveDriverFigures(results)}: npm run gen`);
+  };
+  const remote = isWanted('remote') ? await measureRemote(whole, fixture, options.rounds, options.storages, save) : [];
   if (isInterrupted) return;
   if (results.length > 0) {
     console.error('at rest');
@@ -97,7 +100,6 @@ async function bench(options: BenchOptions): Promise<void> {
   ];
   console.log(`\n${tables.filter((table) => table !== undefined).join('\n\n')}\n`);
   console.log(`written to ${await writeJson(RESULTS_DIR, results, processes, blocked, remote)}`);
-  if (options.savesRemote && remote.length > 0) console.log(`saved to ${await saveDriverFigures(remote)}: \`npm run gen\``);
 }
 
 /** Everything that is compared with other servers. */

@@ -57,12 +57,17 @@ const STANDING = 64;
 const LOOKS = 300;
 const MIB = 1024 * 1024;
 
-/** Works with storages on other servers, with and without latency, of the first of these Wharfs. */
+/**
+ * Works with storages on other servers, with and without latency, of the first of these Wharfs.
+ *
+ * @param save gets the results of each storage as soon as they are there: what is cut short afterwards keeps them
+ */
 export async function measureRemote(
   wharfs: readonly WharfServer[],
   fixture: Fixture,
   rounds: number,
   names: readonly RemoteName[],
+  save: (results: readonly RemoteResult[]) => Promise<void>,
 ): Promise<RemoteResult[]> {
   const [wharf] = wharfs;
   if (wharf === undefined) return [];
@@ -71,7 +76,9 @@ export async function measureRemote(
     const field = await startRemoteField(name, (UPLOADS + 4) * fixture.sizeBytes.big + 1024 * MIB);
     if (field === undefined) continue;
     try {
-      results.push(...(await measureField(wharf, field, fixture, rounds)));
+      const own = await measureField(wharf, field, fixture, rounds);
+      await save(own);
+      results.push(...own);
     } finally {
       await field.kind.stop();
     }
