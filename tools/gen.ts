@@ -16,7 +16,7 @@ import { fsConfig } from '../services/fs/src/config.ts';
 import { DRIVERS } from '../services/fs/src/drivers/index.ts';
 import { standaloneConfig } from '../services/standalone/src/config.ts';
 import { clientTypes } from './client-types.ts';
-import { driversDocument } from './drivers-document.ts';
+import { type DriverSources, driversDocument } from './drivers-document.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const isCheck = process.argv.includes('--check');
@@ -27,7 +27,7 @@ writeDocument('docs/configuration.md', configurationDocument());
 writeDocument('docs/errors.md', errorsDocument());
 writeDocument('docs/permissions.md', permissionsDocument());
 writeDocument('docs/metrics.md', metricsDocument());
-writeDocument('docs/drivers.md', driversDocument(DRIVERS, readFileSync(join(ROOT, 'services/fs/src/drivers/index.ts'), 'utf8')));
+writeDocument('docs/drivers.md', driversDocument(DRIVERS, driverSources()));
 writeDocument('web/src/api/operations.ts', clientTypes(JSON.parse(JSON.stringify(openApiDocument(ROUTES, BYTE_ROUTES, EVENT_ROUTES)))));
 for (const path of differences) console.error(`${path} is not what its source says: run \`npm run gen\``);
 process.exit(differences.length === 0 ? 0 : 1);
@@ -66,6 +66,24 @@ function writeDocument(path: string, text: string): void {
   const file = join(ROOT, path);
   if (!isCheck) writeFileSync(file, text);
   else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) differences.push(path);
+}
+
+function driverSources(): DriverSources {
+  const folder = join(ROOT, 'services/fs/src/drivers');
+  const read = (...path: string[]) => readFileSync(join(...path), 'utf8');
+  return {
+    index: read(folder, 'index.ts'),
+    readme: (name) => read(folder, name, 'README.md'),
+    facts(name) {
+      const facts = join(folder, name, 'facts');
+      return existsSync(facts)
+        ? readdirSync(facts)
+            .toSorted()
+            .map((file) => JSON.parse(read(facts, file)))
+        : [];
+    },
+    figures: JSON.parse(read(ROOT, 'test/bench/driver-figures.json')),
+  };
 }
 
 function configurationDocument(): string {

@@ -12,6 +12,8 @@ export interface BlockedCase {
 
 const CROWD = 60_000;
 const TASKS = 2_000;
+/** In each of two folders that are shown as one. */
+const SHOWN = 5_000;
 const MIB_4 = 4 * 1024 * 1024;
 /** A header of 30 KB is within what the server takes. */
 const HEADER = 30_000;
@@ -48,6 +50,7 @@ export async function prepareBlockedCases(wharf: WharfServer, { filesDir }: Fixt
     ...headerCases(link, headers),
     ...pathCases(post, headers),
     ...crowdCases(post, headers, asAdmin),
+    ...(await shownCases(post, admin, asAdmin, join(filesDir, 'shown'))),
     ...(await taskCases(admin, asAdmin, join(filesDir, '..', `blocked-${wharf.name}`))),
   ];
 }
@@ -239,6 +242,28 @@ function crowdCases(post: Post, headers: Record<string, string>, asAdmin: Record
   ];
 }
 
+/** Folders of the tree that are shown at other places: two of them as one, and films as addresses. */
+async function shownCases(post: Post, admin: Api, asAdmin: Record<string, string>, folder: string): Promise<BlockedCase[]> {
+  for (const part of ['one', 'two']) await makeFiles(join(folder, part), SHOWN, (index) => `film ${part} ${index}.mkv`);
+  const lines = (name: string) => ['one', 'two'].map((part) => `${name}:/local/shown/${part}`).join('\n');
+  const strm = {
+    paths: lines('all'),
+    siteUrl: 'http://127.0.0.1',
+    PathPrefix: '/d',
+    filterFileTypes: 'mkv',
+    withSign: true,
+    encodePath: true,
+  };
+  const storages = { Alias: { paths: lines('all') }, Strm: strm };
+  for (const [driver, addition] of Object.entries(storages))
+    await admin.call('/api/admin/storage/create', { mount_path: `/blocked-${driver}`, driver, addition: JSON.stringify(addition) });
+  const list = (driver: string) => post('/api/fs/list', { path: `/blocked-${driver}`, refresh: true }, asAdmin);
+  return Object.keys(storages).flatMap((driver) => [
+    { title: `list: ${2 * SHOWN} of ${driver} anew`, requests: [list(driver)] },
+    { title: `list: ${2 * SHOWN} of ${driver} anew, five at once`, requests: five(list(driver)) },
+  ]);
+}
+
 /** A list of many tasks: uploads As-Task fail or end at once, copies to another storage stay in the list. */
 async function taskCases(admin: Api, asAdmin: Record<string, string>, root: string): Promise<BlockedCase[]> {
   await mkdir(root, { recursive: true });
@@ -270,10 +295,14 @@ async function taskCases(admin: Api, asAdmin: Record<string, string>, root: stri
 
 /** Names that share a stem, with numbers for the natural order. */
 async function makeCrowd(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
+  await makeFiles(folder, CROWD, (index) => `crowd${index} of many.txt`);
   await writeFile(join(folder, 'crowd.txt'), '');
-  for (let from = 0; from < CROWD; from += 100)
-    await Promise.all(Array.from({ length: 100 }, (_, index) => writeFile(join(folder, `crowd${from + index} of many.txt`), '')));
+}
+
+async function makeFiles(folder: string, count: number, nameOf: (index: number) => string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (let from = 0; from < count; from += 100)
+    await Promise.all(Array.from({ length: 100 }, (_, index) => writeFile(join(folder, nameOf(from + index)), '')));
 }
 
 async function makeUser(wharf: WharfServer, admin: Api): Promise<Api> {

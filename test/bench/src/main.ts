@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startHttpServer } from '@wharf/harness';
 import { formatBlocked, measureBlocked } from './blocked.ts';
+import { saveDriverFigures } from './driver-figures.ts';
 import { prepareFetchWorks } from './fetch-works.ts';
 import { type Figures, medianOf } from './figures.ts';
 import { type Fixture, makeFixture } from './fixture.ts';
@@ -10,7 +11,7 @@ import { measure, WrongAnswer } from './measure.ts';
 import { type BenchOptions, parseOptions } from './options.ts';
 import { preparePartWorks } from './part-works.ts';
 import { readUsage } from './process-usage.ts';
-import { formatRemote, measureRemote } from './remote.ts';
+import { formatRemote, measureRemote, type RemoteResult } from './remote.ts';
 import { prepareReplicaWorks } from './replica-works.ts';
 import { formatHops, formatProcesses, formatTable, type ProcessFigures, type Result, writeJson } from './report.ts';
 import { prepareSearchWorks } from './search-works.ts';
@@ -77,7 +78,10 @@ async function bench(options: BenchOptions): Promise<void> {
     : await runWorks(options, fixture, wharfs, generator, keep);
   const whole = wharfs.filter(({ isForBytes }) => !isForBytes);
   const blocked = isWanted('blocked') ? await measureBlocked(whole, fixture, options.rounds) : [];
-  const remote = isWanted('remote') ? await measureRemote(whole, fixture, options.rounds) : [];
+  const save = async (results: readonly RemoteResult[]) => {
+    if (options.savesRemote) console.error(`saved to ${await saveDriverFigures(results)}: npm run gen`);
+  };
+  const remote = isWanted('remote') ? await measureRemote(whole, fixture, options.rounds, options.storages, save) : [];
   if (isInterrupted) return;
   if (results.length > 0) {
     console.error('at rest');

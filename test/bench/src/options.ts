@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { REMOTE_NAMES, type RemoteName } from './remote-kinds.ts';
 
 /** `direct`: the five services, whose fs is asked for bytes without the gateway, as behind an ingress. */
 export const SHAPES = ['standalone', 'services', 'direct'] as const;
@@ -14,6 +15,10 @@ export interface BenchOptions {
   readonly isTraced: boolean;
   /** Folder for V8 CPU profiles of Wharf's processes, one per process, of the whole run. */
   readonly cpuProfileDir: string | undefined;
+  /** Of the work `remote`: which kinds of storages. */
+  readonly storages: readonly RemoteName[];
+  /** What `remote` measures is written to what docs/drivers.md is made from. */
+  readonly savesRemote: boolean;
 }
 
 /** @throws Error that says what is wrong with the command line. @param works what `--only` may name. */
@@ -27,22 +32,29 @@ export function parseOptions(args: readonly string[], works: readonly string[]):
       traced: { type: 'boolean', default: false },
       rounds: { type: 'string', default: '3' },
       'cpu-prof': { type: 'string' },
+      storage: { type: 'string', default: REMOTE_NAMES.join(',') },
+      save: { type: 'boolean', default: false },
     },
   });
-  const only = values.only?.split(',');
-  const unknown = only?.find((name) => !works.includes(name));
-  if (unknown !== undefined) throw new Error(`--only: there is no ${unknown}; there are ${works.join(', ')}`);
-  const wanted = values.shape.split(',');
-  const strange = wanted.find((name) => !SHAPES.some((shape) => shape === name));
-  if (strange !== undefined) throw new Error(`--shape: there is no ${strange}; there are ${SHAPES.join(', ')}`);
+  const only = values.only === undefined ? undefined : chosen('only', values.only, works);
   const rounds = Number(values.rounds);
   if (!Number.isSafeInteger(rounds) || rounds < 1) throw new Error('--rounds must be a whole number above 0');
   return {
     only,
-    shapes: SHAPES.filter((shape) => wanted.includes(shape)),
+    shapes: chosen('shape', values.shape, SHAPES),
     isQuick: values.quick,
     rounds,
     isTraced: values.traced,
     cpuProfileDir: values['cpu-prof'],
+    storages: chosen('storage', values.storage, REMOTE_NAMES),
+    savesRemote: values.save,
   };
+}
+
+/** Those that are named, in the order of all. */
+function chosen<Name extends string>(option: string, text: string, all: readonly Name[]): Name[] {
+  const wanted = text.split(',');
+  const strange = wanted.find((name) => !all.some((each) => each === name));
+  if (strange !== undefined) throw new Error(`--${option}: there is no ${strange}; there are ${all.join(', ')}`);
+  return all.filter((each) => wanted.includes(each));
 }

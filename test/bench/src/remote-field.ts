@@ -1,110 +1,34 @@
-import { chmod, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import {
-  ensureCommand,
-  type FaultProxy,
-  isMissing,
-  type Missing,
-  makeTempDir,
-  runCommand,
-  startCephRgw,
-  startFaultProxy,
-  startSshServer,
-} from '@wharf/harness';
+import { ensureCommand, isMissing, runCommand } from '@wharf/harness';
+import { type RemoteKind, type RemoteName, STARTERS } from './remote-kinds.ts';
 
-/** A storage on another server, as Wharf and as rclone are told of it. Both go by the same proxy. */
-export interface RemoteKind {
-  readonly name: 'S3' | 'SFTP';
-  readonly proxy: FaultProxy;
-  readonly addition: string;
-  /** Variables by which rclone knows it as `remote:`, and the folder there. */
-  readonly rcloneEnv: Readonly<Record<string, string>>;
-  readonly rclonePath: string;
-}
-
+/** One kind of storage with its server, and rclone beside it. */
 export interface RemoteField {
-  readonly kinds: readonly RemoteKind[];
+  readonly kind: RemoteKind;
   /** Undefined, and said, where there is none. */
-  rclone: ((kind: RemoteKind, args: readonly string[]) => Promise<{ elapsedMs: number; cpuMs: number }>) | undefined;
-  stop(): Promise<void>;
+  rclone: ((args: readonly string[]) => Promise<{ elapsedMs: number; cpuMs: number }>) | undefined;
+  /** As it names itself. */
+  readonly rcloneVersion: string;
 }
 
-const BUCKET = 'bench';
 const WITHIN_MS = 30 * 60_000;
 
-/** Ceph RGW and OpenSSH, each behind a proxy that can delay. @param storedBytes what the bucket has to take */
-export async function startRemoteField(storedBytes: number): Promise<RemoteField | Missing> {
-  const rgw = await startCephRgw({ sizeBytes: storedBytes });
-  if (isMissing(rgw)) return rgw;
-  const sshd = await startSshServer();
-  if (isMissing(sshd)) {
-    await rgw.stop();
-    return sshd;
-  }
-  const dir = await makeTempDir('bench-remote');
-  const keyFile = join(dir.path, 'key');
-  await writeFile(keyFile, sshd.privateKey);
-  await chmod(keyFile, 0o600);
-  const sdk = new S3Client({
-    endpoint: rgw.url,
-    region: rgw.region,
-    credentials: { accessKeyId: rgw.accessKeyId, secretAccessKey: rgw.secretAccessKey },
-    forcePathStyle: true,
-  });
-  await sdk.send(new CreateBucketCommand({ Bucket: BUCKET }));
-  sdk.destroy();
-  const s3Proxy = await startFaultProxy({ to: { host: '127.0.0.1', port: Number(new URL(rgw.url).port) } });
-  const sftpProxy = await startFaultProxy({ to: { host: sshd.host, port: sshd.port } });
-  const endpoint = `http://${s3Proxy.host}:${s3Proxy.port}`;
-  const keys = { access_key_id: rgw.accessKeyId, secret_access_key: rgw.secretAccessKey };
+/** Starts what a kind needs. Undefined, and said, where it cannot be. @param storedBytes what a bucket has to take */
+export async function startRemoteField(name: RemoteName, storedBytes: number): Promise<RemoteField | undefined> {
   const program = await ensureCommand('rclone', 'rclone');
   if (isMissing(program)) console.error(`without rclone: ${program.missing}`);
+  const obscured = async (password: string) =>
+    isMissing(program) ? '' : (await runCommand(program.path, ['obscure', password], { withinMs: WITHIN_MS })).stdout.trim();
+  const kind = await STARTERS[name]({ storedBytes, obscured });
+  if (isMissing(kind)) {
+    console.error(`without ${name}: ${kind.missing}`);
+    return undefined;
+  }
+  if (isMissing(program)) return { kind, rclone: undefined, rcloneVersion: '' };
+  const version = await runCommand(program.path, ['version'], { withinMs: WITHIN_MS });
   return {
-    kinds: [
-      {
-        name: 'S3',
-        proxy: s3Proxy,
-        addition: JSON.stringify({ root_folder_path: '/', bucket: BUCKET, endpoint, region: rgw.region, force_path_style: true, ...keys }),
-        rcloneEnv: {
-          RCLONE_CONFIG_REMOTE_TYPE: 's3',
-          RCLONE_CONFIG_REMOTE_PROVIDER: 'Ceph',
-          RCLONE_CONFIG_REMOTE_ENDPOINT: endpoint,
-          RCLONE_CONFIG_REMOTE_REGION: rgw.region,
-          RCLONE_CONFIG_REMOTE_ACCESS_KEY_ID: rgw.accessKeyId,
-          RCLONE_CONFIG_REMOTE_SECRET_ACCESS_KEY: rgw.secretAccessKey,
-        },
-        rclonePath: `remote:${BUCKET}`,
-      },
-      {
-        name: 'SFTP',
-        proxy: sftpProxy,
-        addition: JSON.stringify({
-          root_folder_path: sshd.rootPath,
-          address: `${sftpProxy.host}:${sftpProxy.port}`,
-          username: sshd.username,
-          private_key: sshd.privateKey,
-        }),
-        rcloneEnv: {
-          RCLONE_CONFIG_REMOTE_TYPE: 'sftp',
-          RCLONE_CONFIG_REMOTE_HOST: sftpProxy.host,
-          RCLONE_CONFIG_REMOTE_PORT: String(sftpProxy.port),
-          RCLONE_CONFIG_REMOTE_USER: sshd.username,
-          RCLONE_CONFIG_REMOTE_KEY_FILE: keyFile,
-          RCLONE_CONFIG_REMOTE_DISABLE_HASHCHECK: 'true',
-          RCLONE_CONFIG_REMOTE_SHELL_TYPE: 'none',
-        },
-        rclonePath: `remote:${sshd.rootPath}`,
-      },
-    ],
-    rclone: isMissing(program) ? undefined : (kind, args) => runRclone(program.path, kind, args),
-    async stop() {
-      await s3Proxy.stop();
-      await sftpProxy.stop();
-      await rgw.stop();
-      await sshd.stop();
-      await dir.remove();
-    },
+    kind,
+    rclone: (args) => runRclone(program.path, kind, args),
+    rcloneVersion: /v(\d+\.\d+\.\d+)/.exec(version.stdout)?.[1] ?? '',
   };
 }
 

@@ -1,33 +1,48 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { at, isMissing, login, upload } from '@wharf/harness';
+import { at, login, upload } from '@wharf/harness';
 import { alignColumns } from './align-columns.ts';
 import type { Fixture } from './fixture.ts';
 import { readUsage, resetPeaks } from './process-usage.ts';
-import { type RemoteField, type RemoteKind, startRemoteField } from './remote-field.ts';
+import { type RemoteField, startRemoteField } from './remote-field.ts';
+import { mountOf, type RemoteKind, type RemoteName } from './remote-kinds.ts';
 import type { WharfServer } from './wharf-server.ts';
 
 /** One line: work in a storage on another server, by Wharf and by rclone. Of the rounds the medians. */
 export interface RemoteResult {
   readonly title: string;
-  readonly storage: string;
+  readonly work: RemoteWork;
+  readonly storage: RemoteName;
+  /** What stands behind it, for people. */
+  readonly server: string;
+  /** Bytes or entries that it was about; of what is no amount, 0. */
+  readonly amount: number;
   /** Added for a question and its answer. */
   readonly latencyMs: number;
   readonly wharfMs: number;
   readonly wharfCpuMs: number;
   readonly rcloneMs: number | undefined;
   readonly rcloneCpuMs: number | undefined;
+  /** How often the server was asked and waited for; where work goes on at once this is less than its calls. */
+  readonly wharfQuestions: number | undefined;
+  readonly rcloneQuestions: number | undefined;
+  readonly rcloneVersion: string;
   readonly verdict: string;
 }
+
+export type RemoteWork = 'write big' | 'read big' | 'write many' | 'first listing' | 'second listing' | 'memory' | 'isolation';
 
 interface Measured {
   readonly elapsedMs: number;
   readonly cpuMs: number;
+  readonly questions?: number;
 }
 
 /** What is measured, and what it is held to. */
 interface RemoteCase {
   readonly title: string;
+  readonly work: RemoteWork;
+  readonly amount: number;
   wharf(): Promise<Measured>;
   rclone?(): Promise<Measured>;
   judge(wharfMs: number, rcloneMs: number | undefined): string;
@@ -42,93 +57,126 @@ const STANDING = 64;
 const LOOKS = 300;
 const MIB = 1024 * 1024;
 
-/** Works with Ceph RGW and OpenSSH, with and without latency, of the first of these servers. */
-export async function measureRemote(wharfs: readonly WharfServer[], fixture: Fixture, rounds: number): Promise<RemoteResult[]> {
+/**
+ * Works with storages on other servers, with and without latency, of the first of these Wharfs.
+ *
+ * @param save gets the results of each storage as soon as they are there: what is cut short afterwards keeps them
+ */
+export async function measureRemote(
+  wharfs: readonly WharfServer[],
+  fixture: Fixture,
+  rounds: number,
+  names: readonly RemoteName[],
+  save: (results: readonly RemoteResult[]) => Promise<void>,
+): Promise<RemoteResult[]> {
   const [wharf] = wharfs;
   if (wharf === undefined) return [];
-  const field = await startRemoteField((UPLOADS + 4) * fixture.sizeBytes.big + 1024 * MIB);
-  if (isMissing(field)) {
-    console.error(`without storages on other servers: ${field.missing}`);
-    return [];
-  }
-  try {
-    const results: RemoteResult[] = [];
-    for (const kind of field.kinds) {
-      const place = await mount(wharf, kind);
-      for (const latencyMs of LATENCIES_MS) {
-        kind.proxy.latencyMs = latencyMs / 2;
-        for (const each of comparedCases(place, field, kind, fixture)) results.push(await measureCase(each, kind, latencyMs, rounds));
-      }
-      kind.proxy.latencyMs = 0;
-      results.push(await measureMemory(place, kind, fixture), await measureIsolation(place, kind));
+  const results: RemoteResult[] = [];
+  for (const name of names) {
+    const field = await startRemoteField(name, (UPLOADS + 4) * fixture.sizeBytes.big + 1024 * MIB);
+    if (field === undefined) continue;
+    try {
+      const own = await measureField(wharf, field, fixture, rounds);
+      await save(own);
+      results.push(...own);
+    } finally {
+      await field.kind.stop();
     }
-    return results;
-  } finally {
-    await field.stop();
   }
+  return results;
+}
+
+async function measureField(wharf: WharfServer, field: RemoteField, fixture: Fixture, rounds: number): Promise<RemoteResult[]> {
+  const { kind } = field;
+  const place = await mount(wharf, kind);
+  const results: RemoteResult[] = [];
+  for (const latencyMs of LATENCIES_MS) {
+    kind.proxy.latencyMs = latencyMs / 2;
+    for (const each of comparedCases(place, field, fixture)) results.push(await measureCase(each, field, latencyMs, rounds));
+  }
+  kind.proxy.latencyMs = 0;
+  results.push(await measureMemory(place, field, fixture), await measureIsolation(place, field));
+  await place.unmount();
+  return results;
 }
 
 interface Place {
   readonly wharf: WharfServer;
   readonly path: string;
   call(route: string, input: object): Promise<unknown>;
+  unmount(): Promise<void>;
 }
 
-async function mount(wharf: WharfServer, { name, addition }: RemoteKind): Promise<Place> {
+async function mount(wharf: WharfServer, { name, addition, below }: RemoteKind): Promise<Place> {
+  const lower = below && (await mount(wharf, below));
   const admin = await login(wharf.base, 'admin', wharf.adminPassword);
-  const path = `/bench-${name.toLowerCase()}`;
-  const storage = { mount_path: path, driver: name, addition, cache_expiration: 30, web_proxy: true };
-  await admin.call('/api/admin/storage/create', storage);
-  return { wharf, path, call: (route, input) => admin.call(route, input) };
+  const path = mountOf(name);
+  const storage = { mount_path: path, driver: name, addition: JSON.stringify(addition), cache_expiration: 30, web_proxy: true };
+  const id = at(await admin.call('/api/admin/storage/create', storage), 'id');
+  return {
+    ...{ wharf, path, call: (route, input) => admin.call(route, input) },
+    async unmount() {
+      await admin.call(`/api/admin/storage/delete?id=${id}`, {});
+      await lower?.unmount();
+    },
+  };
 }
 
-function comparedCases(place: Place, field: RemoteField, kind: RemoteKind, fixture: Fixture): RemoteCase[] {
+const atLeast = (share: number) => (own: number, other: number | undefined) =>
+  other === undefined ? '' : `${(other / own).toFixed(2)} of rclone, >= ${share}: ${other / own >= share ? 'ok' : 'under'}`;
+
+function comparedCases(place: Place, { kind, rclone }: RemoteField, fixture: Fixture): RemoteCase[] {
   const big = join(fixture.filesDir, 'big.bin');
-  const { rclone } = field;
-  const asked = (args: readonly string[]) => rclone && { rclone: () => rclone(kind, args) };
-  const folder = (name: string) => `${kind.rclonePath}/${name}`;
-  const atLeast = (share: number) => (own: number, other: number | undefined) =>
-    other === undefined ? '' : `${(other / own).toFixed(2)} of rclone, >= ${share}: ${other / own >= share ? 'ok' : 'under'}`;
+  const bytes = fixture.sizeBytes.big;
+  const asked = (args: readonly string[]) => rclone && { rclone: () => counted(kind, () => rclone(args)) };
+  const own = (run: () => Promise<unknown>) => () => counted(kind, () => timed(place, run));
+  const folder = (name: string) => `${kind.rclonePath}${kind.rclonePath.endsWith(':') ? '' : '/'}${name}`;
   const files = Array.from({ length: Math.min(1_000, fixture.entries.many) }, (_, index) => index);
   const put = (name: string, path: string) => putFile(place, name, path);
+  const putMany = () => inParallel(files, 8, (index) => put(`wharf/many/${index}.jpg`, join(fixture.filesDir, 'many', manyName(index))));
   return [
     {
-      title: `write ${fixture.sizeBytes.big / MIB} MiB`,
-      wharf: () => timed(place, () => put('wharf/big.bin', big)),
+      ...{ work: 'write big', title: `write ${bytes / MIB} MiB`, amount: bytes },
+      wharf: own(() => put('wharf/big.bin', big)),
       ...asked(['copyto', big, folder('rclone/big.bin'), '--ignore-times']),
       judge: atLeast(0.8),
     },
     {
-      title: `read ${fixture.sizeBytes.big / MIB} MiB`,
-      wharf: () => timed(place, () => get(place, 'wharf/big.bin')),
+      ...{ work: 'read big', title: `read ${bytes / MIB} MiB`, amount: bytes },
+      wharf: own(() => get(place, 'wharf/big.bin')),
       ...asked(['cat', folder('rclone/big.bin')]),
       judge: atLeast(0.8),
     },
     {
-      title: `write ${files.length} files of ${fixture.sizeBytes.each / 1024} KiB, 8 at a time`,
-      wharf: () =>
-        timed(place, () =>
-          inParallel(files, 8, (index) => put(`wharf/many/${index}.jpg`, join(fixture.filesDir, 'many', manyName(index)))),
-        ),
+      ...{ work: 'write many', title: `write ${files.length} files of ${fixture.sizeBytes.each / 1024} KiB, 8 at a time` },
+      amount: files.length,
+      wharf: own(putMany),
       ...asked(['copy', join(fixture.filesDir, 'many'), folder('rclone/many'), '--transfers', '8', '--ignore-times', '--no-traverse']),
       judge: atLeast(0.8),
     },
     {
-      title: `first listing of ${files.length}`,
-      wharf: () => timed(place, () => list(place, 'wharf/many', true)),
+      ...{ work: 'first listing', title: `first listing of ${files.length}`, amount: files.length },
+      wharf: own(() => list(place, 'wharf/many', true)),
       ...asked(['lsf', '--format', 'ps', folder('rclone/many')]),
       judge: (own, other) =>
         other === undefined ? '' : `${(own / other).toFixed(2)} times rclone, <= 1.5: ${own <= 1.5 * other ? 'ok' : 'over'}`,
     },
     {
-      title: 'second listing',
-      wharf: () => timed(place, () => list(place, 'wharf/many', false)),
+      ...{ work: 'second listing', title: 'second listing', amount: files.length },
+      wharf: own(() => list(place, 'wharf/many', false)),
       judge: (own) => `<= 10 ms: ${own <= 10 ? 'ok' : 'over'}`,
     },
   ];
 }
 
-async function measureCase(each: RemoteCase, kind: RemoteKind, latencyMs: number, rounds: number): Promise<RemoteResult> {
+async function counted({ proxy }: RemoteKind, run: () => Promise<Measured>): Promise<Measured> {
+  const before = proxy.questions();
+  const { elapsedMs, cpuMs } = await run();
+  return { elapsedMs, cpuMs, questions: proxy.questions() - before };
+}
+
+async function measureCase(each: RemoteCase, field: RemoteField, latencyMs: number, rounds: number): Promise<RemoteResult> {
+  const { kind, rcloneVersion } = field;
   const [wharf, rclone]: Measured[][] = [[], []];
   for (let round = 0; round < rounds; round += 1) {
     wharf?.push(await each.wharf());
@@ -140,18 +188,14 @@ async function measureCase(each: RemoteCase, kind: RemoteKind, latencyMs: number
     `${kind.name}, ${latencyMs} ms, ${each.title}: ${Math.round(own.elapsedMs)} ms, rclone ${Math.round(other?.elapsedMs ?? Number.NaN)} ms`,
   );
   return {
-    title: each.title,
-    storage: kind.name,
-    latencyMs,
-    wharfMs: own.elapsedMs,
-    wharfCpuMs: own.cpuMs,
-    rcloneMs: other?.elapsedMs,
-    rcloneCpuMs: other?.cpuMs,
+    ...{ title: each.title, work: each.work, amount: each.amount, storage: kind.name, server: kind.server, latencyMs },
+    ...{ wharfMs: own.elapsedMs, wharfCpuMs: own.cpuMs, wharfQuestions: own.questions },
+    ...{ rcloneMs: other?.elapsedMs, rcloneCpuMs: other?.cpuMs, rcloneQuestions: other?.questions, rcloneVersion },
     verdict: each.judge(own.elapsedMs, other?.elapsedMs),
   };
 }
 
-async function measureMemory(place: Place, kind: RemoteKind, fixture: Fixture): Promise<RemoteResult> {
+async function measureMemory(place: Place, field: RemoteField, fixture: Fixture): Promise<RemoteResult> {
   const pids = place.wharf.pids();
   const idle = readUsage(pids).residentBytes;
   resetPeaks(pids);
@@ -166,14 +210,15 @@ async function measureMemory(place: Place, kind: RemoteKind, fixture: Fixture): 
   const grownMib = Math.round((readUsage(pids).peakBytes - idle) / MIB);
   await place.call('/api/fs/remove', { dir: `${place.path}/wharf`, names: ['at-once'] });
   return {
-    ...{ title: `${UPLOADS} uploads of ${fixture.sizeBytes.big / MIB} MiB at once`, storage: kind.name, latencyMs: 0 },
-    ...{ wharfMs: elapsedMs, wharfCpuMs: cpuMs, rcloneMs: undefined, rcloneCpuMs: undefined },
+    ...alone(field, 'memory', `${UPLOADS} uploads of ${fixture.sizeBytes.big / MIB} MiB at once`, grownMib),
+    ...{ wharfMs: elapsedMs, wharfCpuMs: cpuMs },
     verdict: `${grownMib} MiB above idle, <= ${GROWTH_MIB}: ${grownMib <= GROWTH_MIB ? 'ok' : 'over'}`,
   };
 }
 
 /** Looks at a local folder, with nothing else and while downloads from this storage stand still. */
-async function measureIsolation(place: Place, kind: RemoteKind): Promise<RemoteResult> {
+async function measureIsolation(place: Place, field: RemoteField): Promise<RemoteResult> {
+  const { kind } = field;
   const looks = async () => {
     const waits: number[] = [];
     for (let look = 0; look < LOOKS; look += 1) {
@@ -199,10 +244,16 @@ async function measureIsolation(place: Place, kind: RemoteKind): Promise<RemoteR
   await Promise.allSettled(standing);
   await kind.proxy.resume();
   return {
-    ...{ title: `p99 of a local listing while ${STANDING} downloads stand still`, storage: kind.name, latencyMs: 0 },
-    ...{ wharfMs: besideMs, wharfCpuMs: stalled.cpuMs / LOOKS, rcloneMs: undefined, rcloneCpuMs: undefined },
+    ...alone(field, 'isolation', `p99 of a local listing while ${STANDING} downloads stand still`, 0),
+    ...{ wharfMs: besideMs, wharfCpuMs: stalled.cpuMs / LOOKS },
     verdict: `${idleMs.toFixed(1)} ms alone, <= 2 times: ${besideMs <= 2 * idleMs ? 'ok' : 'over'}`,
   };
+}
+
+/** What rclone does not do. */
+function alone({ kind, rcloneVersion }: RemoteField, work: RemoteWork, title: string, amount: number) {
+  const nothing = { wharfQuestions: undefined, rcloneQuestions: undefined, rcloneMs: undefined, rcloneCpuMs: undefined };
+  return { ...nothing, work, title, amount, storage: kind.name, server: kind.server, latencyMs: 0, rcloneVersion };
 }
 
 async function timed<Result>({ wharf }: Place, run: () => Promise<Result>): Promise<Measured & { result: Result }> {
@@ -255,8 +306,11 @@ export function formatRemote(results: readonly RemoteResult[]): string {
     each.title,
     each.storage,
     String(each.latencyMs),
-    ...[each.wharfMs, each.wharfCpuMs, each.rcloneMs, each.rcloneCpuMs].map(shown),
+    ...[each.wharfMs, each.wharfCpuMs, each.wharfQuestions, each.rcloneMs, each.rcloneCpuMs, each.rcloneQuestions].map(shown),
     each.verdict,
   ]);
-  return alignColumns([['remote', 'storage', 'latency ms', 'wharf ms', 'CPU ms', 'rclone ms', 'CPU ms', 'budget'], ...rows]);
+  return alignColumns([
+    ['remote', 'storage', 'latency ms', 'wharf ms', 'CPU ms', 'asked', 'rclone ms', 'CPU ms', 'asked', 'budget'],
+    ...rows,
+  ]);
 }

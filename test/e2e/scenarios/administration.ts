@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Api, api, at, httpRequest, login } from '@wharf/harness';
+import { type Api, api, at, httpRequest, login, waitFor } from '@wharf/harness';
 import { describe, expect, test } from 'vitest';
+import { FAMILY_STORAGES } from '../support/family-storages.ts';
 import { dataOf } from '../support/people.ts';
 import { withSettings } from '../support/settings.ts';
 import type { World } from '../support/world.ts';
@@ -203,6 +204,38 @@ export function administration(world: World): void {
       const rules = at(await dataOf(admin, '/api/admin/meta/list'), 'content');
       const rule = Array.isArray(rules) ? rules.find((each) => at(each, 'path') === path) : undefined;
       await admin.call(`/api/admin/meta/delete?id=${at(rule, 'id')}`);
+    });
+
+    test('is taken with every kind of storage that the family has here too, and what is left out of each is named', async () => {
+      const place = (index: number) => `/${world.unique(`family-${index}`)}`;
+      const storages = FAMILY_STORAGES.map(({ driver, addition, opens }, index) => ({
+        ...{ id: index + 1, mount_path: place(index), order: 0, driver, cache_expiration: 30, status: 'work', remark: '' },
+        ...{ addition: JSON.stringify(addition), modified: '2024-01-02T03:04:05Z', disabled: !opens, order_by: '', web_proxy: false },
+        ...{ webdav_policy: 'native_proxy', down_proxy_url: '', extract_folder: '' },
+      }));
+      const mountOf = (driver: string) => storages.find((each) => each.driver === driver)?.mount_path ?? '';
+      const { records } = await imported({ document: { encrypted: '', settings: [], users: [], storages, metas: [] } });
+      for (const { driver, outcome, note } of FAMILY_STORAGES)
+        expect(records).toContainEqual({ kind: 'storage', name: mountOf(driver), outcome, note });
+      const stored = async () => {
+        const content = at(await dataOf(admin, '/api/admin/storage/list'), 'content');
+        if (!Array.isArray(content)) throw new Error('there is no list of storages');
+        return new Map(content.map((each: unknown) => [at(each, 'mount_path'), each]));
+      };
+      for (const { driver, opens } of FAMILY_STORAGES.filter(({ outcome }) => outcome === 'created'))
+        await waitFor(`${driver} to be as it should`, async () => {
+          return at((await stored()).get(mountOf(driver)), 'status') === (opens ? 'work' : 'disabled');
+        });
+      const names = async (path: string) => {
+        const content = at(await admin.call('/api/fs/list', { path }), 'content');
+        return Array.isArray(content) ? content.map((entry: unknown) => at(entry, 'name')) : [];
+      };
+      expect(await names(`${mountOf('UrlTree')}/films`)).toEqual(['a.mkv']);
+      expect(await names(mountOf('Virtual'))).toHaveLength(5);
+      expect(await names(mountOf('Alias'))).toEqual(await names('/local'));
+      for (const each of (await stored()).values())
+        if (storages.some(({ mount_path }) => mount_path === at(each, 'mount_path')))
+          await admin.call(`/api/admin/storage/delete?id=${at(each, 'id')}`);
     });
 
     test('is not taken at all when a record of it cannot be', async () => {

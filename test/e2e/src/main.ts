@@ -1,6 +1,6 @@
 // `npm run soak -- <work>`: what is too long for every day. Each work is bounded by its options; ends with 1 when something did not hold.
 import { parseArgs } from 'node:util';
-import { isMissing, startStandalone } from '@wharf/harness';
+import { ensureCommand, isMissing, startStandalone, unpackNewest } from '@wharf/harness';
 import { openBrowser } from '../support/browser.ts';
 import { runDownloadChaos } from '../support/download-chaos.ts';
 import { runKillChaos } from '../support/kill-chaos.ts';
@@ -18,7 +18,7 @@ const USAGE = `usage: npm run soak -- <work> [options]
   downloads   downloaders, killed in turns       --replicas 3 --files 200 --max-mib 8 --seconds 120 --every 5 --rate 60000
   schema      requests of every operation        --cases 30 --seed <number>
   properties  all property tests, again          --times 20
-  suites      every rule for every server that rclone reaches, and its kills
+  suites      every rule for every server that rclone reaches, and its kills --rclone installed|newest
   uploads     big uploads while all is killed    --upload-mib 4096 --shape standalone|services|both --storages Local,S3,SFTP
                                                  --ways tus,parts
   crowd       many uploads in parts at once      --crowd 20,10,20: users, uploads of each, MiB of each
@@ -48,6 +48,7 @@ const { values, positionals } = parseArgs({
     cases: { type: 'string', default: '30' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
     times: { type: 'string', default: '20' },
+    rclone: { type: 'string', default: 'installed' },
   },
 });
 const tell = (text: string) => console.error(text);
@@ -55,6 +56,14 @@ const print = (report: unknown) => console.log(JSON.stringify(report, undefined,
 
 /** What the gateways and the fs may take for uploads, in MiB. */
 const MOST_MEMORY_MIB = 64;
+
+/** What is reached by rclone, and rclone itself. */
+const RCLONE_TESTS = [
+  'services/fs/src/drivers/rclone/',
+  'services/fs/test/rclone/',
+  'services/fs/test/smb/',
+  'services/fs/test/crypt-rclone.test.ts',
+];
 
 /** What is between storages: trees, what is cut and cancelled, and downloads into them. */
 const PAIR_TESTS = ['storage-pairs', 'remote-storages', 'downloads-to-parts'].map((name) => `test/e2e/${name}.e2e.test.ts`);
@@ -69,10 +78,7 @@ const WORKS: Readonly<Record<string, () => Promise<boolean>>> = {
   uploads,
   schema,
   properties: () => repeatProperties(Number(values.times), tell),
-  suites: () =>
-    runLongTests(['services/fs/src/drivers/rclone/rclone.conformance.test.ts', 'services/fs/test/rclone/rclone.test.ts'], {
-      WHARF_LONG_SUITES: '1',
-    }),
+  suites,
   crowd: () => runLongTests(['test/e2e/upload-crowd.e2e.test.ts'], { WHARF_E2E_UPLOADS: values.crowd }),
   uppy: () => runLongTests(['test/e2e/uppy.e2e.test.ts'], { WHARF_E2E_UPPY_MIB: values['upload-mib'] }),
   page,
@@ -92,6 +98,18 @@ if (work === undefined) {
   console.error(USAGE);
   process.exitCode = 2;
 } else process.exitCode = (await work()) ? 0 : 1;
+
+/** With rclone as it is installed, or with the newest that Debian has. */
+async function suites(): Promise<boolean> {
+  const instead: Record<string, string> = {};
+  if (values.rclone === 'newest') {
+    const [newest, installed] = [await unpackNewest('rclone'), await ensureCommand('rclone', 'rclone')];
+    if (isMissing(newest)) throw new Error(newest.missing);
+    if (isMissing(installed)) throw new Error(installed.missing);
+    instead[installed.path] = `${newest.path}/usr/bin/rclone`;
+  }
+  return runLongTests(RCLONE_TESTS, { WHARF_LONG_SUITES: '1' }, instead);
+}
 
 async function kills(): Promise<boolean> {
   let holds = true;

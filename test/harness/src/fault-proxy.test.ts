@@ -52,6 +52,18 @@ async function echo(client: Socket, text: string): Promise<string> {
   return answer;
 }
 
+it('counts questions: what is sent before an answer came is one', async () => {
+  const [one, other] = [await dial(), await dial()];
+  for (const text of ['first', 'second', 'third']) await echo(one, text);
+  expect(proxy.questions()).toBe(3);
+  await echo(other, 'first');
+  expect(proxy.questions()).toBe(4);
+  proxy.latencyMs = 20;
+  one.setNoDelay().write('begun, ');
+  expect(await echo(one, 'and ended')).toContain('begun');
+  expect(proxy.questions()).toBe(5);
+});
+
 it('passes all without faults, also what comes after a half of the connection is closed, and counts it', async () => {
   const client = await dial();
   const sent = Buffer.alloc(3 * MIB, 'abc');

@@ -33,6 +33,8 @@ export interface FaultProxy {
   /** Written to clients until now, of all connections. */
   bytesToClient(): number;
   bytesToServer(): number;
+  /** How often clients sent something until now after the server had, of all connections: what they asked and waited for. */
+  questions(): number;
   /** Closes it with all connections; safe to call twice. */
   stop(): Promise<void>;
 }
@@ -79,19 +81,23 @@ export async function startFaultProxy({
   const faults: Faults = { latencyMs, stalled: false, cut: { bytes: 0, times: 0 } };
   const targets = [to].flat();
   const pairs = new Map<readonly [Socket, Socket], Lane[]>();
-  const counts = { accepted: 0, toClient: 0, toServer: 0 };
+  const counts = { accepted: 0, toClient: 0, toServer: 0, questions: 0 };
   const host = samePorts.length === 0 ? HOST : ownAddress();
   const accept = (client: Socket, ownPort?: number) => {
     const target = targets[counts.accepted % targets.length] ?? { host: HOST, port: 0 };
     counts.accepted += 1;
     const server = connect({ host: target.host, port: ownPort ?? target.port, allowHalfOpen: true, noDelay: true });
     const pair = [client, server] as const;
+    let isAsking = false;
     const upward = createLane(client, server, faults, (piece) => {
       counts.toServer += piece.length;
+      if (!isAsking) counts.questions += 1;
+      isAsking = true;
       return false;
     });
     const own = { cut: faults.cut, bytes: 0 };
     const downward = createLane(server, client, faults, (piece) => {
+      isAsking = false;
       const { passed, isCut } = cutPiece(piece, faults.cut, own);
       counts.toClient += passed.length;
       if (!isCut) return false;
@@ -157,6 +163,7 @@ export async function startFaultProxy({
     },
     bytesToClient: () => counts.toClient,
     bytesToServer: () => counts.toServer,
+    questions: () => counts.questions,
     async stop() {
       refuse();
       breakAll();

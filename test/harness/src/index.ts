@@ -15,6 +15,7 @@ export { type Bytes, download, type HttpAnswer, type HttpRequest, httpRequest, t
 export { type HttpServer, startHttpServer } from './http-server.ts';
 export { ensureKustomize, type Kustomize } from './kustomize.ts';
 export { type NatsServer, startNatsServer } from './nats-server.ts';
+export { unpackNewest } from './newest-package.ts';
 export { type Nginx, startNginx } from './nginx.ts';
 export { type ExitStatus, type ProcessOptions, type RunningProcess, runCommand, runToEnd, startProcess } from './process.ts';
 export { PROGRAM_VARIABLES, programFlags } from './program-flags.ts';

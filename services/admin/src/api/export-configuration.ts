@@ -2,6 +2,7 @@ import type { ExportConfigurationRequest, ExportConfigurationResponse } from '@w
 import type { Call } from '@wharf/service-kit';
 import type { FsClient } from '../clients/fs.ts';
 import type { Users } from '../clients/users.ts';
+import type { DriverForm } from '../domain/driver-form.ts';
 import { type ConfigurationState, documentText, splitConfiguration } from '../domain/export-document.ts';
 import type { RuleStore } from '../store/rule-store.ts';
 import type { SettingStore } from '../store/setting-store.ts';
@@ -33,7 +34,7 @@ export const exportConfiguration = (parts: ConfigurationParts) =>
 export async function readState(
   parts: ConfigurationParts,
   call: Call,
-): Promise<ConfigurationState & { driverNames: Set<string> | undefined }> {
+): Promise<ConfigurationState & { drivers: ReadonlyMap<string, DriverForm> | undefined }> {
   const [settings, users, storages, rules, drivers] = await Promise.all([
     parts.settings.read(),
     parts.users.list(call),
@@ -41,6 +42,5 @@ export async function readState(
     parts.rules.list(),
     parts.fs.drivers(),
   ]);
-  const driverNames = drivers && new Set(drivers.keys());
-  return { settings, users, storages, rules, driverNames, secretItemsOf: (driver) => drivers?.get(driver) };
+  return { settings, users, storages, rules, drivers, secretItemsOf: (driver) => drivers?.get(driver)?.secretItems };
 }

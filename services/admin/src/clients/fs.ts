@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { outgoingCall, type ServiceKit } from '@wharf/service-kit';
+import type { DriverForm } from '../domain/driver-form.ts';
 import type { FolderDriver } from '../domain/first-storage.ts';
 
 /** What fs answers after it started a storage, or tried to. */
@@ -11,8 +12,8 @@ export interface StartOutcome {
 }
 
 export interface FsClient {
-  /** All drivers by name, each with the names of its items that are secrets; undefined while fs cannot be reached. */
-  drivers(): Promise<ReadonlyMap<string, ReadonlySet<string>> | undefined>;
+  /** All drivers by name, each with what it takes; undefined while fs cannot be reached. */
+  drivers(): Promise<ReadonlyMap<string, DriverForm> | undefined>;
   /**
    * The driver that shows folders of this machine.
    * @throws AppError STORAGE_UNAVAILABLE: fs cannot be reached, or knows no such driver
@@ -35,7 +36,15 @@ export function createFsClient({ name, peers, tokens, ownCall, logger }: Omit<Se
     async drivers() {
       try {
         const { drivers } = await peers.fs.listDrivers({}, ownCall());
-        return new Map(drivers.map(({ config, secret_items }) => [config?.name ?? '', new Set(secret_items)]));
+        return new Map(
+          drivers.map(({ config, additional, secret_items }) => {
+            const items = additional.map(({ name: item, required, options, type }) => ({
+              ...{ name: item, isRequired: required },
+              options: type === 'select' ? options.split(',') : [],
+            }));
+            return [config?.name ?? '', { items, secretItems: new Set(secret_items) }];
+          }),
+        );
       } catch (error) {
         if (AppError.means(error, 'absent')) return undefined;
         throw error;

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
 import { readDocument } from './configuration-document.ts';
+import type { DriverForm, FormItem } from './driver-form.ts';
 import { type ConfigurationState, documentText, type ExportedUser, splitConfiguration } from './export-document.ts';
 import { planImport } from './plan-import.ts';
 import { parseRuleFields, type Rule } from './rule.ts';
@@ -27,13 +28,31 @@ const storage = (rest: Partial<Storage> = {}): Storage => ({
 });
 const rule = (rest: Partial<Rule> = {}): Rule => ({ ...NO_RULE, id: 1, password: 'canary', read_users: [3], ...rest });
 
+const form = (items: Readonly<Record<string, Partial<FormItem>>>): DriverForm => ({
+  items: Object.entries(items).map(([name, rest]) => ({ name, isRequired: false, options: [], ...rest })),
+  secretItems: new Set(['secret_access_key']),
+});
+
 const state = (rest: Partial<ConfigurationState> = {}) => ({
   settings: toolItems({ site_title: 'Quay', rpcdl_secret: 'canary' }),
   users: [person(1, 'admin', 2), person(2, 'guest', 1), person(3, 'ann')],
   storages: [storage()],
   rules: [rule()],
   secretItemsOf: () => new Set(['secret_access_key']),
-  driverNames: new Set(['S3', 'Local']),
+  drivers: new Map([
+    [
+      'S3',
+      form({
+        root_folder_path: {},
+        endpoint: {},
+        tls_insecure_skip_verify: {},
+        bucket: {},
+        secret_access_key: {},
+        list_object_version: { options: ['v1', 'v2'] },
+      }),
+    ],
+    ['Local', form({ root_folder_path: { isRequired: true } })],
+  ]),
   unknowablePassword: () => 'unknowable',
   ...rest,
 });
@@ -49,6 +68,25 @@ describe('an exported configuration', () => {
     const file = fileOf(state());
     expect(file).not.toContain('canary');
     expect(JSON.parse(file)).toMatchObject({ format: 'wharf-configuration', version: 1, secrets: 'omitted', note: expect.any(String) });
+  });
+
+  it('names what of a storage its driver does not take, and what it misses', async () => {
+    const backup = {
+      storages: [
+        { mount_path: '/s3', driver: 'S3', addition: '{"bucket":"b","list_object_version":"v3","cookie":"c","sort":"","deep":false}' },
+        { mount_path: '/local', driver: 'Local', addition: '{}' },
+        { mount_path: '/cloud', driver: 'Some Cloud', addition: '{}' },
+      ],
+    };
+    const notes = [
+      'left out, as the driver has no such items: cookie; not to be chosen here: list_object_version v3',
+      'the driver needs root_folder_path',
+    ];
+    expect(outcomes(await planImport(readDocument(JSON.stringify(backup)), undefined, empty()))).toEqual([
+      ['storage', '/cloud', 'skipped', 'no driver named: Some Cloud'],
+      ['storage', '/s3', 'created', notes[0]],
+      ['storage', '/local', 'created', notes[1]],
+    ]);
   });
 
   it('hides all of a storage whose driver nobody knows', () => {

@@ -11,6 +11,7 @@ import type {
   ImportedUser,
   Read,
 } from './configuration-document.ts';
+import { type DriverForm, misfitsOf } from './driver-form.ts';
 import type { ConfigurationState, ExportedUser } from './export-document.ts';
 import { planSave } from './plan-save.ts';
 import { parseRuleFields, type RuleFields } from './rule.ts';
@@ -40,7 +41,7 @@ export interface ImportPlan {
 
 interface State extends ConfigurationState {
   /** Undefined: they are not known at the moment. */
-  readonly driverNames: ReadonlySet<string> | undefined;
+  readonly drivers: ReadonlyMap<string, DriverForm> | undefined;
   /** Stands for a secret that is not known. */
   readonly unknowablePassword: () => string;
 }
@@ -153,9 +154,10 @@ function decideUser({ id: _id, ...user }: ImportedUser, present: readonly Export
 function decideStorage(
   { omitted, ...storage }: ImportedStorage,
   secrets: DocumentSecrets | undefined,
-  { storages, driverNames }: State,
+  { storages, drivers }: State,
 ): ImportPlan['storages'][number] | string {
-  if (driverNames && !driverNames.has(storage.driver)) return `no driver named: ${storage.driver}`;
+  const form = drivers?.get(storage.driver);
+  if (drivers && !form) return `no driver named: ${storage.driver}`;
   const mount_path = cleanPath(storage.mount_path, 'mount_path');
   const present = storages.find((each) => each.mount_path === mount_path);
   if (present && present.driver !== storage.driver)
@@ -170,7 +172,8 @@ function decideStorage(
   const fields = parseStorageFields({ ...storage, mount_path, addition: whole ?? given });
   const missing = whole === undefined ? omitted.filter((item) => !(item in kept)) : [];
   const because = changed.length === 0 ? '' : `; they are not kept, as the file changes ${changed.join(', ').slice(0, MAX_NOTE_LENGTH)}`;
-  const note = missing.length === 0 ? '' : `without its secrets: ${missing.join(', ')}${because}`;
+  const misfits = form ? misfitsOf(Object(parseJson(fields.addition)), form, omitted) : [];
+  const note = [...(missing.length === 0 ? [] : [`without its secrets: ${missing.join(', ')}${because}`]), ...misfits].join('; ');
   const kind = 'storage' as const;
   if (!present) return { record: { kind, name: mount_path, outcome: 'created', note }, id: undefined, fields };
   const { addition, ...rest } = fields;

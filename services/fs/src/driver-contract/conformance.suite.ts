@@ -23,10 +23,19 @@ export interface DriverUnderTest {
   readonly groups?: readonly string[];
   /** Rules this driver is known to break, by title, with the reason. Each runs and must fail. */
   readonly knownGaps?: Readonly<Record<string, string>>;
+  /** Its part of docs/drivers.md is made from what this run finds, which is kept in `facts` beside the test. Absent: not from this one. */
+  readonly documented?: Documented;
+}
+
+interface Documented {
+  /** Its name, as in its definition. */
+  readonly driver: string;
+  /** What was behind it. */
+  readonly server: string;
 }
 
 /** Holds a driver to the contract of `storage-driver.ts`: one sentence for each rule. */
-export function describeDriver({ name, open, lacks = [], isRemote, groups, knownGaps = {} }: DriverUnderTest): void {
+export function describeDriver({ name, open, lacks = [], isRemote, groups, knownGaps = {}, documented }: DriverUnderTest): void {
   const titles = new Set<string>();
   const group = (heading: string, rules: (rule: Rule) => void) => {
     const tests: { title: string; run: () => Promise<void> }[] = [];
@@ -69,6 +78,16 @@ export function describeDriver({ name, open, lacks = [], isRemote, groups, known
     });
     it('the known gaps are rules of this suite', () => {
       for (const gap of Object.keys(knownGaps)) expect(titles).toContain(gap);
+    });
+    if (!documented) return;
+    it('it is what docs/drivers.md says of it', async () => {
+      const side = await open();
+      onTestFinished(() => closeAndCheck(side));
+      const traits = Object.fromEntries(Object.entries(side.driver.traits).sort(([one], [other]) => (one < other ? -1 : 1)));
+      const facts = { ...documented, cannot: [...lacks].sort(), traits, gaps: knownGaps };
+      const file = `${documented.driver} ${documented.server}`.toLowerCase().replaceAll(/[^a-z\d]+/g, '-');
+      // `npm test -- -u` with the name of the test file writes it anew; `npm run gen` makes the document from it.
+      await expect(`${JSON.stringify(facts, undefined, 2)}\n`).toMatchFileSnapshot(`./facts/${file}.json`);
     });
   });
 }

@@ -65,4 +65,15 @@ describe('files on their way, on a server that was away', () => {
     expect([...there]).toEqual([place]);
     expect(calls.connecting.aborted).toBe(true);
   });
+
+  it('are removed again where a write reaches its end on the server after it was taken back', async () => {
+    const { calls, temps, there, make } = startFiles();
+    const [late, running] = [make(), make()];
+    await temps.discard(late);
+    there.add(late);
+    for (const place of [late, running]) temps.sweep(MOUNT_ROOT, place.slice(`${MOUNT_ROOT}/`.length), Date.now());
+    await new Promise(setImmediate);
+    expect([...there]).toEqual([running]);
+    await calls.close();
+  });
 });

@@ -34,6 +34,8 @@ export class TempFiles {
   readonly #owner: ProcessOwner = currentOwner();
   /** Those that could not be removed because the server was gone: it is asked again when it is back, and when the storage is closed. */
   readonly #left = new Set<string>();
+  /** Those that were removed, as far as the server said: a write that was cut off may reach its end there afterwards. */
+  readonly #discarded = new Set<string>();
   readonly #removals = createGate(PARALLEL_REMOVALS, { max: MAX_LEFT, refusal: 'too much to remove' });
 
   constructor(places: TempPlaces, calls: Calls) {
@@ -53,6 +55,9 @@ export class TempFiles {
 
   /** Removes a file of ours. Never rejects: what stays is removed later. */
   async discard(place: string): Promise<void> {
+    this.#discarded.add(place);
+    const [oldest] = this.#discarded;
+    if (this.#discarded.size > MAX_LEFT && oldest !== undefined) this.#discarded.delete(oldest);
     try {
       await this.#places.remove(place);
     } catch (error) {
@@ -68,10 +73,10 @@ export class TempFiles {
     }
   }
 
-  /** Behind a listing: removes what a process that has ended left there. @param name of any entry, @param modifiedMs when it was written to last */
+  /** Behind a listing: removes what a process that has ended left there, and what came back of ours after it was removed. @param name of any entry, @param modifiedMs when it was written to last */
   sweep(folder: MountPath, name: string, modifiedMs: number, remove = (place: string) => this.#places.remove(place)): void {
-    if (!isAbandoned(name, modifiedMs, this.#owner, Date.now(), OTHERS_MAX_AGE_MS)) return;
     const place = this.placeOf(folder, name);
+    if (!this.#discarded.has(place) && !isAbandoned(name, modifiedMs, this.#owner, Date.now(), OTHERS_MAX_AGE_MS)) return;
     this.#calls.track(this.#removals.run(() => remove(place)));
   }
 

@@ -1,7 +1,16 @@
 import { readdir } from 'node:fs/promises';
 import { createEgress, createEgressPolicy, type Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import { ensureCommand, freePort, isAvailable, isMissing, startApacheDav, startHttpServer, startProcess } from '@wharf/harness';
+import {
+  ensureCommand,
+  freePort,
+  isAvailable,
+  isMissing,
+  makeCertificate,
+  startApacheDav,
+  startHttpServer,
+  startProcess,
+} from '@wharf/harness';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { at, collect, digest, namesIn, pattern, put, refuses, textOf } from '../../src/driver-contract/conformance/driver-calls.ts';
 import { plainContext } from '../../src/driver-contract/open-context.ts';
@@ -70,6 +79,39 @@ describe.runIf(isAvailable('rclone', program) && isAvailable('webdav', dav))('th
     const url = sender.url.replace('127.0.0.1', 'sender.example.test');
     await refuses('PERMISSION_DENIED', opened(JSON.stringify({ type: 'http', options: `url = ${url}/`, root_folder_path: '/' })));
     expect(asked.length).toBeGreaterThan(0);
+  });
+
+  it('a server cannot say names that lead elsewhere, or one twice (C4)', async () => {
+    const hrefs = [
+      ...['/dav/', '/dav/..', '/dav/%2E%2E', '/dav/.', '/dav/a%2Fb', '/dav/x%0D%0AEvil', '/etc/passwd', '/dav/../etc'],
+      ...['/dav/sub/deeper', `/dav/${'n'.repeat(300)}`, '/dav/a%5Cb', '/dav/fine', '/dav/fine'],
+    ];
+    const prop = (href: string) =>
+      `<D:response><D:href>${href}</D:href><D:propstat><D:prop><D:resourcetype>${href.endsWith('/') ? '<D:collection/>' : ''}</D:resourcetype>` +
+      '<D:getcontentlength>1</D:getcontentlength><D:getlastmodified>Sun, 22 Nov 2026 19:00:00 GMT</D:getlastmodified></D:prop>' +
+      '<D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>';
+    const hostile = await startHttpServer((request, response) => {
+      const shown = request.headers['depth'] === '0' ? hrefs.slice(0, 1) : hrefs;
+      response.writeHead(207).end(`<?xml version="1.0"?><D:multistatus xmlns:D="DAV:">${shown.map(prop).join('')}</D:multistatus>`);
+    });
+    onTestFinished(() => hostile.stop());
+    const driver = await opened(
+      JSON.stringify({ type: 'webdav', options: `url = ${hostile.url}/dav\nvendor = other`, secrets: '', root_folder_path: '/' }),
+    );
+    expect(await namesIn(driver, '/')).toEqual(['fine']);
+  });
+
+  it('a certificate that nobody signed is refused (C21)', async () => {
+    const certificate = await makeCertificate('127.0.0.1');
+    if (isMissing(certificate)) throw new Error(certificate.missing);
+    const secure = await startHttpServer((_, response) => void response.writeHead(207).end(), certificate);
+    onTestFinished(() => secure.stop());
+    const url = secure.url.replace('127.0.0.1', 'secure.example.test');
+    const failure = await opened(JSON.stringify({ type: 'http', options: `url = ${url}/`, root_folder_path: '/' })).catch(
+      (error: unknown) => error,
+    );
+    expect(failure).toMatchObject({ code: expect.stringMatching(/^(STORAGE_UNAVAILABLE|PERMISSION_DENIED)$/) });
+    expect(secure.requests()).toBe(0);
   });
 
   it('says what is wrong with its items', async () => {

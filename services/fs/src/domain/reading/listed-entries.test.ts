@@ -25,3 +25,17 @@ it('entries are taken over one by one, so that whoever lists them can let others
   expect(before).toEqual([0, 1, 2, 3, 4]);
   expect(listed.names()).toEqual(['0', '1', '2', '3', '4']);
 });
+
+it('entries that cost no waiting leave room for others while they are taken', async () => {
+  let delivered = 0;
+  let deliveredAtTurn: number | undefined;
+  setImmediate(() => {
+    deliveredAtTurn = delivered;
+  });
+  async function* entries(): AsyncGenerator<Entry, void> {
+    for (; delivered < 200_000; delivered += 1)
+      yield { name: `${delivered}` as Entry['name'], isDirectory: false, sizeBytes: 1, modifiedAt: new Date(0) };
+  }
+  expect((await readListedEntries(entries())).count).toBe(200_000);
+  expect(deliveredAtTurn).toBeLessThan(200_000);
+});

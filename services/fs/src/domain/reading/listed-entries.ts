@@ -1,4 +1,4 @@
-import type { Pace } from '@wharf/pace';
+import { createPace, type Pace } from '@wharf/pace';
 import type { EntryName } from '@wharf/paths';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { type EntryOrder, sortEntries } from './sort-entries.ts';
@@ -22,10 +22,14 @@ export interface ListedEntries {
   change(name: EntryName, entry: Entry | undefined): void;
 }
 
-/** Takes the entries as they come: of a big folder, all of them at once would keep the thread. */
+/** Takes the entries as they come, with room for others: of a big folder, all of them at once would keep the thread. */
 export async function readListedEntries(entries: AsyncIterable<Entry>): Promise<ListedEntries> {
   const byName = new Map<EntryName, Entry>();
-  for await (const entry of entries) byName.set(entry.name, entry);
+  const pace = createPace();
+  for await (const entry of entries) {
+    byName.set(entry.name, entry);
+    await pace.step();
+  }
   return listedEntries(byName);
 }
 

@@ -20,10 +20,16 @@ const LACKS = ['link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany']
 
 describeDriver({
   name: 'Alias of one folder',
+  documented: { driver: 'Alias', server: 'one folder' },
   lacks: ['link', 'listAll', 'openDraft', 'space'],
   open: openOver('/one', asItIs, 'first'),
 });
-describeDriver({ name: 'Alias of two folders as one', lacks: LACKS, open: openOver('x:/one\nx:/two', asItIs, 'first') });
+describeDriver({
+  name: 'Alias of two folders as one',
+  documented: { driver: 'Alias', server: 'two folders as one' },
+  lacks: LACKS,
+  open: openOver('x:/one\nx:/two', asItIs, 'first'),
+});
 describeDriver({
   name: 'Alias of two folders as one, with everything around it',
   lacks: LACKS,

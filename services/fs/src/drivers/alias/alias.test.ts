@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import type { EntryName } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { at, entriesIn, namesIn, put, refuses, textOf } from '../../driver-contract/conformance/driver-calls.ts';
@@ -82,6 +83,22 @@ describe('alias: what is shown', () => {
     expect((await entriesIn(driver, '/')).map(({ name }) => name).sort()).toEqual(['d', 'kind']);
     await refuses('NOT_A_DIRECTORY', entriesIn(driver, '/kind'));
     await refuses('ENTRY_NOT_FOUND', entriesIn(driver, '/none'));
+  });
+
+  it('names that several folders have give way to others while they are passed over, and end with their caller', async () => {
+    let delivered = 0;
+    const entry = { name: 'one' as EntryName, isDirectory: false, sizeBytes: 1, modifiedAt: new Date(0) };
+    const folder = decorated({
+      ...operationsOf(new MemoryDriver()),
+      async *list() {
+        for (; delivered < 200_000; delivered += 1) yield entry;
+      },
+    });
+    const driver = await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b' }), { openMount: async () => folder });
+    const gone = new AbortController();
+    setImmediate(() => gone.abort());
+    await refuses('CANCELLED', entriesIn(driver, '/', { signal: gone.signal }));
+    expect(delivered).toBeLessThan(200_000);
   });
 
   it('a folder that is away is passed over in reading, and makes a listing fail instead of shortening it', async () => {

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import { createPace } from '@wharf/pace';
 import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments, ROOT_NAME } from '@wharf/paths';
 import { type CompleteDriver, decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
@@ -115,11 +116,13 @@ class AliasDriver implements StorageDriver {
       return;
     }
     const seen = new Set<EntryName>();
+    const pace = createPace(options.signal);
     let isFound = false;
     for (const place of where.group.places) {
       const driver = await place.driver();
       try {
         for await (const entry of driver.list(where.path, options)) {
+          await pace.step();
           if (seen.has(entry.name)) continue;
           seen.add(entry.name);
           yield entry;

@@ -48,11 +48,13 @@ async function openLocal() {
 
 describeDriver({
   name: 'Crypt over memory, names in base32',
+  documented: { driver: 'Crypt', server: 'names in base32' },
   lacks: [...LACKS, 'space'],
   open: async () => ({ driver: await openOver(await memoryDriver.open('{}'), 'base32') }),
 });
 describeDriver({
   name: 'Crypt over Local, names as they are, with everything around it',
+  documented: { driver: 'Crypt', server: 'names as they are, over Local' },
   lacks: LACKS,
   open: openLocal,
 });

@@ -107,6 +107,21 @@ describe('crypt: names', () => {
     }
   });
 
+  it.each(['standard', 'obfuscate'] as const)('%s: names that lead elsewhere once they are decrypted are not shown (C4)', async (mode) => {
+    const inner = new MemoryDriver();
+    const names = createNames(await deriveKeys('a password', ''), { mode, encoding: 'base64', encryptsFolders: true, suffix: '.bin' });
+    const open = () => openOver(inner, { filename_encryption: mode, directory_name_encryption: 'true' });
+    for (const hostile of ['..', '.', '../etc', 'a/b', '/etc', 'x\0y', 'x\r\nEvil', 'a\\b', 'n'.repeat(160)]) {
+      const [file, folder] = [names.ofFile(hostile), names.ofFolder(hostile)];
+      if (!/[/\0\r\n\\]/.test(file)) await put(inner, `/${file}`, 'x');
+      if (!/[/\0\r\n\\]/.test(folder) && folder !== file) await inner.makeDirectory(at(`/${folder}`));
+    }
+    const fine = await open();
+    await put(fine, '/fine', 'x');
+    const shown = (await namesIn(fine, '/')).filter((name) => name !== 'n'.repeat(160));
+    expect(shown).toEqual(['fine']);
+  });
+
   it('what is not encrypted is not shown, nor what is hidden where it is not to be', async () => {
     const inner = new MemoryDriver();
     await put(inner, '/plain', 'x');

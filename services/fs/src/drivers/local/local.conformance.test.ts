@@ -19,7 +19,12 @@ const openWith = (around: (driver: StorageDriver) => StorageDriver) => async () 
   };
 };
 
-describeDriver({ name: 'Local', lacks: ['link', 'listAll'], open: openWith((driver) => driver) });
+describeDriver({
+  name: 'Local',
+  documented: { driver: 'Local', server: 'a folder' },
+  lacks: ['link', 'listAll'],
+  open: openWith((driver) => driver),
+});
 describeDriver({
   name: 'Local with everything around it',
   lacks: ['link', 'listAll'],

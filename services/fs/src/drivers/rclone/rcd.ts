@@ -6,7 +6,7 @@ import type { ConnectTo } from './web-way.ts';
 /** How long it stays when no storage needs it any more. */
 const IDLE_MS = 30_000;
 /** One that ran for so long was well: its end says nothing about the next one. */
-const WELL_MS = 10_000;
+const WELL_MS = 3_000;
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 30_000;
 

@@ -23,6 +23,7 @@ for (const isCaseSensitive of [true, false]) {
     describeDriver({
       name: isCaseSensitive ? 'SMB' : 'SMB that folds names, with everything around it',
       lacks: LACKS,
+      documented: { driver: 'SMB', server: isCaseSensitive ? 'Samba' : 'Samba that folds names' },
       isRemote: true,
       open: () => openOn(server, around),
     });

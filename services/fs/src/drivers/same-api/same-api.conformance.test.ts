@@ -40,7 +40,13 @@ const openOn = (around: (driver: StorageDriver) => StorageDriver) => async (): P
 
 const LACKS = ['listAll', 'listNames', 'openDraft', 'space', 'statMany'] as const;
 
-describeDriver({ name: 'OpenList, over another Wharf', lacks: LACKS, isRemote: true, open: openOn((driver) => driver) });
+describeDriver({
+  name: 'OpenList, over another Wharf',
+  documented: { driver: 'OpenList', server: 'another Wharf' },
+  lacks: LACKS,
+  isRemote: true,
+  open: openOn((driver) => driver),
+});
 describeDriver({
   name: 'OpenList, over another Wharf, with everything around it',
   lacks: LACKS,

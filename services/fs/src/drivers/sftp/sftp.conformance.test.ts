@@ -47,7 +47,7 @@ describe.runIf(isAvailable('sshd', server) && isAvailable('sshd', jail))('SFTP o
   };
   const common = { lacks: LACKS, isRemote: true } as const;
 
-  describeDriver({ ...common, name: 'SFTP', open: openOn(server, (driver) => driver) });
+  describeDriver({ ...common, name: 'SFTP', documented: { driver: 'SFTP', server: 'OpenSSH' }, open: openOn(server, (driver) => driver) });
   describeDriver({
     ...common,
     name: 'SFTP with everything around it',

@@ -193,11 +193,13 @@ class StrmDriver implements StorageDriver {
   /** What is shown of a folder; of several that have an entry of one name, the first one's. @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY */
   async #shownIn(folder: MountPath, options: CallOptions): Promise<Map<EntryName, Shown<Source>>> {
     const sources = new Map<EntryName, Source>();
+    const pace = createPace(options.signal);
     let failure: unknown = storageError('ENTRY_NOT_FOUND');
     let isFound = false;
     for (const place of this.#placesOf(folder)) {
       try {
         for await (const entry of place.driver.list(this.#inside(folder), options)) {
+          await pace.step();
           if (!sources.has(entry.name)) sources.set(entry.name, { place, entry });
         }
         isFound = true;

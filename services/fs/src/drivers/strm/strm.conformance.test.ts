@@ -15,5 +15,5 @@ const openOver = (around: (driver: StorageDriver) => StorageDriver) => async () 
   return { driver: around(await strmDriver.open(JSON.stringify({ paths: '/one', siteUrl: 'http://x' }), { openMount })) };
 };
 
-describeDriver({ name: 'Strm', lacks, open: openOver((driver) => driver) });
+describeDriver({ name: 'Strm', documented: { driver: 'Strm', server: 'a folder' }, lacks, open: openOver((driver) => driver) });
 describeDriver({ name: 'Strm, with everything around it', lacks, open: openOver((driver) => decorate(driver, undefined)) });

@@ -1,5 +1,6 @@
-import { MOUNT_ROOT } from '@wharf/paths';
+import { type EntryName, MOUNT_ROOT } from '@wharf/paths';
 import { expect, it, onTestFinished } from 'vitest';
+import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { at, collect, entriesIn, namesIn, put, refuses, text, textOf } from '../../driver-contract/conformance/driver-calls.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -119,6 +120,23 @@ it('a listing of 10,000 addresses gives way to others', async () => {
   isListing = false;
   expect(new Set(names).size).toBe(10_000);
   expect(turns).toBeGreaterThan(3);
+});
+
+it('a listing gives way to others while the folder below is read, and ends with its caller', async () => {
+  let delivered = 0;
+  const below = decorated({
+    ...operationsOf(await memoryDriver.open('{}')),
+    async *list() {
+      for (; delivered < 200_000; delivered += 1)
+        yield { name: `${delivered}.mkv` as EntryName, isDirectory: false, sizeBytes: 1, modifiedAt: new Date(0) };
+    },
+  });
+  const addition = JSON.stringify({ paths: '/m', siteUrl: 'http://x', filterFileTypes: 'mkv' });
+  const driver = await strmDriver.open(addition, { openMount: async () => below });
+  const gone = new AbortController();
+  setImmediate(() => gone.abort());
+  await expect(entriesIn(driver, '/', { signal: gone.signal })).rejects.toMatchObject({ code: 'CANCELLED' });
+  expect(delivered).toBeLessThan(200_000);
 });
 
 it.each([

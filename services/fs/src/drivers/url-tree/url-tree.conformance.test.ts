@@ -7,7 +7,12 @@ const egress = createEgress(createEgressPolicy({ audience: 'user', allow: [], fo
 const lacks = ['copy', 'listAll', 'listNames', 'makeDirectory', 'openDraft', 'remove', 'rename', 'space', 'statMany', 'write'] as const;
 const open = () => urlTreeDriver.open(JSON.stringify({ url_structure: '\n' }), { egress });
 
-describeDriver({ name: 'UrlTree', lacks, open: async () => ({ driver: await open() }) });
+describeDriver({
+  name: 'UrlTree',
+  documented: { driver: 'UrlTree', server: 'the web' },
+  lacks,
+  open: async () => ({ driver: await open() }),
+});
 describeDriver({
   name: 'UrlTree with everything around it',
   lacks,

@@ -1,6 +1,6 @@
 import { createEgress, createEgressPolicy } from '@wharf/egress';
-import { type HttpServer, startHttpServer } from '@wharf/harness';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type HttpServer, isMissing, makeCertificate, startHttpServer } from '@wharf/harness';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { at, collect, entriesIn, pattern, refuses, text } from '../../driver-contract/conformance/driver-calls.ts';
 import { supports } from '../../driver-contract/storage-driver.ts';
 import { urlTreeDriver } from './index.ts';
@@ -141,6 +141,16 @@ describe('UrlTree', () => {
     for (const name of ['metadata', 'private', 'lan', 'r']) await refuses('PERMISSION_DENIED', driver.read(at(`/${name}`)));
     await refuses('UNSUPPORTED_OPERATION', driver.read(at('/file')));
     await refuses('ENTRY_NOT_FOUND', driver.read(at('/n')));
+  });
+
+  it('a certificate that nobody signed is refused (C21)', async () => {
+    const certificate = await makeCertificate('127.0.0.1');
+    if (isMissing(certificate)) throw new Error(certificate.missing);
+    const secure = await startHttpServer((_, response) => void response.end('x'), certificate);
+    onTestFinished(() => secure.stop());
+    const driver = await open([`f:${secure.url}/x`]);
+    await expect(driver.read(at('/f'))).rejects.toMatchObject({ message: expect.stringContaining('certificate') });
+    expect(secure.requests()).toBe(0);
   });
 
   it('a call that is aborted ends its request', async () => {

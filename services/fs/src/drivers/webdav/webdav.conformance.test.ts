@@ -44,7 +44,12 @@ describe.runIf(isAvailable('apache2', apache))('on Apache', () => {
     await digest.stop();
   });
   const common: Omit<DriverUnderTest, 'name' | 'open'> = { lacks: LACKS, isRemote: true };
-  describeDriver({ ...common, name: 'WebDav', open: openOn(apache, (driver) => driver) });
+  describeDriver({
+    ...common,
+    name: 'WebDav',
+    documented: { driver: 'WebDav', server: 'Apache' },
+    open: openOn(apache, (driver) => driver),
+  });
   describeDriver({
     ...common,
     name: 'WebDav by Digest, with everything around it',

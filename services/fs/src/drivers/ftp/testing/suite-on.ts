@@ -1,0 +1,66 @@
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { createEgress, createEgressPolicy } from '@wharf/egress';
+import { type FtpServer, type FtpServerOptions, isAvailable, isMissing, startFaultProxy, startFtpServer } from '@wharf/harness';
+import { afterAll, describe, onTestFinished } from 'vitest';
+import { folderSide } from '../../../driver-contract/conformance/folder-side.ts';
+import type { StorageUnderTest } from '../../../driver-contract/conformance/rule.suite.ts';
+import { describeDriver } from '../../../driver-contract/conformance.suite.ts';
+import { decorate } from '../../../driver-contract/decorate.ts';
+import type { OptionalOperation, StorageDriver } from '../../../driver-contract/storage-driver.ts';
+import { ftpDriver } from '../index.ts';
+
+const LACKS: readonly OptionalOperation[] = ['copy', 'link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany'];
+/** The whole suite on servers of one make, with TLS and without, on the driver alone and with all that is put around it. */
+export async function ftpSuiteOn(
+  software: FtpServerOptions['software'],
+  cases: ReadonlyArray<Pick<FtpServerOptions, 'tls'> & { isDecorated: boolean }>,
+  knownGaps: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  for (const { isDecorated, tls } of cases) {
+    const server = await startFtpServer({ software, ...(tls && { tls }) });
+    describe.runIf(isAvailable(software, server))(`FTP on ${software}`, () => {
+      if (isMissing(server)) return;
+      afterAll(() => server.stop());
+      const around = (driver: StorageDriver) => (isDecorated ? decorate(driver, ftpDriver.limits) : driver);
+      describeDriver({
+        name: `FTP${tls ? ` by ${tls} TLS` : ''}${isDecorated ? ' with everything around it' : ''}`,
+        lacks: LACKS,
+        isRemote: true,
+        ...(!isDecorated && { documented: { driver: 'FTP', server: software } }),
+        open: () => openOn(server, tls ?? 'none', around),
+        knownGaps,
+      });
+    });
+  }
+}
+
+async function openOn(server: FtpServer, encryption: string, around: (driver: StorageDriver) => StorageDriver): Promise<StorageUnderTest> {
+  const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
+  const folder = await mkdtemp(path.join(server.folder, 'storage-'));
+  await chown(folder, server.uid, server.uid);
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const openAt = async ({ host, port }: { host: string; port: number }) => {
+    const items = {
+      address: `${host}:${port}`,
+      encoding: 'utf-8',
+      username: server.username,
+      password: server.password,
+      root_folder_path: `/${path.basename(folder)}`,
+      encryption,
+      // The way to it has another address than its certificate.
+      tls_insecure_skip_verify: host !== server.host,
+      tls_certificate: server.certificate,
+    };
+    return around(await ftpDriver.open(JSON.stringify(items), { egress }));
+  };
+  return {
+    driver: await openAt(server),
+    ...folderSide(folder),
+    connections: async () => (await server.connections()) + (await server.transfers()),
+    async throughFaults() {
+      const way = await startFaultProxy({ to: server, samePorts: server.passivePorts });
+      return { driver: await openAt(way), way };
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Rcd } from './rcd.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** One whose child ends when it is told to, and starts at once. */
+function startedOften() {
+  let end = () => {};
+  const rcd = new Rcd(async () => {
+    const ended = new AbortController();
+    end = () => ended.abort();
+    return { url: '', authorization: '', ended: ended.signal, kill: () => ended.abort() };
+  });
+  /** Lets it run for so long, and answers how long nobody may start it again. */
+  const pauseAfter = async (ms: number): Promise<number> => {
+    await rcd.get();
+    vi.advanceTimersByTime(ms);
+    end();
+    const refusal = await rcd.get().then(
+      () => undefined,
+      (error: { details?: { retryAfterMs?: number } }) => error,
+    );
+    const pauseMs = refusal?.details?.retryAfterMs ?? 0;
+    vi.advanceTimersByTime(pauseMs);
+    return pauseMs;
+  };
+  return pauseAfter;
+}
+
+it('a child that is killed every five seconds is there again at once, each time', async () => {
+  const pauseAfter = startedOften();
+  for (let kill = 0; kill < 12; kill += 1) expect(await pauseAfter(5_000)).toBe(0);
+});
+
+it('one that ends as soon as it has started is waited for longer each time, half a minute at most', async () => {
+  const pauseAfter = startedOften();
+  const pauses: number[] = [];
+  for (let end = 0; end < 10; end += 1) pauses.push(await pauseAfter(100));
+  expect(pauses.slice(0, 4)).toEqual([250, 500, 1_000, 2_000]);
+  expect(pauses.at(-1)).toBe(30_000);
+  expect(await pauseAfter(5_000)).toBe(0);
+});

@@ -1,0 +1,63 @@
+import { createEgress, createEgressPolicy } from '@wharf/egress';
+import { ensureCommand, isAvailable } from '@wharf/harness';
+import { describe, expect, it } from 'vitest';
+import { at, collect, failureWithout } from '../src/driver-contract/conformance/driver-calls.ts';
+import { DRIVERS } from '../src/drivers/index.ts';
+
+/** Attacks that concern every kind of storage in the same way (docs/security.md). */
+
+const SECRET = 'canary-secret';
+const LOGIN = { username: 'u', password: SECRET };
+/** Items of a storage on a host, of each kind that reaches one. */
+const REACHING: Readonly<Record<string, (host: string) => object>> = {
+  S3: (host) => ({ endpoint: `http://${host}`, bucket: 'b', access_key_id: SECRET, secret_access_key: SECRET, root_folder_path: '/' }),
+  SFTP: (host) => ({ ...LOGIN, address: `${host}:22`, root_folder_path: '/' }),
+  FTP: (host) => ({ ...LOGIN, address: `${host}:21`, encoding: 'utf-8', root_folder_path: '/' }),
+  SMB: (host) => ({ ...LOGIN, address: `${host}:445`, share_name: 's', root_folder_path: '.' }),
+  WebDav: (host) => ({ ...LOGIN, address: `http://${host}/dav`, root_folder_path: '/' }),
+  UrlTree: (host) => ({ url_structure: `file:http://${host}/latest` }),
+  OpenList: (host) => ({ ...LOGIN, url: `http://${host}`, root_folder_path: '/' }),
+  'AList V3': (host) => ({ ...LOGIN, url: `http://${host}`, root_folder_path: '/' }),
+  Rclone: (host) => ({ type: 'webdav', options: `url = http://${host}\nuser = u`, secrets: `pass = ${SECRET}`, root_folder_path: '/' }),
+};
+/** These reach what is mounted, a folder of this machine, or nothing. */
+const REACHING_NOTHING = ['Local', 'Alias', 'Virtual', 'Crypt', 'Strm'];
+/** Items that sound like secrets and are none: keys of others, a switch. */
+const NO_SECRETS = ['host_key', 'withSign', 'enable_custom_host_presign', 'sign_url_expire'];
+/** The cloud's own data about a machine, by its number and by a name. */
+const FORBIDDEN_HOSTS = ['169.254.169.254', 'inner.example.test'];
+
+const offered = DRIVERS.filter(({ internal }) => !internal);
+const rclone = await ensureCommand('rclone', 'rclone');
+const resolve = async () => ['169.254.169.254'];
+const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin', resolve }));
+
+it('every kind of storage is looked at here', () => {
+  expect([...Object.keys(REACHING), ...REACHING_NOTHING].toSorted()).toEqual(offered.map(({ name }) => name).toSorted());
+});
+
+describe.each(offered)('a storage of the kind $name', ({ name, items, secretKeys, open }) => {
+  const itemsOn = REACHING[name];
+  const isThere = !['SMB', 'Rclone'].includes(name) || isAvailable('rclone', rclone);
+  it.runIf(itemsOn && isThere).each(FORBIDDEN_HOSTS)(
+    'goes nowhere the policy does not allow, and says so without its secrets (C6, C21): %s',
+    async (host) => {
+      const refused = async () => {
+        const driver = await open(JSON.stringify(itemsOn?.(host)), { egress });
+        try {
+          // Addresses of files are asked for when they are read.
+          await collect(await driver.read(at('/file')));
+        } finally {
+          await driver.close();
+        }
+      };
+      expect(await failureWithout(SECRET, refused())).toMatchObject({ code: 'PERMISSION_DENIED' });
+    },
+  );
+
+  it('seals every item that holds a secret (C21)', () => {
+    const secret = items.map((item) => item.name).filter((item) => /pass|secret|token|key|salt|cookie|credential|sign/i.test(item));
+    const isKnown = (item: string) => NO_SECRETS.includes(item) || /^pass_\w+_to_upsteam$|_pass_through$/.test(item);
+    expect(secret.filter((item) => !secretKeys.has(item) && !isKnown(item))).toEqual([]);
+  });
+});
