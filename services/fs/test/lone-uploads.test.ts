@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { connectStore } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UploadSession, UploadStore } from '../src/domain/uploads/upload-session.ts';
+import type { WriteSessionStore } from '../src/domain/writes/write-session.ts';
 import { storageError } from '../src/driver-contract/storage-error.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { createLoneUploadStore } from '../src/store/lone-upload-store.ts';
@@ -95,11 +97,11 @@ describe('the store of a process that is alone', () => {
   const now = new Date(1_000);
   const later = new Date(2_000);
   const claim = (id: string, writer: string, until = later) => ({ id, key: '0', writer, until });
-  const open = async (): Promise<{ store: UploadStore; session: UploadSession }> => {
-    const store = createLoneUploadStore(one.kit.store);
+  const open = async (): Promise<{ store: UploadStore; sessions: WriteSessionStore; session: UploadSession }> => {
+    const { uploads: store, sessions } = createLoneUploadStore(one.kit.store);
     const session = await store.find(await begin(`/l/of-the-store-${randomBytes(4).toString('hex')}`));
     if (!session) throw new Error('the upload is not there');
-    return { store, session };
+    return { store, sessions, session };
   };
 
   it('does not trust a look that was before a part was accepted', async () => {
@@ -131,5 +133,64 @@ describe('the store of a process that is alone', () => {
     await end('abort', id);
     expect(await store.accept(claim(id, 'a'), 7, later)).toBeUndefined();
     expect(await store.claim({ ...claim(id, 'b'), key: 'complete' }, now, session)).toBe('gone');
+  });
+
+  it('asks for one change for each part, and looks once', async () => {
+    const sent: string[] = [];
+    const connection = await connectStore(`${installation.storeUrl}&monitorCommands=true`);
+    connection.getClient().on('commandStarted', ({ commandName }) => void sent.push(commandName));
+    try {
+      const { uploads: store } = createLoneUploadStore(connection);
+      const id = await begin('/l/counted', { headers: { 'X-File-Size': `${100 * MIB}` } });
+      const accept = async (index: number) => {
+        const seen = await store.find(id);
+        if (!seen) throw new Error('the upload is not there');
+        await store.claim({ ...claim(id, `w${index}`), key: `${index}` }, now, seen);
+        return store.accept({ ...claim(id, `w${index}`), key: `${index}` }, index, later);
+      };
+      await store.find(id);
+      for (const count of [10, 20, 40]) {
+        sent.length = 0;
+        // Four at a time, as clients do.
+        for (let from = count; from < 2 * count; from += 4)
+          await Promise.all([0, 1, 2, 3].filter((lane) => from + lane < 2 * count).map((lane) => accept(from + lane)));
+        expect(sent).toEqual(Array.from({ length: count }, () => 'update'));
+      }
+      const known = await store.find(id);
+      expect(known).toEqual(await createLoneUploadStore(one.kit.store).uploads.find(id));
+      expect(known?.upload.parts.size).toBe(70);
+    } finally {
+      await connection.close();
+    }
+  });
+
+  it('sees at once what is changed of a session', async () => {
+    const { store, sessions, session } = await open();
+    const { id } = session;
+    await sessions.touch(id, new Date(5_000));
+    expect((await store.find(id))?.expiresAt).toEqual(new Date(5_000));
+    await sessions.beginPublishing(id, session.path);
+    expect((await store.find(id))?.publishingPath).toBe(session.path);
+    const seen = await store.find(id);
+    await sessions.markPublished(id, 7);
+    expect(await store.find(id)).toMatchObject({ isPublished: true, sizeBytes: 7 });
+    expect(await store.claim(claim(id, 'a'), now, seen)).toBe('gone');
+    await sessions.remove(id);
+    expect(await store.find(id)).toBeUndefined();
+  });
+
+  it('knows a stream as far as it has come', async () => {
+    const { store, session } = await open();
+    const { id } = session;
+    const held = { id, key: 'stream', writer: 'a' };
+    await store.claim({ ...held, until: later }, now, session);
+    for (const [at, isLast] of [
+      [5, false],
+      [9, true],
+    ] as const) {
+      expect((await store.advance(held, at, later, isLast))?.upload.offsetBytes).toBe(at);
+      expect(await store.find(id)).toEqual(await createLoneUploadStore(one.kit.store).uploads.find(id));
+    }
+    expect(await store.advance(held, 10, later, false)).toBeUndefined();
   });
 });
