@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { request as sendRequest } from 'node:http';
+import { writeSessionModelOf } from '@wharf/models';
 import { connectStore } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UploadSession, UploadStore } from '../src/domain/uploads/upload-session.ts';
@@ -22,13 +24,21 @@ let folder: string;
 let login: string;
 /** Whether the disk loses what is written to it: it says so once, and a file that is open since then is not to be trusted. */
 let isLosing = false;
+/** Waited for before a whole file is written. */
+let beforeWrite = async (): Promise<void> => undefined;
 const losing: typeof localDriver = {
   ...localDriver,
   async open(...given) {
     const driver = await localDriver.open(...given);
     const openDraft = driver.openDraft?.bind(driver);
     if (!openDraft) throw new Error('it has drafts');
+    const write = driver.write?.bind(driver);
+    if (!write) throw new Error('it takes files');
     return Object.assign(driver, {
+      async write(...asked: Parameters<typeof write>) {
+        await beforeWrite();
+        return write(...asked);
+      },
       async openDraft(...asked: Parameters<typeof openDraft>) {
         const draft = await openDraft(...asked);
         const sync = draft.sync.bind(draft);
@@ -51,7 +61,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation?.close());
 
-const { begin, chunk, end } = partCalls(() => ({ as: login, at: one, size: FILE.byteLength }));
+const { begin, call, chunk, end } = partCalls(() => ({ as: login, at: one, size: FILE.byteLength }));
 
 describe('a process that is alone', () => {
   it('mixes no bytes of two clients that send one upload at once', async () => {
@@ -78,6 +88,42 @@ describe('a process that is alone', () => {
       expect(part(index, stored).equals(part(index, ours.get(index) === 200 ? FILE : theirs))).toBe(true);
     }
     expect(await readdir(folder)).not.toContainEqual(expect.stringContaining('draft-'));
+  });
+});
+
+describe('an upload that gets its name slowly', () => {
+  it('gets it although its client is gone, and whoever asks again waits for that', async () => {
+    const at = await installation.open([losing]);
+    const id = await begin('/l/slow', { at });
+    for (const index of [0, 1, 2]) expect(await chunk(id, index, part(index), { at })).toMatchObject({ code: 200 });
+    // The file is made by a copy.
+    await writeSessionModelOf(at.kit.store).updateOne({ _id: id }, { $set: { 'upload.is_taken_over': true } });
+    const entered = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    let copies = 0;
+    beforeWrite = async () => {
+      copies += 1;
+      entered.resolve();
+      await gate.promise;
+    };
+    try {
+      const headers = { Authorization: login, 'X-Upload-Id': id };
+      const { hostname: host, port } = new URL(at.url);
+      const leaving = sendRequest({ host, port, method: 'POST', path: '/api/fs/multipart/complete', headers }).on('error', () => undefined);
+      leaving.end();
+      await entered.promise;
+      leaving.destroy();
+      // Whoever answers these has seen that the connection is gone.
+      for (let look = 0; look < 3; look += 1) expect(await call('GET', `status?upload_id=${id}`, { at })).toMatchObject({ code: 200 });
+      const again = end('complete', id, { at });
+      gate.resolve();
+      expect(await again).toMatchObject({ code: 200, data: { state: 'completed' } });
+    } finally {
+      gate.resolve();
+      beforeWrite = async () => undefined;
+    }
+    expect(copies).toBe(1);
+    expect(FILE.equals(await readFile(`${folder}/slow`))).toBe(true);
   });
 });
 

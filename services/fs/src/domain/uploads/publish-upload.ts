@@ -122,7 +122,7 @@ function stillOurs({ store }: SessionParts, operation: Operation, held: HeldPart
   return async () => {
     await held.keep();
     await isThere();
-    const now = operation.renewed ? await operation.renewed() : operation;
+    const now = operation.renewed ? await operation.renewed(operation.signal) : operation;
     await requireStillAllowed(now, session, password);
   };
 }
