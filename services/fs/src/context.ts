@@ -52,8 +52,8 @@ export async function beginReading(context: FsContext, call: Call): Promise<Pick
 export async function beginOperation(context: FsContext, call: Call): Promise<Operation> {
   const snapshot = await context.configuration.snapshot(call.revisions);
   const { signal } = call;
-  const renewed = async (): Promise<Operation> => {
-    const operation = await context.tasks.operationOf({ creator: creatorOf(call), signal });
+  const renewed = async (until = signal): Promise<Operation> => {
+    const operation = await context.tasks.operationOf({ creator: creatorOf(call), signal: until });
     await requireLogin(context, userOf(call), snapshot, operation.snapshot);
     return { ...operation, renewed };
   };

@@ -242,7 +242,9 @@ function createWriting(
   { tasks, configuration }: FsContext,
   { dataSelfUrl, uploadIdleHours, isAlone, spool, most }: WritingOptions,
 ) {
-  const writeStore = createWriteSessionStore(store);
+  const { uploads: uploadStore, sessions: writeStore } = isAlone
+    ? createLoneUploadStore(store)
+    : { uploads: createUploadStore(store), sessions: createWriteSessionStore(store) };
   const sessions = createSessionParts({
     store: writeStore,
     operationOf: (userId, signal) => tasks.operationOf({ creator: { id: userId, name: '', role: 0 }, signal }),
@@ -253,7 +255,6 @@ function createWriting(
     spool,
   });
   const writes = createWriteSessions(sessions);
-  const uploadStore = isAlone ? createLoneUploadStore(store) : createUploadStore(store);
   const uploads = createUploads({ parts: sessions, store: uploadStore, clock, most });
   let sweeping: NodeJS.Timeout | undefined;
   const isActive = async (userId: number) => (await readUser(models, userId))?.disabled === false;

@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { request as sendRequest } from 'node:http';
+import { writeSessionModelOf } from '@wharf/models';
+import { connectStore } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UploadSession, UploadStore } from '../src/domain/uploads/upload-session.ts';
+import type { WriteSessionStore } from '../src/domain/writes/write-session.ts';
 import { storageError } from '../src/driver-contract/storage-error.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { createLoneUploadStore } from '../src/store/lone-upload-store.ts';
@@ -20,13 +24,21 @@ let folder: string;
 let login: string;
 /** Whether the disk loses what is written to it: it says so once, and a file that is open since then is not to be trusted. */
 let isLosing = false;
+/** Waited for before a whole file is written. */
+let beforeWrite = async (): Promise<void> => undefined;
 const losing: typeof localDriver = {
   ...localDriver,
   async open(...given) {
     const driver = await localDriver.open(...given);
     const openDraft = driver.openDraft?.bind(driver);
     if (!openDraft) throw new Error('it has drafts');
+    const write = driver.write?.bind(driver);
+    if (!write) throw new Error('it takes files');
     return Object.assign(driver, {
+      async write(...asked: Parameters<typeof write>) {
+        await beforeWrite();
+        return write(...asked);
+      },
       async openDraft(...asked: Parameters<typeof openDraft>) {
         const draft = await openDraft(...asked);
         const sync = draft.sync.bind(draft);
@@ -49,7 +61,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation?.close());
 
-const { begin, chunk, end } = partCalls(() => ({ as: login, at: one, size: FILE.byteLength }));
+const { begin, call, chunk, end } = partCalls(() => ({ as: login, at: one, size: FILE.byteLength }));
 
 describe('a process that is alone', () => {
   it('mixes no bytes of two clients that send one upload at once', async () => {
@@ -79,6 +91,42 @@ describe('a process that is alone', () => {
   });
 });
 
+describe('an upload that gets its name slowly', () => {
+  it('gets it although its client is gone, and whoever asks again waits for that', async () => {
+    const at = await installation.open([losing]);
+    const id = await begin('/l/slow', { at });
+    for (const index of [0, 1, 2]) expect(await chunk(id, index, part(index), { at })).toMatchObject({ code: 200 });
+    // The file is made by a copy.
+    await writeSessionModelOf(at.kit.store).updateOne({ _id: id }, { $set: { 'upload.is_taken_over': true } });
+    const entered = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    let copies = 0;
+    beforeWrite = async () => {
+      copies += 1;
+      entered.resolve();
+      await gate.promise;
+    };
+    try {
+      const headers = { Authorization: login, 'X-Upload-Id': id };
+      const { hostname: host, port } = new URL(at.url);
+      const leaving = sendRequest({ host, port, method: 'POST', path: '/api/fs/multipart/complete', headers }).on('error', () => undefined);
+      leaving.end();
+      await entered.promise;
+      leaving.destroy();
+      // Whoever answers these has seen that the connection is gone.
+      for (let look = 0; look < 3; look += 1) expect(await call('GET', `status?upload_id=${id}`, { at })).toMatchObject({ code: 200 });
+      const again = end('complete', id, { at });
+      gate.resolve();
+      expect(await again).toMatchObject({ code: 200, data: { state: 'completed' } });
+    } finally {
+      gate.resolve();
+      beforeWrite = async () => undefined;
+    }
+    expect(copies).toBe(1);
+    expect(FILE.equals(await readFile(`${folder}/slow`))).toBe(true);
+  });
+});
+
 describe('a part whose bytes could not be made durable', () => {
   it('is not accepted, and is taken when it comes again', async () => {
     const id = await begin('/l/lost');
@@ -95,11 +143,11 @@ describe('the store of a process that is alone', () => {
   const now = new Date(1_000);
   const later = new Date(2_000);
   const claim = (id: string, writer: string, until = later) => ({ id, key: '0', writer, until });
-  const open = async (): Promise<{ store: UploadStore; session: UploadSession }> => {
-    const store = createLoneUploadStore(one.kit.store);
+  const open = async (): Promise<{ store: UploadStore; sessions: WriteSessionStore; session: UploadSession }> => {
+    const { uploads: store, sessions } = createLoneUploadStore(one.kit.store);
     const session = await store.find(await begin(`/l/of-the-store-${randomBytes(4).toString('hex')}`));
     if (!session) throw new Error('the upload is not there');
-    return { store, session };
+    return { store, sessions, session };
   };
 
   it('does not trust a look that was before a part was accepted', async () => {
@@ -131,5 +179,64 @@ describe('the store of a process that is alone', () => {
     await end('abort', id);
     expect(await store.accept(claim(id, 'a'), 7, later)).toBeUndefined();
     expect(await store.claim({ ...claim(id, 'b'), key: 'complete' }, now, session)).toBe('gone');
+  });
+
+  it('asks for one change for each part, and looks once', async () => {
+    const sent: string[] = [];
+    const connection = await connectStore(`${installation.storeUrl}&monitorCommands=true`);
+    connection.getClient().on('commandStarted', ({ commandName }) => void sent.push(commandName));
+    try {
+      const { uploads: store } = createLoneUploadStore(connection);
+      const id = await begin('/l/counted', { headers: { 'X-File-Size': `${100 * MIB}` } });
+      const accept = async (index: number) => {
+        const seen = await store.find(id);
+        if (!seen) throw new Error('the upload is not there');
+        await store.claim({ ...claim(id, `w${index}`), key: `${index}` }, now, seen);
+        return store.accept({ ...claim(id, `w${index}`), key: `${index}` }, index, later);
+      };
+      await store.find(id);
+      for (const count of [10, 20, 40]) {
+        sent.length = 0;
+        // Four at a time, as clients do.
+        for (let from = count; from < 2 * count; from += 4)
+          await Promise.all([0, 1, 2, 3].filter((lane) => from + lane < 2 * count).map((lane) => accept(from + lane)));
+        expect(sent).toEqual(Array.from({ length: count }, () => 'update'));
+      }
+      const known = await store.find(id);
+      expect(known).toEqual(await createLoneUploadStore(one.kit.store).uploads.find(id));
+      expect(known?.upload.parts.size).toBe(70);
+    } finally {
+      await connection.close();
+    }
+  });
+
+  it('sees at once what is changed of a session', async () => {
+    const { store, sessions, session } = await open();
+    const { id } = session;
+    await sessions.touch(id, new Date(5_000));
+    expect((await store.find(id))?.expiresAt).toEqual(new Date(5_000));
+    await sessions.beginPublishing(id, session.path);
+    expect((await store.find(id))?.publishingPath).toBe(session.path);
+    const seen = await store.find(id);
+    await sessions.markPublished(id, 7);
+    expect(await store.find(id)).toMatchObject({ isPublished: true, sizeBytes: 7 });
+    expect(await store.claim(claim(id, 'a'), now, seen)).toBe('gone');
+    await sessions.remove(id);
+    expect(await store.find(id)).toBeUndefined();
+  });
+
+  it('knows a stream as far as it has come', async () => {
+    const { store, session } = await open();
+    const { id } = session;
+    const held = { id, key: 'stream', writer: 'a' };
+    await store.claim({ ...held, until: later }, now, session);
+    for (const [at, isLast] of [
+      [5, false],
+      [9, true],
+    ] as const) {
+      expect((await store.advance(held, at, later, isLast))?.upload.offsetBytes).toBe(at);
+      expect(await store.find(id)).toEqual(await createLoneUploadStore(one.kit.store).uploads.find(id));
+    }
+    expect(await store.advance(held, 10, later, false)).toBeUndefined();
   });
 });

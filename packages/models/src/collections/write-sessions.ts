@@ -11,7 +11,7 @@ export interface UploadRecord {
   modified_ms?: number;
   /** Hexadecimal digests that the whole file must have. */
   hashes?: Record<string, string>;
-  /** The CRC-32 of each accepted part, plus 1, by its index. */
+  /** The sum of each accepted part (services/fs/src/domain/uploads/part-sum.ts), plus 1, by its index. */
   parts?: Record<string, number>;
   /** Of `stream`: so many bytes are durable. */
   offset_bytes: number;

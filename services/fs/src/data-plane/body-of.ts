@@ -66,7 +66,7 @@ export async function* bodyOf(request: IncomingMessage): AsyncGenerator<Uint8Arr
     stopWatching();
     request.off('data', onData).pause();
     handOn();
-    for (const { batch } of full) dropBatch(batch);
+    for (const { batch } of full) giveBackBatch(batch);
     // A reader that left early may still use the piece.
     if (lent) dropBatch(lent);
   }

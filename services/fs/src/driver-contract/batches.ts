@@ -46,10 +46,21 @@ export function takeBatch(neededBytes = BATCH_BYTES, kept?: Buffer): Buffer {
   return contentMemory(BATCH_BYTES);
 }
 
-/** For memory that nobody looks at any more. @param batch as it was taken */
+/**
+ * For memory that nobody looks at any more. What is not kept for the next who needs one is freed at once: to V8 it is a few bytes, so that up to 64 MiB of
+ * it gather before the collector looks.
+ *
+ * @param batch as it was taken
+ */
 export function giveBackBatch(batch: Buffer): void {
   dropBatch(batch);
   if (batch.byteLength === BATCH_BYTES && spare.length < MAX_SPARE) spare.push(new WeakRef(batch));
+  else if (batch.byteLength > SMALL_BYTES) freeMemory(batch);
+}
+
+/** Frees memory that nobody looks at any more. @param bytes which have it for themselves */
+export function freeMemory({ buffer }: Buffer): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /** For memory that somebody may still look at: it is not used again. @param batch as it was taken */

@@ -1,52 +1,62 @@
-import { type WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
+import { writeSessionModelOf } from '@wharf/models';
 import type { StoreConnection } from '@wharf/service-kit';
 import type { UploadClaim, UploadSession, UploadStore } from '../domain/uploads/upload-session.ts';
-import { toStoredCrc } from './upload-record.ts';
-import { createUploadStore, toUploadSession } from './upload-store.ts';
+import type { UploadState, WriteSessionStore } from '../domain/writes/write-session.ts';
+import { createKnownUploads } from './known-uploads.ts';
+import { toStoredSum } from './upload-record.ts';
+import { createUploadStore } from './upload-store.ts';
+import { createWriteSessionStore } from './write-session-store.ts';
 
-/** Uploads whose last change is known here. */
-const MAX_CHANGED = 10_000;
+type Claimed = Pick<UploadClaim, 'id' | 'key' | 'writer'>;
+
+/** What a change makes of an upload, in the store and here. */
+interface UploadChange {
+  /** What must hold beside the claim. */
+  readonly filter?: object;
+  readonly set: object;
+  readonly expiresAt: Date;
+  /** The claim ends with it. */
+  readonly isLast: boolean;
+  next(upload: UploadState): UploadState;
+}
 
 /**
- * The uploads of a process that no other shares its store with. Its claims are in memory and end with it, so that a part costs the store one change, and no
- * look where the caller has just looked.
+ * The uploads of a process that no other shares its store with. Its claims are in memory and end with it, and what it has read or changed of an upload is known
+ * here, so that a part costs the store one change. All changes of sessions in that process must go through these two.
  */
-export function createLoneUploadStore(connection: StoreConnection): UploadStore {
+export function createLoneUploadStore(connection: StoreConnection): { uploads: UploadStore; sessions: WriteSessionStore } {
   const model = writeSessionModelOf(connection);
   const store = createUploadStore(connection);
   const claims = new Map<string, Pick<UploadClaim, 'writer' | 'until'>>();
-  const looks = createLooks();
+  const known = createKnownUploads(store.find);
   const nameOf = ({ id, key }: Pick<UploadClaim, 'id' | 'key'>) => `${id} ${key}`;
-  const isHolder = (claim: Pick<UploadClaim, 'id' | 'key' | 'writer'>) => claims.get(nameOf(claim))?.writer === claim.writer;
+  const isHolder = (claim: Claimed) => claims.get(nameOf(claim))?.writer === claim.writer;
   const free: UploadStore['free'] = async (claim) => {
     if (isHolder(claim)) claims.delete(nameOf(claim));
   };
-  const find = (id: string) => looks.read(() => store.find(id));
-  /** Changes an upload that is under way, for whoever holds the claim. @param isLast the claim ends with it */
-  const change = async (
-    claim: Pick<UploadClaim, 'id' | 'key' | 'writer'>,
-    filter: object,
-    set: object,
-    isLast: boolean,
-  ): Promise<UploadSession | undefined> => {
+  /** Changes an upload that is under way, for whoever holds the claim. */
+  const change = async (claim: Claimed, { filter, set, expiresAt, isLast, next }: UploadChange): Promise<UploadSession | undefined> => {
     if (!isHolder(claim)) return undefined;
     const { id } = claim;
     try {
-      const changing = model.findOneAndUpdate(
-        { _id: id, upload_state: 'receiving', ...filter },
-        { $set: set },
-        { returnDocument: 'after' },
-      );
-      return toUploadSession(await changing.lean<WriteSessionRecord>());
+      const open = { _id: id, upload_state: 'receiving', ...filter };
+      const { matchedCount } = await model.updateOne(open, { $set: { ...set, expires_at: expiresAt } });
+      if (matchedCount > 0) known.change(id, (session) => ({ ...session, expiresAt, upload: next(session.upload) }));
+      else known.forget(id);
+      return matchedCount > 0 ? await known.find(id) : undefined;
+    } catch (error) {
+      // Whether it was done is open.
+      known.forget(id);
+      throw error;
     } finally {
-      looks.changed(id);
       if (isLast) await free(claim);
     }
   };
-  return {
+  const uploads: UploadStore = {
     ...store,
-    find,
-    async claim({ id, key, writer, until }, now, known) {
+    find: known.find,
+    begun: (id, ...how) => known.changing(id, () => store.begun(id, ...how)),
+    async claim({ id, key, writer, until }, now, seen) {
       const name = nameOf({ id, key });
       const held = claims.get(name);
       if (held && held.until > now) return { heldUntil: held.until };
@@ -56,12 +66,12 @@ export function createLoneUploadStore(connection: StoreConnection): UploadStore 
         return outcome;
       };
       try {
-        // Nothing shows in an upload that its file has its name, so whoever ends it looks again.
-        const session = known && key !== 'complete' && looks.isCurrent(known) ? known : await find(id);
+        const session = seen && known.isCurrent(seen) ? seen : await known.find(id);
         if (!session || session.isPublished) return letGo('gone');
         if (session.upload.parts.has(Number(key))) return letGo('accepted');
-        if (held) await model.updateOne({ _id: id }, { $set: { 'upload.is_taken_over': true } });
-        return { session, former: held?.writer };
+        if (!held) return { session, former: undefined };
+        await known.changing(id, () => model.updateOne({ _id: id }, { $set: { 'upload.is_taken_over': true } }));
+        return { session: { ...session, upload: { ...session.upload, isTakenOver: true } }, former: held.writer };
       } catch (error) {
         letGo('');
         throw error;
@@ -73,39 +83,33 @@ export function createLoneUploadStore(connection: StoreConnection): UploadStore 
       return true;
     },
     free,
-    accept: (claim, crc, expiresAt) => {
+    accept(claim, sum, expiresAt) {
       const part = `upload.parts.${claim.key}`;
-      return change(claim, { [part]: { $exists: false } }, { [part]: toStoredCrc(crc), expires_at: expiresAt }, true);
+      return change(claim, {
+        filter: { [part]: { $exists: false } },
+        set: { [part]: toStoredSum(sum) },
+        expiresAt,
+        isLast: true,
+        next: (upload) => ({ ...upload, parts: new Map(upload.parts).set(Number(claim.key), sum) }),
+      });
     },
     advance: ({ id, writer }, offsetBytes, expiresAt, isLast) =>
-      change({ id, writer, key: 'stream' }, {}, { 'upload.offset_bytes': offsetBytes, expires_at: expiresAt }, isLast),
+      change(
+        { id, writer, key: 'stream' },
+        { set: { 'upload.offset_bytes': offsetBytes }, expiresAt, isLast, next: (upload) => ({ ...upload, offsetBytes }) },
+      ),
   };
+  return { uploads, sessions: knownTo(known, createWriteSessionStore(connection)) };
 }
 
-/** Tells whether what was read of an upload still holds, as far as this process changed it. */
-function createLooks() {
-  let turn = 0;
-  /** Whatever was read before is not relied upon. */
-  let floor = 0;
-  const readAt = new WeakMap<UploadSession, number>();
-  const changedAt = new Map<string, number>();
+/** The store of sessions, whose changes are noticed. */
+function knownTo({ changing }: ReturnType<typeof createKnownUploads>, store: WriteSessionStore): WriteSessionStore {
   return {
-    async read(look: () => Promise<UploadSession | undefined>): Promise<UploadSession | undefined> {
-      const began = turn;
-      const session = await look();
-      if (session) readAt.set(session, began);
-      return session;
-    },
-    isCurrent(session: UploadSession): boolean {
-      const began = readAt.get(session) ?? -1;
-      return began >= floor && began >= (changedAt.get(session.id) ?? 0);
-    },
-    changed(id: string): void {
-      turn += 1;
-      changedAt.set(id, turn);
-      if (changedAt.size <= MAX_CHANGED) return;
-      changedAt.clear();
-      floor = turn;
-    },
+    ...store,
+    insert: (session) => changing(session.id, () => store.insert(session)),
+    touch: (id, ...how) => changing(id, () => store.touch(id, ...how)),
+    beginPublishing: (id, ...how) => changing(id, () => store.beginPublishing(id, ...how)),
+    markPublished: (id, ...how) => changing(id, () => store.markPublished(id, ...how)),
+    remove: (id) => changing(id, () => store.remove(id)),
   };
 }

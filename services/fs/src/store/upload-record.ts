@@ -1,10 +1,10 @@
 import type { UploadRecord } from '@wharf/models';
 import type { UploadState } from '../domain/writes/write-session.ts';
 
-/** The CRC of a part is stored plus this, so that no accepted part has 0. */
-const OVER_CRC = 1;
+/** The sum of a part is stored plus this, so that no accepted part has 0. */
+const OVER_SUM = 1;
 
-export const toStoredCrc = (crc: number): number => crc + OVER_CRC;
+export const toStoredSum = (sum: number): number => sum + OVER_SUM;
 
 export function toUploadRecord(upload: UploadState): UploadRecord {
   return {
@@ -13,7 +13,7 @@ export function toUploadRecord(upload: UploadState): UploadRecord {
     overwrite: upload.overwrite,
     ...(upload.modifiedAt && { modified_ms: upload.modifiedAt.getTime() }),
     hashes: { ...upload.hashes },
-    parts: Object.fromEntries([...upload.parts].map(([index, crc]) => [index, toStoredCrc(crc)])),
+    parts: Object.fromEntries([...upload.parts].map(([index, sum]) => [index, toStoredSum(sum)])),
     offset_bytes: upload.offsetBytes,
     claims: {},
     is_taken_over: upload.isTakenOver,
@@ -32,7 +32,7 @@ export function toUpload(record: UploadRecord): UploadState {
     overwrite: record.overwrite,
     modifiedAt: record.modified_ms === undefined ? undefined : new Date(record.modified_ms),
     hashes: record.hashes ?? {},
-    parts: new Map(Object.entries(record.parts ?? {}).map(([index, crc]) => [Number(index), crc - OVER_CRC])),
+    parts: new Map(Object.entries(record.parts ?? {}).map(([index, sum]) => [Number(index), sum - OVER_SUM])),
     offsetBytes: record.offset_bytes,
     isTakenOver: record.is_taken_over,
     isPartial: record.is_partial,

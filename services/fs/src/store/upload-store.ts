@@ -1,7 +1,7 @@
 import { type WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
 import type { StoreConnection } from '@wharf/service-kit';
 import type { UploadSession, UploadStore } from '../domain/uploads/upload-session.ts';
-import { toStoredCrc } from './upload-record.ts';
+import { toStoredSum } from './upload-record.ts';
 import { toSession } from './write-session-store.ts';
 
 /** Uploads of one file that are looked at: each may have a map of thousands of parts. */
@@ -69,10 +69,10 @@ export function createUploadStore(connection: StoreConnection): UploadStore {
     async free({ id, key, writer }) {
       await model.updateOne({ _id: id, [`${claimPath(key)}.writer`]: writer }, { $unset: { [claimPath(key)]: '' } });
     },
-    accept: ({ id, key, writer }, crc, expiresAt) =>
+    accept: ({ id, key, writer }, sum, expiresAt) =>
       change(
         { _id: id, [`${claimPath(key)}.writer`]: writer },
-        { $set: { [`upload.parts.${key}`]: toStoredCrc(crc), expires_at: expiresAt }, $unset: { [claimPath(key)]: '' } },
+        { $set: { [`upload.parts.${key}`]: toStoredSum(sum), expires_at: expiresAt }, $unset: { [claimPath(key)]: '' } },
       ),
     advance: ({ id, writer }, offsetBytes, expiresAt, isLast) =>
       change(

@@ -6,9 +6,9 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { lendPieces, makeTempDir, type TempDir } from '@wharf/harness';
 import type { EntryName } from '@wharf/paths';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { bodyOf } from '../../src/data-plane/body-of.ts';
-import { BATCH_BYTES, BIG_PIECES_BYTES, dropBatch, takeBatch } from '../../src/driver-contract/batches.ts';
+import { BATCH_BYTES, BIG_PIECES_BYTES, dropBatch, giveBackBatch, takeBatch } from '../../src/driver-contract/batches.ts';
 import type { Entry } from '../../src/driver-contract/storage-driver.ts';
 import { fileContent } from '../../src/drivers/local/file-content.ts';
 import { createIoSlots } from '../../src/drivers/local/io-slots.ts';
@@ -113,4 +113,32 @@ it('who leaves early, fails or is aborted gives back what it had', async () => {
   // Not open for writing.
   await expect(pumpContent(handle.fd, lendPieces(content, [65_536]), createIoSlots())).rejects.toMatchObject({ code: 'EBADF' });
   await handle.close();
+});
+
+it('memory that is given back is kept for the next, or freed at once', () => {
+  const taken = Array.from({ length: 40 }, () => takeBatch());
+  for (const batch of taken) giveBackBatch(batch);
+  const kept = taken.filter((batch) => batch.byteLength > 0);
+  expect(kept.length).toBeLessThanOrEqual(8);
+  const half = takeBatch(BATCH_BYTES / 2);
+  giveBackBatch(half);
+  expect(half.byteLength).toBe(0);
+});
+
+it('a body that is broken off leaves no memory but what was lent', async () => {
+  const allocate = vi.spyOn(Buffer, 'allocUnsafeSlow');
+  onTestFinished(() => allocate.mockRestore());
+  for (const rounds of [10, 20, 40]) {
+    allocate.mockClear();
+    for (let round = 0; round < rounds; round += 1) {
+      const request = uploadRequest();
+      const body = bodyOf(request);
+      expect((await body.next()).value).toHaveLength(BATCH_BYTES);
+      // The next piece is there by now, or begun.
+      await new Promise((resolve) => setImmediate(resolve));
+      request.destroy();
+      await body.return(undefined);
+    }
+    expect(allocate.mock.calls.length).toBeLessThanOrEqual(rounds + 1);
+  }
 });

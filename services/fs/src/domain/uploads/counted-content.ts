@@ -1,13 +1,13 @@
-import { crc32 } from 'node:zlib';
 import { AppError } from '@wharf/errors';
+import type { PartSum } from './part-sum.ts';
 
 /** What passed through a content. */
 export interface Passed {
   bytes: number;
-  crc: number;
+  readonly sum: PartSum;
 }
 
-/** Passes a content on, counted. @throws AppError INVALID_ARGUMENT: it is longer; before the first byte that is too many */
+/** Passes a content on, counted and summed up. @throws AppError INVALID_ARGUMENT: it is longer; before the first byte that is too many */
 export async function* counted(
   content: AsyncIterable<Uint8Array>,
   expectedBytes: number,
@@ -16,7 +16,7 @@ export async function* counted(
   for await (const chunk of content) {
     if (passed.bytes + chunk.byteLength > expectedBytes)
       throw new AppError('INVALID_ARGUMENT', `this part has ${expectedBytes} bytes, not more`);
-    passed.crc = crc32(chunk, passed.crc);
+    passed.sum.update(chunk);
     passed.bytes += chunk.byteLength;
     yield chunk;
   }

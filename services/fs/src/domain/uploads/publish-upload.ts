@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib';
 import { AppError } from '@wharf/errors';
 import type { BeforePublish, Entry, HashName, PublishOptions, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
@@ -16,6 +15,7 @@ import { openSessionDraft, type SessionDraft } from '../writes/session-draft.ts'
 import { type SessionParts, stillThere } from '../writes/session-parts.ts';
 import { publishedAlready } from '../writes/session-place.ts';
 import { roomOf } from '../writes/write-session.ts';
+import { createPartSum } from './part-sum.ts';
 import type { RunningHashes } from './running-hashes.ts';
 import type { HeldPart } from './upload-claims.ts';
 import { partRange, type UploadSession } from './upload-session.ts';
@@ -122,7 +122,7 @@ function stillOurs({ store }: SessionParts, operation: Operation, held: HeldPart
   return async () => {
     await held.keep();
     await isThere();
-    const now = operation.renewed ? await operation.renewed() : operation;
+    const now = operation.renewed ? await operation.renewed(operation.signal) : operation;
     await requireStillAllowed(now, session, password);
   };
 }
@@ -150,17 +150,20 @@ async function requireContent(draft: SessionDraft, session: UploadSession, runni
 /** The bytes of a draft into which somebody may still write, each part held against what was accepted. @throws AppError CONTENT_CORRUPT */
 async function* checkedParts(draft: SessionDraft, session: UploadSession, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
   let index = 0;
-  let part = { bytes: 0, crc: 0 };
+  const begin = () => ({ bytes: 0, sum: createPartSum(session.id) });
+  let part = begin();
   for await (const chunk of draft.read({ signal })) {
     for (let from = 0; session.upload.kind === 'parts' && from < chunk.byteLength; ) {
       const { lengthBytes } = partRange(session, index);
       const piece = chunk.subarray(from, from + lengthBytes - part.bytes);
-      part = { bytes: part.bytes + piece.byteLength, crc: crc32(piece, part.crc) };
+      part.sum.update(piece);
+      part.bytes += piece.byteLength;
       from += piece.byteLength;
       if (part.bytes < lengthBytes) continue;
-      if (part.crc !== session.upload.parts.get(index)) throw new AppError('CONTENT_CORRUPT', `part ${index} is not what was accepted`);
+      if (part.sum.value() !== session.upload.parts.get(index))
+        throw new AppError('CONTENT_CORRUPT', `part ${index} is not what was accepted`);
       index += 1;
-      part = { bytes: 0, crc: 0 };
+      part = begin();
     }
     yield chunk;
   }

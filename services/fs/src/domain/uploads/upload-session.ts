@@ -45,7 +45,7 @@ export interface UploadStore {
   begun(id: string, chunkBytes: number, expiresAt: Date): Promise<UploadSession | undefined>;
   free(claim: Pick<UploadClaim, 'id' | 'key' | 'writer'>): Promise<void>;
   /** Notes that a part is durable, and ends its claim. @returns undefined: the claim was lost */
-  accept(claim: Pick<UploadClaim, 'id' | 'key' | 'writer'>, crc: number, expiresAt: Date): Promise<UploadSession | undefined>;
+  accept(claim: Pick<UploadClaim, 'id' | 'key' | 'writer'>, sum: number, expiresAt: Date): Promise<UploadSession | undefined>;
   /** Notes that a stream is durable up to an offset. @param isLast the claim ends with it. @returns undefined: the claim was lost */
   advance(
     claim: Pick<UploadClaim, 'id' | 'writer'>,

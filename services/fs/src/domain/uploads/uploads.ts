@@ -44,7 +44,11 @@ export interface Uploads {
     partials: readonly UploadSession[],
     asked: Omit<NewUpload, 'sizeBytes' | 'kind'>,
   ): Promise<UploadSession>;
-  /** Gives the file its name. @param password of the rule that guards what is replaced; empty when the client sends none. A second call answers the same. What is refused for good is taken away. @throws AppError INVALID_ARGUMENT: parts are missing */
+  /**
+   * Gives the file its name, also when the client is gone meanwhile. A second call waits for the first, and answers the same. What is refused for good is taken away.
+   *
+   * @param password of the rule that guards what is replaced; empty when the client sends none. @throws AppError INVALID_ARGUMENT: parts are missing
+   */
   complete(operation: Operation, session: UploadSession, password: string): Promise<UploadSession>;
   /** Takes an upload away; one that is not there is success. A file that was published stays. */
   abort(id: string): Promise<void>;
@@ -54,7 +58,7 @@ export interface Uploads {
   list(userId: number | undefined, page: { offset: number; limit: number }): Promise<{ sessions: UploadSession[]; total: number }>;
   /** Ends the unfinished ones of users who may use nothing any more. What cannot be taken away is tried again with the next call. @param isActive asked once for each user */
   endOfOthers(isActive: (userId: number) => Promise<boolean>): Promise<void>;
-  /** Waits a moment for those who write here and whose clients are gone: what came of their bodies is kept. */
+  /** Waits a moment for those who write here and whose clients are gone: what came of their bodies is kept. Who still gives a file its name is ended. */
   close(): Promise<void>;
 }
 
@@ -88,8 +92,14 @@ export function createUploads({ parts, store, clock, most }: UploadsOptions): Up
     }
   };
   const requireAllowed = (operation: Operation, { path, storageId }: UploadSession) => locateUpload(operation, path, storageId);
-  const publish = (session: UploadSession, operation: Operation, password: string): Promise<UploadSession> =>
-    claims.holdEnd(session, (held) => publishUpload(parts, running, operation, held, password).finally(() => running.forget(session.id)));
+  const stopping = new AbortController();
+  /** Goes on when its client is gone: copying or reading a big file takes longer than a proxy waits, and would begin anew each time. */
+  const publish = (session: UploadSession, operation: Operation, password: string): Promise<UploadSession> => {
+    const lasting = { ...operation, signal: stopping.signal };
+    return claims.holdEnd(session, (held) =>
+      publishUpload(parts, running, lasting, held, password).finally(() => running.forget(session.id)),
+    );
+  };
 
   const complete: Uploads['complete'] = async (operation, session, password) => {
     if (session.isPublished) return session;
@@ -157,6 +167,7 @@ export function createUploads({ parts, store, clock, most }: UploadsOptions): Up
       const timer = setTimeout(resolve, CLOSE_MS);
       await Promise.race([claims.ended(), late]);
       clearTimeout(timer);
+      stopping.abort(new AppError('CANCELLED', 'this replica ends'));
     },
   };
 }

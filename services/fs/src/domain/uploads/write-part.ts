@@ -5,6 +5,7 @@ import { thenAllowed } from '../changing/upload.ts';
 import { claimOf, syncDraft } from '../writes/open-drafts.ts';
 import { type SessionParts, uploadExpiry } from '../writes/session-parts.ts';
 import { counted, requireLength } from './counted-content.ts';
+import { createPartSum } from './part-sum.ts';
 import type { RunningHashes } from './running-hashes.ts';
 import { type HeldPart, noUpload, type UploadClaims } from './upload-claims.ts';
 import { partRange, type UploadSession, type UploadStore } from './upload-session.ts';
@@ -35,7 +36,7 @@ export async function writePart(upload: UploadParts, index: number, { operation,
   const { id } = session;
   const { offsetBytes, lengthBytes } = partRange(session, index);
   const key = String(index);
-  const passed = { bytes: 0, crc: 0 };
+  const passed = { bytes: 0, sum: createPartSum(id) };
   const body = counted(allowed(content, operation, session.path), lengthBytes, passed);
   const outcome = session.upload.parts.has(index)
     ? ('accepted' as const)
@@ -43,7 +44,7 @@ export async function writePart(upload: UploadParts, index: number, { operation,
         const hashed = running.follow(session, offsetBytes, kept(body, held));
         await writeRange(parts, held, offsetBytes, hashed.content);
         requireLength(passed.bytes, lengthBytes);
-        const accepted = await store.accept({ id, key, writer: held.writer }, passed.crc, uploadExpiry(parts));
+        const accepted = await store.accept({ id, key, writer: held.writer }, passed.sum.value(), uploadExpiry(parts));
         if (!accepted) throw noUpload();
         held.over();
         hashed.keep();
@@ -54,7 +55,8 @@ export async function writePart(upload: UploadParts, index: number, { operation,
   requireLength(passed.bytes, lengthBytes);
   const now = await store.find(id);
   if (!now) throw noUpload();
-  if (now.upload.parts.get(index) !== passed.crc) throw new AppError('INVALID_ARGUMENT', `part ${index} was sent before with other bytes`);
+  if (now.upload.parts.get(index) !== passed.sum.value())
+    throw new AppError('INVALID_ARGUMENT', `part ${index} was sent before with other bytes`);
   return now;
 }
 

@@ -35,7 +35,7 @@ export interface UploadState {
   readonly modifiedAt: Date | undefined;
   /** What the whole file must hash to. */
   readonly hashes: Hashes;
-  /** The CRC-32 of each accepted part, by index. */
+  /** The sum of each accepted part, by index. */
   readonly parts: ReadonlyMap<number, number>;
   /** Of a stream: so many bytes are durable. */
   readonly offsetBytes: number;

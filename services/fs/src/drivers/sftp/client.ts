@@ -3,6 +3,7 @@ import { posix } from 'node:path';
 import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import type { AnyAuthMethod, AuthMethod, Client, ConnectConfig, ParsedKey, SFTPWrapper } from 'ssh2';
+import { freeMemory } from '../../driver-contract/batches.ts';
 import { createLane } from '../../driver-contract/lane.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { SftpSettings } from './config.ts';
@@ -96,6 +97,22 @@ interface NamesReader {
   readdir(handle: Handle, options: { readonly full: true }, done: Done<unknown>): void;
 }
 
+/** From this size on what goes out is content, in memory that the cipher made for it. */
+const CONTENT_BYTES = 16 * 1024;
+
+/**
+ * Frees what the library encrypted once it is sent. Each 32 KiB of content lie in memory of their own, which outlives many small collections on its way to a slow
+ * server: tens of MiB of it gather until a big one.
+ */
+function freeOnceSent(socket: Socket): void {
+  const write: (chunk: Buffer, done?: (error?: Error | null) => void) => boolean = socket.write.bind(socket);
+  socket.write = (chunk: Buffer | string): boolean => {
+    if (!Buffer.isBuffer(chunk)) return write(Buffer.from(chunk));
+    const isContent = chunk.byteLength >= CONTENT_BYTES && chunk.byteLength === chunk.buffer.byteLength;
+    return write(chunk, isContent ? () => freeMemory(chunk) : undefined);
+  };
+}
+
 /** 2 MiB, which is what OpenSSH takes before it answers: more would wait in our memory, twice. */
 const MAX_WRITES = 64;
 
@@ -139,6 +156,7 @@ export class SftpSession {
     socket.on('error', () => undefined);
     const { promise: failed, reject: fail } = Promise.withResolvers<never>();
     const reading = new PacedReading(socket, fail);
+    freeOnceSent(socket);
     const onAbort = () =>
       fail(late.aborted ? new AppError('DEADLINE_EXCEEDED', 'the server did not answer in time') : storageError('STORAGE_UNAVAILABLE'));
     signal.addEventListener('abort', onAbort, { once: true });

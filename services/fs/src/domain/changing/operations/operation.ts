@@ -19,9 +19,9 @@ export interface Operation {
   readonly signal: AbortSignal;
   /**
    * The same with the rights and the configuration of that moment. Absent where nobody needs it.
-   * @throws AppError PERMISSION_DENIED: the user is gone or disabled
+   * @param until its signal, where that is another one. @throws AppError PERMISSION_DENIED: the user is gone or disabled
    */
-  renewed?(): Promise<Operation>;
+  renewed?(until?: AbortSignal): Promise<Operation>;
 }
 
 /**
