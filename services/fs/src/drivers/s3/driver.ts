@@ -82,6 +82,7 @@ export class S3Driver implements StorageDriver {
       hashes: [],
       exclusiveCreate,
       copiesFolders: false,
+      removesStepwise: true,
       maxPathBytes: longestPath(settings.keyPrefix),
       drafts: { order: 'any', readsBack: true },
     };
@@ -246,11 +247,14 @@ export class S3Driver implements StorageDriver {
     }
     await this.#keepParent(path, options);
     if (!options.recursive) return this.#client.deleteMany([...own], options);
+    let removed = 0;
     for await (const { objects } of this.#client.pages({ prefix, signal: options.signal })) {
+      await options.beforeStep?.(removed);
       await this.#client.deleteMany(
         objects.map((object) => object.key),
         options,
       );
+      removed += objects.length;
     }
   }
 

@@ -98,6 +98,7 @@ export class SftpDriver implements StorageDriver {
       hashes: [],
       exclusiveCreate: server.hardlink || server.posixRename,
       copiesFolders: false,
+      removesStepwise: true,
       drafts: { order: 'any', readsBack: true },
     };
     if (server.copyData) this.copy = (from, to, options) => this.#copy(from, to, options);
@@ -248,7 +249,7 @@ export class SftpDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, recursive }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, recursive, beforeStep }: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     await this.#onNames(signal, async (session, call) => {
@@ -257,7 +258,7 @@ export class SftpDriver implements StorageDriver {
       if (attrs === undefined) throw storageError('ENTRY_NOT_FOUND');
       const place = this.#root.place(path);
       if (attrs.kind !== 'folder') await session.removeFile(place);
-      else if (recursive) await removeTree(session, place, call.signal);
+      else if (recursive) await removeTree(session, place, { signal: call.signal, beforeStep });
       else await removeEmptyFolder(session, place);
     });
   }
