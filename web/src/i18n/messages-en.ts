@@ -214,6 +214,7 @@ export const en = {
   tasksDone: 'Done',
   taskCopy: 'Copy {name}',
   taskMove: 'Move {name}',
+  taskRemove: 'Remove {name}',
   taskUpload: 'Upload {name}',
   taskDownload: 'Download {name}',
   taskTransfer: 'Store {name}',

@@ -214,6 +214,7 @@ export const zh: Messages = {
   tasksDone: '已完成',
   taskCopy: '复制 {name}',
   taskMove: '移动 {name}',
+  taskRemove: '删除 {name}',
   taskUpload: '上传 {name}',
   taskDownload: '下载 {name}',
   taskTransfer: '存储 {name}',

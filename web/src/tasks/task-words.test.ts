@@ -8,5 +8,7 @@ it.each([
   ['download https://host/dir/file.iso?key=a/b to (/b/c)', { verb: 'download', name: 'file.iso', to: '/b/c' }],
   ['download magnet:?xt=urn:btih:abc to (/b)', { verb: 'download', name: 'magnet:', to: '/b' }],
   ['transfer [](/tmp/x) to [/b](/)', { verb: 'transfer', name: 'x', to: '/b' }],
+  ['remove [/a](/x/y (1))', { verb: 'remove', name: 'y (1)', to: '' }],
+  ['remove 12 entries of [/a](/x)', { verb: undefined, name: 'remove 12 entries of [/a](/x)', to: '' }],
   ['something else', { verb: undefined, name: 'something else', to: '' }],
 ])('%s', (name, words) => expect(wordsOf(name)).toEqual(words));

@@ -31,10 +31,11 @@ type EntriesInput = Extract<RemovalInput, { readonly names: unknown }>;
 
 /** As of copies and moves (docs/api-family.md#attempts). */
 const MAX_RETRIES = 2;
-/** Rights, rules and storages are asked for again after so long, in milliseconds. */
-const RIGHTS_MS = 2_000;
-/** A lease that was asserted so lately is held, in milliseconds: it lasts several times as long. */
-const ASSERTED_MS = 1_000;
+/**
+ * In milliseconds: after so long rights, rules and storages are asked for again; a lease that was asserted so lately is held, as it lasts several times
+ * as long.
+ */
+const AGES = { rightsMs: 2_000, assertedMs: 1_000 };
 /** A checkpoint is written at most so often, in milliseconds: to remove once more what is gone costs a look at it. */
 const SAVE_MS = 1_000;
 /** So often it is told while a folder is taken apart, in milliseconds; and at the end. */
@@ -44,9 +45,9 @@ const TELL_MS = 10_000;
  * Removes what its storage has to take apart entry by entry. Whoever goes on removes what is left, so nothing of it need be written down: a cancel
  * leaves the rest, and so does a failure until the retry.
  *
- * @param operationOf the frame of a run, with the rights of today
+ * @param operationOf the frame of a run, with the rights of today. @param ages what a test may lower
  */
-export function removalKind(operationOf: (run: RemovalTaskRun) => Promise<Operation>): TaskKind<RemovalInput> {
+export function removalKind(operationOf: (run: RemovalTaskRun) => Promise<Operation>, ages = AGES): TaskKind<RemovalInput> {
   return defineTaskKind({
     name: 'remove',
     // Clients of the family know no list of removals.
@@ -57,8 +58,8 @@ export function removalKind(operationOf: (run: RemovalTaskRun) => Promise<Operat
     async run(run: RemovalTaskRun) {
       const frame: Frame = {
         run,
-        operation: sharedFor(RIGHTS_MS, () => operationOf(run)),
-        assertLease: sharedFor(ASSERTED_MS, () => run.assertLease()),
+        operation: sharedFor(ages.rightsMs, () => operationOf(run)),
+        assertLease: sharedFor(ages.assertedMs, () => run.assertLease()),
       };
       run.progress({ status: 'removing', phase: 'removing' });
       const { input } = run;

@@ -7,7 +7,7 @@ export function sharedFor<Result>(ms: number, ask: () => Promise<Result>): () =>
   let last: { readonly answer: Promise<Result>; readonly atMs: number } | undefined;
   return () => {
     const nowMs = performance.now();
-    if (!last || nowMs - last.atMs > ms) {
+    if (!last || nowMs - last.atMs >= ms) {
       const answer = ask();
       // Whoever waits for it meets its failure.
       answer.catch(() => undefined);
