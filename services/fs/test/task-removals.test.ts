@@ -11,7 +11,7 @@ import { itemsOf } from './sftp/open-sftp.ts';
 
 const LIMIT_MS = 60_000;
 /** Enough for some steps of each storage: pages of a thousand of a bucket, of some hundred of a server. */
-const FILES = 4_200;
+const FILES = 2_300;
 /** A storage by a way that can be slow, and what is there past us. */
 interface Store {
   readonly driver: string;

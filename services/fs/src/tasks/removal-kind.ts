@@ -65,6 +65,7 @@ export function removalKind(operationOf: (run: RemovalTaskRun) => Promise<Operat
       const { input } = run;
       if ('emptyBelow' in input) await removeEmpty(frame, parseVirtualPath(input.emptyBelow));
       else await removeNames(frame, input);
+      run.progress({ status: 'removed' });
     },
   });
 }
