@@ -121,6 +121,7 @@ export const en = {
   CONTENT_CORRUPT: 'The content arrived damaged, so it was not kept.',
   INTERNAL: 'Something went wrong in the server. Its log says more.',
   removed: '{n} item deleted|{n} items deleted',
+  removing: 'Removing {n} item|Removing {n} items',
   copied: '{n} item copied|{n} items copied',
   moved: '{n} item moved|{n} items moved',
   renamedMany: '{n} item renamed|{n} items renamed',

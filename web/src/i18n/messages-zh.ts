@@ -123,6 +123,7 @@ export const zh: Messages = {
   CONTENT_CORRUPT: '内容在传输中损坏，未被保存。',
   INTERNAL: '服务器内部出错，详情见其日志。',
   removed: '已删除 {n} 项',
+  removing: '正在删除 {n} 项',
   copied: '已复制 {n} 项',
   moved: '已移动 {n} 项',
   renamedMany: '已重命名 {n} 项',

@@ -14,6 +14,14 @@ const FORMS = [
   /^(remove) \[.*?\]\((?<from>.*)\)$/s,
 ];
 
+/** The places that the name of a task names, and the folders that these are in: what may look otherwise when it has ended. */
+export function foldersOf(name: string): string[] {
+  const places = [...name.matchAll(/\[(\/[^\]]*)\]\((\/.*?)\)(?= to \[|$)/gs)].map(([, mount, path]) =>
+    `${mount}/${path}`.replace(/\/+/g, '/').replace(/(?<=.)\/$/, ''),
+  );
+  return [...new Set(places.flatMap((place) => [place, place.replace(/\/[^/]*$/, '') || '/']))];
+}
+
 /** Takes the name of a task apart, whose form the API keeps. */
 export function wordsOf(name: string): TaskWords {
   for (const form of FORMS) {
