@@ -70,12 +70,17 @@ export function createChanges({ folder, listing, selection, setClipboard }: Chan
         await call('/api/fs/rename', { path: joinPath(folder(), from), name: to });
         selection.choose([to]);
       }),
-    remove: (entries: readonly Entry[]) =>
-      change(async () => {
+    remove: async (entries: readonly Entry[]) => {
+      const isAsked = await change(async () => {
         await call('/api/fs/remove', { dir: folder(), names: entries.map(({ name }) => name) });
         selection.clear();
-        notify(t('removed', { n: entries.length }));
-      }),
+      });
+      if (!isAsked) return false;
+      // What takes long goes by a task: it is there yet.
+      const isQueued = entries.some(({ name }) => listing.indexOf(name) !== -1);
+      notify(t(isQueued ? 'removing' : 'removed', { n: entries.length }));
+      return true;
+    },
     bring: ({ verb, folder: from, names }: Clipboard, to: string, onTaken: OnTaken) =>
       change(async () => {
         const answer = await call(`/api/fs/${verb}`, {

@@ -2,6 +2,7 @@ import { createEffect, createMemo, createSignal, on } from 'solid-js';
 import { becomeFile, openFile, openFolder, place } from '../router.ts';
 import { may } from '../session.ts';
 import { createTaskFeed } from '../tasks/task-feed.ts';
+import { foldersOf } from '../tasks/task-words.ts';
 import { createPageUploads } from '../uploads/page-uploads.ts';
 import { type Clipboard, createChanges } from './changes.ts';
 import { createListing } from './listing.ts';
@@ -66,7 +67,9 @@ export function createDesk() {
     return found.filter((entry) => entry !== undefined);
   };
   return {
-    tasks: createTaskFeed(),
+    tasks: createTaskFeed(({ name }) => {
+      if (foldersOf(name).includes(folder())) refreshSoon();
+    }),
     /** What was opened or chosen when the folder was left: there the keys go on. */
     cameFrom,
     ...{ listing, folder, selection, chosenEntries, uploads, clipboard, setClipboard, dialog, setDialog, renaming, setRenaming },

@@ -24,6 +24,7 @@ const VERBS: Readonly<Record<NonNullable<ReturnType<typeof wordsOf>['verb']>, ke
   upload: 'taskUpload',
   download: 'taskDownload',
   transfer: 'taskTransfer',
+  remove: 'taskRemove',
 };
 
 type Action = 'cancel' | 'delete' | 'retry' | 'pause' | 'resume';

@@ -22,8 +22,12 @@ export interface TaskFeed {
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** Follows the tasks for as long as the page is seen: a tab that is not would hold one of the browser's few connections. */
-export function createTaskFeed(): TaskFeed {
+/**
+ * Follows the tasks for as long as the page is seen: a tab that is not would hold one of the browser's few connections.
+ *
+ * @param onEnd told of each task that ends meanwhile
+ */
+export function createTaskFeed(onEnd: (task: Task) => void): TaskFeed {
   const byId = new Map<string, Task>();
   const [tasks, setTasks] = createSignal<readonly Task[]>([]);
   const [isLive, setLive] = createSignal(false);
@@ -34,8 +38,13 @@ export function createTaskFeed(): TaskFeed {
     if (name === 'snapshot') {
       byId.clear();
       for (const task of data as Task[]) byId.set(task.id, task);
-    } else if (name === 'task') byId.set((data as Task).id, data as Task);
-    else if (name === 'removed') byId.delete((data as { id: string }).id);
+    } else if (name === 'task') {
+      const task = data as Task;
+      const before = byId.get(task.id);
+      byId.set(task.id, task);
+      if (before && !isOver(before) && isOver(task)) onEnd(task);
+    }
+    if (name === 'removed') byId.delete((data as { id: string }).id);
     show();
     setLive(true);
   };

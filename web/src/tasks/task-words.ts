@@ -1,6 +1,6 @@
 /** What a task does, as far as its name tells. */
 export interface TaskWords {
-  readonly verb: 'copy' | 'move' | 'merge' | 'upload' | 'download' | 'transfer' | undefined;
+  readonly verb: 'copy' | 'move' | 'merge' | 'upload' | 'download' | 'transfer' | 'remove' | undefined;
   /** Of the file or the folder; the whole name of the task where it has another form. */
   readonly name: string;
   /** The folder that it goes to, in the tree; empty: not told. */
@@ -11,7 +11,16 @@ const FORMS = [
   /^(copy|move|merge|transfer) \[(?<mount>.*?)\]\((?<from>.*)\) to \[(?<toMount>.*?)\]\((?<to>.*)\)$/s,
   /^(upload) (?<from>.*) to \[(?<toMount>.*?)\]\((?<to>.*)\)$/s,
   /^(download) (?<from>.*) to \((?<to>.*)\)$/s,
+  /^(remove) \[.*?\]\((?<from>.*)\)$/s,
 ];
+
+/** The places that the name of a task names, and the folders that these are in: what may look otherwise when it has ended. */
+export function foldersOf(name: string): string[] {
+  const places = [...name.matchAll(/\[(\/[^\]]*)\]\((\/.*?)\)(?= to \[|$)/gs)].map(([, mount, path]) =>
+    `${mount}/${path}`.replace(/\/+/g, '/').replace(/(?<=.)\/$/, ''),
+  );
+  return [...new Set(places.flatMap((place) => [place, place.replace(/\/[^/]*$/, '') || '/']))];
+}
 
 /** Takes the name of a task apart, whose form the API keeps. */
 export function wordsOf(name: string): TaskWords {
@@ -27,7 +36,7 @@ export function wordsOf(name: string): TaskWords {
     return {
       verb: found[1] as TaskWords['verb'],
       name: last || from,
-      to: `${toMount}/${to}`.replace(/\/+/g, '/').replace(/(?<=.)\/$/, ''),
+      to: found[1] === 'remove' ? '' : `${toMount}/${to}`.replace(/\/+/g, '/').replace(/(?<=.)\/$/, ''),
     };
   }
   return { verb: undefined, name, to: '' };

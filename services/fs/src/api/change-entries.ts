@@ -53,11 +53,11 @@ async function place(context: FsContext, request: Placement, verb: 'move' | 'cop
   return tasks;
 }
 
-/** fs/remove. */
+/** fs/remove. What takes long where a storage removes entry by entry is removed by tasks; the answer says nothing of it. */
 export const removeEntriesHandler =
   (context: FsContext) =>
   async (request: RemoveEntriesRequest, call: Call): Promise<RemoveEntriesResponse> => {
-    await removeEntries(await beginOperation(context, call), request);
+    await removeEntries(await beginOperation(context, call), request, (doomed) => context.tasks.queueRemovals(doomed, creatorOf(call)));
     return {};
   };
 
@@ -71,10 +71,12 @@ export const recursiveMoveHandler =
     return { moved };
   };
 
-/** fs/remove_empty_directory. */
+/** fs/remove_empty_directory, likewise. */
 export const removeEmptyDirectoriesHandler =
   (context: FsContext) =>
   async (request: RemoveEmptyDirectoriesRequest, call: Call): Promise<RemoveEmptyDirectoriesResponse> => {
-    await removeEmptyDirectories(await beginOperation(context, call), request);
+    await removeEmptyDirectories(await beginOperation(context, call), request, (folder) =>
+      context.tasks.queueTidying(folder, creatorOf(call)),
+    );
     return {};
   };

@@ -22,18 +22,18 @@ export const renameEntryHandler =
     return {};
   };
 
-/** fs/batch_rename. */
+/** fs/batch_rename. What its storage has to copy and remove is renamed by tasks where it is much; the answer says nothing of it. */
 export const batchRenameHandler =
   (context: FsContext) =>
   async (request: BatchRenameRequest, call: Call): Promise<BatchRenameResponse> => {
-    await batchRename(await beginOperation(context, call), request);
+    await batchRename(await beginOperation(context, call), request, (items) => context.tasks.queueRenamings(items, creatorOf(call)));
     return {};
   };
 
-/** fs/regex_rename. */
+/** fs/regex_rename, likewise. */
 export const regexRenameHandler =
   (context: FsContext) =>
   async (request: RegexRenameRequest, call: Call): Promise<RegexRenameResponse> => {
-    await regexRename(await beginOperation(context, call), request);
+    await regexRename(await beginOperation(context, call), request, (items) => context.tasks.queueRenamings(items, creatorOf(call)));
     return {};
   };

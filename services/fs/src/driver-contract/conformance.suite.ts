@@ -9,6 +9,7 @@ import { lifeRules } from './conformance/life-rules.suite.ts';
 import { nameRules } from './conformance/name-rules.suite.ts';
 import { copyRules, folderRules, renameRules } from './conformance/placement-rules.suite.ts';
 import type { Rule, StorageUnderTest } from './conformance/rule.suite.ts';
+import { expiryRules, loginRules, redirectRules, tlsRules } from './conformance/web-rules.suite.ts';
 import { type OptionalOperation, supports } from './storage-driver.ts';
 
 export interface DriverUnderTest {
@@ -19,6 +20,10 @@ export interface DriverUnderTest {
   readonly lacks?: readonly OptionalOperation[];
   /** There is a server behind a network: its storages come with a seed, and with a way through faults. */
   readonly isRemote?: true;
+  /** Its server is reached by HTTP: its storages come with `web`. */
+  readonly isWeb?: true;
+  /** It logs in: its storages come with `badLogin`. */
+  readonly hasLogin?: true;
   /** Groups of rules that are run; absent: all. For one of several servers behind one code, where another runs all. */
   readonly groups?: readonly string[];
   /** Rules this driver is known to break, by title, with the reason. Each runs and must fail. */
@@ -35,7 +40,8 @@ interface Documented {
 }
 
 /** Holds a driver to the contract of `storage-driver.ts`: one sentence for each rule. */
-export function describeDriver({ name, open, lacks = [], isRemote, groups, knownGaps = {}, documented }: DriverUnderTest): void {
+export function describeDriver(tested: DriverUnderTest): void {
+  const { name, open, lacks = [], isRemote, isWeb, hasLogin, groups, knownGaps = {}, documented } = tested;
   const titles = new Set<string>();
   const group = (heading: string, rules: (rule: Rule) => void) => {
     const tests: { title: string; run: () => Promise<void> }[] = [];
@@ -71,6 +77,12 @@ export function describeDriver({ name, open, lacks = [], isRemote, groups, known
     group('two at once', raceRules);
     group('traits and life', lifeRules);
     if (isRemote) group('faults', faultRules);
+    if (hasLogin) group('login', loginRules);
+    if (isWeb) {
+      group('redirects', redirectRules);
+      group('TLS', tlsRules);
+      group('login that ends', expiryRules);
+    }
     group('abilities', (rule) => {
       rule('it can do all that it is not said to lack', [], async (driver) => {
         expect(OPTIONAL_OPERATIONS.filter((operation) => !supports(driver, operation))).toEqual([...lacks].sort());

@@ -63,6 +63,11 @@ export interface PlaceOptions extends CallOptions {
 export interface RemoveOptions extends CallOptions {
   /** False: a folder with anything in it, listed or not, is refused with DIRECTORY_NOT_EMPTY. */
   readonly recursive: boolean;
+  /**
+   * Where the trait `removesStepwise` says that a folder goes in steps: asked before each that takes something out of it, with how many entries are
+   * gone by then. Rejecting ends the removal there, with that error. Other storages pass it over.
+   */
+  readonly beforeStep?: ((removedEntries: number) => Promise<void>) | undefined;
 }
 
 export interface StatManyOptions extends CallOptions {
@@ -208,6 +213,11 @@ export interface DriverTraits {
   readonly exclusiveCreate: boolean;
   /** `copy` takes folders too; where not, it refuses them with UNSUPPORTED_OPERATION, and their files are copied one by one. */
   readonly copiesFolders: boolean;
+  /**
+   * `remove` takes a folder apart entry by entry: a large one takes time, and what fails or is ended midway leaves the rest. Absent: it is one
+   * step, or as good as one.
+   */
+  readonly removesStepwise?: true;
   /** Names that the storage keeps no entry of. Absent: it keeps all up to `maxNameBytes`. */
   readonly refusedNames?: RefusedNames;
   /** Longest path in bytes of UTF-8, with its slashes. Absent: as long as paths are. */

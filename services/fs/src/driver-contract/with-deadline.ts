@@ -1,6 +1,6 @@
 import { giveWay } from '@wharf/pace';
 import { decorated, operationsOf } from './complete-driver.ts';
-import type { CallOptions, Draft, FileContent, StorageDriver, WriteOptions } from './storage-driver.ts';
+import type { CallOptions, Draft, FileContent, RemoveOptions, StorageDriver, WriteOptions } from './storage-driver.ts';
 import { throwIfAborted } from './storage-error.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -11,7 +11,7 @@ export interface Deadlines {
   readonly stallMs: number;
   /** For what follows the last byte of a write: making it durable and giving it its name. For a rename too: a folder may be looked through for links. */
   readonly commitMs: number;
-  /** For a copy or a removal in whole: neither reports how it gets on. */
+  /** For a copy or a removal in whole, as neither reports how it gets on; of a removal in steps for each of them. */
   readonly treeMs: number;
 }
 
@@ -38,7 +38,7 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
       write &&
       ((file, content, options) => writeWithin(limits, content, options, (chunks, call) => write(file, chunks, { ...options, ...call }))),
     makeDirectory: makeDirectory && ((path, options) => within(callMs, options, (call) => makeDirectory(path, call))),
-    remove: remove && ((path, options) => within(treeMs, options, (call) => remove(path, { ...options, ...call }))),
+    remove: remove && ((path, options) => removeWithin(treeMs, options, (call) => remove(path, { ...options, ...call }))),
     rename: rename && ((from, to, options) => within(limits.commitMs, options, (call) => rename(from, to, { ...options, ...call }))),
     copy: copy && ((from, to, options) => within(treeMs, options, (call) => copy(from, to, { ...options, ...call }))),
     link: link && ((file, options) => within(callMs, options, (call) => link(file, { ...options, ...call }))),
@@ -79,6 +79,27 @@ async function within<Result>(
   watchdog.arm(limitMs);
   try {
     return await watchdog.guard(inTurn(watchdog, run));
+  } finally {
+    watchdog.dispose();
+  }
+}
+
+/** What is asked before a step takes its own time. */
+async function removeWithin(
+  treeMs: number,
+  options: RemoveOptions,
+  run: (call: Pick<RemoveOptions, 'signal' | 'beforeStep'>) => Promise<void>,
+): Promise<void> {
+  const { beforeStep } = options;
+  const watchdog = new Watchdog(options.signal);
+  watchdog.arm(treeMs);
+  const ask = async (removedEntries: number) => {
+    watchdog.disarm();
+    await beforeStep?.(removedEntries);
+    watchdog.arm(treeMs);
+  };
+  try {
+    await watchdog.guard(inTurn(watchdog, ({ signal }) => run({ signal, beforeStep: ask })));
   } finally {
     watchdog.dispose();
   }

@@ -16,11 +16,14 @@ import type { Configuration } from '../configuration.ts';
 import type { Changes } from '../domain/changing/changes.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
+import type { Doomed } from '../domain/changing/operations/remove-entries.ts';
 import { readOpenInputs } from './open-inputs.ts';
 import type { Verb } from './placement.ts';
 import { placementKind } from './placement-kinds.ts';
 import type { PlacementTaskRun } from './placement-run.ts';
-import { flatteningTasks, placementTasks } from './placement-tasks.ts';
+import { flatteningTasks, placementTasks, removalTasks, renamingTasks } from './placement-tasks.ts';
+import { removalKind } from './removal-kind.ts';
+import { tidyingName } from './task-names.ts';
 import { openUploadArea, type UploadArea } from './upload-area.ts';
 import { uploadKind, uploadShape } from './upload-kind.ts';
 import { createUploadTasks, type UploadTasks } from './upload-tasks.ts';
@@ -47,6 +50,12 @@ export interface FsTasks {
   queuePlacements(verb: Verb, items: readonly Item[], creator: TaskCreator): Promise<WireTask[]>;
   /** Tasks for files that move from below `source` directly into one folder; each for as many as one can name. */
   queueFlattening(source: VirtualPath, items: readonly Item[], creator: TaskCreator): Promise<void>;
+  /** Tasks that give entries of one folder other names there: one for each folder, and for as many files as one can name. */
+  queueRenamings(items: readonly Item[], creator: TaskCreator): Promise<void>;
+  /** Tasks that remove entries, each for as many of one folder as one can name. */
+  queueRemovals(doomed: readonly Doomed[], creator: TaskCreator): Promise<void>;
+  /** A task that removes the empty folders below one. */
+  queueTidying(folder: Doomed, creator: TaskCreator): Promise<void>;
   /** Undefined where nothing can be kept: then uploads are stored while their clients wait. */
   readonly uploads: UploadTasks | undefined;
   start(): Promise<void>;
@@ -86,11 +95,15 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
 
   const operationOf: FsTasks['operationOf'] = (run) => operationWith(run, (id) => readUser(models, id));
   const users = new LRUCache<number, UserRecord>({ max: MAX_USERS, ttl: USER_MS, fetchMethod: (id) => readUser(models, id) });
-  const ofPlacement = (run: PlacementTaskRun) => operationWith(run, (id) => users.fetch(id));
+  const ofTask = (run: Framed) => operationWith(run, (id) => users.fetch(id));
+  const ofPlacement: (run: PlacementTaskRun) => Promise<Operation> = ofTask;
   const placements = { copy: placementKind('copy', ofPlacement), move: placementKind('move', ofPlacement) };
+  // A kind of its own: who does not know of other names must not take it for a move of files to where they are.
+  const renaming = placementKind('move', ofPlacement, 'rename');
+  const removal = removalKind(ofTask);
   const area = openArea(parts, logger);
   const upload = area && uploadKind(area, operationOf);
-  const kinds: readonly TaskKind<never>[] = [placements.copy, placements.move, ...(upload ? [upload] : [])];
+  const kinds: readonly TaskKind<never>[] = [placements.copy, placements.move, renaming, removal, ...(upload ? [upload] : [])];
   const listOf = new Map(kinds.map((kind) => [kind.name, kind.list]));
   const engine = createTaskEngine({
     owner: 'fs',
@@ -131,6 +144,17 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
     },
     async queueFlattening(source, items, creator) {
       await engine.addAll(placements.move, flatteningTasks(source, items, creator));
+    },
+    async queueRenamings(items, creator) {
+      const [folders, files] = [items.filter(({ entry }) => entry.isDirectory), items.filter(({ entry }) => !entry.isDirectory)];
+      await engine.addAll(placements.move, placementTasks('move', folders, creator));
+      await engine.addAll(renaming, renamingTasks(files, creator));
+    },
+    async queueRemovals(doomed, creator) {
+      await engine.addAll(removal, removalTasks(doomed, creator));
+    },
+    async queueTidying({ path, located }, creator) {
+      await engine.add(removal, { name: tidyingName(located), creator, input: { emptyBelow: path } });
     },
   };
 }

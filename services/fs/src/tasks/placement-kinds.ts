@@ -16,11 +16,16 @@ const MAX_RETRIES = 2;
  * Copies or moves an entry, a folder with all it holds, or a list of files from one place to another: first everything is written down, then
  * copied, then, of a move, removed where it was. Each phase goes on where the last durable checkpoint says.
  *
- * @param operationOf the frame of a run, with the rights of today.
+ * @param operationOf the frame of a run, with the rights of today. @param name of the kind, where it is not the list's
  */
-export function placementKind(verb: Verb, operationOf: (run: PlacementTaskRun) => Promise<Operation>): TaskKind<PlacementInput> {
+export function placementKind(
+  verb: Verb,
+  operationOf: (run: PlacementTaskRun) => Promise<Operation>,
+  name: string = verb,
+): TaskKind<PlacementInput> {
   return defineTaskKind({
-    name: verb,
+    name,
+    list: verb,
     input: placementShape,
     checkpoint: placementCheckpoint,
     chunk: manifestChunk,

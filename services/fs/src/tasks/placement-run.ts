@@ -6,6 +6,7 @@ import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts'
 import { ANY_ROOM, type CopyRoom } from './copy-room.ts';
 import { entriesShape, type Manifest, type manifestChunk, openManifest, type Position, positionShape } from './manifest.ts';
 import { openEnds, type PlacementEnds, type PlacementInput, type Verb } from './placement.ts';
+import { sharedFor } from './shared-for.ts';
 
 /** What a placement has done, as it survives its worker. */
 export const placementCheckpoint = z.object({
@@ -85,7 +86,6 @@ export async function beginPlacement(
 ): Promise<PlacementRun> {
   const state: PlacementCheckpoint = run.checkpoint ? { ...run.checkpoint } : emptyCheckpoint();
   const manifest = await openManifest(run.chunks, state);
-  let open: { ends: Promise<PlacementEnds>; atMs: number } | undefined;
   let asserting: Promise<void> | undefined;
   let assertedAtMs = Number.NEGATIVE_INFINITY;
   let savedAtMs = performance.now();
@@ -104,19 +104,11 @@ export async function beginPlacement(
     // The write was not refused: it asserts the lease as well.
     [savedAtMs, assertedAtMs] = [performance.now(), askedAtMs];
   };
-  const ends = () => {
-    const nowMs = performance.now();
-    if (!open || nowMs - open.atMs > ENDS_MS) {
-      const ends = operationOf(run).then((operation) => {
-        changes = operation.changes;
-        return openEnds(operation, run.input, verb);
-      });
-      // Whoever waits for it meets its failure.
-      ends.catch(() => undefined);
-      open = { ends, atMs: nowMs };
-    }
-    return open.ends;
-  };
+  const ends = sharedFor(ENDS_MS, async () => {
+    const operation = await operationOf(run);
+    changes = operation.changes;
+    return openEnds(operation, run.input, verb);
+  });
   const assertLease = async () => {
     run.signal.throwIfAborted();
     if (performance.now() - assertedAtMs < ASSERTED_MS) return;

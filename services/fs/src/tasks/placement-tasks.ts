@@ -1,8 +1,10 @@
-import { isWithin, parentPath, relativeTo, type VirtualPath } from '@wharf/paths';
+import { baseName, isWithin, parentPath, relativeTo, type VirtualPath } from '@wharf/paths';
 import type { NewTask, TaskCreator } from '@wharf/task-engine';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
+import type { Doomed } from '../domain/changing/operations/remove-entries.ts';
 import type { PlacementInput, Verb } from './placement.ts';
-import { flatteningName, placementName } from './task-names.ts';
+import type { RemovalInput } from './removal-kind.ts';
+import { flatteningName, placementName, removalName } from './task-names.ts';
 
 /** Files that one task names, and what their paths may take together, in bytes: they are in one document. */
 const MAX_FILES = 2_000;
@@ -45,18 +47,58 @@ function groupKey({ from, to, target, conflict }: Item): string {
   return `${conflict} ${from.mount.storage._id} ${to.mount.storage._id} ${parentPath(target)}`;
 }
 
-/** Lists of paths, each small enough for one task. */
-function portions(paths: readonly string[]): string[][] {
-  const lists: string[][] = [];
+/** Tasks that give files of one folder other names there: as many as one can name each. None of these names is that of another of the files. */
+export function renamingTasks(items: readonly Item[], creator: TaskCreator): NewTask<PlacementInput>[] {
+  const [first] = items;
+  if (!first) return [];
+  const folder = parentPath(first.source);
+  const { mount, path } = first.from;
+  const name = flatteningName({ mount, path: parentPath(path) }, { mount, path: parentPath(path) });
+  const storage = mount.storage._id;
+  const pairs = items.map(({ source, target }) => [relativeTo(folder, source), baseName(target) ?? ''] as const);
+  return portions(pairs).map((portion) => ({
+    name,
+    creator,
+    input: {
+      source: folder,
+      target: folder,
+      sourceStorage: storage,
+      targetStorage: storage,
+      conflict: 'refuse',
+      files: portion.map(([file]) => file),
+      names: portion.map(([, to]) => to),
+    },
+  }));
+}
+
+/** Tasks that remove entries: for each storage and folder, as many as one can name each. */
+export function removalTasks(doomed: readonly Doomed[], creator: TaskCreator): NewTask<RemovalInput>[] {
+  const groups = Map.groupBy(doomed, ({ path, located }) => `${located.mount.storage._id} ${parentPath(path)}`);
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (!first) return [];
+    const { mount, path } = first.located;
+    const folder = { mount, path: parentPath(path) };
+    return portions(group.map((one) => baseName(one.path) ?? '')).map((names) => ({
+      name: removalName(folder, names),
+      creator,
+      input: { folder: parentPath(first.path), storage: mount.storage._id, names },
+    }));
+  });
+}
+
+/** Lists of paths or names, each small enough for one task. */
+function portions<Item>(items: readonly Item[]): Item[][] {
+  const lists: Item[][] = [];
   let bytes = 0;
-  for (const path of paths) {
-    const size = Buffer.byteLength(JSON.stringify(path)) + 1;
+  for (const item of items) {
+    const size = Buffer.byteLength(JSON.stringify(item)) + 1;
     const last = lists.at(-1);
     if (last && last.length < MAX_FILES && bytes + size <= MAX_LIST_BYTES) {
-      last.push(path);
+      last.push(item);
       bytes += size;
     } else {
-      lists.push([path]);
+      lists.push([item]);
       bytes = size;
     }
   }

@@ -1,5 +1,16 @@
 import { AppError } from '@wharf/errors';
-import { baseName, childPath, isWithin, type MountPath, parentPath, parseVirtualPath, relativeTo, type VirtualPath } from '@wharf/paths';
+import {
+  baseName,
+  childPath,
+  type EntryName,
+  isWithin,
+  type MountPath,
+  parentPath,
+  parseEntryName,
+  parseVirtualPath,
+  relativeTo,
+  type VirtualPath,
+} from '@wharf/paths';
 import { z } from 'zod';
 import { denied, requirePermission } from '../domain/access/permissions.ts';
 import type { TargetDriver } from '../domain/changing/copy-file.ts';
@@ -24,6 +35,8 @@ export const placementShape = z.object({
   conflict: z.enum(['replace', 'keep', 'refuse']),
   /** Paths below the source: each of these files goes directly into the target. */
   files: z.array(z.string()).optional(),
+  /** What these files are called there, in the same order. Absent: what they are called here. */
+  names: z.array(z.string()).optional(),
 });
 export type PlacementInput = z.output<typeof placementShape>;
 
@@ -40,6 +53,8 @@ export interface PlacementEnds {
   readonly operation: Operation;
   readonly from: PlacementEnd;
   readonly to: PlacementEnd & { readonly driver: TargetDriver };
+  /** Other names that files get, by their paths. */
+  readonly names: ReadonlyMap<string, EntryName> | undefined;
 }
 
 /**
@@ -51,7 +66,7 @@ export async function openEnds(operation: Operation, input: PlacementInput, verb
   const { snapshot, actor } = operation;
   const [source, target] = [parseVirtualPath(input.source), parseVirtualPath(input.target)];
   // A move within one folder is a rename that takes long.
-  const isRename = verb === 'move' && !input.files && parentPath(source) === parentPath(target);
+  const isRename = verb === 'move' && (input.files ? input.names !== undefined : parentPath(source) === parentPath(target));
   requirePermission(actor, isRename ? 'rename' : verb);
   if (!isWithin(actor.basePath, source) || !isWithin(actor.basePath, target)) throw denied();
   const [sourceFolder, targetFolder] = input.files ? [source, target] : [parentPath(source), parentPath(target)];
@@ -65,7 +80,8 @@ export async function openEnds(operation: Operation, input: PlacementInput, verb
   const { driver } = to;
   if (!supports(driver, 'write') || !supports(driver, 'makeDirectory')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   if (verb === 'move' && !supports(from.driver, 'remove')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
-  return { verb, operation, from, to: { ...to, driver } };
+  const names = input.names && new Map(input.files?.map((path, index) => [path, parseEntryName(input.names?.[index] ?? '')]));
+  return { verb, operation, from, to: { ...to, driver }, names };
 }
 
 async function openEnd({ snapshot }: Operation, path: VirtualPath, storage: number): Promise<PlacementEnd> {
@@ -74,9 +90,9 @@ async function openEnd({ snapshot }: Operation, path: VirtualPath, storage: numb
 }
 
 /** Where an entry below the source lies, and where it goes; a `path` is empty for the source itself. */
-export function placesOf({ from, to }: PlacementEnds, input: PlacementInput, path: string) {
+export function placesOf({ from, to, names }: PlacementEnds, input: PlacementInput, path: string) {
   const source = below(from.path, path);
-  const name = baseName(source);
+  const name = names?.get(path) ?? baseName(source);
   const target = input.files ? (name === undefined ? to.path : childPath(to.path, name)) : below(to.path, path);
   return {
     source,

@@ -14,6 +14,18 @@ export function flatteningName(from: Place, to: Place): string {
   return `move ${pair(from, from.path)} to ${pair(to, to.path)}`;
 }
 
+/** The name of a task that removes entries of a folder. */
+export function removalName(folder: Place, names: readonly string[]): string {
+  const [first, ...more] = names;
+  if (first === undefined || more.length > 0) return `remove ${names.length} entries of ${pair(folder, folder.path)}`;
+  return `remove ${pair(folder, `${folder.path === '/' ? '' : folder.path}/${first}`)}`;
+}
+
+/** The same of one that removes what is empty below a folder. */
+export function tidyingName(folder: Place): string {
+  return `remove empty folders of ${pair(folder, folder.path)}`;
+}
+
 /** The name of a task that stores what a client sent. */
 export function uploadName(name: string, to: Place): string {
   return `upload ${name} to ${pair(to, parentPath(to.path))}`;

@@ -1,3 +1,4 @@
+import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { expect } from 'vitest';
 import { at, collect, digest, namesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
@@ -35,6 +36,33 @@ export function folderRules(rule: Rule): void {
     await driver.makeDirectory(at('/empty'));
     await driver.remove(at('/empty'), { recursive: false });
     await driver.remove(at('/d'), { recursive: true });
+    expect(await namesIn(driver, '/')).toEqual([]);
+  });
+  rule('a folder that goes in steps goes on as long as it is let', ['write', 'remove'], async (driver) => {
+    const files = ['/d/a', '/d/e/b', '/d/e/f/c'];
+    for (const path of files) await put(driver, path, path);
+    const refusal = new AppError('FAILED_PRECONDITION', 'not any more');
+    const asked: number[] = [];
+    const refused = driver.remove(at('/d'), {
+      recursive: true,
+      beforeStep: async (removed) => {
+        asked.push(removed);
+        throw refusal;
+      },
+    });
+    if (!driver.traits.removesStepwise) {
+      await refused;
+      expect(asked).toEqual([]);
+      return;
+    }
+    await expect(refused).rejects.toBe(refusal);
+    expect(asked).toEqual([0]);
+    for (const path of files) expect(await textOf(driver, path)).toBe(path);
+    const counts: number[] = [];
+    const beforeStep = async (removed: number) => void counts.push(removed);
+    await driver.remove(at('/d'), { recursive: true, beforeStep });
+    expect(counts[0]).toBe(0);
+    expect(counts.toSorted((one, other) => one - other)).toEqual(counts);
     expect(await namesIn(driver, '/')).toEqual([]);
   });
   rule('the root cannot be removed', ['write', 'remove'], async (driver) => {

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { FaultProxy } from '@wharf/harness';
 import type { OptionalOperation, StorageDriver } from '../storage-driver.ts';
 
@@ -12,6 +13,22 @@ export interface StorageUnderTest {
   readonly connections?: () => Promise<number>;
   /** Opens the same storage once more, by a way that can be made bad. */
   readonly throughFaults?: () => Promise<FaultyWay>;
+  /** Of a driver that speaks HTTP with its server. */
+  readonly web?: WebServer;
+  /** Opens the same storage with a login that its server refuses; it has this secret. */
+  readonly badLogin?: { readonly secret: string; open(): Promise<StorageDriver> };
+}
+
+/** The server of a storage, which is reached by HTTP. */
+export interface WebServer {
+  /** Its address, by plain HTTP. */
+  readonly url: string;
+  /** What nobody but the server may get. */
+  readonly secrets: readonly string[];
+  /** Opens the same storage at another address, where something passes on to the server what it wants to. @param trust absent: TLS is verified */
+  open(url: string, trust?: 'any certificate'): Promise<StorageDriver>;
+  /** Answers as the server does when a login is over that it took before. */
+  refuseLogin(response: ServerResponse): void;
 }
 
 export interface FaultyWay {

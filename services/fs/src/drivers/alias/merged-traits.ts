@@ -15,6 +15,7 @@ export function mergedTraits(all: readonly DriverTraits[], several: boolean): Dr
     exclusiveCreate: !several && all.every(({ exclusiveCreate }) => exclusiveCreate),
     copiesFolders: all.every(({ copiesFolders }) => copiesFolders),
     ...(all.some(({ locksOpenFiles }) => locksOpenFiles) && { locksOpenFiles: true }),
+    ...(all.some(({ removesStepwise }) => removesStepwise) && { removesStepwise: true }),
     ...(refused.length > 0 && { refusedNames: together(refused) }),
     ...(paths.length > 0 && { maxPathBytes: Math.min(...paths) }),
   };

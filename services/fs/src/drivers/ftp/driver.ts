@@ -58,6 +58,7 @@ export class FtpDriver implements StorageDriver {
       hashes: [],
       exclusiveCreate: false,
       copiesFolders: false,
+      removesStepwise: true,
     };
   }
 
@@ -194,7 +195,7 @@ export class FtpDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, recursive }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, recursive, beforeStep }: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     await this.#onNames(signal, (session, call) =>
@@ -208,7 +209,7 @@ export class FtpDriver implements StorageDriver {
         const kind = await kindOf(session, place);
         if (kind === undefined) throw storageError('ENTRY_NOT_FOUND', refusal);
         if (kind === 'file') throw refusal;
-        if (recursive) await this.#removeContent(session, place, call.signal);
+        if (recursive) await this.#removeContent(session, place, { signal: call.signal, beforeStep }, { removed: 0 });
         await session.ask('RMD', place).catch((error: unknown) => {
           // The server does not say why; that something is in it is all but always the reason.
           throw isRefusal(error) ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
@@ -278,18 +279,17 @@ export class FtpDriver implements StorageDriver {
     if (refusal !== undefined && (await kindOf(session, place)) !== 'folder') throw refusal;
   }
 
-  async #removeContent(session: FtpSession, place: string, signal: AbortSignal): Promise<void> {
+  async #removeContent(session: FtpSession, place: string, removal: Removal, count: { removed: number }): Promise<void> {
+    const { signal, beforeStep } = removal;
     if (place.length > MAX_PLACE_LENGTH) throw storageError('INVALID_ARGUMENT');
     for (const { name, kind } of await readFolder(session, this.#settings, place, signal)) {
       if (!isOneName(name)) continue;
-      throwIfAborted(signal);
       const inner = childPlace(place, name);
-      if (kind !== 'folder') {
-        await orRefused(session.ask('DELE', inner));
-        continue;
-      }
-      await this.#removeContent(session, inner, signal);
-      await orRefused(session.ask('RMD', inner));
+      if (kind === 'folder') await this.#removeContent(session, inner, removal, count);
+      await beforeStep?.(count.removed);
+      throwIfAborted(signal);
+      await orRefused(session.ask(kind === 'folder' ? 'RMD' : 'DELE', inner));
+      count.removed += 1;
     }
   }
 
@@ -311,6 +311,10 @@ export class FtpDriver implements StorageDriver {
   #onNames<Result>(signal: AbortSignal | undefined, work: (session: FtpSession, call: Call) => Promise<Result>): Promise<Result> {
     return this.#calls.run(signal, (call) => this.#with('names', call.signal, (session) => work(session, call)));
   }
+}
+
+interface Removal extends Pick<RemoveOptions, 'beforeStep'> {
+  readonly signal: AbortSignal;
 }
 
 /** Gives work a session. When its signal aborts while the server owes an answer, that is waited for a moment, then the session ends. */

@@ -79,6 +79,7 @@ export class MemoryDriver implements StorageDriver {
       hashes: profile.tellsHashes ? ['sha256'] : [],
       exclusiveCreate: !hasObjects,
       copiesFolders: !hasObjects,
+      ...(hasObjects && { removesStepwise: true }),
       ...(profile.isPicky && PICKY),
     };
   }
@@ -146,7 +147,18 @@ export class MemoryDriver implements StorageDriver {
     const node = this.#get(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     if (isFolder(node) && node.children.size > 0 && !options.recursive) throw storageError('DIRECTORY_NOT_EMPTY');
+    if (isFolder(node) && this.traits.removesStepwise) await this.#empty(node, options, { removed: 0 });
     take(this.#getFolder(parentPath(path)), nameOf(path));
+  }
+
+  async #empty(folder: MemoryFolder, options: RemoveOptions, count: { removed: number }): Promise<void> {
+    for (const [name, node] of folder.children) {
+      if (isFolder(node)) await this.#empty(node, options, count);
+      await options.beforeStep?.(count.removed);
+      this.#begin(options);
+      take(folder, name);
+      count.removed += 1;
+    }
   }
 
   async rename(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {

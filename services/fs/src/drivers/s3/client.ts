@@ -38,6 +38,7 @@ export interface ListedPage {
   readonly objects: readonly ListedObject[];
   /** Common prefixes, each with the delimiter at its end. */
   readonly prefixes: readonly string[];
+  readonly isLast: boolean;
 }
 
 export interface ListOptions extends CallOptions {
@@ -92,7 +93,8 @@ type Ask = {
 } & UploadOptions &
   Pick<GuardedRequest, 'isBulk' | 'headersTimeoutMs'>;
 
-const PAGE_KEYS = 1000;
+/** The most that a page has. */
+export const PAGE_KEYS = 1000;
 /** A page of the longest keys, each byte of them as three. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 const MAX_SMALL_BYTES = 256 * 1024;
@@ -126,9 +128,20 @@ export class S3Client {
 
   /** @throws AppError ENTRY_NOT_FOUND */
   async head(key: string, { signal }: CallOptions): Promise<ObjectHead> {
-    const answer = await this.#ask({ method: 'HEAD', key, signal });
+    const answer = await this.#ask({ method: 'HEAD', key, signal }).catch((error: unknown) => this.#explainHead(error, key, signal));
     await drain(answer, signal);
     return headOf(answer, lengthOf(answer));
+  }
+
+  /** What HEAD is answered has no body to say whether the login or the right to this object is missing. @throws AppError always */
+  async #explainHead(error: unknown, key: string, signal: AbortSignal | undefined): Promise<never> {
+    if (!AppError.is(error, 'PERMISSION_DENIED') && !AppError.is(error, 'INTERNAL')) throw error;
+    try {
+      (await this.#ask({ method: 'GET', key, headers: { Range: 'bytes=0-0' }, signal })).destroy();
+    } catch (told) {
+      if (AppError.is(told, 'STORAGE_LOGIN_FAILED')) throw told;
+    }
+    throw error;
   }
 
   async findHead(key: string, options: CallOptions): Promise<ObjectHead | undefined> {
@@ -172,9 +185,9 @@ export class S3Client {
       };
       const answer = await this.#askXml({ method: 'GET', key: '', query, signal }, MAX_PAGE_BYTES);
       if (answer.name !== 'ListBucketResult') throw badAnswer(`no listing`);
-      const page = pageOf(answer, prefix);
-      yield page;
       const isMore = textOf(answer, 'IsTruncated')?.trim() === 'true';
+      const page = { ...pageOf(answer, prefix), isLast: !isMore };
+      yield page;
       const reached = isV2 ? textOf(answer, 'NextContinuationToken') : lastOf(page);
       if (isMore && (reached === undefined || reached === '' || reached === next)) throw badAnswer('a listing that does not go on');
       next = isMore ? reached : undefined;
@@ -519,7 +532,7 @@ function storedPart(part: XmlElement): StoredPart {
 /** Of an object in a listing; longer ones are no ETags. */
 const MAX_ETAG_LENGTH = 256;
 
-function pageOf(answer: XmlElement, prefix: string): ListedPage {
+function pageOf(answer: XmlElement, prefix: string): Pick<ListedPage, 'objects' | 'prefixes'> {
   const isEncoded = textOf(answer, 'EncodingType')?.trim() === 'url';
   const read = (text: string | undefined): string => {
     const key = isEncoded ? decodeKey(text ?? '') : (text ?? '');
@@ -553,7 +566,7 @@ function decodeKey(text: string): string {
 }
 
 /** The last of a page in byte order. */
-function lastOf({ objects, prefixes }: ListedPage): string | undefined {
+function lastOf({ objects, prefixes }: Pick<ListedPage, 'objects' | 'prefixes'>): string | undefined {
   const [object, prefix] = [objects.at(-1)?.key, prefixes.at(-1)];
   if (object === undefined || prefix === undefined) return object ?? prefix;
   return Buffer.compare(Buffer.from(object), Buffer.from(prefix)) > 0 ? object : prefix;

@@ -25,9 +25,10 @@ import type {
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
-import { type ListedPage, type ObjectHead, payloadOf, S3Client } from './client.ts';
+import { type ListedPage, type ObjectHead, PAGE_KEYS, payloadOf, S3Client } from './client.ts';
 import type { S3Settings } from './config.ts';
 import { createKeys, type Keys, longestPath } from './keys.ts';
+import { KnownFolders } from './known-folders.ts';
 import { ListedTree } from './list-tree.ts';
 import { createNotedUploads, type NotedUploads } from './noted-uploads.ts';
 import { cutIntoParts, growingPartBytes, type Part, type PartHashes, type PartSource, partBytesOf } from './part-source.ts';
@@ -45,9 +46,6 @@ interface CopyLimits {
   readonly partBytes: number;
 }
 const FOLDER_TYPE = 'application/x-directory';
-/** How long a look at the folder above a new file counts for other files in it, in milliseconds. */
-const KNOWN_FOLDER_MS = 1_000;
-const MAX_KNOWN_FOLDERS = 1_000;
 
 /** Where a new file goes. */
 interface Place {
@@ -63,8 +61,7 @@ export class S3Driver implements StorageDriver {
   readonly #client: S3Client;
   readonly #keys: Keys;
   readonly #uploads: NotedUploads;
-  /** Folders that were found right above a new file, by their keys: until when that counts, by the clock of the process. */
-  readonly #knownFolders = new Map<string, number>();
+  readonly #known = new KnownFolders();
   readonly #closing = new AbortController();
   /** Uploads that end and take back what they did. */
   readonly #ending = new Set<Promise<unknown>>();
@@ -83,6 +80,7 @@ export class S3Driver implements StorageDriver {
       hashes: [],
       exclusiveCreate,
       copiesFolders: false,
+      removesStepwise: true,
       maxPathBytes: longestPath(settings.keyPrefix),
       drafts: { order: 'any', readsBack: true },
     };
@@ -206,6 +204,7 @@ export class S3Driver implements StorageDriver {
       stop.abort();
       await source.end();
     }
+    this.#known.made(this.#keys.keysAbove(path));
     return fileEntry(nameAt(path), await this.#client.head(key, options));
   }
 
@@ -222,6 +221,7 @@ export class S3Driver implements StorageDriver {
     ]);
     if (file) throw storageError('ENTRY_EXISTS');
     if (!isFolder) await this.#keepFolder(prefix, options);
+    this.#known.made([...this.#keys.keysAbove(path), key]);
     return folderEntry(nameAt(path));
   }
 
@@ -229,7 +229,7 @@ export class S3Driver implements StorageDriver {
     try {
       await this.#remove(path, options);
     } finally {
-      this.#knownFolders.clear();
+      this.#known.clear();
     }
   }
 
@@ -251,11 +251,14 @@ export class S3Driver implements StorageDriver {
     }
     await this.#keepParent(path, options);
     if (!options.recursive) return this.#client.deleteMany([...own], options);
+    let removed = 0;
     for await (const { objects } of this.#client.pages({ prefix, signal: options.signal })) {
+      await options.beforeStep?.(removed);
       await this.#client.deleteMany(
         objects.map((object) => object.key),
         options,
       );
+      removed += objects.length;
     }
   }
 
@@ -272,6 +275,7 @@ export class S3Driver implements StorageDriver {
     const [isBelowFolder] = await Promise.all([this.#isFolder(above, options), this.#checkPlace(to, key, options)]);
     if (!isBelowFolder) throw storageError('ENTRY_NOT_FOUND');
     await this.#copyObject(fromKey, source, { path: to, key }, options);
+    this.#known.made(this.#keys.keysAbove(to));
     return fileEntry(nameAt(to), await this.#client.head(key, options));
   }
 
@@ -362,10 +366,10 @@ export class S3Driver implements StorageDriver {
   ): Promise<ObjectHead | undefined> {
     const [file, isFolder] = await Promise.all([
       asksForFile ? this.#client.findHead(key, options) : undefined,
-      this.#isFolder(path, options),
+      this.#isTakenByFolder(path, key, options),
       this.#checkAbove(path, options),
     ]);
-    if (!isFolder) this.#knownFolders.delete(key);
+    if (!isFolder) this.#known.forget(key);
     if ((file || isFolder) && !options.overwrite) throw storageError('ENTRY_EXISTS');
     if (isFolder && !file && (asksForFile || !(await this.#client.findHead(key, options)))) throw storageError('IS_A_DIRECTORY');
     return file;
@@ -377,9 +381,10 @@ export class S3Driver implements StorageDriver {
    */
   async #checkAbove(path: MountPath, options: CallOptions): Promise<void> {
     const keys = this.#keys.keysAbove(path);
-    const above = keys.at(-1);
-    const now = performance.now();
-    if (above === undefined || (this.#knownFolders.get(above) ?? 0) > now) return;
+    const above = keys.at(-1) ?? '';
+    if (this.#known.has(above)) return;
+    // The root is always there.
+    if (keys.length === 0) return this.#known.note(above);
     let [there, missing] = [-1, keys.length];
     // In most cases the folder right above is there.
     for (let at = missing - 1; there + 1 < missing; at = (there + missing) >> 1) {
@@ -392,9 +397,19 @@ export class S3Driver implements StorageDriver {
       if (isEmpty(below)) missing = at;
       else there = at;
     }
-    if (there !== keys.length - 1) return;
-    if (this.#knownFolders.size >= MAX_KNOWN_FOLDERS) this.#knownFolders.clear();
-    this.#knownFolders.set(above, now + KNOWN_FOLDER_MS);
+    if (there === keys.length - 1) this.#known.note(above);
+  }
+
+  /** Of the files that come into one folder in a row the second has all the names of folders there told, where one page holds them. */
+  async #isTakenByFolder(path: MountPath, key: string, options: CallOptions): Promise<boolean> {
+    const above = parentPath(path);
+    const folders = await this.#known.foldersIn(this.#keys.keysAbove(path).at(-1) ?? '', async () => {
+      const prefix = this.#keys.folderPrefix(above);
+      if (prefix === undefined) return undefined;
+      const page = await this.#client.firstPage({ prefix, delimiter: '/', maxKeys: PAGE_KEYS, signal: options.signal });
+      return page.isLast ? new Set(page.prefixes.map((common) => common.slice(0, -1))) : undefined;
+    });
+    return folders === undefined ? this.#isFolder(path, options) : folders.has(key);
   }
 
   async #makeFoldersAbove(path: MountPath, options: CallOptions): Promise<void> {
@@ -402,6 +417,7 @@ export class S3Driver implements StorageDriver {
     const [isThere] = await Promise.all([this.#isFolder(above, options), this.#checkAbove(path, options)]);
     const prefix = this.#keys.folderPrefix(above);
     if (!isThere && prefix !== undefined) await this.#keepFolder(prefix, options);
+    this.#known.made(this.#keys.keysAbove(path));
   }
 
   #drafts(): DraftStore {
@@ -420,6 +436,7 @@ export class S3Driver implements StorageDriver {
     await draft.notePublishing(key, options);
     await this.#mayPublish(place, options);
     await this.#copyObject(draft.wholeKey, whole, place, options);
+    this.#known.made(this.#keys.keysAbove(path));
     const entry = fileEntry(nameAt(path), await this.#client.head(key, options));
     await this.#takeBack(draft.remove());
     return entry;

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { countConnections, isAvailable, isMissing, startCephRgw, startFaultProxy } from '@wharf/harness';
 import { afterAll, describe } from 'vitest';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
@@ -19,8 +20,8 @@ describe.runIf(isAvailable('ceph-rgw', server))('on Ceph RGW', async () => {
     // As long each time, for the longest path depends on it.
     const root = `rule ${String(++storages).padStart(4, '0')}/ä+b`;
     const list_object_version = storages % 2 ? 'v1' : 'v2';
-    const openAt = async (endpoint: string) => {
-      const addition = bucket.addition({ root_folder_path: root, list_object_version, endpoint });
+    const openAt = async (endpoint: string, items: Record<string, unknown> = {}) => {
+      const addition = bucket.addition({ root_folder_path: root, list_object_version, endpoint, ...items });
       return around(await s3Driver.open(addition, { egress: testEgress() }));
     };
     return {
@@ -31,13 +32,20 @@ describe.runIf(isAvailable('ceph-rgw', server))('on Ceph RGW', async () => {
         bucket.rest();
         return countConnections(port);
       },
+      web: {
+        url: server.url,
+        secrets: [server.secretAccessKey, server.accessKeyId],
+        open: (url: string, trust?: 'any certificate') => openAt(url, { tls_insecure_skip_verify: trust !== undefined }),
+        refuseLogin: (response: ServerResponse) => void response.writeHead(403).end('<Error><Code>InvalidAccessKeyId</Code></Error>'),
+      },
+      badLogin: { secret: 'another-secret', open: () => openAt(server.url, { secret_access_key: 'another-secret' }) },
       async throughFaults() {
         const way = await startFaultProxy({ to: { host: '127.0.0.1', port } });
         return { driver: await openAt(`http://${way.host}:${way.port}`), way };
       },
     };
   };
-  const common = { lacks: ['rename', 'space', 'listNames', 'statMany'], isRemote: true } as const;
+  const common = { lacks: ['rename', 'space', 'listNames', 'statMany'], isRemote: true, isWeb: true, hasLogin: true } as const;
   describeDriver({ ...common, name: 'S3', documented: { driver: 'S3', server: 'Ceph RGW' }, open: openWith((driver) => driver) });
   describeDriver({ ...common, name: 'S3 with everything around it', open: openWith((driver) => decorate(driver, s3Driver.limits)) });
   bucketRules(server, bucket);

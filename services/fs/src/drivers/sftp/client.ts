@@ -257,6 +257,14 @@ export class SftpSession {
 
   /** Whether `makeLink` is understood: OpenSSH takes what the protocol has as the first text for the second, and so do others, or do not. */
   get makesLinks(): boolean {
+    return this.keepsOrder;
+  }
+
+  /**
+   * Whether requests of all kinds are surely done one after the other, as OpenSSH does them. The protocol has it so for each file
+   * (draft-ietf-secsh-filexfer-02, 6.1), but some servers look at a file while it is being written to.
+   */
+  get keepsOrder(): boolean {
     return Reflect.get(this.#sftp, '_isOpenSSH') === true;
   }
 

@@ -98,6 +98,7 @@ export class SftpDriver implements StorageDriver {
       hashes: [],
       exclusiveCreate: server.hardlink || server.posixRename,
       copiesFolders: false,
+      removesStepwise: true,
       drafts: { order: 'any', readsBack: true },
     };
     if (server.copyData) this.copy = (from, to, options) => this.#copy(from, to, options);
@@ -198,8 +199,15 @@ export class SftpDriver implements StorageDriver {
     checkUnreserved(path);
     return this.#calls.run(options.signal, (call) =>
       this.#putTogether(path, options, call, async (file, replaced) => {
-        await pumpContent(file, verifiedContent(content, { ...options, signal: call.signal }));
-        return { ...(replaced && { mode: replaced.mode }), ...timesOf(options.modifiedAt) };
+        const changed = { ...(replaced && { mode: replaced.mode }), ...timesOf(options.modifiedAt) };
+        let sealing: Promise<RemoteAttrs> | undefined;
+        await pumpContent(file, verifiedContent(content, { ...options, signal: call.signal }), 0, () => {
+          if (!file.session.keepsOrder) return;
+          // Beside the last of the content: a small file takes one round less.
+          sealing = file.seal(changed);
+          sealing.catch(() => undefined);
+        });
+        return sealing ?? file.seal(changed);
       }),
     );
   }
@@ -232,8 +240,8 @@ export class SftpDriver implements StorageDriver {
     const draftPlace = {
       calls: this.#calls,
       open: () => open(0),
-      publish: (file: RemoteFile, options: PublishOptions, call: Call) =>
-        this.#publish(file, place, path, timesOf(options.modifiedAt), options, call),
+      publish: async (file: RemoteFile, options: PublishOptions, call: Call) =>
+        this.#publish(file.session, place, path, await file.seal(timesOf(options.modifiedAt)), options, call),
       discard: () => this.#onNames(undefined, async (session) => void (await orAbsent(session.removeFile(place)))),
     };
     return new SftpDraft(draftPlace, opened);
@@ -248,7 +256,7 @@ export class SftpDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, recursive }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, recursive, beforeStep }: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     await this.#onNames(signal, async (session, call) => {
@@ -257,7 +265,7 @@ export class SftpDriver implements StorageDriver {
       if (attrs === undefined) throw storageError('ENTRY_NOT_FOUND');
       const place = this.#root.place(path);
       if (attrs.kind !== 'folder') await session.removeFile(place);
-      else if (recursive) await removeTree(session, place, call.signal);
+      else if (recursive) await removeTree(session, place, { signal: call.signal, beforeStep });
       else await removeEmptyFolder(session, place);
     });
   }
@@ -312,7 +320,7 @@ export class SftpDriver implements StorageDriver {
           await session.close(opened);
         }
         if ((await file.fstat()).sizeBytes !== source.sizeBytes) throw storageError('CONTENT_CORRUPT', new Error('the file has changed'));
-        return { mode: source.mode, atime: source.accessedAt, mtime: source.modifiedAt };
+        return file.seal({ mode: source.mode, atime: source.accessedAt, mtime: source.modifiedAt });
       });
     });
   }
@@ -321,12 +329,16 @@ export class SftpDriver implements StorageDriver {
     return this.#onNames(signal, (session) => session.statvfs(this.#root.realPath));
   }
 
-  /** Makes a file under a name of ours, lets it be filled, and publishes it. Whatever fails, nothing is left. */
+  /**
+   * Makes a file under a name of ours and publishes it. Whatever fails, nothing is left.
+   *
+   * @param fill writes to the file and seals it
+   */
   async #putTogether(
     path: MountPath,
     options: Pick<WriteOptions, 'overwrite' | 'beforePublish'>,
     call: Call,
-    fill: (file: RemoteFile, replaced: RemoteAttrs | undefined) => Promise<ChangedAttrs>,
+    fill: (file: RemoteFile, replaced: RemoteAttrs | undefined) => Promise<RemoteAttrs>,
   ): Promise<Entry> {
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
     const place = this.#temps.newPlace(parentPath(path));
@@ -341,7 +353,7 @@ export class SftpDriver implements StorageDriver {
     });
     try {
       const attrs = await fill(file, replaced);
-      return await this.#publish(file, place, path, attrs, options, call);
+      return await this.#publish(file.session, place, path, attrs, options, call);
     } catch (error) {
       await this.#temps.discard(place);
       throw await this.#explain(error);
@@ -350,19 +362,15 @@ export class SftpDriver implements StorageDriver {
     }
   }
 
-  /** Makes an open file durable and gives it its name. It takes no more then. */
+  /** Gives a sealed file its name. @param attrs what the server said of it */
   async #publish(
-    file: RemoteFile,
+    session: SftpSession,
     place: string,
     path: MountPath,
-    changed: ChangedAttrs,
+    attrs: RemoteAttrs,
     options: Pick<WriteOptions, 'overwrite' | 'beforePublish'>,
     call: Call,
   ): Promise<Entry> {
-    const { session, handle } = file;
-    if (Object.keys(changed).length > 0) await session.fsetstat(handle, changed);
-    const [attrs] = await Promise.all([file.fstat(), session.extensions.fsync ? session.fsync(handle) : undefined]);
-    await file.closeHandle();
     await publishFile({ place, root: this.#root, session }, path, options, call);
     return toEntry(nameAt(path), { attrs, isLink: false, isBroken: false });
   }

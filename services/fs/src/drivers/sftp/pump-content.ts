@@ -5,9 +5,15 @@ import type { RemoteFile } from './remote-file.ts';
  * Writes content to an open file, from an offset on, with as many requests on their way at once as the connection may have. A piece is not looked at any more when the next
  * one is asked for: what goes out is a copy.
  *
+ * @param onSent told when the last of it is on its way, and nothing has failed by then
  * @returns the bytes written; all of them are acknowledged
  */
-export async function pumpContent(file: RemoteFile, content: AsyncIterable<Uint8Array>, offsetBytes = 0): Promise<number> {
+export async function pumpContent(
+  file: RemoteFile,
+  content: AsyncIterable<Uint8Array>,
+  offsetBytes = 0,
+  onSent: () => void = () => undefined,
+): Promise<number> {
   const window = new Window(file);
   const gathered = Buffer.allocUnsafe(REQUEST_BYTES);
   let gatheredBytes = 0;
@@ -34,6 +40,8 @@ export async function pumpContent(file: RemoteFile, content: AsyncIterable<Uint8
       }
     }
     if (gatheredBytes > 0) await send(gathered.subarray(0, gatheredBytes));
+    window.check();
+    onSent();
   } finally {
     // Nothing of it arrives after whoever called has gone on.
     await window.settled();

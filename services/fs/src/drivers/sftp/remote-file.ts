@@ -1,5 +1,5 @@
 import { boundNames } from '../../driver-contract/bound-names.ts';
-import type { Handle, RemoteAttrs, RemoteName, SftpSession } from './client.ts';
+import type { ChangedAttrs, Handle, RemoteAttrs, RemoteName, SftpSession } from './client.ts';
 import type { Lease } from './session-pool.ts';
 
 /** So many requests for names are on their way: OpenSSH answers each with a hundred at most. */
@@ -24,6 +24,23 @@ export class RemoteFile {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     await this.session.close(this.handle);
+  }
+
+  /**
+   * Makes durable what was written, and closes the file: one round of requests, which are done in their order.
+   *
+   * @param changed what the file is to have besides. @returns what the server says of it then. @throws RefusedRequest: what was written may not be there
+   */
+  async seal(changed: ChangedAttrs): Promise<RemoteAttrs> {
+    const { session, handle } = this;
+    const isChanged = Object.keys(changed).length > 0;
+    const [, attrs] = await Promise.all([
+      isChanged ? session.fsetstat(handle, changed) : undefined,
+      this.fstat(),
+      session.extensions.fsync ? session.fsync(handle) : undefined,
+      this.closeHandle(),
+    ]);
+    return attrs;
   }
 
   /** Closes it and gives back its connection; nobody waits for that. Safe twice. */

@@ -26,12 +26,13 @@ describe.runIf(isAvailable('sshd', server) && isAvailable('sshd', jail))('SFTP o
     const folder = await mkdtemp(path.join(at.folder, 'storage-'));
     await chown(folder, at.uid, at.uid);
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const openAt = async ({ host, port }: { host: string; port: number }) => {
+    const openAt = async ({ host, port }: { host: string; port: number }, login: Record<string, unknown> = {}) => {
       const items = {
         address: `${host}:${port}`,
         username: at.username,
         private_key: at.privateKey,
         root_folder_path: `${at.rootPath}/${path.basename(folder)}`,
+        ...login,
       };
       return around(await sftpDriver.open(JSON.stringify(items), { egress }));
     };
@@ -39,13 +40,14 @@ describe.runIf(isAvailable('sshd', server) && isAvailable('sshd', jail))('SFTP o
       driver: await openAt(at),
       ...folderSide(folder),
       connections: () => at.connections(),
+      badLogin: { secret: 'another-secret', open: () => openAt(at, { private_key: '', password: 'another-secret' }) },
       async throughFaults() {
         const way = await startFaultProxy({ to: at });
         return { driver: await openAt(way), way };
       },
     };
   };
-  const common = { lacks: LACKS, isRemote: true } as const;
+  const common = { lacks: LACKS, isRemote: true, hasLogin: true } as const;
 
   describeDriver({ ...common, name: 'SFTP', documented: { driver: 'SFTP', server: 'OpenSSH' }, open: openOn(server, (driver) => driver) });
   describeDriver({

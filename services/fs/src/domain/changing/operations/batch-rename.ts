@@ -5,6 +5,7 @@ import { requirePermission } from '../../access/permissions.ts';
 import { findEntry } from '../../reading/get-entry.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { type Operation, requireWrite } from './operation.ts';
+import type { QueueItems } from './place-entries.ts';
 import { type RenamedFolder, type Renaming, renameAll } from './rename-plan.ts';
 
 export interface BatchRename {
@@ -16,8 +17,12 @@ export interface BatchRename {
 /** More in one request would keep others waiting. */
 const MAX_RENAMES = 10_000;
 
-/** Gives entries of one folder other names, all of them or none; they may swap. @throws as renameAll(), and ENTRY_NOT_FOUND | UNSAFE_PATH */
-export async function batchRename(operation: Operation, request: BatchRename): Promise<void> {
+/**
+ * Gives entries of one folder other names, all of them or none; they may swap.
+ *
+ * @param queue as of renameAll(). @throws as renameAll(), and ENTRY_NOT_FOUND | UNSAFE_PATH
+ */
+export async function batchRename(operation: Operation, request: BatchRename, queue?: QueueItems): Promise<void> {
   const { snapshot, actor, signal } = operation;
   requirePermission(actor, 'rename');
   const path = resolvePath(actor, request.src_dir);
@@ -40,7 +45,7 @@ export async function batchRename(operation: Operation, request: BatchRename): P
     if (!entry) throw new AppError('ENTRY_NOT_FOUND', 'object not found');
     renamings.push({ entry: { ...entry, name: source }, name });
   }
-  await renameAll(operation, folder, renamings);
+  await renameAll(operation, folder, renamings, queue);
 }
 
 function wantedNames(objects: BatchRename['rename_objects']): Map<EntryName, EntryName> {

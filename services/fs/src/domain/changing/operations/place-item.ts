@@ -2,10 +2,10 @@ import { AppError } from '@wharf/errors';
 import { baseName, type EntryName, parentPath } from '@wharf/paths';
 import { type Entry, type StorageDriver, supports } from '../../../driver-contract/storage-driver.ts';
 import { storageError } from '../../../driver-contract/storage-error.ts';
-import { walkTree } from '../../../driver-contract/walk-tree.ts';
 import type { Outcome } from '../../reading/folder-cache.ts';
 import { moveTree } from '../transfer.ts';
 import { bytesAt, bytesBelow, withRoom } from './claim-room.ts';
+import { hasMore } from './has-more.ts';
 import { nameTaken, type Operation, open, type Place } from './operation.ts';
 import type { Conflict, Item } from './plan-placement.ts';
 import { hiddenEntries, requireNothingHidden } from './require-nothing-hidden.ts';
@@ -51,7 +51,7 @@ export async function renameItem(operation: Operation, item: Item, queue?: (item
   try {
     const [here, there] = [await open(from), await open(to)];
     if (entry.isDirectory && (await isFull(there, signal))) throw storageError('DIRECTORY_NOT_EMPTY');
-    if (entry.isDirectory && queue && (await isLarge(here, signal))) return await queue([{ ...item, conflict: 'refuse' }]);
+    if (entry.isDirectory && queue && (await hasMore(here, LARGE_ENTRIES, signal))) return await queue([{ ...item, conflict: 'refuse' }]);
     const moved = await moveTree(here, entry, there, conflict, signal, onCopied);
     if (moved === undefined || here.driver !== there.driver) return changes.entryChanged(source, target);
     for (const outcome of outcomesOf(item, here.driver, moved, since)) changes.entryBecame(outcome);
@@ -63,16 +63,7 @@ export async function renameItem(operation: Operation, item: Item, queue?: (item
 }
 
 /** A folder with more entries than that, at whatever depth, is not copied while somebody waits for the answer. */
-const LARGE_ENTRIES = 100;
-
-async function isLarge({ driver, path }: Place, signal: AbortSignal): Promise<boolean> {
-  let entries = 0;
-  for await (const _ of walkTree(driver, path, { signal })) {
-    entries += 1;
-    if (entries > LARGE_ENTRIES) return true;
-  }
-  return false;
-}
+export const LARGE_ENTRIES = 100;
 
 async function isFull({ driver, path }: Place, signal: AbortSignal): Promise<boolean> {
   try {

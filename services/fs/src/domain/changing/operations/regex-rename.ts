@@ -7,6 +7,7 @@ import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { type Operation, open, requireWrite } from './operation.ts';
+import type { QueueItems } from './place-entries.ts';
 import { type Renaming, renameAll } from './rename-plan.ts';
 import { compileRename } from './rename-template.ts';
 
@@ -21,9 +22,9 @@ export interface RegexRename {
 /**
  * Renames every entry of a folder that the caller sees and whose name matches, all of them or none.
  *
- * @throws as renameAll(), and FAILED_PRECONDITION (no pattern) | UNSAFE_PATH (a result that is no name)
+ * @param queue as of renameAll(). @throws as renameAll(), and FAILED_PRECONDITION (no pattern) | UNSAFE_PATH (a result that is no name)
  */
-export async function regexRename(operation: Operation, request: RegexRename): Promise<void> {
+export async function regexRename(operation: Operation, request: RegexRename, queue?: QueueItems): Promise<void> {
   const { snapshot, actor } = operation;
   requirePermission(actor, 'rename');
   const path = resolvePath(actor, request.src_dir);
@@ -44,7 +45,7 @@ export async function regexRename(operation: Operation, request: RegexRename): P
     if (name !== undefined) renamings.push({ entry, name: parseEntryName(name) });
     await pace.step();
   }
-  await renameAll(operation, { path, located, find: async (name) => entries.get(name) }, renamings);
+  await renameAll(operation, { path, located, find: async (name) => entries.get(name) }, renamings, queue);
 }
 
 async function entriesOf({ signal }: Operation, located: Located<Mount>): Promise<Map<EntryName, Entry>> {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { actor, type MemoryTree, openTree } from '../../testing/memory-tree.ts';
+import { actor, type MemoryTree, openTree, vpath } from '../../testing/memory-tree.ts';
 import { refusalOf } from '../../testing/refusal.ts';
 import { DENIED, openStorages, without } from '../../testing/three-storages.ts';
-import { removeEmptyDirectories } from './remove-empty-directories.ts';
+import { removeEmptyDirectories, removeEmptyFoldersIn } from './remove-empty-directories.ts';
 
 const tidy = (memory: MemoryTree, src_dir: string, who = actor()) => removeEmptyDirectories(memory.operation(who), { src_dir });
 
@@ -45,7 +45,7 @@ describe('removing empty folders', () => {
   it('of a tree without end stops', async () => {
     const memory = await openStorages();
     await memory.makeFolder(`/a/d${'/again'.repeat(30)}`);
-    const endless = removeEmptyDirectories(memory.operation(), { src_dir: '/a/d' }, 20);
+    const endless = removeEmptyFoldersIn(async () => memory.operation(), vpath('/a/d'), undefined, 20);
     expect((await refusalOf(endless))[0]).toBe('FAILED_PRECONDITION');
     expect(await memory.everything('/a/d')).toHaveLength(1);
   });

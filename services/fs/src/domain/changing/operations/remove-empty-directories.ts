@@ -1,37 +1,83 @@
 import { AppError } from '@wharf/errors';
+import type { VirtualPath } from '@wharf/paths';
 import { supports } from '../../../driver-contract/storage-driver.ts';
 import { createWalkBound } from '../../../driver-contract/walk-bound.ts';
-import { requirePermission } from '../../access/permissions.ts';
+import type { Located } from '../../mounts/mount-table.ts';
+import type { Mount } from '../../mounts/mounts.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
 import { childFolder, everythingIn, type WalkedFolder } from './child-folders.ts';
-import { type Operation, open, requireWrite, unsupported } from './operation.ts';
+import { hasMore } from './has-more.ts';
+import { type Operation, open, unsupported } from './operation.ts';
+import { type Doomed, requireRemoval } from './remove-entries.ts';
+
+/** What a caller has to wait for at most, in entries of the tree, where a storage removes entry by entry. */
+const MAX_WALKED = 1_000;
 
 /**
  * Removes every folder below one that is empty, and those that become so; the folder itself stays. Empty means empty: what the caller does
  * not see is content like any other, and so are links, which are not entered, and mount points. Folders whose rules keep the caller out
  * stay as they are.
  *
- * @param maxEntries what a test may lower
+ * @param queue takes over a large folder of a storage that removes entry by entry. Absent: the caller waits for that
  * @throws AppError ENTRY_NOT_FOUND | NOT_A_DIRECTORY | UNSUPPORTED_OPERATION | FAILED_PRECONDITION (a tree without end)
  */
-export async function removeEmptyDirectories(operation: Operation, request: { src_dir: string }, maxEntries?: number): Promise<void> {
+export async function removeEmptyDirectories(
+  operation: Operation,
+  request: { src_dir: string },
+  queue?: (folder: Doomed) => Promise<void>,
+): Promise<void> {
+  const folder = folderOf(operation, resolvePath(operation.actor, request.src_dir));
+  const { path, located } = folder;
+  if (queue && located && (await takesLong(located, operation))) return await queue({ path, located });
+  await emptyOut({ operation: async () => operation, countWalked: createWalkBound() }, folder);
+}
+
+/**
+ * The same of a folder by its full path, whatever it holds.
+ *
+ * @param operation asked for each folder: rights may end on the way
+ * @param beforeEach asked before each folder goes; rejecting ends the walk
+ * @param maxEntries what a test may lower
+ */
+export async function removeEmptyFoldersIn(
+  operation: () => Promise<Operation>,
+  path: VirtualPath,
+  beforeEach?: () => Promise<void>,
+  maxEntries?: number,
+): Promise<void> {
+  await emptyOut({ operation, countWalked: createWalkBound(maxEntries), beforeEach }, folderOf(await operation(), path));
+}
+
+/** @throws AppError PERMISSION_DENIED */
+function folderOf(operation: Operation, path: VirtualPath): WalkedFolder {
   const { snapshot, actor } = operation;
-  requirePermission(actor, 'delete');
-  const path = resolvePath(actor, request.src_dir);
-  requireWrite(snapshot, actor, path);
+  requireRemoval(operation, path);
   snapshot.rules.requireAccess(actor, path, '');
-  const located = snapshot.table.findVirtualFolder(path) ? snapshot.table.locate(path) : locate(snapshot, path);
-  await emptyOut({ operation, countWalked: createWalkBound(maxEntries) }, { path, located });
+  return { path, located: snapshot.table.findVirtualFolder(path) ? snapshot.table.locate(path) : locate(snapshot, path) };
+}
+
+async function takesLong(located: Located<Mount>, { signal }: Operation): Promise<boolean> {
+  const place = await open(located);
+  if (!place.driver.traits.removesStepwise) return false;
+  try {
+    return await hasMore(place, MAX_WALKED, signal);
+  } catch (error) {
+    // The walk itself says what is no folder.
+    if (AppError.is(error, 'NOT_A_DIRECTORY')) return false;
+    throw error;
+  }
 }
 
 interface Walk {
-  readonly operation: Operation;
+  readonly operation: () => Promise<Operation>;
+  readonly beforeEach?: (() => Promise<void>) | undefined;
   readonly countWalked: (entries: number) => void;
 }
 
 /** @returns true when nothing is left in the folder */
 async function emptyOut(walk: Walk, folder: WalkedFolder): Promise<boolean> {
-  const { operation, countWalked } = walk;
+  const { countWalked } = walk;
+  const operation = await walk.operation();
   const { entries, mounted } = await everythingIn(operation, folder);
   countWalked(entries.length);
   const folders = new Set(mounted);
@@ -46,7 +92,7 @@ async function emptyOut(walk: Walk, folder: WalkedFolder): Promise<boolean> {
 
 /** @returns true when the folder is gone */
 async function removeWhenEmpty(walk: Walk, folder: WalkedFolder): Promise<boolean> {
-  const { snapshot, actor, changes, signal } = walk.operation;
+  const { snapshot, actor } = await walk.operation();
   if (!snapshot.rules.mayTouch(actor, folder.path, 'write')) return false;
   if (snapshot.table.isProtected(folder.path)) {
     // A storage that fails keeps nobody from tidying up the others.
@@ -56,8 +102,16 @@ async function removeWhenEmpty(walk: Walk, folder: WalkedFolder): Promise<boolea
     return false;
   }
   if (!folder.located || !(await emptyOut(walk, folder))) return false;
-  if (!snapshot.rules.mayTouchWhole(actor, folder.path, 'write')) return false;
-  const { driver, path } = await open(folder.located);
+  return remove(walk, folder.path, folder.located);
+}
+
+/** @returns true when the folder is gone */
+async function remove(walk: Walk, folder: VirtualPath, located: Located<Mount>): Promise<boolean> {
+  await walk.beforeEach?.();
+  // What was in it took its time.
+  const { snapshot, actor, changes, signal } = await walk.operation();
+  if (!snapshot.rules.mayTouchWhole(actor, folder, 'write')) return false;
+  const { driver, path } = await open(located);
   if (!supports(driver, 'remove')) throw unsupported();
   const since = changes.now();
   try {
@@ -67,6 +121,6 @@ async function removeWhenEmpty(walk: Walk, folder: WalkedFolder): Promise<boolea
     if (AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
     if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
   }
-  changes.entryBecame({ path: folder.path, driver, entry: undefined, since });
+  changes.entryBecame({ path: folder, driver, entry: undefined, since });
   return true;
 }

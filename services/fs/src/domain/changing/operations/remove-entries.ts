@@ -1,60 +1,128 @@
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import type { VirtualPath } from '@wharf/paths';
-import { supports } from '../../../driver-contract/storage-driver.ts';
+import { type RemoveOptions, supports } from '../../../driver-contract/storage-driver.ts';
 import { requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { findEntry } from '../../reading/get-entry.ts';
 import { locate, resolvePath } from '../../snapshot/snapshot.ts';
-import { innerPaths, type Operation, open, requireUnprotected, requireWrite, unsupported } from './operation.ts';
+import { hasMore } from './has-more.ts';
+import { innerPaths, type Operation, open, type Place, requireUnprotected, requireWrite, unsupported } from './operation.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
 
-/** Removes entries of a folder, with all they hold. One that is not there is success. */
-export async function removeEntries(operation: Operation, request: { dir: string; names: readonly string[] }): Promise<void> {
-  const { snapshot, actor, signal } = operation;
-  requirePermission(actor, 'delete');
-  const directory = resolvePath(actor, request.dir);
-  requireWrite(snapshot, actor, directory);
-  const doomed: Doomed[] = [];
-  const pace = createPace(signal);
-  for (const path of await innerPaths(directory, request.names, pace)) {
-    requireUnprotected(snapshot, actor, path, 'delete');
-    snapshot.rules.requireEntry(actor, path, 'write');
-    doomed.push({ path, located: locate(snapshot, path) });
-    await pace.step();
-  }
-  for (const { path, located } of doomed) {
-    await pace.step();
-    if (!snapshot.rules.mayHideIn(actor, path)) continue;
-    const entry = await findEntry(snapshot, path, located, signal);
-    if (entry) await requireNothingHidden(operation, { entry, path, located });
-  }
-  // What is removed may go to a bin that is counted too.
-  await snapshot.quotas.relocating([directory], () => removeAll(operation, doomed));
-}
-
-interface Doomed {
+/** An entry that is to go, with all it holds. The storage is chosen once, for the look and for the deed. */
+export interface Doomed {
   readonly path: VirtualPath;
   readonly located: Located<Mount>;
 }
 
-async function removeAll({ snapshot, actor, changes, signal }: Operation, doomed: readonly Doomed[]): Promise<void> {
-  for (const { path, located } of doomed) {
-    const { driver, path: place } = await open(located);
-    if (!supports(driver, 'remove')) throw unsupported();
-    const since = changes.now();
-    let isGone = false;
-    try {
-      await driver.remove(place, { recursive: true, signal });
-      isGone = true;
-    } catch (error) {
-      if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
-    } finally {
-      await snapshot.quotas.freed(actor);
-      // Of a folder that failed something may be gone.
-      if (isGone) changes.entryBecame({ path, driver, entry: undefined, since });
-      else changes.entryChanged(path);
-    }
+/** Takes over what takes long. */
+export type QueueRemovals = (doomed: readonly Doomed[]) => Promise<void>;
+
+/** Of one request so many entries go one by one where that is how the storage removes them: each costs some calls. */
+const MAX_SINGLE = 100;
+/** A folder with more entries than that, at whatever depth, does not go entry by entry while somebody waits for the answer. */
+const MAX_BELOW = 1_000;
+
+/**
+ * Removes entries of a folder, with all they hold. One that is not there is success.
+ *
+ * @param queue takes over what would take long: large folders and long lists, where a storage removes entry by entry. Absent: the caller waits for that
+ */
+export async function removeEntries(
+  operation: Operation,
+  request: { dir: string; names: readonly string[] },
+  queue?: QueueRemovals,
+): Promise<void> {
+  const { snapshot, actor, signal } = operation;
+  const directory = resolvePath(actor, request.dir);
+  requireRemoval(operation, directory);
+  const doomed: Doomed[] = [];
+  const pace = createPace(signal);
+  for (const path of await innerPaths(directory, request.names, pace)) {
+    requireRemovable(operation, path);
+    doomed.push({ path, located: locate(snapshot, path) });
+    await pace.step();
   }
+  for (const one of doomed) {
+    await pace.step();
+    await requireAllSeen(operation, one);
+  }
+  // What is removed may go to a bin that is counted too.
+  await snapshot.quotas.relocating([directory], () => removeAll(operation, doomed, queue));
+}
+
+/** Whether the caller may remove entries of a folder at all. @throws AppError PERMISSION_DENIED */
+export function requireRemoval({ snapshot, actor }: Operation, directory: VirtualPath): void {
+  requirePermission(actor, 'delete');
+  requireWrite(snapshot, actor, directory);
+}
+
+/** Whether the caller may remove this entry, as far as paths and rules tell. @throws AppError PERMISSION_DENIED | FAILED_PRECONDITION (a mount point) */
+export function requireRemovable({ snapshot, actor }: Operation, path: VirtualPath): void {
+  requireUnprotected(snapshot, actor, path, 'delete');
+  snapshot.rules.requireEntry(actor, path, 'write');
+}
+
+/** Whether nothing in the entry is hidden from the caller, who would destroy it with it. @throws AppError PERMISSION_DENIED */
+export async function requireAllSeen(operation: Operation, { path, located }: Doomed): Promise<void> {
+  const { snapshot, actor, signal } = operation;
+  if (!snapshot.rules.mayHideIn(actor, path)) return;
+  const entry = await findEntry(snapshot, path, located, signal);
+  if (entry) await requireNothingHidden(operation, { entry, path, located });
+}
+
+async function removeAll(operation: Operation, doomed: readonly Doomed[], queue: QueueRemovals | undefined): Promise<void> {
+  const left: Doomed[] = [];
+  let single = 0;
+  try {
+    for (const one of doomed) {
+      const place = await open(one.located);
+      if (!queue || !place.driver.traits.removesStepwise) {
+        await removeOne(operation, one, { recursive: true });
+        continue;
+      }
+      single += 1;
+      if (single > MAX_SINGLE || !(await removeSoon(operation, one, place))) left.push(one);
+    }
+  } finally {
+    if (queue && left.length > 0) await queue(left);
+  }
+}
+
+/** @returns false when it takes long: it is as it was */
+async function removeSoon(operation: Operation, doomed: Doomed, place: Place): Promise<boolean> {
+  // Most are files, or empty: no look at what is in them.
+  if (await removeOne(operation, doomed, { recursive: false })) return true;
+  if (await hasMore(place, MAX_BELOW, operation.signal)) return false;
+  return removeOne(operation, doomed, { recursive: true });
+}
+
+/**
+ * Removes one entry, and tells of it. One that is not there is success.
+ *
+ * @returns false for a folder with something in it that was to go only if empty: it is as it was. @throws what the storage throws
+ */
+export async function removeOne(
+  { snapshot, actor, changes, signal }: Operation,
+  { path, located }: Doomed,
+  options: Pick<RemoveOptions, 'recursive' | 'beforeStep'>,
+): Promise<boolean> {
+  const { driver, path: place } = await open(located);
+  if (!supports(driver, 'remove')) throw unsupported();
+  const since = changes.now();
+  try {
+    await driver.remove(place, { ...options, signal });
+  } catch (error) {
+    if (!options.recursive && AppError.is(error, 'DIRECTORY_NOT_EMPTY')) return false;
+    // Of a folder that failed something may be gone.
+    await snapshot.quotas.freed(actor);
+    changes.entryChanged(path);
+    if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+    return true;
+  }
+  await snapshot.quotas.freed(actor);
+  changes.entryBecame({ path, driver, entry: undefined, since });
+  return true;
 }

@@ -5,8 +5,10 @@ import { childPath, type EntryName, type MountPath, parseEntryName, type Virtual
 import type { DriverTraits, Entry } from '../../../driver-contract/storage-driver.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
-import { nameTaken, type Operation, requireUnprotected } from './operation.ts';
-import { renameItem } from './place-item.ts';
+import { hasMore } from './has-more.ts';
+import { nameTaken, type Operation, open, requireUnprotected } from './operation.ts';
+import type { QueueItems } from './place-entries.ts';
+import { LARGE_ENTRIES, placeInOneStep, renameItem } from './place-item.ts';
 import type { Item } from './plan-placement.ts';
 import { requireNoGuard } from './require-no-guard.ts';
 import { requireNothingHidden } from './require-nothing-hidden.ts';
@@ -43,19 +45,43 @@ const TEMP_MARK_BYTES = 18;
  * A process that dies in the middle leaves every entry there, under its old name, its new one, or, one for each circle at most, the
  * temporary one, which tells what it was. Whoever looks meanwhile may see such a state.
  *
+ * @param queue takes over what the storage has to copy and remove, where that is much and no name is that of another of the entries. Absent: the
+ * caller waits for that
  * @throws AppError ENTRY_EXISTS | PERMISSION_DENIED | FAILED_PRECONDITION (a mount point)
  */
-export async function renameAll(operation: Operation, folder: RenamedFolder, renamings: readonly Renaming[]): Promise<void> {
+export async function renameAll(
+  operation: Operation,
+  folder: RenamedFolder,
+  renamings: readonly Renaming[],
+  queue?: QueueItems,
+): Promise<void> {
   const slot = slotIn((await folder.located.mount.driver()).traits);
   const steps = inOrder(await checkedRenamings(operation, folder, renamings, slot), slot);
-  await operation.snapshot.quotas.relocating([folder.path], () => takeSteps(operation, folder, steps));
+  const freed = new Set(steps.map(({ from }) => slot(from)));
+  const isFree = steps.every(({ to }) => !freed.has(slot(to)));
+  await operation.snapshot.quotas.relocating([folder.path], () => takeSteps(operation, folder, steps, isFree ? queue : undefined));
 }
 
-async function takeSteps(operation: Operation, folder: RenamedFolder, steps: readonly Step[]): Promise<void> {
+async function takeSteps(
+  operation: Operation,
+  folder: RenamedFolder,
+  steps: readonly Step[],
+  queue: QueueItems | undefined,
+): Promise<void> {
   const done: Item[] = [];
+  const left: Item[] = [];
   try {
     for (const step of steps) {
       const item = itemOf(folder, step);
+      if (queue && !(await placeInOneStep(operation, item, 'rename'))) {
+        left.push(item);
+        continue;
+      }
+      if (!queue) await renameItem(operation, item);
+      done.push(item);
+    }
+    if (queue && (await areMany(left, operation.signal))) return await queue(left);
+    for (const item of left) {
       await renameItem(operation, item);
       done.push(item);
     }
@@ -65,6 +91,13 @@ async function takeSteps(operation: Operation, folder: RenamedFolder, steps: rea
     const { code, message } = AppError.from(error);
     throw new AppError(code, `${message}; ${stuck} of the entries did not get their names back`, { cause: error });
   }
+}
+
+/** Whether there is more to copy and remove than anybody should wait for. */
+async function areMany(items: readonly Item[], signal: AbortSignal): Promise<boolean> {
+  if (items.length > LARGE_ENTRIES) return true;
+  for (const { entry, from } of items) if (entry.isDirectory && (await hasMore(await open(from), LARGE_ENTRIES, signal))) return true;
+  return false;
 }
 
 /** What two names have in common that a folder cannot have both of. */

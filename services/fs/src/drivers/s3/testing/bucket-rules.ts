@@ -281,8 +281,29 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       link: await callsOf(() => driver.link(at('/d/file'))),
       write: await callsOf(() => driver.write(at('/d/new'), piecesOf(Buffer.from('x')), { overwrite: false })),
       next: await callsOf(() => driver.write(at('/d/next'), piecesOf(Buffer.from('x')), { overwrite: false })),
+      third: await callsOf(() => driver.write(at('/d/third'), piecesOf(Buffer.from('x')), { overwrite: false })),
       replace: await callsOf(() => driver.write(at('/d/next'), piecesOf(Buffer.from('y')), { overwrite: true })),
-    }).toEqual({ list: 3, tree: 3, stat: 1, folder: 2, range: 1, link: 0, write: 5, next: 3, replace: 3 });
+    }).toEqual({ list: 3, tree: 3, stat: 1, folder: 2, range: 1, link: 0, write: 5, next: 3, third: 2, replace: 2 });
+  });
+
+  it('a file never takes the name of a folder that came a moment ago, where files come in a row', async () => {
+    const { driver } = await open();
+    const write = (path: string) => driver.write(at(path), piecesOf(Buffer.from('x')), { overwrite: true });
+    const made: [string, () => Promise<unknown>][] = [
+      ['/d/x', () => write('/d/x/y/file')],
+      ['/d/x/z', () => driver.makeDirectory(at('/d/x/z/deep'))],
+      ['/d/c', () => driver.copy(at('/d/0'), at('/d/x/copied'), { overwrite: false }).then(() => write('/d/c/file'))],
+      ['/d/p', async () => (await driver.openDraft(at('/d/p/draft'), '1'.repeat(32), { create: true })).discard()],
+      ['/r', () => write('/r/file')],
+    ];
+    for (const [folder, make] of made) {
+      // By the second of them the names of all folders are told.
+      for (const index of [0, 1, 2]) for (const beside of ['', '/d', '/d/x'] as const) await write(`${beside}/${index}`);
+      await make();
+      await expect(write(folder), folder).rejects.toMatchObject({ code: 'IS_A_DIRECTORY' });
+    }
+    await driver.remove(at('/d/c'), { recursive: true });
+    expect(await write('/d/c')).toMatchObject({ isDirectory: false });
   });
 
   it('a key has 1,024 bytes at most', async () => {

@@ -1,0 +1,167 @@
+import { childPath, isWithin, parseEntryName, parseVirtualPath, type VirtualPath } from '@wharf/paths';
+import { defineTaskKind, type TaskKind, type TaskRun } from '@wharf/task-engine';
+import { z } from 'zod';
+import { denied } from '../domain/access/permissions.ts';
+import type { Operation } from '../domain/changing/operations/operation.ts';
+import { removeEmptyFoldersIn } from '../domain/changing/operations/remove-empty-directories.ts';
+import { type Doomed, removeOne, requireAllSeen, requireRemovable, requireRemoval } from '../domain/changing/operations/remove-entries.ts';
+import { locateIn } from '../domain/snapshot/snapshot.ts';
+import { sharedFor } from './shared-for.ts';
+
+/** What a task of the kind remove is to do. Paths are of the whole tree. */
+export const removalShape = z.union([
+  z.object({
+    folder: z.string(),
+    /** What goes of it, with all it holds. */
+    names: z.array(z.string()),
+    /** Id of the storage that was chosen when the task was made. */
+    storage: z.number().int(),
+  }),
+  /** All folders below this one that are empty, or become so. */
+  z.object({ emptyBelow: z.string() }),
+]);
+export type RemovalInput = z.output<typeof removalShape>;
+
+const removalCheckpoint = z.object({
+  /** How many of the names are done. */
+  next: z.number().int(),
+});
+export type RemovalTaskRun = TaskRun<RemovalInput, z.output<typeof removalCheckpoint>, never>;
+type EntriesInput = Extract<RemovalInput, { readonly names: unknown }>;
+
+/** As of copies and moves (docs/api-family.md#attempts). */
+const MAX_RETRIES = 2;
+/**
+ * In milliseconds: after so long rights, rules and storages are asked for again; a lease that was asserted so lately is held, as it lasts several times
+ * as long.
+ */
+const AGES = { rightsMs: 2_000, assertedMs: 1_000 };
+/** A checkpoint is written at most so often, in milliseconds: to remove once more what is gone costs a look at it. */
+const SAVE_MS = 1_000;
+/** So often it is told while a folder is taken apart, in milliseconds; and at the end. */
+const TELL_MS = 10_000;
+
+/**
+ * Removes what its storage has to take apart entry by entry. Whoever goes on removes what is left, so nothing of it need be written down: a cancel
+ * leaves the rest, and so does a failure until the retry.
+ *
+ * @param operationOf the frame of a run, with the rights of today. @param ages what a test may lower
+ */
+export function removalKind(operationOf: (run: RemovalTaskRun) => Promise<Operation>, ages = AGES): TaskKind<RemovalInput> {
+  return defineTaskKind({
+    name: 'remove',
+    // Clients of the family know no list of removals.
+    list: 'move',
+    input: removalShape,
+    checkpoint: removalCheckpoint,
+    maxRetries: MAX_RETRIES,
+    async run(run: RemovalTaskRun) {
+      const frame: Frame = {
+        run,
+        operation: sharedFor(ages.rightsMs, () => operationOf(run)),
+        assertLease: sharedFor(ages.assertedMs, () => run.assertLease()),
+      };
+      run.progress({ status: 'removing', phase: 'removing' });
+      const { input } = run;
+      if ('emptyBelow' in input) await removeEmpty(frame, parseVirtualPath(input.emptyBelow));
+      else await removeNames(frame, input);
+      run.progress({ status: 'removed' });
+    },
+  });
+}
+
+interface Frame {
+  readonly run: RemovalTaskRun;
+  /** With the rights and the configuration of a moment ago. */
+  readonly operation: () => Promise<Operation>;
+  readonly assertLease: () => Promise<void>;
+}
+
+async function removeEmpty({ run, operation, assertLease }: Frame, folder: VirtualPath): Promise<void> {
+  requireInside(await operation(), folder);
+  let removed = 0;
+  await removeEmptyFoldersIn(operation, folder, async () => {
+    run.signal.throwIfAborted();
+    await assertLease();
+    removed += 1;
+    run.progress({ status: removedSoFar(removed) });
+  });
+}
+
+async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
+  const { run } = frame;
+  const { names } = input;
+  const folder = parseVirtualPath(input.folder);
+  let removed = 0;
+  let savedAtMs = performance.now();
+  for (let next = run.checkpoint?.next ?? 0; next < names.length; next += 1) {
+    run.signal.throwIfAborted();
+    const path = childPath(folder, parseEntryName(names[next] ?? ''));
+    const operation = await frame.operation();
+    const doomed = await checked(operation, input, folder, path);
+    await frame.assertLease();
+    const beforeStep = stepOf(frame, operation, input, folder, path, (inside) => removedSoFar(removed + inside));
+    await operation.snapshot.quotas.relocating([folder], () => removeOne(operation, doomed, { recursive: true, beforeStep }));
+    removed += 1;
+    run.progress({ percent: (100 * (next + 1)) / names.length });
+    if (performance.now() - savedAtMs < SAVE_MS) continue;
+    await run.saveCheckpoint({ next: next + 1 });
+    savedAtMs = performance.now();
+  }
+}
+
+/** What is asked before each step in a folder: a removal that takes minutes ends with the right to it. */
+function stepOf(
+  { run, operation: renewed, assertLease }: Frame,
+  begun: Operation,
+  input: EntriesInput,
+  folder: VirtualPath,
+  path: VirtualPath,
+  textOf: (removed: number) => string,
+): (removed: number) => Promise<void> {
+  let known = begun;
+  let toldAtMs = performance.now();
+  return async (removed) => {
+    run.signal.throwIfAborted();
+    const operation = await renewed();
+    if (operation.snapshot !== known.snapshot || operation.actor !== known.actor) {
+      // What is in the folder is looked through once more only where that can say something else.
+      const isAsked = operation.snapshot.rules !== known.snapshot.rules;
+      await checked(operation, input, folder, path, isAsked);
+      known = operation;
+    }
+    await assertLease();
+    run.progress({ status: textOf(removed) });
+    if (performance.now() - toldAtMs < TELL_MS) return;
+    toldAtMs = performance.now();
+    operation.changes.entryChanged(path);
+  };
+}
+
+/**
+ * Asks again for all that was asked when the task was made.
+ *
+ * @throws AppError PERMISSION_DENIED | FAILED_PRECONDITION | MOUNT_NOT_FOUND (the storage went)
+ */
+async function checked(
+  operation: Operation,
+  { storage }: EntriesInput,
+  folder: VirtualPath,
+  path: VirtualPath,
+  looksInside = true,
+): Promise<Doomed> {
+  requireInside(operation, folder);
+  requireRemoval(operation, folder);
+  requireRemovable(operation, path);
+  const doomed = { path, located: locateIn(operation.snapshot, path, storage) };
+  if (looksInside) await requireAllSeen(operation, doomed);
+  return doomed;
+}
+
+function requireInside({ actor }: Operation, folder: VirtualPath): void {
+  if (!isWithin(actor.basePath, folder)) throw denied();
+}
+
+function removedSoFar(entries: number): string {
+  return entries === 0 ? 'removing' : `${entries} removed`;
+}

@@ -1,0 +1,174 @@
+import { AppError } from '@wharf/errors';
+import { describe, expect, it } from 'vitest';
+import { removeEmptyDirectories } from '../domain/changing/operations/remove-empty-directories.ts';
+import { type Doomed, removeEntries } from '../domain/changing/operations/remove-entries.ts';
+import { locate } from '../domain/snapshot/snapshot.ts';
+import { actor, type MemoryTree, openTree, vpath } from '../domain/testing/memory-tree.ts';
+import { refusalOf } from '../domain/testing/refusal.ts';
+import { DENIED } from '../domain/testing/three-storages.ts';
+import { removalTasks } from './placement-tasks.ts';
+import type { RemovalInput } from './removal-kind.ts';
+import { CREATOR, runRemoval } from './testing/place-now.ts';
+import { createTestRun } from './testing/test-run.ts';
+
+const OBJECTS = { mount_path: '/o', driver: 'Memory', addition: '{"profile":"object store"}' };
+const openObjects = (options: Parameters<typeof openTree>[0] = {}) => openTree({ storages: [OBJECTS, { mount_path: '/a' }], ...options });
+
+async function fill(memory: MemoryTree, folder: string, files: number): Promise<void> {
+  for (let index = 0; index < files; index += 1) await memory.put(`${folder}/${index % 7}/${index}`, '');
+}
+
+/** What one request removes by itself, and what it leaves to tasks. */
+async function request(memory: MemoryTree, dir: string, names: readonly string[], who = actor()): Promise<RemovalInput[]> {
+  const queued: Doomed[] = [];
+  await removeEntries(memory.operation(who), { dir, names }, async (doomed) => void queued.push(...doomed));
+  return removalTasks(queued, CREATOR).map(({ input }) => input);
+}
+
+describe('a removal in a store of objects', () => {
+  it('of a large folder is a task; of a small one, of files and of empty folders it is not', async () => {
+    const memory = await openObjects();
+    await fill(memory, '/o/large', 1_001);
+    await fill(memory, '/o/small', 900);
+    await memory.put('/o/file');
+    await memory.makeFolder('/o/empty');
+    const tasks = await request(memory, '/o', ['file', 'large', 'empty', 'none', 'small']);
+    expect(tasks).toEqual([{ folder: '/o', storage: 1, names: ['large'] }]);
+    expect(await memory.everything('/o')).toHaveLength(1_001);
+    for (const input of tasks) await runRemoval(memory.operation(), input);
+    expect(await memory.everything('/o')).toEqual([]);
+  });
+
+  it('of many entries goes on as a task after the first hundred, and on other storages it never does', async () => {
+    const memory = await openObjects();
+    const names = Array.from({ length: 103 }, (_, index) => `f${index}`);
+    for (const name of names) for (const root of ['/o', '/a']) await memory.put(`${root}/${name}`, '');
+    await fill(memory, '/a/large', 1_001);
+    expect(await request(memory, '/a', [...names, 'large'])).toEqual([]);
+    expect(await memory.everything('/a')).toEqual([]);
+    const tasks = await request(memory, '/o', names);
+    expect(tasks).toEqual([{ folder: '/o', storage: 1, names: names.slice(100) }]);
+    for (const input of tasks) await runRemoval(memory.operation(), input);
+    expect(await memory.everything('/o')).toEqual([]);
+  });
+
+  it('is divided into tasks that each name as much as one can, for each storage', async () => {
+    const memory = await openObjects();
+    const located = locate(memory.snapshot, vpath('/o/d'));
+    const doomed = Array.from({ length: 4_500 }, (_, index) => ({ path: vpath(`/o/d/${index}`), located }));
+    const tasks = removalTasks(doomed, CREATOR);
+    expect(tasks.map(({ name }) => name)).toEqual([2_000, 2_000, 500].map((count) => `remove ${count} entries of [/o](/)`));
+    expect(tasks.flatMap(({ input }) => ('names' in input ? input.names : []))).toEqual(
+      doomed.map(({ path }) => path.slice('/o/d/'.length)),
+    );
+    expect(removalTasks([{ path: vpath('/o/d'), located }], CREATOR)[0]?.name).toBe('remove [/o](/d)');
+  });
+
+  it('of empty folders in a large tree is a task', async () => {
+    const memory = await openObjects();
+    for (let index = 0; index < 600; index += 1) await memory.makeFolder(`/o/d/${index}/inner`);
+    await memory.put('/o/d/full/f', '');
+    let queued = 0;
+    const queue = async () => {
+      queued += 1;
+    };
+    const tidy = (src_dir: string) => removeEmptyDirectories(memory.operation(), { src_dir }, queue);
+    await tidy('/o/d/1');
+    expect([queued, (await memory.everything('/o/d/1')).length]).toEqual([0, 1]);
+    await tidy('/o/d');
+    expect([queued, (await memory.everything('/o/d')).length]).toEqual([1, 601]);
+    await runRemoval(memory.operation(), { emptyBelow: '/o/d' });
+    expect(await memory.everything('/o')).toEqual(['/o/d/full/f']);
+    expect((await refusalOf(tidy('/o/none')))[0]).toBe('ENTRY_NOT_FOUND');
+    expect((await refusalOf(tidy('/o/d/full/f')))[0]).toBe('NOT_A_DIRECTORY');
+  });
+});
+
+describe('a task that removes', () => {
+  const input: RemovalInput = { folder: '/o', storage: 1, names: ['x', 'large', 'y'] };
+  const setUp = async (options: Parameters<typeof openTree>[0] = {}) => {
+    const memory = await openObjects(options);
+    for (const path of ['/o/x', '/o/y', '/o/stays']) await memory.put(path, '');
+    await fill(memory, '/o/large', 40);
+    return memory;
+  };
+
+  it('that loses its lease stops before the next step, and whoever goes on removes what is left', async () => {
+    const memory = await setUp();
+    const run = createTestRun({ signal: new AbortController().signal });
+    let asked = 0;
+    const losing = {
+      ...run,
+      begin: (text: string) => {
+        const raw = run.begin(text);
+        const assertLease = async () => {
+          asked += 1;
+          if (asked === 2) run.lose();
+          await raw.assertLease();
+        };
+        return { ...raw, assertLease };
+      },
+    };
+    expect((await refusalOf(runRemoval(memory.operation(), input, losing)))[0]).toBe('CANCELLED');
+    expect(await memory.everything('/o')).toEqual(expect.arrayContaining(['/o/stays', '/o/y']));
+    await runRemoval(memory.operation(), input, run);
+    expect(await memory.everything('/o')).toEqual(['/o/stays']);
+  });
+
+  it('that is cancelled leaves the rest, and tells of what may be gone', async () => {
+    const memory = await setUp();
+    const cancel = new AbortController();
+    const run = createTestRun({ signal: cancel.signal });
+    const operation = memory.operation(actor(), cancel.signal);
+    const changes = { ...operation.changes, entryBecame: () => cancel.abort(new AppError('CANCELLED', 'canceled')) };
+    expect((await refusalOf(runRemoval({ ...operation, changes }, input, run)))[0]).toBe('CANCELLED');
+    expect(await memory.everything('/o')).toHaveLength(42);
+    await runRemoval(memory.operation(), input);
+    expect(memory.published).toEqual(expect.arrayContaining(['/o/large', '/o/y']));
+  });
+
+  it('asks for rights and rules as they are, and for the storage that was chosen', async () => {
+    const refused = async (options: Parameters<typeof openTree>[0], who = actor(), task: RemovalInput = input) => {
+      const memory = await setUp(options);
+      const before = await memory.everything('/o');
+      const refusal = await refusalOf(runRemoval(memory.operation(who), task));
+      expect(await memory.everything('/o')).toEqual(before);
+      return refusal;
+    };
+    expect(await refused({}, actor({ permission: 0 }))).toEqual(DENIED);
+    expect(await refused({}, actor({ basePath: vpath('/a') }))).toEqual(DENIED);
+    expect(await refused({}, actor({ basePath: vpath('/a') }), { emptyBelow: '/o' })).toEqual(DENIED);
+    expect(await refused({ rules: [{ path: '/o', write_users: [99] }] })).toEqual(DENIED);
+    const inside: RemovalInput = { folder: '/o', storage: 1, names: ['large'] };
+    expect(await refused({ rules: [{ path: '/o/large/3', write_users: [99] }] }, actor(), inside)).toEqual(DENIED);
+    expect(await refused({ rules: [{ path: '/o/large', hide: '^12$', h_sub: true }] }, actor({ permission: 0xfffe }), inside)).toEqual(
+      DENIED,
+    );
+    expect((await refused({}, actor(), { ...inside, storage: 2 }))[0]).toBe('MOUNT_NOT_FOUND');
+  });
+
+  it('ends where a rule comes that forbids it', async () => {
+    const memory = await setUp();
+    const guarded = await setUp({ rules: [{ path: '/o/large', write_users: [99] }] });
+    let asked = 0;
+    // The removal begins under one configuration and goes on under another.
+    const operations = async () => {
+      asked += 1;
+      const operation = memory.operation();
+      return asked === 1 ? operation : { ...operation, snapshot: { ...operation.snapshot, rules: guarded.snapshot.rules } };
+    };
+    const removing = runRemoval(memory.operation(), { folder: '/o', storage: 1, names: ['large'] }, undefined, operations);
+    expect(await refusalOf(removing)).toEqual(DENIED);
+    expect(await memory.everything('/o/large')).toHaveLength(40);
+  });
+
+  it('shows in kept listings what became of it', async () => {
+    const memory = await setUp();
+    const listed = async () =>
+      (await memory.folderCache.read(locate(memory.snapshot, vpath('/o')), { refresh: false, signal: undefined })).names;
+    expect(await listed()).toHaveLength(4);
+    await runRemoval(memory.operation(), input);
+    expect(await listed()).toEqual(['stays']);
+    expect(memory.published).toEqual(['/o/x', '/o/large', '/o/y']);
+  });
+});
