@@ -16,11 +16,11 @@ const openOver = (paths: string, around: (driver: StorageDriver) => StorageDrive
   return { driver: around(await aliasDriver.open(addition, { openMount })) };
 };
 
-const LACKS = ['link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany'] as const;
+const LACKS = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany'] as const;
 
 describeDriver({
   name: 'Alias of one folder',
-  lacks: ['link', 'listAll', 'openDraft', 'space'],
+  lacks: ['findOnHost', 'link', 'listAll', 'openDraft', 'space'],
   open: openOver('/one', asItIs, 'first'),
 });
 describeDriver({ name: 'Alias of two folders as one', lacks: LACKS, open: openOver('x:/one\nx:/two', asItIs, 'first') });

@@ -10,7 +10,7 @@ import { decorate } from '../../driver-contract/decorate.ts';
 import type { OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { ftpDriver } from './index.ts';
 
-const LACKS: readonly OptionalOperation[] = ['copy', 'link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany'];
+const LACKS: readonly OptionalOperation[] = ['copy', 'findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany'];
 const ODD_FOLDERS = 'odd names work for folders, and as targets of a rename';
 /** Each server as it is and with all that is put around it, with TLS and without. */
 const CASES = [

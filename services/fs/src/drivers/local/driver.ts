@@ -13,6 +13,7 @@ import type {
   DriverTraits,
   Entry,
   FileContent,
+  HostFile,
   NameListing,
   PlaceOptions,
   RemoveOptions,
@@ -183,6 +184,12 @@ export class LocalDriver implements StorageDriver {
 
   async space({ signal }: CallOptions = {}): Promise<Space> {
     return this.#disk.call('space', [], signal);
+  }
+
+  async findOnHost(file: MountPath, { signal }: CallOptions = {}): Promise<HostFile> {
+    checkReachable(file);
+    const { stats, hostPath } = await this.#disk.call('findOnHost', [file], signal);
+    return { entry: unpackOne(file, stats), hostPath };
   }
 
   async close(): Promise<void> {

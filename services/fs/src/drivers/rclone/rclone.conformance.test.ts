@@ -25,7 +25,7 @@ import { rcloneDriver } from './index.ts';
 import { rcd } from './rcd.ts';
 import { webWay } from './ways.ts';
 
-const WITHOUT: readonly OptionalOperation[] = ['link', 'listAll', 'listNames', 'openDraft', 'statMany'];
+const WITHOUT: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'statMany'];
 /** Where the whole suite runs on one type already: what differs by the server. `npm run soak -- suites` runs all of it. */
 const IS_LONG = process.env['WHARF_LONG_SUITES'] !== undefined;
 const SOME = IS_LONG ? {} : { groups: ['entries', 'content', 'cancellation and failure', 'abilities'] };

@@ -36,7 +36,7 @@ describe.runIf(isAvailable('ceph-rgw', server))('on Ceph RGW', async () => {
       },
     };
   };
-  const common = { lacks: ['rename', 'space', 'listNames', 'statMany'], isRemote: true } as const;
+  const common = { lacks: ['findOnHost', 'rename', 'space', 'listNames', 'statMany'], isRemote: true } as const;
   describeDriver({ ...common, name: 'S3', open: openWith((driver) => driver) });
   describeDriver({ ...common, name: 'S3 with everything around it', open: openWith((driver) => decorate(driver, s3Driver.limits)) });
   bucketRules(server, bucket);
