@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 
 /**
- * `direct`: the five services, whose fs is asked for bytes without the gateway, as behind an ingress. `nginx`: standalone behind an nginx that sends
+ * `direct`: the five services, whose fs is asked for bytes without the gateway, as behind an ingress. `accel`: standalone behind an nginx that sends
  * files by itself.
  */
-export const SHAPES = ['standalone', 'services', 'direct', 'nginx'] as const;
+export const SHAPES = ['standalone', 'services', 'direct', 'accel'] as const;
 export type Shape = (typeof SHAPES)[number];
 
 export interface BenchOptions {

@@ -5,7 +5,7 @@ import type { Fixture } from './fixture.ts';
 import type { Shape } from './options.ts';
 import type { Server } from './servers.ts';
 
-const START = { standalone: startStandalone, services: startServices, direct: startServices, nginx: startStandalone };
+const START = { standalone: startStandalone, services: startServices, direct: startServices, accel: startStandalone };
 const ACCEL_LOCATION = '/_files';
 
 /** Wharf over the fixture, mounted at /local, with what requests to it need. */
@@ -47,7 +47,7 @@ export async function startWharf(
         NODE_ENV: 'production',
         WHARF_EGRESS_ALLOW: '127.0.0.1',
         ...(dataPort === undefined ? {} : { WHARF_DATA_PORT: String(dataPort) }),
-        ...(shape === 'nginx' && { WHARF_TRUSTED_PROXIES: '127.0.0.1', WHARF_ACCEL_REDIRECT: `${fixture.filesDir}=${ACCEL_LOCATION}` }),
+        ...(shape === 'accel' && { WHARF_TRUSTED_PROXIES: '127.0.0.1', WHARF_ACCEL_REDIRECT: `${fixture.filesDir}=${ACCEL_LOCATION}` }),
         ...special.env,
         ...env,
       },
@@ -61,7 +61,7 @@ export async function startWharf(
   const { wharf, startMs } = await start(profiling);
   const admin = await login(wharf.base, 'admin', adminPassword);
   const files = { location: ACCEL_LOCATION, folder: fixture.filesDir };
-  const nginx = shape === 'nginx' ? await startNginx({ to: wharf.base, maxBody: '0', files }) : undefined;
+  const nginx = shape === 'accel' ? await startNginx({ to: wharf.base, maxBody: '0', files }) : undefined;
   if (nginx && isMissing(nginx)) throw new Error(`nginx: ${nginx.missing}`);
   const bytesAt = nginx?.url ?? (dataPort === undefined ? undefined : `http://127.0.0.1:${dataPort}`);
   return {
