@@ -38,8 +38,8 @@ describe('five processes', () => {
       const queries = recorder.queries();
       expect(queries.length).toBeGreaterThan(50);
       // One that nobody asks shows that such a query is found.
-    const scan = { collection: 'users', filter: { nothing_like_it: 1 }, sort: undefined };
-    expect(await findScans(engine.url, store.ready, [...queries, scan])).toEqual(['users: nothing_like_it']);
+      const scan = { collection: 'users', filter: { nothing_like_it: 1 }, sort: undefined };
+      expect(await findScans(engine.url, store.ready, [...queries, scan])).toEqual(['users: nothing_like_it']);
     },
   );
 });
