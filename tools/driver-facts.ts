@@ -44,6 +44,7 @@ const OPERATIONS: Readonly<Record<OptionalOperation, string>> = {
   listNames: 'names under a version',
   statMany: 'looks at many',
   listAll: 'whole trees in fewer calls',
+  findOnHost: 'files for a web server before us',
 };
 
 /** The columns of traits, each with what it says of a storage. */
@@ -64,8 +65,9 @@ const TRAITS: ReadonlyArray<readonly [title: string, say: (traits: MeasuredFacts
   ],
   [
     'else',
-    ({ needsSize, locksOpenFiles, refusedNames }) =>
+    ({ needsSize, locksOpenFiles, refusedNames, removesStepwise }) =>
       [
+        ...(removesStepwise ? ['folders are removed entry by entry'] : []),
         ...(needsSize ? ['must be told sizes'] : []),
         ...(locksOpenFiles ? ['a file that is read is locked'] : []),
         ...(refusedNames ? [`refuses names: ${refusalOf(refusedNames)}`] : []),

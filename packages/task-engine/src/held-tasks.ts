@@ -21,6 +21,8 @@ export interface HeldTasks {
    * nothing changed.
    */
   write(id: string, fence: number, states: readonly number[], patch: Patch): Promise<TaskRecord | undefined>;
+  /** How long ago this worker asked for the lease that it has since it took the task, in milliseconds by the store's clock. */
+  askedAgoMs(record: TaskRecord): number;
   /** Ends a held task in its final state. */
   finish(id: string, fence: number, states: readonly number[], patch: Patch & { state: number }): Promise<TaskRecord | undefined>;
   /** Gives a running task back to the queue. Another worker goes on, after `delayMs` when that is given. */
@@ -48,6 +50,8 @@ export function createHeldTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: Sto
 
   return {
     write: (id, fence, states, patch) => change(held(id, fence, states), { ...patch, lease_until: inMs(clock, LEASE_MS) }),
+
+    askedAgoMs: ({ lease_until }) => LEASE_MS - (lease_until.getTime() - clock.now().getTime()),
 
     finish: (id, fence, states, patch) =>
       change(held(id, fence, states), {

@@ -39,7 +39,7 @@ export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger):
     progress: (progress) => hold.meter.note(progress),
     async assertLease() {
       signal.throwIfAborted();
-      await hold.write({});
+      await hold.assert();
       signal.throwIfAborted();
     },
     async readChunk(index) {

@@ -9,6 +9,8 @@ import { HELD_STATES, TASK_STATE } from './task-state.ts';
 const TICK_MS = 1_000;
 /** A task without news renews its lease this often, in milliseconds. */
 const HEARTBEAT_MS = 2_000;
+/** A lease that was given or renewed so lately is held, in milliseconds: it lasts six times as long. */
+const ASSERTED_MS = 1_000;
 /** A worker that cannot reach the store for so long gives its task up, in milliseconds. */
 const GIVE_UP_MS = 30_000;
 
@@ -37,6 +39,8 @@ export interface TaskHold {
   look(): void;
   /** One write after the other, each with what the meter has to tell. @throws AppError CANCELLED: the task is not held any more */
   write(patch: Partial<TaskRecord>): Promise<void>;
+  /** Nobody else can hold the task: the store said so a moment ago, or says so now. @throws AppError CANCELLED: the task is not held any more */
+  assert(): Promise<void>;
   /** Resolves when the writes so far are over, done or refused; never rejects. */
   settled(): Promise<unknown>;
   /** The store has refused a write: another worker has the task. @throws AppError CANCELLED, always */
@@ -55,9 +59,10 @@ export function holdTask(queue: TaskQueue, record: TaskRecord, logger: Logger, o
   const cleanup = new AbortController();
   let isCleaning = record.state !== TASK_STATE.running;
   let reason: StopReason | undefined;
-  let renewedAtMs = performance.now();
+  let renewedAtMs = performance.now() - queue.askedAgoMs(record);
   let writing: Promise<unknown> = Promise.resolve();
   let unwritten = 0;
+  let asserting: Promise<void> | undefined;
 
   const stop = (why: StopReason) => {
     // A loss outranks whatever was asked before.
@@ -113,6 +118,12 @@ export function holdTask(queue: TaskQueue, record: TaskRecord, logger: Logger, o
     stop,
     look,
     write,
+    async assert() {
+      if (reason === 'lost') lose();
+      if (performance.now() - renewedAtMs < ASSERTED_MS) return;
+      asserting ??= write({}).finally(() => (asserting = undefined));
+      await asserting;
+    },
     settled: () => writing,
     lose,
     beginCleanup() {

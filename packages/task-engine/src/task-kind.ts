@@ -45,8 +45,8 @@ export interface TaskRun<Input, Checkpoint, Chunk> {
   /** Costs nothing: written at most once a second. */
   progress(progress: TaskProgress): void;
   /**
-   * Asks the store whether this run still holds the task, and renews the lease. To be called right before a step that cannot be taken
-   * back: a rename over a target, the removal of a source. @throws AppError CANCELLED: lost, cancelled, paused or stopping
+   * Asks the store whether this run still holds the task, and renews the lease, unless the store said so within the last second: the lease lasts six. To be
+   * called right before a step that cannot be taken back: a rename over a target, the removal of a source. @throws AppError CANCELLED: lost, cancelled, paused or stopping
    */
   assertLease(): Promise<void>;
 }

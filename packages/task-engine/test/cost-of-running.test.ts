@@ -10,6 +10,7 @@ const TASKS = 300;
 const MOST_PER_TASK = 2.5;
 
 const quick = defineTaskKind({ name: 'quick', input: z.object({}), maxRetries: 0, run: async () => undefined });
+const asserting = defineTaskKind({ name: 'asserting', input: z.object({}), maxRetries: 0, run: (run) => run.assertLease() });
 const other = defineTaskKind({ name: 'other', input: z.object({}), maxRetries: 0, run: async () => undefined });
 
 let place: Installation;
@@ -18,13 +19,16 @@ beforeEach(async () => {
 });
 afterEach(() => place.close());
 
-it('a task that ends at once is taken and ended, and the store is asked nothing else for it', async () => {
-  const engine = await place.open([quick, other], { concurrencyOf: async () => 2 });
+it.each([
+  ['ends at once', quick],
+  ['asserts its lease before a step that cannot be taken back', asserting],
+])('a task that %s is taken and ended, and the store is asked nothing else for it', async (_title, kind) => {
+  const engine = await place.open([kind, other], { concurrencyOf: async () => 2 });
   const asked = vi.spyOn(Query.prototype, 'exec');
   const isOfTest = (query: unknown) => query instanceof Query && query.model === place.models.tasks;
   try {
     await engine.addAll(
-      quick,
+      kind,
       Array.from({ length: TASKS }, () => ({ name: 'one', creator: ANN, input: {} })),
     );
     await vi.waitFor(async () => expect(await place.models.tasks.countDocuments({ state: TASK_STATE.succeeded })).toBe(TASKS), {
@@ -35,4 +39,32 @@ it('a task that ends at once is taken and ended, and the store is asked nothing 
   } finally {
     asked.mockRestore();
   }
+});
+
+it('a lease that was asserted a second ago is asked for again, once for all who ask', async () => {
+  let asked = 0;
+  const kind = defineTaskKind({
+    name: 'slow',
+    input: z.object({}),
+    maxRetries: 0,
+    async run(run) {
+      await run.assertLease();
+      const late = performance.now() + 1_000;
+      const now = vi.spyOn(performance, 'now').mockReturnValue(late);
+      const writes = vi.spyOn(Query.prototype, 'exec');
+      try {
+        await Promise.all([run.assertLease(), run.assertLease(), run.assertLease()]);
+        await run.assertLease();
+        const isWrite = (query: unknown) => query instanceof Query && query.getFilter()['_id'] === run.id;
+        asked = writes.mock.contexts.filter(isWrite).length;
+      } finally {
+        now.mockRestore();
+        writes.mockRestore();
+      }
+    },
+  });
+  const engine = await place.open([kind]);
+  const { _id: id } = await engine.add(kind, { name: 'one', creator: ANN, input: {} });
+  await place.untilState(id, TASK_STATE.succeeded);
+  expect(asked).toBe(1);
 });

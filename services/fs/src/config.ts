@@ -1,5 +1,14 @@
 import { type ConfigOf, commonKeys, configKey, edgeKeys, egressKeys, peerKeys, readConfig, schemas } from '@wharf/service-kit';
 import { z } from 'zod';
+import { parseAccelFolder } from './data-plane/accel-redirect.ts';
+
+const accelFolders = schemas.list.transform((list, issues) =>
+  list.flatMap((text) => {
+    const folder = parseAccelFolder(text);
+    if (folder === undefined) issues.addIssue('must be a comma-separated list such as /srv/photos=/_photos');
+    return folder ?? [];
+  }),
+);
 
 export const fsConfig = {
   ...commonKeys,
@@ -56,6 +65,11 @@ export const fsConfig = {
     'WHARF_DATA_SELF_URL',
     schemas.optionalUrl,
     'Address of the data plane of this replica as other services reach it. Empty: they use WHARF_FS_DATA_URL.',
+  ),
+  accelRedirect: configKey(
+    'WHARF_ACCEL_REDIRECT',
+    accelFolders,
+    'Comma-separated `<folder>=<location>`: downloads of files below this folder that come by one of WHARF_TRUSTED_PROXIES are answered with `X-Accel-Redirect` to the location, from which the proxy takes them by itself. Empty: Wharf sends all bytes.',
   ),
   opsPort: configKey('WHARF_OPS_PORT', schemas.port(9093), 'TCP port of /healthz, /readyz and /metrics; 0 takes a free one.'),
 } as const;

@@ -31,6 +31,7 @@ import { createWriteRpc } from './api/write-sessions.ts';
 import { createStatusReporter } from './clients/status-reporter.ts';
 import { type Configuration, createConfiguration } from './configuration.ts';
 import type { FsContext } from './context.ts';
+import { type AccelFolder, createAccelAddress } from './data-plane/accel-redirect.ts';
 import { createDataPlane } from './data-plane/data-plane.ts';
 import { createDirectRequests } from './data-plane/direct-requests.ts';
 import type { RangeReceiver } from './data-plane/receive-range.ts';
@@ -88,6 +89,8 @@ export interface FsOptions extends OwnAddresses {
   /** For clients that reach the data plane without a gateway, as the gateway has them. */
   readonly trustedProxies?: readonly string[] | undefined;
   readonly corsOrigins?: readonly string[] | undefined;
+  /** Folders from which proxies in front of us take files by themselves. */
+  readonly accelRedirect?: readonly AccelFolder[] | undefined;
   /** There is no other replica to tell what changed. */
   readonly isAlone?: boolean | undefined;
 }
@@ -122,6 +125,7 @@ export function createFsService(
     egressAllow = [],
     trustedProxies = [],
     corsOrigins = [],
+    accelRedirect = [],
     siteUrl,
     ...own
   }: FsOptions,
@@ -173,7 +177,9 @@ export function createFsService(
   });
   const callers = createCallers({ tokens: createLoginTokens(kit.keys.jwt, clock), reads, clock });
   const direct = createDirectRequests(kit.keys.installation, { trustedProxies, corsOrigins });
-  const dataPlane = createDataPlane({ context, writes, uploads, kit, callers, direct, transfers: createTransferLimit(maxTransfers) });
+  const accelAddress = createAccelAddress(accelRedirect);
+  const transfers = createTransferLimit(maxTransfers);
+  const dataPlane = createDataPlane({ context, writes, uploads, kit, callers, direct, transfers, accelAddress });
 
   return {
     rpc: createFsRpc({ context, keeper, mounts, registry, tests, replica }),

@@ -103,6 +103,21 @@ describe('a request that comes straight to the data plane', () => {
     await upload.sent;
   });
 
+  it('is told where a proxy finds the file, where it came by one; any other client gets the file', async () => {
+    const accelRedirect = [{ folder, location: '/_f/' }];
+    const sends = await installation.open(undefined, { trustedProxies: ['127.0.0.1'], accelRedirect });
+    const trustsNobody = await installation.open(undefined, { accelRedirect });
+    const told = await httpRequest(sends.url, file('shown'));
+    expect([told.status, told.text(), told.headers['x-accel-redirect']]).toEqual([200, '', '/_f/shown']);
+    const gateway = await httpRequest(sends.url, file('shown', { headers: { 'wharf-from-proxy': 'yes' } }));
+    expect(gateway.headers['x-accel-redirect']).toBe('/_f/shown');
+    for (const headers of [{}, { 'wharf-from-proxy': 'yes' }]) {
+      const sent = await httpRequest(trustsNobody.url, file('shown', { headers }));
+      expect([sent.text(), sent.headers['x-accel-redirect']]).toEqual(['text', undefined]);
+    }
+    expect((await httpRequest(sends.url, file('none'))).status).toBe(404);
+  });
+
   it('that came through this installation already is refused, and told whose the answer is', async () => {
     const own = behindProxy.kit.keys.installation;
     const answer = await httpRequest(behindProxy.url, file('shown', { headers: { 'X-Wharf-Hops': own } }));

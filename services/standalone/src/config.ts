@@ -9,7 +9,7 @@ import { z } from 'zod';
 
 const { httpHost, httpPort, siteUrl, trustedProxies, corsOrigins, callsPerUser, connectionsPerAddress, webDir } = gatewayConfig;
 const { adminPassword, tokenHours } = authConfig;
-const { uploadIdleHours, uploadsPerUser, uploadsOfAll, waitingUploadBytes } = fsConfig;
+const { accelRedirect, uploadIdleHours, uploadsPerUser, uploadsOfAll, waitingUploadBytes } = fsConfig;
 const { mongoUrl, natsUrl, bind, logLevel, otlpEndpoint } = commonKeys;
 
 /** The variables of all services in one process; what they need to find each other falls away. */
@@ -44,6 +44,7 @@ export const standaloneConfig = {
     'The secret that all keys are derived from. Empty: one is made at the first start and kept in the data folder.',
     { mayBeInFile: true },
   ),
+  accelRedirect,
   uploadIdleHours,
   uploadsPerUser,
   uploadsOfAll,

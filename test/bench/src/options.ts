@@ -1,8 +1,11 @@
 import { parseArgs } from 'node:util';
 import { REMOTE_NAMES, type RemoteName } from './remote-kinds.ts';
 
-/** `direct`: the five services, whose fs is asked for bytes without the gateway, as behind an ingress. */
-export const SHAPES = ['standalone', 'services', 'direct'] as const;
+/**
+ * `direct`: the five services, whose fs is asked for bytes without the gateway, as behind an ingress. `accel`: standalone behind an nginx that sends
+ * files by itself.
+ */
+export const SHAPES = ['standalone', 'services', 'direct', 'accel'] as const;
 export type Shape = (typeof SHAPES)[number];
 
 export interface BenchOptions {

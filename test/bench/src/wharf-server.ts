@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { at, freePort, login, makeTempDir, startServices, startStandalone, type Wharf } from '@wharf/harness';
+import { at, freePort, isMissing, login, makeTempDir, startNginx, startServices, startStandalone, type Wharf } from '@wharf/harness';
 import type { Fixture } from './fixture.ts';
 import type { Shape } from './options.ts';
 import type { Server } from './servers.ts';
 
-const START = { standalone: startStandalone, services: startServices, direct: startServices };
+const START = { standalone: startStandalone, services: startServices, direct: startServices, accel: startStandalone };
+const ACCEL_LOCATION = '/_files';
 
 /** Wharf over the fixture, mounted at /local, with what requests to it need. */
 export interface WharfServer extends Server {
   /** Its shape, and what else is special about it. */
   readonly name: string;
-  /** Its base is the data plane of fs, which takes nothing but bytes. */
+  /** Its base is for bytes: the data plane of fs, or an nginx. */
   readonly isForBytes: boolean;
   readonly adminPassword: string;
   /** Of the admin, who sends every request. */
@@ -46,6 +47,7 @@ export async function startWharf(
         NODE_ENV: 'production',
         WHARF_EGRESS_ALLOW: '127.0.0.1',
         ...(dataPort === undefined ? {} : { WHARF_DATA_PORT: String(dataPort) }),
+        ...(shape === 'accel' && { WHARF_TRUSTED_PROXIES: '127.0.0.1', WHARF_ACCEL_REDIRECT: `${fixture.filesDir}=${ACCEL_LOCATION}` }),
         ...special.env,
         ...env,
       },
@@ -58,11 +60,15 @@ export async function startWharf(
   await first.wharf.stop();
   const { wharf, startMs } = await start(profiling);
   const admin = await login(wharf.base, 'admin', adminPassword);
+  const files = { location: ACCEL_LOCATION, folder: fixture.filesDir };
+  const nginx = shape === 'accel' ? await startNginx({ to: wharf.base, maxBody: '0', files }) : undefined;
+  if (nginx && isMissing(nginx)) throw new Error(`nginx: ${nginx.missing}`);
+  const bytesAt = nginx?.url ?? (dataPort === undefined ? undefined : `http://127.0.0.1:${dataPort}`);
   return {
     name: special.name === undefined ? shape : `${shape}, ${special.name}`,
-    base: dataPort === undefined ? wharf.base : `http://127.0.0.1:${dataPort}`,
-    isForBytes: dataPort !== undefined,
-    pids: () => [wharf.pid],
+    base: bytesAt ?? wharf.base,
+    isForBytes: bytesAt !== undefined,
+    pids: () => (nginx ? [wharf.pid, nginx.pid] : [wharf.pid]),
     adminPassword,
     token: admin.token ?? '',
     firstStartMs: first.startMs,
@@ -82,6 +88,7 @@ export async function startWharf(
       });
     },
     async stop() {
+      await nginx?.stop();
       await wharf.stop();
       await dir.remove();
     },

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv4 } from 'node:net';
+import type { Call } from '../rpc/call.ts';
 import { hopsOf } from '../rpc/hops.ts';
 
 /** Which peers may say, by forwarding headers, on whose behalf they send a request. */
@@ -19,10 +20,18 @@ export interface TrustedProxies {
 const MAX_AGENT = 500;
 
 /** What services are told of the client behind a request. */
-export function clientOf(proxies: TrustedProxies, request: IncomingMessage): { address: string; agent?: string; hops?: readonly string[] } {
+export function clientOf(
+  proxies: TrustedProxies,
+  request: IncomingMessage,
+): Pick<Call, 'agent' | 'hops' | 'isFromProxy'> & { readonly address: string } {
   const agent = request.headers['user-agent']?.slice(0, MAX_AGENT);
   const hops = hopsOf(request);
-  return { address: proxies.clientAddress(request), ...(agent && { agent }), ...(hops.length > 0 && { hops }) };
+  return {
+    address: proxies.clientAddress(request),
+    ...(agent && { agent }),
+    ...(hops.length > 0 && { hops }),
+    ...(proxies.isFromProxy(request) && { isFromProxy: true }),
+  };
 }
 
 /** @param ranges addresses and CIDRs. @throws Error when one is neither */

@@ -9,6 +9,8 @@ const PREFIX = 'wharf-';
 /** The addresses that an answer hands out start with this. */
 const SITE_URL = 'wharf-site-url';
 
+const FROM_PROXY = 'wharf-from-proxy';
+
 /** Answers requests for bytes in the process of the gateway: the call is handed over with the request. */
 export type ByteServer = (...args: [...Parameters<RequestListener>, call: Omit<Call, 'signal'>]) => void;
 
@@ -17,7 +19,7 @@ type ForwardedCall = Omit<Call, 'signal'> & { readonly siteUrl: string };
 
 /** The headers that carry a call to the HTTP data plane: the same ones that carry it over gRPC. */
 export function callHeaders(tokens: InternalTokens, call: ForwardedCall): Record<string, string> {
-  const headers: Record<string, string> = { [SITE_URL]: call.siteUrl };
+  const headers: Record<string, string> = { [SITE_URL]: call.siteUrl, ...(call.isFromProxy && { [FROM_PROXY]: 'yes' }) };
   for (const [name, values] of Metadata(outgoingCall(tokens, call).metadata)) headers[name] = values.join(',');
   return headers;
 }
@@ -37,7 +39,8 @@ export function readCallHeaders(
   const siteUrl = metadata.get(SITE_URL);
   if (siteUrl === undefined) return undefined;
   const call = incomingCall(tokens, { metadata, signal });
-  return call.identity === undefined ? undefined : { ...call, siteUrl };
+  const isFromProxy = metadata.get(FROM_PROXY) === 'yes';
+  return call.identity === undefined ? undefined : { ...call, siteUrl, ...(isFromProxy && { isFromProxy }) };
 }
 
 /** Removes from a client's headers what only our own processes may say. */

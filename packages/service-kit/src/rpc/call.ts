@@ -20,6 +20,8 @@ export interface Call {
   readonly address?: string;
   /** What the client calls itself (`User-Agent`), at most 500 characters; absent where it does not, or no client's request is behind the call. */
   readonly agent?: string;
+  /** Whether the client's request came by a trusted proxy; absent where it did not. Told with requests for bytes alone. */
+  readonly isFromProxy?: true;
   /** Gateways that this one is a storage of, the first one first (rpc/hops.ts); absent where the client is none. */
   readonly hops?: readonly string[];
   /** Aborted when the caller went away or the deadline passed. */

@@ -19,6 +19,7 @@ import {
 } from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
 import type { Uploads } from '../domain/uploads/uploads.ts';
+import type { AccelAddress } from './accel-redirect.ts';
 import type { DirectRequests } from './direct-requests.ts';
 import { serveDownload } from './download.ts';
 import { endWhenIdle } from './end-when-idle.ts';
@@ -38,6 +39,8 @@ export interface DataPlaneOptions {
   readonly callers: Callers;
   readonly direct: DirectRequests;
   readonly transfers: TransferLimit;
+  /** Of files that a proxy in front of us takes by itself. */
+  readonly accelAddress: AccelAddress;
 }
 
 /** What clients of the form route expect where a storage takes no uploads. */
@@ -163,7 +166,7 @@ async function answer(
     return receive(context, request, response, identified);
   }
   if (writeSession !== undefined) return receiveRange(options.writes, request, response, { id: writeSession, query: query(), call });
-  if (download) return serveDownload(context, request, response, { call, ...download, query: query() });
+  if (download) return serveDownload(context, request, response, { call, ...download, query: query(), accelAddress: options.accelAddress });
   throw new AppError('RECORD_NOT_FOUND', 'not found');
 }
 

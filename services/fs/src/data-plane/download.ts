@@ -10,7 +10,8 @@ import type { Located } from '../domain/mounts/mount-table.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
 import { canProxy, directLink, downProxyUrl, forwardParameters, hasThumbnail, needsSign, shouldProxy } from '../domain/reading/links.ts';
 import { locate, type Snapshot } from '../domain/snapshot/snapshot.ts';
-import type { CallOptions, Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
+import { type CallOptions, type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
+import type { AccelAddress } from './accel-redirect.ts';
 import { etagOf } from './etag.ts';
 import { evaluatePreconditions, isRangeCurrent } from './preconditions.ts';
 import { type BodyPlan, lengthOf, planBody, type Range, rangesOf } from './ranges.ts';
@@ -28,6 +29,7 @@ export interface DownloadRequest {
   /** Percent-encoded, of the whole tree. */
   readonly path: string;
   readonly query: URLSearchParams;
+  readonly accelAddress: AccelAddress;
 }
 
 /** Until when a file is sent, and to whom: the address of the client, where the gateway tells it. */
@@ -54,8 +56,9 @@ export async function serveDownload(
   const isDirect = asked.route === 'd' && !shouldProxy(snapshot, located.mount, name);
   const direct = isDirect ? await directLink(context.links, driver, located, path, linkOptionsOf(asked.call)) : undefined;
   if (direct) return redirect(response, forwardParameters(snapshot, direct.url, asked.query));
-  const { signal, address } = asked.call;
+  const { signal, address, isFromProxy } = asked.call;
   const caller = address === undefined ? undefined : plainAddress(address);
+  if (isFromProxy && (await handOver(driver, located, name, request, response, { signal, caller }, asked.accelAddress))) return;
   await sendFile(driver, located, name, request, response, { signal, caller });
 }
 
@@ -103,6 +106,40 @@ async function sendFile(
   }
 }
 
+/**
+ * Tells a proxy where the file is that it may take by itself, with ranges and all. Requests with conditions are not handed over: the proxy knows
+ * the versions of files by other names.
+ *
+ * @returns false: the file is to be sent
+ */
+async function handOver(
+  driver: StorageDriver,
+  { path }: Located<Mount>,
+  name: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  call: DownloadCall,
+  accelAddress: AccelAddress,
+): Promise<boolean> {
+  if (request.method !== 'GET' || !supports(driver, 'findOnHost') || isConditional(request)) return false;
+  const { entry, hostPath } = await driver.findOnHost(path, call).catch(asNoFile);
+  const address = accelAddress(hostPath);
+  if (address === undefined) return false;
+  // The proxy says by itself that it serves ranges.
+  const { 'Accept-Ranges': _ranges, ...headers } = fileHeaders(entry, name, etagOf(entry));
+  response.writeHead(200, { ...headers, 'X-Accel-Redirect': address, 'Content-Length': 0 }).end();
+  return true;
+}
+
+function asNoFile(error: unknown): never {
+  if (AppError.is(error, 'IS_A_DIRECTORY')) throw new AppError('IS_A_DIRECTORY', 'not a file', { cause: error });
+  throw error;
+}
+
+function isConditional({ headers }: IncomingMessage): boolean {
+  return headers['if-range'] !== undefined || CONDITIONS.some((header) => headers[header] !== undefined);
+}
+
 /** A request whose answer does not depend on what the file is like. */
 function isPlain({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers.range === undefined && !CONDITIONS.some((header) => headers[header] !== undefined);
@@ -116,19 +153,14 @@ async function sendWhole(
   response: ServerResponse,
   call: DownloadCall,
 ): Promise<void> {
-  try {
-    const content = await driver.read(path, undefined, call);
-    const { entry, whole } = content;
-    const headers = fileHeaders(entry, name, etagOf(entry));
-    if (entry.sizeBytes !== undefined) headers['Content-Length'] = String(entry.sizeBytes);
-    response.writeHead(200, headers);
-    if (whole !== undefined && whole.byteLength === (entry.sizeBytes ?? whole.byteLength)) return void response.end(whole);
-    await sendContent(response, content, entry.sizeBytes);
-    response.end();
-  } catch (error) {
-    if (AppError.is(error, 'IS_A_DIRECTORY')) throw new AppError('IS_A_DIRECTORY', 'not a file', { cause: error });
-    throw error;
-  }
+  const content = await driver.read(path, undefined, call).catch(asNoFile);
+  const { entry, whole } = content;
+  const headers = fileHeaders(entry, name, etagOf(entry));
+  if (entry.sizeBytes !== undefined) headers['Content-Length'] = String(entry.sizeBytes);
+  response.writeHead(200, headers);
+  if (whole !== undefined && whole.byteLength === (entry.sizeBytes ?? whole.byteLength)) return void response.end(whole);
+  await sendContent(response, content, entry.sizeBytes);
+  response.end();
 }
 
 /** @param begin sends the headers, once the first part is open. @throws AppError STALE_VERSION when a part is of another file than `etag` */

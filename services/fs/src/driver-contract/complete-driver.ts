@@ -18,6 +18,7 @@ export function operationsOf(driver: StorageDriver): CompleteDriver {
     copy: driver.copy?.bind(driver),
     link: driver.link?.bind(driver),
     space: driver.space?.bind(driver),
+    findOnHost: driver.findOnHost?.bind(driver),
     openDraft: driver.openDraft?.bind(driver),
     listNames: driver.listNames?.bind(driver),
     statMany: driver.statMany?.bind(driver),
@@ -34,6 +35,7 @@ export function decorated(operations: CompleteDriver): StorageDriver {
 /** By name, in their order. @internal for tests */
 export const OPTIONAL_OPERATIONS = Object.keys({
   copy: true,
+  findOnHost: true,
   link: true,
   listAll: true,
   listNames: true,

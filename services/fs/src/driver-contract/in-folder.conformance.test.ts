@@ -5,7 +5,7 @@ import { inFolder } from './in-folder.ts';
 
 describeDriver({
   name: 'a folder of another storage',
-  lacks: ['link', 'listAll', 'openDraft', 'space'],
+  lacks: ['findOnHost', 'link', 'listAll', 'openDraft', 'space'],
   open: async () => {
     const below = new MemoryDriver();
     await below.makeDirectory(at('/a/folder'));

@@ -280,6 +280,11 @@ export interface StorageDriver {
   link?(file: MountPath, options?: LinkOptions): Promise<DirectLink>;
   space?(options?: CallOptions): Promise<Space>;
   /**
+   * Where a file is on this machine, for a program that reads it by itself. Checked as a read is, at this moment; nothing is held.
+   * @throws ENTRY_NOT_FOUND | IS_A_DIRECTORY
+   */
+  findOnHost?(file: MountPath, options?: CallOptions): Promise<HostFile>;
+  /**
    * Makes or opens what will be the file once it is published, for content that comes in ranges. Missing parent folders are made.
    * @throws ENTRY_NOT_FOUND (there is no such draft) | ENTRY_EXISTS (there is one, with `create`) | NOT_A_DIRECTORY (a parent is a file)
    */
@@ -301,6 +306,12 @@ export interface StorageDriver {
    * @throws as `list`
    */
   listAll?(directory: MountPath, options?: CallOptions): AsyncIterable<PlacedEntry>;
+}
+
+export interface HostFile {
+  readonly entry: Entry;
+  /** Absolute and free of links. */
+  readonly hostPath: string;
 }
 
 /** An entry of a tree, and its place. */

@@ -16,7 +16,7 @@ export interface CallObserver {
 /** Tells `observer` of every call, and of every stream that breaks in the middle. */
 export function withObserver(driver: StorageDriver, observer: CallObserver): StorageDriver {
   const operations = operationsOf(driver);
-  const { write, makeDirectory, remove, rename, copy, link, space, openDraft, listNames, statMany, listAll } = operations;
+  const { write, makeDirectory, remove, rename, copy, link, space, findOnHost, openDraft, listNames, statMany, listAll } = operations;
   const timed = <Result>(run: (call: number) => Promise<Result>) => observed(observer, true, run);
   const untimed = <Result>(run: () => Promise<Result>) => observed(observer, false, run);
   return decorated({
@@ -37,6 +37,7 @@ export function withObserver(driver: StorageDriver, observer: CallObserver): Sto
     copy: copy && ((from, to, options) => untimed(() => copy(from, to, options))),
     link: link && ((file, options) => timed(() => link(file, options))),
     space: space && ((options) => timed(() => space(options))),
+    findOnHost: findOnHost && ((file, options) => timed(() => findOnHost(file, options))),
     openDraft: openDraft && ((file, id, options) => openObservedDraft(observer, () => timed(() => openDraft(file, id, options)))),
     listNames: listNames && ((directory, known, options) => timed(() => listNames(directory, known, options))),
     statMany: statMany && ((directory, names, options) => timed(() => statMany(directory, names, options))),

@@ -35,8 +35,6 @@ export type PlacementTaskRun = TaskRun<PlacementInput, PlacementCheckpoint, z.ou
 const SAVE_MS = 1_000;
 /** Rights, rules and storages are asked for again after so long, in milliseconds. */
 const ENDS_MS = 2_000;
-/** A lease that was asserted so lately is held, in milliseconds: it lasts several times as long. */
-const ASSERTED_MS = 1_000;
 /** Folders that changed are told of so often while a task runs, in milliseconds; all of them at its end. */
 const TELL_MS = 10_000;
 /** What the work on one entry weighs beside its bytes. */
@@ -86,8 +84,6 @@ export async function beginPlacement(
 ): Promise<PlacementRun> {
   const state: PlacementCheckpoint = run.checkpoint ? { ...run.checkpoint } : emptyCheckpoint();
   const manifest = await openManifest(run.chunks, state);
-  let asserting: Promise<void> | undefined;
-  let assertedAtMs = Number.NEGATIVE_INFINITY;
   let savedAtMs = performance.now();
   let saving: Promise<void> = Promise.resolve();
   let toldAtMs = performance.now();
@@ -99,30 +95,14 @@ export async function beginPlacement(
     // The state first: what is settled while the manifest is written is looked at again by whoever goes on.
     const settled = { ...state, failed: [...state.failed] };
     const extent = await manifest.save();
-    const askedAtMs = performance.now();
     await run.saveCheckpoint({ ...settled, ...extent });
-    // The write was not refused: it asserts the lease as well.
-    [savedAtMs, assertedAtMs] = [performance.now(), askedAtMs];
+    savedAtMs = performance.now();
   };
   const ends = sharedFor(ENDS_MS, async () => {
     const operation = await operationOf(run);
     changes = operation.changes;
     return openEnds(operation, run.input, verb);
   });
-  const assertLease = async () => {
-    run.signal.throwIfAborted();
-    if (performance.now() - assertedAtMs < ASSERTED_MS) return;
-    const askedAtMs = performance.now();
-    asserting ??= run
-      .assertLease()
-      .then(() => {
-        assertedAtMs = askedAtMs;
-      })
-      .finally(() => {
-        asserting = undefined;
-      });
-    await asserting;
-  };
   const tell = (isSure: boolean, ...paths: readonly VirtualPath[]) => {
     toldAtMs = performance.now();
     const isKnown = isSure && isFirst && [...pending.values()].every(Boolean);
@@ -149,7 +129,7 @@ export async function beginPlacement(
     state,
     ...{ hasBegunCopying: false, room: ANY_ROOM },
     ends,
-    assertLease,
+    assertLease: () => run.assertLease(),
     save(isForced = false) {
       if (!isForced && performance.now() - savedAtMs < SAVE_MS) return Promise.resolve();
       savedAtMs = performance.now();

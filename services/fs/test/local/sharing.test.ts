@@ -2,8 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { appendFile, readdir, readlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { waitFor } from '@wharf/harness';
-import { describe, expect, it } from 'vitest';
+import type { EntryName } from '@wharf/paths';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { collect } from '../../src/driver-contract/conformance/driver-calls.ts';
+import { type Disk, DiskPool } from '../../src/drivers/local/disk-pool.ts';
+import { LocalDriver } from '../../src/drivers/local/driver.ts';
 import { at, codeOf, makeFolders, openLocal, put, textOf } from './open-local.ts';
 
 const MANY = 40;
@@ -60,6 +63,41 @@ describe('callers who ask for the same at once', () => {
       if (size % 10 === 0) expect((await look).sizeBytes).toBe(size);
     }
     await Promise.all(earlier);
+  });
+
+  it('see what was there when they asked, where they look at a whole page again and again', async () => {
+    const { root } = await makeFolders();
+    const names = Array.from({ length: 100 }, (_, index) => `file ${index}` as EntryName);
+    for (const name of names) await writeFile(path.join(root, name), '');
+    const settings = { rootPath: root, addsUpFolders: false, showsHidden: true, folderMode: 0o777, recycleBinPath: undefined };
+    const disk = new DiskPool(settings);
+    const { slots } = disk;
+    let looks = 0;
+    const call: Disk['call'] = (operation, ...rest) => {
+      if (operation === 'statMany') looks += 1;
+      return disk.call(operation, ...rest);
+    };
+    const driver = await LocalDriver.open(settings, {}, { slots, call, start: (signal) => disk.start(signal), close: () => disk.close() });
+    onTestFinished(() => driver.close());
+    const first = driver.statMany(at('/'), names);
+    await new Promise((resolve) => setImmediate(resolve));
+    const second = driver.statMany(at('/'), names);
+    // It looks once the first has its answer, together with others who come meanwhile.
+    expect(looks).toBe(1);
+    expect(await second).toEqual(await first);
+    expect(looks).toBe(2);
+
+    let written = 0;
+    const client = async () => {
+      for (let asked = 0; asked < 50; asked += 1) {
+        await appendFile(path.join(root, 'file 99'), 'x');
+        written += 1;
+        const least = written;
+        const seen = await driver.statMany(at('/'), names);
+        expect(seen.at(-1)?.sizeBytes).toBeGreaterThanOrEqual(least);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, client));
   });
 
   it('fail for the same reason, each by itself', async () => {

@@ -1,3 +1,4 @@
+import { readFile, realpath } from 'node:fs/promises';
 import { type EntryName, MOUNT_ROOT, parentPath } from '@wharf/paths';
 import { expect } from 'vitest';
 import { decorated, operationsOf } from '../complete-driver.ts';
@@ -124,6 +125,19 @@ export function entryRules(rule: Rule): void {
       expect(entries.map((entry) => entry.name)).toEqual(['c', 'folder', 'a']);
       for (const entry of entries) expect(await driver.stat(at(`/d/${entry.name}`))).toEqual(entry);
       await refuses('ENTRY_NOT_FOUND', driver.statMany(at('/none'), ['a'] as EntryName[]));
+    },
+  );
+  rule(
+    'a file of this machine is where the storage says, and nothing else is found',
+    ['write', 'makeDirectory', 'findOnHost'],
+    async (driver) => {
+      await put(driver, '/d/a file', 'what it holds');
+      const { entry, hostPath } = await driver.findOnHost(at('/d/a file'));
+      expect(await readFile(hostPath, 'utf8')).toBe('what it holds');
+      expect(hostPath).toBe(await realpath(hostPath));
+      expect(entry).toEqual(await driver.stat(at('/d/a file')));
+      await refuses('ENTRY_NOT_FOUND', driver.findOnHost(at('/d/none')));
+      await refuses('IS_A_DIRECTORY', driver.findOnHost(at('/d')));
     },
   );
   rule('entries under a version come as long as the names stay', ['write', 'listNames', 'statMany'], async (driver) => {

@@ -16,12 +16,12 @@ const openOver = (paths: string, around: (driver: StorageDriver) => StorageDrive
   return { driver: around(await aliasDriver.open(addition, { openMount })) };
 };
 
-const LACKS = ['link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany'] as const;
+const LACKS = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany'] as const;
 
 describeDriver({
   name: 'Alias of one folder',
   documented: { driver: 'Alias', server: 'one folder' },
-  lacks: ['link', 'listAll', 'openDraft', 'space'],
+  lacks: ['findOnHost', 'link', 'listAll', 'openDraft', 'space'],
   open: openOver('/one', asItIs, 'first'),
 });
 describeDriver({

@@ -115,7 +115,7 @@ export class ConfinedRoot {
    * Opens a regular file for reading, links followed. The caller closes the handle.
    * @throws IS_A_DIRECTORY | UNSUPPORTED_OPERATION for what is neither file nor folder, without waiting for it
    */
-  openFile(file: MountPath): { fd: number; stats: fs.Stats } {
+  openFile(file: MountPath): { fd: number; stats: fs.Stats; realPath: string } {
     this.#checkSpelling(file);
     const place = this.#absolute(file);
     // To open a device can act on it, so that only regular files get this far; what is opened then is checked again.
@@ -127,7 +127,7 @@ export class ConfinedRoot {
       if (!this.#contains(realPath) || (before !== undefined && before !== realPath)) throw storageError('ENTRY_NOT_FOUND');
       const stats = fs.fstatSync(fd);
       checkRegular(stats);
-      return { fd, stats };
+      return { fd, stats, realPath };
     } catch (error) {
       fs.closeSync(fd);
       throw error;

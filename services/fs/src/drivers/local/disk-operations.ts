@@ -48,6 +48,7 @@ export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts
     listNames: (_signal: AbortSignal, path: MountPath, knownVersion: string | undefined) => reads.listNames(path, knownVersion),
     statMany: (_signal: AbortSignal, path: MountPath, names: string, ifVersion?: string) => reads.statMany(path, names, ifVersion),
     open: (_signal: AbortSignal, path: MountPath, range: ByteRange | undefined) => reads.open(path, range),
+    findOnHost: (_signal: AbortSignal, path: MountPath) => reads.findOnHost(path),
     addUp: (signal: AbortSignal, path: MountPath) => reads.addUp(path, signal),
     space: (_signal: AbortSignal) => reads.space(),
     beginWrite: (_signal: AbortSignal, path: MountPath, overwrite: boolean) => writes.beginWrite(path, overwrite),

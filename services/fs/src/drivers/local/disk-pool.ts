@@ -76,7 +76,7 @@ const WAITS_FOR_SYNC: ReadonlySet<keyof DiskOperations> = new Set([
   'sweep',
 ]);
 /** Their results may be shared: they change nothing, and whoever joins before they have begun gets what is true after that moment. */
-const SHARED: ReadonlySet<keyof DiskOperations> = new Set(['list', 'listNames', 'open', 'stat', 'statMany']);
+const SHARED: ReadonlySet<keyof DiskOperations> = new Set(['findOnHost', 'list', 'listNames', 'open', 'stat', 'statMany']);
 const MAX_LANES = 4;
 const IDLE_AFTER_MS = 60_000;
 /** What could not be cleaned up is looked at again within a minute. */

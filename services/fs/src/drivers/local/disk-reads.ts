@@ -108,6 +108,13 @@ export class DiskReads {
     }
   }
 
+  /** A file as `open` finds it, which it leaves closed. */
+  findOnHost(path: MountPath): { stats: PackedEntry; hostPath: string } {
+    const { fd, stats, realPath } = this.#root.openFile(path);
+    fs.closeSync(fd);
+    return { stats: packOne(stats, false), hostPath: realPath };
+  }
+
   /** What all files below a folder hold together, in bytes. Links count as nothing. */
   async addUp(path: MountPath, signal: AbortSignal): Promise<number> {
     const folder = this.#root.holdFolder(path);

@@ -4,12 +4,13 @@ import { storageError } from '../../driver-contract/storage-error.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { carriedLink, hasLinkOut } from './disk-links.ts';
 import { errnoOf, toAppError } from './errors.ts';
+import { FolderSyncs } from './folder-syncs.ts';
 import { type PackedEntry, packOne } from './packed-entries.ts';
 import { placeExclusively, placeFolderExclusively } from './place-entry.ts';
 import { isKeptName } from './probe-names.ts';
 import type { RecycleBin } from './recycle-bin.ts';
 import { removeTree } from './remove-tree.ts';
-import { syncFolder, syncHandle } from './sync-folder.ts';
+import { syncHandle } from './sync-folder.ts';
 import type { TempArea, TempRef } from './temp-area.ts';
 
 const { O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
@@ -36,6 +37,7 @@ export class DiskWrites {
   readonly #temp: TempArea;
   readonly #folderMode: number;
   readonly #bin: RecycleBin | undefined;
+  readonly #syncs = new FolderSyncs();
 
   constructor(root: ConfinedRoot, temp: TempArea, folderMode: number, bin: RecycleBin | undefined) {
     this.#root = root;
@@ -47,11 +49,19 @@ export class DiskWrites {
   /** Makes missing parents and, with `make`, a temporary file that `publish` can give the name `path`. */
   async beginWrite(path: MountPath, overwrite: boolean, make = createFile): Promise<BegunWrite> {
     if (path === '/') throw storageError(overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
-    await this.#makeFolders(parentPath(path));
-    return this.#withTarget(path, overwrite, ({ folder, folderPath }) => {
-      const { ref, made } = this.#temp.create(folder, folderPath, make);
-      return { temp: ref, fd: made };
-    });
+    const begin = () =>
+      this.#withTarget(path, overwrite, ({ folder, folderPath }) => {
+        const { ref, made } = this.#temp.create(folder, folderPath, make);
+        return { temp: ref, fd: made };
+      });
+    try {
+      return await begin();
+    } catch (error) {
+      const errno = errnoOf(error);
+      if (errno !== 'ENOENT' && errno !== 'ELOOP') throw error;
+      await this.#makeFolders(parentPath(path));
+      return begin();
+    }
   }
 
   /**
@@ -139,7 +149,7 @@ export class DiskWrites {
       if (overwrite) fs.renameSync(place, target.place);
       else placeExclusively(place, target.place);
     });
-    await syncFolder(target.folder);
+    await this.#syncs.sync(target.folder);
     return packed;
   }
 
@@ -167,7 +177,7 @@ export class DiskWrites {
       } else if (!stats.isDirectory()) fs.unlinkSync(place);
       else if (recursive) await removeTree(place, signal);
       else fs.rmdirSync(place);
-      await syncFolder(folder);
+      await this.#syncs.sync(folder);
     } finally {
       folder.close();
     }
@@ -193,8 +203,8 @@ export class DiskWrites {
         else if (!isSame) moveTo(sourcePlace, stats, place, overwrite);
         target.folder.recheck();
         source.folder.recheck();
-        await syncFolder(target.folder);
-        if (hasOtherParent) await syncFolder(source.folder);
+        await this.#syncs.sync(target.folder);
+        if (hasOtherParent) await this.#syncs.sync(source.folder);
         const placed = fs.lstatSync(place);
         const isLink = placed.isSymbolicLink();
         return packOne(isLink ? (this.#root.statTarget(place) ?? placed) : placed, isLink);
@@ -272,7 +282,7 @@ export class DiskWrites {
       await this.checkFree(folder, path);
       fs.mkdirSync(folder.prefix + name, this.#folderMode);
       folder.recheck();
-      await syncFolder(folder);
+      await this.#syncs.sync(folder);
     } catch (error) {
       if (errnoOf(error) !== 'EEXIST') throw error;
       // Somebody was faster, or it is a link that leads nowhere.

@@ -13,6 +13,7 @@ import type {
   DriverTraits,
   Entry,
   FileContent,
+  HostFile,
   NameListing,
   PlaceOptions,
   RemoveOptions,
@@ -28,6 +29,7 @@ import type { LocalSettings } from './config.ts';
 import { type Disk, DiskPool } from './disk-pool.ts';
 import { toAppError } from './errors.ts';
 import { fileContent, inlineContent } from './file-content.ts';
+import { GatheredLooks } from './gathered-looks.ts';
 import { LastSeenEntries } from './last-seen-entries.ts';
 import { LocalDraft } from './local-draft.ts';
 import { NUMBERS_PER_ENTRY, type PackedEntry, unpackEntry, unpackOne } from './packed-entries.ts';
@@ -49,6 +51,7 @@ export class LocalDriver implements StorageDriver {
   readonly #disk: Disk;
   readonly #addsUpFolders: boolean;
   readonly #lastSeen = new LastSeenEntries();
+  readonly #looks = new GatheredLooks();
   readonly #takeTurn = createTurns();
   /** Those that take something back when they fail. */
   readonly #calls = new Calls();
@@ -124,7 +127,7 @@ export class LocalDriver implements StorageDriver {
     for (let from = 0; from < reachable.length || from === 0; from += ENTRIES_PER_TURN) {
       const turn = reachable.slice(from, from + ENTRIES_PER_TURN);
       const text = turn.join('/');
-      const packed = await this.#disk.call('statMany', [directory, text, ifVersion], signal);
+      const packed = await this.#looks.run(directory, turn.length, () => this.#disk.call('statMany', [directory, text, ifVersion], signal));
       pages.push(this.#lastSeen.entriesOf(directory, { text, packed }, () => unpackAll(turn, packed)));
     }
     const [first = []] = pages;
@@ -181,6 +184,12 @@ export class LocalDriver implements StorageDriver {
 
   async space({ signal }: CallOptions = {}): Promise<Space> {
     return this.#disk.call('space', [], signal);
+  }
+
+  async findOnHost(file: MountPath, { signal }: CallOptions = {}): Promise<HostFile> {
+    checkReachable(file);
+    const { stats, hostPath } = await this.#disk.call('findOnHost', [file], signal);
+    return { entry: unpackOne(file, stats), hostPath };
   }
 
   async close(): Promise<void> {

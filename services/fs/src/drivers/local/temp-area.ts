@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { currentOwner, newOwnedName, type ProcessOwner } from '@wharf/owned-names';
 import { MOUNT_ROOT, type MountPath } from '@wharf/paths';
+import { LRUCache } from 'lru-cache';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import {
   draftNames,
@@ -23,12 +24,18 @@ export interface TempRef {
 
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 const MAX_TRIES = 50;
+/** Whether a folder lies on the disk of the root is asked again after that. What is mounted between the question and the name is met by the rename. */
+const MOUNTS_HOLD_MS = 1_000;
 
 /** Where files are put together before they get their name. Everything in it carries the name of its owner, see `temp-names.ts`. */
 export class TempArea {
   readonly #root: ConfinedRoot;
   readonly #owner: ProcessOwner = currentOwner();
   #nextSweepAt = Date.now() + SWEEP_EVERY_MS;
+  /** Ours in the folder of temporary entries that are not done with: as long as there are any, it need not be tried to take it away. */
+  readonly #pending = new Set<string>();
+  /** By real path. */
+  readonly #onRootMount = new LRUCache<string, boolean>({ max: 100, ttl: MOUNTS_HOLD_MS });
 
   constructor(root: ConfinedRoot) {
     this.#root = root;
@@ -44,7 +51,10 @@ export class TempArea {
       void this.sweep();
     }
     const area = this.#isOnRootMount(target) ? this.#createInArea(make) : undefined;
-    if (area !== undefined) return area;
+    if (area !== undefined) {
+      this.#pending.add(area.ref.name);
+      return area;
+    }
     const name = newBesideName(this.#owner);
     return { ref: { besideIn: targetPath, name }, made: make(target.prefix + name) };
   }
@@ -68,14 +78,18 @@ export class TempArea {
       return await use(held.prefix + ref.name);
     } finally {
       held.close();
-      if (ref.besideIn === undefined) this.#dropAreaIfEmpty();
+      this.#pending.delete(ref.name);
+      if (ref.besideIn === undefined && this.#pending.size === 0) this.#dropAreaIfEmpty();
     }
   }
 
   /** Removes what a write or a copy has left. Nothing there is success. */
   async discard(ref: TempRef): Promise<void> {
     // The folder of such files goes with the last of them.
-    if (ref.besideIn === undefined && !this.#hasArea()) return;
+    if (ref.besideIn === undefined && !this.#hasArea()) {
+      this.#pending.delete(ref.name);
+      return;
+    }
     try {
       await this.at(ref, removeAny);
     } catch (error) {
@@ -152,9 +166,13 @@ export class TempArea {
 
   #isOnRootMount(target: HeldFolder): boolean {
     if (target.realPath === this.#root.rootPath) return true;
+    const known = this.#onRootMount.get(target.realPath);
+    if (known !== undefined) return known;
     const root = this.#root.holdFolder(MOUNT_ROOT);
     try {
-      return mountOf(root) === mountOf(target);
+      const isOn = mountOf(root) === mountOf(target);
+      this.#onRootMount.set(target.realPath, isOn);
+      return isOn;
     } finally {
       root.close();
     }

@@ -5,10 +5,10 @@ import type { OptionalOperation, StorageDriver } from '../../driver-contract/sto
 import { MEMORY_PROFILES, memoryDriver } from './index.ts';
 import { createExpiringLogin } from './testing/expiring-login.ts';
 
-const LACKS: readonly OptionalOperation[] = ['link', 'listAll', 'openDraft', 'space'];
+const LACKS: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'openDraft', 'space'];
 const WITHOUT_STEPS: readonly OptionalOperation[] = ['listNames', 'rename', 'statMany'];
 const LACKED: Partial<Record<string, readonly OptionalOperation[]>> = {
-  'object store': ['link', 'openDraft', 'space', ...WITHOUT_STEPS],
+  'object store': ['findOnHost', 'link', 'openDraft', 'space', ...WITHOUT_STEPS],
   'no rename': [...LACKS, ...WITHOUT_STEPS],
 };
 /** As of a storage behind a network. */

@@ -7,7 +7,20 @@ import { memoryDriver } from '../memory/index.ts';
 import { strmDriver } from './index.ts';
 
 const lacks = [
-  ...(['copy', 'link', 'listAll', 'listNames', 'makeDirectory', 'openDraft', 'remove', 'rename', 'space', 'statMany', 'write'] as const),
+  ...([
+    'copy',
+    'findOnHost',
+    'link',
+    'listAll',
+    'listNames',
+    'makeDirectory',
+    'openDraft',
+    'remove',
+    'rename',
+    'space',
+    'statMany',
+    'write',
+  ] as const),
 ];
 
 const openOver = (around: (driver: StorageDriver) => StorageDriver) => async () => {

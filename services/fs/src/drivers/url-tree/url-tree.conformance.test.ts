@@ -4,7 +4,19 @@ import { decorate } from '../../driver-contract/decorate.ts';
 import { urlTreeDriver } from './index.ts';
 
 const egress = createEgress(createEgressPolicy({ audience: 'user', allow: [], forbidden: [] }));
-const lacks = ['copy', 'listAll', 'listNames', 'makeDirectory', 'openDraft', 'remove', 'rename', 'space', 'statMany', 'write'] as const;
+const lacks = [
+  'copy',
+  'findOnHost',
+  'listAll',
+  'listNames',
+  'makeDirectory',
+  'openDraft',
+  'remove',
+  'rename',
+  'space',
+  'statMany',
+  'write',
+] as const;
 const open = () => urlTreeDriver.open(JSON.stringify({ url_structure: '\n' }), { egress });
 
 describeDriver({

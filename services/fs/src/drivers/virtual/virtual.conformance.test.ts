@@ -5,6 +5,7 @@ import { virtualDriver } from './index.ts';
 const lacks = [
   'copy',
   'link',
+  'findOnHost',
   'listAll',
   'listNames',
   'makeDirectory',
