@@ -45,7 +45,12 @@ describe.runIf(isAvailable('ceph-rgw', server))('on Ceph RGW', async () => {
       },
     };
   };
-  const common = { lacks: ['findOnHost', 'rename', 'space', 'listNames', 'statMany'], isRemote: true, isWeb: true, hasLogin: true } as const;
+  const common = {
+    lacks: ['findOnHost', 'rename', 'space', 'listNames', 'statMany'],
+    isRemote: true,
+    isWeb: true,
+    hasLogin: true,
+  } as const;
   describeDriver({ ...common, name: 'S3', documented: { driver: 'S3', server: 'Ceph RGW' }, open: openWith((driver) => driver) });
   describeDriver({ ...common, name: 'S3 with everything around it', open: openWith((driver) => decorate(driver, s3Driver.limits)) });
   bucketRules(server, bucket);
