@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openBrowser } from './support/browser.ts';
 import { put, rawPath } from './support/files.ts';
 import { hostileFiles } from './support/hostile-files.ts';
+import { buildWebPage, openTab, watchPage } from './support/web-page.ts';
 import { openWorld, type World } from './support/world.ts';
 
 /** Runs in the page: puts each address into everything that shows files, and waits until it is there. */
@@ -32,6 +33,11 @@ describe.runIf(isThere)('in a browser (C10, C22)', () => {
   /** Pages of another origin, and the address that scripts call when they run. */
   const elsewhere = createServer((request, response) => {
     if (request.url?.startsWith('/beacon')) beacons.push(request.url);
+    // A gateway that the page is told of: what it says of itself is a page.
+    if (request.url?.startsWith('/api/')) {
+      const message = `<img src=x onerror="fetch('${origin}/beacon?message')"><script>fetch('${origin}/beacon?message')</script>`;
+      return void response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ code: 500, message, data: null }));
+    }
     response
       .writeHead(200, { 'Content-Type': 'text/html', 'Access-Control-Allow-Origin': '*' })
       .end('<!doctype html><title>elsewhere</title>');
@@ -49,7 +55,8 @@ describe.runIf(isThere)('in a browser (C10, C22)', () => {
     origin = `http://127.0.0.1:${port}`;
     // The same server under another name: an origin that may call the API.
     friend = `http://localhost:${port}`;
-    world = await openWorld(startStandalone, { env: { WHARF_CORS_ORIGINS: friend } });
+    const built = await buildWebPage();
+    world = await openWorld(startStandalone, { env: { WHARF_CORS_ORIGINS: friend, WHARF_WEB_DIR: built.path } });
     context = await browser.newContext({ acceptDownloads: true });
   });
   beforeEach(async () => {
@@ -116,6 +123,67 @@ describe.runIf(isThere)('in a browser (C10, C22)', () => {
     expect(await traces()).toEqual({ beacons: [], stored: 0 });
     // The check has looked at pages, not at downloads alone.
     expect(shown).toBeGreaterThan(8);
+  });
+
+  test('the web page shows each of them, and their names in every list, without a script having run', { timeout: 180_000 }, async () => {
+    const { path } = await world.folder('shown');
+    const files = hostileFiles(`${origin}/beacon`);
+    for (const { name, content } of files) await put(world.admin, world.base, `${path}/${name}`, content);
+    const kinds = new Set(files.map(({ name }) => name.split('.').at(-1)));
+    for (const kind of ['svg', 'html', 'xhtml', 'md', 'epub', 'xml', 'pdf', 'mht']) expect(kinds).toContain(kind);
+
+    const own = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 1400 } });
+    const shown = await openTab(own, world.base, world.admin.token ?? '', path);
+    const said = watchPage(shown);
+    const grid = shown.getByRole('grid');
+    await shown.getByRole('button', { name: 'Details' }).click();
+    for (const { name } of files) {
+      await shown.getByRole('link', { name, exact: true }).click();
+      const dialog = shown.getByRole('dialog', { name, exact: true });
+      await dialog.waitFor();
+      await expect.poll(() => dialog.locator('.viewer-stage').textContent()).not.toBe('Loading…');
+      const bytes = dialog.getByRole('button', { name: 'Show its bytes' });
+      if ((await bytes.count()) > 0) await bytes.click();
+      await shown.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      // The details of what was looked at.
+      await shown.getByRole('complementary', { name: 'Details' }).getByText(name, { exact: true }).first().waitFor();
+    }
+    // Their names in dialogs, as what is found, as tiles, and in the address.
+    for (const [key, dialog] of [
+      ['F2', 'Rename many'],
+      ['Delete', `Delete ${files.length} items?`],
+    ] as const) {
+      await grid.focus();
+      await shown.keyboard.press('Control+a');
+      await shown.keyboard.press(key);
+      await shown.getByRole('dialog', { name: dialog }).waitFor();
+      await shown.keyboard.press('Escape');
+    }
+    await grid.focus();
+    await shown.keyboard.press('/');
+    await shown.getByRole('combobox').fill('script');
+    await shown.getByRole('option').first().waitFor();
+    await shown.keyboard.press('Escape');
+    await shown.getByRole('button', { name: 'Shown as: List' }).click();
+    await shown.getByRole('menuitemradio', { name: 'Gallery' }).click();
+    await shown.locator('.is-gallery').waitFor();
+
+    // What a storage says when it fails is somebody else's text.
+    const addition = JSON.stringify({ url: friend, username: 'x', password: 'x', root_folder_path: '/' });
+    const mount = `/${world.unique('failing')}`;
+    await world.admin.call('/api/admin/storage/create', { mount_path: mount, driver: 'OpenList', addition }).catch(() => undefined);
+    await shown.goto(`${world.base}/@admin/storages`);
+    await shown.getByText(mount).first().waitFor();
+    await shown.getByText('onerror', { exact: false }).first().waitFor();
+    await shown.goto(world.base + mount);
+    await shown.getByRole('alert').waitFor();
+    await settle();
+    expect(beacons).toEqual([]);
+    expect(await shown.evaluate("localStorage.getItem('ran')")).toBeNull();
+    // The policy is heard while a text is cleaned, and for nothing else.
+    expect(said.filter((text) => !/inline (style|event handler)/.test(text))).toEqual([]);
+    await own.close();
   });
 
   test('the same files do run where nothing guards them: the test would see it', async () => {

@@ -1,6 +1,7 @@
 import { ContextMenu } from '@kobalte/core/context-menu';
 import { createEffect, For, type JSX, on, onCleanup, onMount, Show } from 'solid-js';
 import { t } from '../i18n/i18n.ts';
+import { focusFiles } from '../parts/focus-files.ts';
 import { place } from '../router.ts';
 import { ActionItems } from './action-menu.tsx';
 import { actionOf } from './actions.ts';
@@ -61,21 +62,7 @@ export function FileList(props: { desk: Desk }): JSX.Element {
   );
 
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.target !== scroller) return;
-    const entries = props.desk.chosenEntries();
-    const action = actionOf(props.desk, entries, event);
-    if (action) {
-      event.preventDefault();
-      const targets = action.on === 'folder' ? [] : entries;
-      return void action.run(props.desk, targets);
-    }
-    if (moveByKey(props.desk, event, { rows: rows(), pageRows: pageRows(), activate })) return event.preventDefault();
-    if ((event.shiftKey && event.key === 'F10') || event.key === 'ContextMenu') {
-      event.preventDefault();
-      openMenuAt(scroller.querySelector(`#entry-${selection.active()}`) ?? scroller);
-      return;
-    }
-    typeAhead(props.desk, event, activate);
+    if (event.target === scroller) keyInList(props.desk, event, scroller, { rows: rows(), pageRows: pageRows(), activate });
   };
 
   return (
@@ -95,6 +82,10 @@ export function FileList(props: { desk: Desk }): JSX.Element {
         aria-activedescendant={selection.active() >= 0 ? `entry-${selection.active()}` : undefined}
         onScroll={onScroll}
         onKeyDown={onKeyDown}
+        // What is pressed in it leaves the keys to it; a name that is written has its own.
+        onFocusIn={(event: FocusEvent) => {
+          if (event.target instanceof Element && event.target.matches('.cell-check input, .group-head button')) focusFiles();
+        }}
         onPointerDown={(event: PointerEvent) => {
           if (event.target === scroller || event.target === scroller.firstElementChild) selection.clear();
           band.onPointerDown(event);
@@ -138,6 +129,23 @@ export function FileList(props: { desk: Desk }): JSX.Element {
       </Show>
     </ContextMenu>
   );
+}
+
+/** Does what a key means while the list has the keys. */
+function keyInList(desk: Desk, event: KeyboardEvent, list: HTMLElement, moving: Parameters<typeof moveByKey>[2]): void {
+  const entries = desk.chosenEntries();
+  const action = actionOf(desk, entries, event);
+  if (action) {
+    event.preventDefault();
+    return void action.run(desk, action.on === 'folder' ? [] : entries);
+  }
+  if (moveByKey(desk, event, moving)) return event.preventDefault();
+  if ((event.shiftKey && event.key === 'F10') || event.key === 'ContextMenu') {
+    event.preventDefault();
+    openMenuAt(list.querySelector(`#entry-${desk.selection.active()}`) ?? list);
+    return;
+  }
+  typeAhead(desk, event, moving.activate);
 }
 
 /** Keeps where each folder was scrolled to. @returns the handler of scrolling */

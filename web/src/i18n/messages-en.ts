@@ -263,6 +263,7 @@ export const en = {
   fromTorrent: 'From a torrent or metalink file',
   noAddresses: 'A chosen file is neither a torrent nor a metalink with addresses.',
   downloadTool: 'With',
+  toolOwn: 'Wharf itself',
   downloadPolicy: 'Temporary files',
   policySucceed: 'Delete when the download is stored',
   policyFailed: 'Delete when it could not be stored',

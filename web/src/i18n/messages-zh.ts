@@ -263,6 +263,7 @@ export const zh: Messages = {
   fromTorrent: '从种子或 Metalink 文件',
   noAddresses: '所选文件既不是种子，也不是含地址的 Metalink。',
   downloadTool: '工具',
+  toolOwn: 'Wharf 自带',
   downloadPolicy: '临时文件',
   policySucceed: '存储成功后删除',
   policyFailed: '存储失败后删除',
