@@ -79,7 +79,7 @@ export function Overview(): JSX.Element {
             </div>
             <Section title={t('lastHappened')}>
               <ul class="trail" aria-label={t('lastHappened')}>
-                <For each={now().trail}>{(entry) => <TrailEntry of={entry} />}</For>
+                <For each={now().trail}>{(entry) => <TrailEntry of={entry} isShort />}</For>
               </ul>
             </Section>
           </>

@@ -137,15 +137,12 @@ function keyInList(desk: Desk, event: KeyboardEvent, list: HTMLElement, moving: 
   const action = actionOf(desk, entries, event);
   if (action) {
     event.preventDefault();
-    return void action.run(desk, action.on === 'folder' ? [] : entries);
-  }
-  if (moveByKey(desk, event, moving)) return event.preventDefault();
-  if ((event.shiftKey && event.key === 'F10') || event.key === 'ContextMenu') {
+    void action.run(desk, action.on === 'folder' ? [] : entries);
+  } else if (moveByKey(desk, event, moving)) event.preventDefault();
+  else if ((event.shiftKey && event.key === 'F10') || event.key === 'ContextMenu') {
     event.preventDefault();
     openMenuAt(list.querySelector(`#entry-${desk.selection.active()}`) ?? list);
-    return;
-  }
-  typeAhead(desk, event, moving.activate);
+  } else typeAhead(desk, event, moving.activate);
 }
 
 /** Keeps where each folder was scrolled to. @returns the handler of scrolling */
