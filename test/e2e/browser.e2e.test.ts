@@ -33,11 +33,6 @@ describe.runIf(isThere)('in a browser (C10, C22)', () => {
   /** Pages of another origin, and the address that scripts call when they run. */
   const elsewhere = createServer((request, response) => {
     if (request.url?.startsWith('/beacon')) beacons.push(request.url);
-    // A gateway that the page is told of: what it says of itself is a page.
-    if (request.url?.startsWith('/api/')) {
-      const message = `<img src=x onerror="fetch('${origin}/beacon?message')"><script>fetch('${origin}/beacon?message')</script>`;
-      return void response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ code: 500, message, data: null }));
-    }
     response
       .writeHead(200, { 'Content-Type': 'text/html', 'Access-Control-Allow-Origin': '*' })
       .end('<!doctype html><title>elsewhere</title>');
@@ -75,9 +70,9 @@ describe.runIf(isThere)('in a browser (C10, C22)', () => {
   const traces = async () => {
     const own = await context.newPage();
     await own.goto(`${world.base}/ping`);
-    const stored = await own.evaluate(() => localStorage.length);
+    const ran = await own.evaluate(() => localStorage.getItem('ran'));
     await own.close();
-    return { beacons, stored };
+    return { beacons, ran };
   };
   /** The page has had its time when a beacon of ours, sent after it, has come. */
   const settle = async () => {
@@ -99,13 +94,13 @@ describe.runIf(isThere)('in a browser (C10, C22)', () => {
     const addresses = links.flatMap((link) => [link, link.replace('/p/', '/d/'), `${link}&type=thumb`, `${link}&type=text/html&raw=1`]);
 
     for (const address of addresses) await page.goto(`${world.base}${address}`).catch(() => undefined);
-    expect(await traces()).toEqual({ beacons: [], stored: 0 });
+    expect(await traces()).toEqual({ beacons: [], ran: null });
 
     // What a page of ours could do with them at worst.
     await page.goto(`${world.base}/ping`);
     await page.evaluate(`(${EMBED_ALL})(${JSON.stringify(links)})`);
     await settle();
-    expect(await traces()).toEqual({ beacons: [], stored: 0 });
+    expect(await traces()).toEqual({ beacons: [], ran: null });
 
     // The sandbox alone holds too, where something on the way drops the disposition.
     await context.route(/\/[dp]\//, async (route) => {
@@ -120,7 +115,7 @@ describe.runIf(isThere)('in a browser (C10, C22)', () => {
     }
     await context.unroute(/\/[dp]\//);
     await settle();
-    expect(await traces()).toEqual({ beacons: [], stored: 0 });
+    expect(await traces()).toEqual({ beacons: [], ran: null });
     // The check has looked at pages, not at downloads alone.
     expect(shown).toBeGreaterThan(8);
   });
@@ -169,15 +164,20 @@ describe.runIf(isThere)('in a browser (C10, C22)', () => {
     await shown.getByRole('menuitemradio', { name: 'Gallery' }).click();
     await shown.locator('.is-gallery').waitFor();
 
-    // What a storage says when it fails is somebody else's text.
-    const addition = JSON.stringify({ url: friend, username: 'x', password: 'x', root_folder_path: '/' });
-    const mount = `/${world.unique('failing')}`;
-    await world.admin.call('/api/admin/storage/create', { mount_path: mount, driver: 'OpenList', addition }).catch(() => undefined);
+    // What a storage says when it fails may be somebody else's text, in the list of storages and in the folder.
+    const message = `<img src=x onerror="fetch('${origin}/beacon?message')"><script>fetch('${origin}/beacon?message')</script>`;
+    await shown.route('**/api/admin/storage/list*', async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({
+        response: answer,
+        body: (await answer.text()).replaceAll('"status":"work"', `"status":${JSON.stringify(message)}`),
+      });
+    });
+    await shown.route('**/api/fs/list', (route) => route.fulfill({ json: { code: 500, message, data: null } }));
     await shown.goto(`${world.base}/@admin/storages`);
-    await shown.getByText(mount).first().waitFor();
-    await shown.getByText('onerror', { exact: false }).first().waitFor();
-    await shown.goto(world.base + mount);
-    await shown.getByRole('alert').waitFor();
+    await shown.getByText(message).first().waitFor();
+    await shown.goto(world.base + path);
+    await shown.getByRole('alert').getByText(message).waitFor();
     await settle();
     expect(beacons).toEqual([]);
     expect(await shown.evaluate("localStorage.getItem('ran')")).toBeNull();
@@ -207,7 +207,7 @@ describe.runIf(isThere)('in a browser (C10, C22)', () => {
     ])
       await page.goto(`${world.base}${address}`).catch(() => undefined);
     await settle();
-    expect(await traces()).toEqual({ beacons: [], stored: 0 });
+    expect(await traces()).toEqual({ beacons: [], ran: null });
   });
 
   test('a page of another origin reads files, but calls the API only where it was let', async () => {

@@ -84,6 +84,27 @@ describe('a list in groups', () => {
     expect(movedByGroups(rows, 12, -1)).toBe(5);
   });
 
+  it('of many more groups costs hardly more to scroll', () => {
+    const looksOf = (count: number) => {
+      const many = Array.from({ length: count }, (_, at): Group => ({ grouping: 'day', key: at, first: at * 2, count: 2 }));
+      const laid = layRows(count * 2, many, { columns: 1, rowPx: 44, headPx: 36, viewportPx: 800 });
+      let looks = 0;
+      const blocks = new Proxy(laid.blocks, {
+        get(target, key) {
+          looks += 1;
+          return Reflect.get(target, key);
+        },
+      });
+      const { lines } = shownWindow({ ...laid, blocks }, scrolledHeight(laid) / 2);
+      stuckHead({ ...laid, blocks }, scrolledHeight(laid) / 2);
+      scrollTopToShow({ ...laid, blocks }, 0, count);
+      expect(lines.length).toBeLessThan(60);
+      return looks;
+    };
+    // Ten times the groups are a few steps more of halving.
+    expect(looksOf(50_000)).toBeLessThan(1.5 * looksOf(5_000));
+  });
+
   it('of it a rectangle touches entries, not headings', () => {
     expect(entriesWithin(rows, { top: 5, bottom: 15, left: 0, right: 2.9 })).toEqual([]);
     expect(entriesWithin(rows, { top: 130, bottom: 350, left: 0.5, right: 1.5 })).toEqual([3, 4, 5]);
