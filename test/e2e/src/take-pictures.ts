@@ -40,7 +40,7 @@ async function takeAll(browser: Browser, { name, ...options }: (typeof LOOKS)[nu
     await page.locator('main, [role="dialog"]').first().waitFor();
     await show(page, name === 'phone');
     await take(what);
-    await page.evaluate("for (const choice of ['details', 'group']) localStorage.removeItem(`wharf.${choice}`)");
+    await page.evaluate("for (const choice of ['wharf.details', 'wharf.group']) localStorage.removeItem(choice)");
   }
   await context.close();
 }
