@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAvailable, isMissing } from '@wharf/harness';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -209,7 +209,13 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     await page.getByText('text of a').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.getByRole('grid').focus();
+    // Keys that act on the folder do so from anywhere; those of the list work on after a box of it was pressed.
+    await page.getByRole('button', { name: 'admin' }).focus();
+    await page.keyboard.press('/');
+    await page.getByRole('combobox').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('checkbox', { name: 'Select a.txt' }).uncheck();
+    await page.getByRole('checkbox', { name: 'Select a.txt' }).check();
     await page.keyboard.press('Control+ArrowDown');
     await page.keyboard.press('Control+ ');
     expect(await chosen()).toEqual(['a.txt', 'b.txt']);
@@ -223,6 +229,64 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     await page.goBack();
     await expect.poll(chosen).toEqual(['a.txt', 'b.txt']);
     expect(await active()).toEqual(['inner']);
+  });
+
+  test('entries stand in groups with headings that stay, which keys reach and a press chooses; the choice is remembered', async () => {
+    const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`note ${index + 10}.txt`, '']));
+    const { disk } = await openFolder('grouped', { ...many, 'a.png': '', 'b.png': '', 'inner/x.txt': '' });
+    await utimes(join(disk, 'note 49.txt'), new Date('2024-02-29T12:00:00Z'), new Date('2024-02-29T12:00:00Z'));
+    const headings = () => page.getByRole('rowheader').allTextContents();
+    const group = async (by: string) => {
+      await page.getByRole('button', { name: /^Shown as/ }).press('Enter');
+      await page.getByRole('menuitemradio', { name: by, exact: true }).press('Enter');
+    };
+    await group('Kind');
+    await expect.poll(headings).toEqual(['Folders 1 item', 'Pictures 2 items', 'Texts 40 items']);
+    await page.getByRole('grid').focus();
+    await expectAccessible(page);
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Alt+PageDown');
+    expect(await active()).toEqual(['a.png']);
+    await page.getByRole('status').filter({ hasText: 'Pictures' }).waitFor();
+    await page.keyboard.press('Alt+PageDown');
+    await page.keyboard.press('ArrowUp');
+    expect(await active()).toEqual(['b.png']);
+    // What follows a heading in the list is the next row for those who hear it.
+    expect(await row('b.png').getAttribute('aria-rowindex')).toBe('5');
+    await page.getByRole('rowheader').getByText('Pictures').click();
+    expect(await chosen()).toEqual(['a.png', 'b.png']);
+    await page.keyboard.press('End');
+    const stuck = () => page.locator('.group-stuck .group-head').boundingBox();
+    await expect.poll(() => page.locator('.group-stuck').textContent()).toBe('Texts 40 items');
+    expect((await stuck())?.y).toBe((await page.getByRole('grid').boundingBox())?.y);
+    // The row is not below the heading.
+    for (let step = 0; step < 20; step += 1) await page.keyboard.press('ArrowUp');
+    const below = async () => ((await page.locator('.is-active').boundingBox())?.y ?? 0) - ((await stuck())?.y ?? 0);
+    await expect.poll(below).toBe(36);
+
+    await page.reload();
+    await expect.poll(headings).toEqual(['Folders 1 item', 'Pictures 2 items', 'Texts 40 items']);
+    await group('Month of change');
+    await page.getByRole('button', { name: 'Sort by Modified' }).click();
+    await page.getByRole('button', { name: 'Sorted by Modified, descending' }).click();
+    await expect.poll(async () => (await headings())[0]).toBe('February 2024 1 item');
+    await group('First letter');
+    await expect.poll(headings).toEqual(['A 1 item', 'B 1 item', 'I 1 item', 'N 40 items']);
+
+    // In tiles, the next line may be one of another group.
+    await group('Kind');
+    await group('Tiles');
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('Home');
+    for (const name of ['a.png', 'note 49.txt']) {
+      await page.keyboard.press('ArrowDown');
+      expect(await active()).toEqual([name]);
+    }
+    await group('Nothing');
+    await expect.poll(headings).toEqual([]);
+    await page.reload();
+    await page.getByRole('button', { name: 'Sorted by Modified, ascending' }).waitFor();
+    expect(await headings()).toEqual([]);
   });
 
   test('a new text is made, written and kept', async () => {

@@ -364,6 +364,9 @@ describe.runIf(isAvailable('chromium', found))('the web page', () => {
     await page.getByRole('button', { name: 'Show its bytes' }).click();
     await page.getByText('00000000  62 79 74 65 73 20 00 20  68 65 72 65').waitFor();
     await expectAccessible(page);
+    // The button that was pressed is gone; the keys are still in the dialog.
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
   test('a film has the subtitles that lie beside it', async () => {

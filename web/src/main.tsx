@@ -4,6 +4,7 @@ import { chooseFirstLanguage } from './i18n/i18n.ts';
 import './look/tokens.css';
 import './look/base.css';
 
+addEventListener('keydown', () => document.documentElement.setAttribute('data-keys', ''), { capture: true, once: true });
 await chooseFirstLanguage();
 const page = document.querySelector('#page');
 if (page) render(() => <App />, page);

@@ -40,13 +40,13 @@ async function takeAll(browser: Browser, { name, ...options }: (typeof LOOKS)[nu
     await page.locator('main, [role="dialog"]').first().waitFor();
     await show(page, name === 'phone');
     await take(what);
-    await page.evaluate("localStorage.removeItem('wharf.details')");
+    await page.evaluate("for (const choice of ['wharf.details', 'wharf.group']) localStorage.removeItem(choice)");
   }
   await context.close();
 }
 
 type Show = (page: Page, isPhone: boolean) => Promise<unknown>;
-const showAs = async (page: Page, layout: 'List' | 'Tiles' | 'Gallery') => {
+const showAs = async (page: Page, layout: 'List' | 'Gallery' | 'Month of change') => {
   await page.getByRole('button', { name: /^Shown as/ }).click();
   await page.getByRole('menuitemradio', { name: layout }).click();
 };
@@ -67,7 +67,14 @@ const openDialog =
 /** What is shown, where, and what brings it there. */
 const PAGES: readonly (readonly [string, string, Show])[] = [
   ['files', '/local', (page) => showAs(page, 'List')],
-  ['gallery', '/local/Summer/Photos', (page) => showAs(page, 'Gallery')],
+  [
+    'gallery',
+    '/local/Summer/Photos',
+    async (page) => {
+      await showAs(page, 'Gallery');
+      await showAs(page, 'Month of change');
+    },
+  ],
   [
     'chosen',
     '/local',

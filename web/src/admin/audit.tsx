@@ -78,9 +78,10 @@ export function Audit(): JSX.Element {
   );
 }
 
-/** One thing that happened; those alike that happened again and again are one. */
-export function TrailEntry(props: { of: Entry }): JSX.Element {
-  const about = () => [props.of.target === 'api' ? '' : props.of.target, props.of.detail, props.of.address].filter(Boolean).join(' · ');
+/** One thing that happened; those alike that happened again and again are one. @param props.isShort without what exactly was changed */
+export function TrailEntry(props: { of: Entry; isShort?: boolean }): JSX.Element {
+  const about = () =>
+    [props.of.target === 'api' ? '' : props.of.target, props.isShort ? '' : props.of.detail, props.of.address].filter(Boolean).join(' · ');
   return (
     <li classList={{ 'is-bad': props.of.action === 'login_failed' }}>
       <time datetime={props.of.last_time}>{showTime(props.of.last_time)}</time>

@@ -8,14 +8,13 @@ import { Chip } from '../pages/rows.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { addressOfPage, follow, openPage } from '../router.ts';
 import { settings } from '../session.ts';
+import { showTool } from '../tasks/show-tool.ts';
 import { TrailEntry } from './audit.tsx';
 import { ALL, isBroken, troubleOf } from './records.ts';
 import { readProgress } from './search-index.tsx';
 
 const LOOK_AGAIN_MS = 10_000;
 const LAST_ENTRIES = 6;
-/** What the API calls the downloads that Wharf does by itself. */
-const OWN_TOOL = 'SimpleHttp';
 
 /** A service that is away takes nothing of the page with it but what it knows. */
 const ifThere = <Value,>(asked: Promise<Value>): Promise<Value | undefined> => asked.catch(() => undefined);
@@ -68,11 +67,7 @@ export function Overview(): JSX.Element {
                 icon={ArrowDownToLine}
                 section="downloads"
                 title={t('downloadTools')}
-                text={
-                  now()
-                    .tools?.map((tool) => (tool === OWN_TOOL ? t('toolOwn') : tool))
-                    .join(', ') ?? t('notKnown')
-                }
+                text={now().tools?.map(showTool).join(', ') ?? t('notKnown')}
               />
               <Tile
                 icon={Users}
@@ -84,7 +79,7 @@ export function Overview(): JSX.Element {
             </div>
             <Section title={t('lastHappened')}>
               <ul class="trail" aria-label={t('lastHappened')}>
-                <For each={now().trail}>{(entry) => <TrailEntry of={entry} />}</For>
+                <For each={now().trail}>{(entry) => <TrailEntry of={entry} isShort />}</For>
               </ul>
             </Section>
           </>

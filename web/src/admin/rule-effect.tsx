@@ -33,7 +33,7 @@ export function RuleEffect(props: { path: string; rule?: RuleInput; changes?: nu
   return (
     <Loaded of={access} onRetry={() => void refetch()}>
       {(found) => (
-        // It scrolls by itself on a phone.
+        // It scrolls by itself where it is too wide; on a phone each person has lines of their own.
         <section class="effect" aria-label={t('whoMayWhat')} tabindex="0">
           <table>
             <thead>
@@ -57,15 +57,18 @@ function Person(props: { of: Access }): JSX.Element {
   return (
     <tr>
       <th scope="row">{props.of.username}</th>
-      <For each={ACTIONS}>{(action) => <Cell of={decision(action)} />}</For>
+      <For each={ACTIONS}>{(action) => <Cell what={t(`may_${action}`)} of={decision(action)} />}</For>
     </tr>
   );
 }
 
-function Cell(props: { of: Decision | undefined }): JSX.Element {
+function Cell(props: { what: string; of: Decision | undefined }): JSX.Element {
   return (
     <td classList={{ 'is-allowed': props.of?.allowed ?? false }}>
       <Icon of={props.of?.allowed ? Check : Minus} />
+      <span class="effect-what" aria-hidden="true">
+        {props.what}
+      </span>
       <span class="unseen">{t(props.of?.allowed ? 'yes' : 'no')}: </span>
       <span class="effect-why">{reasonOf(props.of)}</span>
     </td>

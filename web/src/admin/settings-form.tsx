@@ -30,7 +30,7 @@ export function SettingsForm(props: {
   const [changed, setChanged] = createSignal<Readonly<Record<string, string>>>({});
   const work = createWork();
   const count = createMemo(() => Object.keys(changed()).length);
-  const fits = (setting: Setting) => {
+  const isShown = (setting: Setting) => {
     const words = (props.search ?? '').toLowerCase().split(/\s+/).filter(Boolean);
     const text = `${setting.key} ${labelOf(setting.key)} ${helpOf(itemOf(setting))}`.toLowerCase();
     return !ALIASES.has(setting.key) && words.every((word) => text.includes(word));
@@ -57,29 +57,36 @@ export function SettingsForm(props: {
     >
       <Loaded of={settings} onRetry={() => void refetch()}>
         {(all) => (
-          <For each={props.groups}>
-            {({ group, title, hint }) => {
-              const shown = createMemo(() => all().filter((setting) => setting.group === group && fits(setting)));
-              return (
-                <Show when={shown().length > 0}>
-                  <Section title={title} {...(hint === undefined ? {} : { hint })}>
-                    <div class="stack">
-                      <For each={shown()}>
-                        {(setting) => (
-                          <ItemField
-                            item={itemOf(setting)}
-                            value={changed()[setting.key] ?? setting.value}
-                            isDisabled={setting.flag === READ_ONLY}
-                            onInput={(value) => change(setting, String(value))}
-                          />
-                        )}
-                      </For>
-                    </div>
-                  </Section>
-                </Show>
-              );
-            }}
-          </For>
+          <>
+            <Show when={!all().some(isShown)}>
+              <p class="note" role="status">
+                {t('nothingFound')}
+              </p>
+            </Show>
+            <For each={props.groups}>
+              {({ group, title, hint }) => {
+                const shown = createMemo(() => all().filter((setting) => setting.group === group && isShown(setting)));
+                return (
+                  <Show when={shown().length > 0}>
+                    <Section title={title} {...(hint === undefined ? {} : { hint })}>
+                      <div class="stack">
+                        <For each={shown()}>
+                          {(setting) => (
+                            <ItemField
+                              item={itemOf(setting)}
+                              value={changed()[setting.key] ?? setting.value}
+                              isDisabled={setting.flag === READ_ONLY}
+                              onInput={(value) => change(setting, String(value))}
+                            />
+                          )}
+                        </For>
+                      </div>
+                    </Section>
+                  </Show>
+                );
+              }}
+            </For>
+          </>
         )}
       </Loaded>
       <Show when={count() > 0}>

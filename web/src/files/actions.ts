@@ -18,6 +18,7 @@ import {
   Search,
   SquareArrowOutUpRight,
   SquareCheck,
+  SquareStack,
   Trash2,
   Upload,
 } from 'lucide';
@@ -75,6 +76,10 @@ export const ACTIONS: readonly Action[] = [
   { id: 'moveTo', icon: FolderInput, on: 'many', isOpen: (desk) => desk.can('move'), run: bring('move') },
   { id: 'copy', icon: Copy, keys: 'Ctrl+c', on: 'many', isOpen: (desk) => desk.can('copy'), run: hold('copy') },
   { id: 'cut', icon: Scissors, keys: 'Ctrl+x', on: 'many', isOpen: (desk) => desk.can('move'), run: hold('move') },
+  {
+    ...{ id: 'selectGroup', icon: SquareStack, on: 'one', isOpen: (desk) => desk.listing.groups().length > 0 },
+    run: (desk, [entry]) => entry && desk.chooseGroup(desk.listing.groupOf(desk.listing.indexOf(entry.name))),
+  },
   { id: 'details', icon: Info, keys: 'Alt+Enter', on: 'many', run: () => look.setShowsDetails(true) },
   {
     ...{ id: 'remove', icon: Trash2, keys: 'Delete', on: 'many', isDanger: true, isOpen: (desk) => desk.can('delete') },

@@ -27,7 +27,7 @@ export function Cell(props: { desk: Desk; index: number }): JSX.Element {
       class="cell"
       classList={{ 'is-chosen': isChosen(), 'is-active': selection.active() === props.index, 'is-cut': isCut() }}
       role="row"
-      aria-rowindex={props.index + 1}
+      aria-rowindex={listing.rowIndexOf(props.index)}
       aria-selected={isChosen()}
       draggable={entry() !== undefined && !look.isPhone()}
       data-index={props.index}
@@ -74,7 +74,9 @@ function CellParts(props: { desk: Desk; entry: Entry; isChosen: boolean; index: 
           </Show>
           <span class="cell-note">
             {showTime(props.entry.modified)}
-            {size() === '' ? '' : ` · ${size()}`}
+            <Show when={size() !== ''}>
+              <span class="cell-note-size"> · {size()}</span>
+            </Show>
           </span>
         </span>
       </div>

@@ -5,6 +5,7 @@ import { createTaskFeed } from '../tasks/task-feed.ts';
 import { foldersOf } from '../tasks/task-words.ts';
 import { createPageUploads } from '../uploads/page-uploads.ts';
 import { type Clipboard, createChanges } from './changes.ts';
+import type { Group } from './group-entries.ts';
 import { createListing } from './listing.ts';
 import { look } from './look.ts';
 import { createSelection } from './selection.ts';
@@ -31,7 +32,7 @@ export function createDesk() {
       if (known !== undefined || at === '/') return known ?? '';
     }
   };
-  const listing = createListing(folder, passwordOf);
+  const listing = createListing(folder, passwordOf, look.arrangement);
   const [dialog, setDialog] = createSignal<OpenDialog>();
   const [clipboard, setClipboard] = createSignal<Clipboard>();
   const [renaming, setRenaming] = createSignal<string>();
@@ -79,6 +80,12 @@ export function createDesk() {
     open(entry: Entry) {
       if (entry.is_dir) openFolder(joinPath(folder(), entry.name));
       else openFile(folder(), entry.name);
+    },
+    chooseGroup(group: Group | undefined) {
+      const { first = 0, count = 0 } = group ?? {};
+      const names: string[] = [];
+      for (let index = first; index < first + count; index += 1) names.push(listing.at(index)?.name ?? '');
+      selection.choose(names);
     },
     givePassword(password: string) {
       setPasswords((known) => ({ ...known, [folder()]: password }));

@@ -151,6 +151,7 @@ const MOVES = [
   ['Ctrl+Space', 'keySpace'],
   ['A…Z', 'keyLetters'],
   ['Backspace', 'keyUp'],
+  ['Alt+PgDn PgUp', 'keyGroup'],
   ['Shift+F10', 'keyMenu'],
 ] as const;
 

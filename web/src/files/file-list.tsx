@@ -1,29 +1,24 @@
 import { ContextMenu } from '@kobalte/core/context-menu';
-import { createEffect, createMemo, createSignal, For, type JSX, on, onCleanup, onMount, Show } from 'solid-js';
+import { createEffect, For, type JSX, on, onCleanup, onMount, Show } from 'solid-js';
 import { t } from '../i18n/i18n.ts';
+import { focusFiles } from '../parts/focus-files.ts';
 import { place } from '../router.ts';
 import { ActionItems } from './action-menu.tsx';
 import { actionOf } from './actions.ts';
 import { Cell } from './cell.tsx';
 import type { Desk } from './desk.ts';
 import { dragEvents } from './drag-entries.ts';
+import { GroupHead, GroupHeard, StuckHead } from './group-head.tsx';
 import { ListHead } from './list-head.tsx';
 import type { Listing } from './listing.ts';
 import { look } from './look.ts';
 import { moveByKey, typeAhead } from './move-by-key.ts';
 import { openMenuAt } from './open-menu.ts';
+import { createRowWindow } from './row-window.ts';
 import { createRubberBand } from './rubber-band.ts';
-import { scrolledHeight, scrollTopToShow, shownWindow } from './shown-window.ts';
+import { scrolledHeight, scrollTopToShow } from './shown-window.ts';
 import './file-list.css';
 
-const ROW_PX = { roomy: 44, dense: 32 };
-const PHONE_ROW_PX = 60;
-const TILE_PX = { width: 168, height: 172 };
-const PHONE_TILE_PX = { width: 112, height: 148 };
-/** At least so wide are the squares of a gallery; what is left over widens them. */
-const PICTURE_PX = { wide: 168, phone: 108 };
-/** What stands on both sides of tiles: `--s2`. */
-const SIDES_PX = 16;
 /** Where each folder was scrolled to, while the page is open. */
 const scrolledTo = new Map<string, number>();
 
@@ -31,9 +26,9 @@ const scrolledTo = new Map<string, number>();
 export function FileList(props: { desk: Desk }): JSX.Element {
   const { listing, selection } = props.desk;
   let scroller!: HTMLDivElement;
-  const { setSize, setScrollTop, columns, rows, shown, indexes, pageSize } = createRowWindow(props.desk);
+  const { setSize, setScrollTop, rows, shown, lines, pageRows, stuck } = createRowWindow(props.desk);
 
-  const band = createRubberBand(props.desk, { columns, rowPx: () => rows().rowPx, firstRow: () => shown().first }, () => scroller);
+  const band = createRubberBand(props.desk, { rows, abovePx: () => shown().abovePx }, () => scroller);
   const drags = dragEvents(props.desk);
 
   onMount(() => {
@@ -45,7 +40,7 @@ export function FileList(props: { desk: Desk }): JSX.Element {
   });
   const onScroll = keepScroll(listing, () => scroller, setScrollTop);
   const showRow = (index: number) => {
-    const to = scrollTopToShow(rows(), scroller.scrollTop, Math.floor(index / columns()));
+    const to = scrollTopToShow(rows(), scroller.scrollTop, index);
     if (to !== undefined) scroller.scrollTop = to;
   };
 
@@ -67,26 +62,12 @@ export function FileList(props: { desk: Desk }): JSX.Element {
   );
 
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.target !== scroller) return;
-    const entries = props.desk.chosenEntries();
-    const action = actionOf(props.desk, entries, event);
-    if (action) {
-      event.preventDefault();
-      const targets = action.on === 'folder' ? [] : entries;
-      return void action.run(props.desk, targets);
-    }
-    if (moveByKey(props.desk, event, { columns: columns(), page: pageSize(), activate })) return event.preventDefault();
-    if ((event.shiftKey && event.key === 'F10') || event.key === 'ContextMenu') {
-      event.preventDefault();
-      openMenuAt(scroller.querySelector(`#entry-${selection.active()}`) ?? scroller);
-      return;
-    }
-    typeAhead(props.desk, event, activate);
+    if (event.target === scroller) keyInList(props.desk, event, scroller, { rows: rows(), pageRows: pageRows(), activate });
   };
 
   return (
     <ContextMenu modal={false}>
-      <ListHead desk={props.desk} />
+      <ListHead />
       <ContextMenu.Trigger
         as="div"
         ref={scroller}
@@ -96,11 +77,15 @@ export function FileList(props: { desk: Desk }): JSX.Element {
         tabindex="0"
         aria-label={t('filesIn', { name: listing.path() })}
         aria-multiselectable="true"
-        aria-rowcount={listing.total()}
+        aria-rowcount={listing.total() + listing.groups().length}
         aria-busy={listing.state() === 'loading'}
         aria-activedescendant={selection.active() >= 0 ? `entry-${selection.active()}` : undefined}
         onScroll={onScroll}
         onKeyDown={onKeyDown}
+        // What is pressed in it leaves the keys to it; a name that is written has its own.
+        onFocusIn={(event: FocusEvent) => {
+          if (event.target instanceof Element && event.target.matches('.cell-check input, .group-head button')) focusFiles();
+        }}
         onPointerDown={(event: PointerEvent) => {
           if (event.target === scroller || event.target === scroller.firstElementChild) selection.clear();
           band.onPointerDown(event);
@@ -109,12 +94,17 @@ export function FileList(props: { desk: Desk }): JSX.Element {
         onDragStart={(event: DragEvent) => (band.isDrawing() ? event.preventDefault() : drags.onDragStart(event))}
       >
         <div class="file-list-all" role="presentation" style={{ height: `${scrolledHeight(rows())}px` }}>
+          <StuckHead desk={props.desk} group={stuck()?.group} pushedPx={stuck()?.pushedPx ?? 0} />
           <div
             class="file-list-shown"
             role="rowgroup"
-            style={{ transform: `translateY(${shown().topPx}px)`, '--columns': columns(), '--cell': `${rows().rowPx}px` }}
+            style={{ transform: `translateY(${shown().topPx}px)`, '--columns': rows().columns, '--cell': `${rows().rowPx}px` }}
           >
-            <For each={indexes()}>{(index) => <Cell desk={props.desk} index={index} />}</For>
+            <For each={lines()}>
+              {(line) =>
+                typeof line === 'number' ? <Cell desk={props.desk} index={line} /> : <GroupHead desk={props.desk} group={line} />
+              }
+            </For>
           </div>
         </div>
       </ContextMenu.Trigger>
@@ -131,6 +121,7 @@ export function FileList(props: { desk: Desk }): JSX.Element {
           <ActionItems desk={props.desk} />
         </ContextMenu.Content>
       </ContextMenu.Portal>
+      <GroupHeard desk={props.desk} />
       <Show when={listing.progress() !== undefined}>
         <p class="file-list-progress" role="status">
           {t('readingAll', { n: listing.progress() ?? 0, all: listing.total() })}
@@ -138,6 +129,20 @@ export function FileList(props: { desk: Desk }): JSX.Element {
       </Show>
     </ContextMenu>
   );
+}
+
+/** Does what a key means while the list has the keys. */
+function keyInList(desk: Desk, event: KeyboardEvent, list: HTMLElement, moving: Parameters<typeof moveByKey>[2]): void {
+  const entries = desk.chosenEntries();
+  const action = actionOf(desk, entries, event);
+  if (action) {
+    event.preventDefault();
+    void action.run(desk, action.on === 'folder' ? [] : entries);
+  } else if (moveByKey(desk, event, moving)) event.preventDefault();
+  else if ((event.shiftKey && event.key === 'F10') || event.key === 'ContextMenu') {
+    event.preventDefault();
+    openMenuAt(list.querySelector(`#entry-${desk.selection.active()}`) ?? list);
+  } else typeAhead(desk, event, moving.activate);
 }
 
 /** Keeps where each folder was scrolled to. @returns the handler of scrolling */
@@ -161,39 +166,4 @@ function keepScroll(listing: Listing, listOf: () => HTMLElement, setScrollTop: (
     if (listing.state() === 'ready') scrolledTo.set(listing.path(), scrollTop);
     setScrollTop(scrollTop);
   };
-}
-
-/** Which entries are near the viewport, by how it is scrolled and how large it and they are. */
-function createRowWindow({ listing }: Desk) {
-  const [size, setSize] = createSignal({ width: 800, height: 600 });
-  const [scrollTop, setScrollTop] = createSignal(0);
-  const columnsOf = (widthPx: number) => Math.max(1, Math.floor((size().width - SIDES_PX) / widthPx));
-  const pictureColumns = () => columnsOf(look.isPhone() ? PICTURE_PX.phone : PICTURE_PX.wide);
-  const tile = () => {
-    if (look.layout() !== 'gallery') return look.isPhone() ? PHONE_TILE_PX : TILE_PX;
-    const width = Math.max(1, Math.floor((size().width - SIDES_PX) / pictureColumns()));
-    return { width, height: width };
-  };
-  const columns = () => (look.showsTiles() ? columnsOf(tile().width) : 1);
-  const rows = createMemo(() => ({
-    count: Math.ceil(listing.total() / columns()),
-    rowPx: look.showsTiles() ? tile().height : look.isPhone() ? PHONE_ROW_PX : ROW_PX[look.density()],
-    viewportPx: size().height,
-  }));
-  const shown = createMemo(() => shownWindow(rows(), scrollTop()));
-  const indexes = createMemo(
-    () => {
-      const first = shown().first * columns();
-      const last = Math.min(listing.total(), shown().last * columns());
-      return Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
-    },
-    [],
-    { equals: (left, right) => left.length === right.length && left[0] === right[0] },
-  );
-  createEffect(() => {
-    const [first] = indexes();
-    if (first !== undefined) listing.want(first, first + indexes().length);
-  });
-  const pageSize = () => Math.max(1, Math.floor(size().height / rows().rowPx) - 1) * columns();
-  return { setSize, setScrollTop, columns, rows, shown, indexes, pageSize };
 }

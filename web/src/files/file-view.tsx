@@ -21,6 +21,8 @@ const Viewer = lazy(() => import('../viewer/viewer.tsx'));
 const FirstVisit = lazy(() => import('../admin/first-visit.tsx'));
 const FolderText = lazy(() => import('./folder-text.tsx'));
 
+const WRITTEN_IN = 'input, textarea, select';
+
 /** A folder, and all that can be done in it. */
 export function FileView(props: { desk: Desk }): JSX.Element {
   const { listing } = props.desk;
@@ -40,14 +42,19 @@ export function FileView(props: { desk: Desk }): JSX.Element {
   createEffect(() => {
     if (!hasList() && document.activeElement === document.body) main.focus({ preventScroll: true });
   });
+  // What acts on the folder does so wherever the keys are, but where they write or choose from a menu or a dialog.
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.target !== main) return;
+    const { target } = event;
+    if (event.defaultPrevented || !(target instanceof HTMLElement) || target.isContentEditable || target.matches(WRITTEN_IN)) return;
+    if (document.querySelector('[role="dialog"], [role="menu"]') !== null) return;
     const action = actionOf(props.desk, [], event);
-    if (!action && event.key !== 'Backspace') return;
+    if (!action && !(event.key === 'Backspace' && target === main)) return;
     event.preventDefault();
     if (action) void action.run(props.desk, []);
     else openFolder(parentOf(props.desk.folder()));
   };
+  addEventListener('keydown', onKeyDown);
+  onCleanup(() => removeEventListener('keydown', onKeyDown));
   const listen = (event: ClipboardEvent) => void onPaste(event);
   addEventListener('paste', listen);
   onCleanup(() => removeEventListener('paste', listen));
@@ -56,7 +63,7 @@ export function FileView(props: { desk: Desk }): JSX.Element {
     <div class="file-view">
       <Bar desk={props.desk} />
       <div class="file-body">
-        <main ref={main} class="file-main" tabindex="-1" onKeyDown={onKeyDown}>
+        <main ref={main} class="file-main" tabindex="-1">
           <h1 class="unseen">{nameOf(props.desk.folder()) || t('allFiles')}</h1>
           <Suspense>
             <Show when={isAdmin() && props.desk.folder() === '/' && localStorage.getItem(WELCOME_KEY) !== 'done'}>

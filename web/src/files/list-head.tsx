@@ -2,7 +2,6 @@ import { ArrowDown, ArrowUp } from 'lucide';
 import { For, type JSX, Show } from 'solid-js';
 import { t } from '../i18n/i18n.ts';
 import { Icon } from '../parts/icon.tsx';
-import type { Desk } from './desk.ts';
 import { look } from './look.ts';
 import type { Order } from './sort-entries.ts';
 
@@ -13,9 +12,8 @@ const COLUMNS: readonly { by: Order['by']; class: string; label: 'name' | 'size'
 ];
 
 /** The order of the list: a press on a column sorts by it, another one turns it round. */
-export function ListHead(props: { desk: Desk }): JSX.Element {
-  const { listing } = props.desk;
-  const isBy = (by: Order['by']) => listing.order().by === by;
+export function ListHead(): JSX.Element {
+  const isBy = (by: Order['by']) => look.order().by === by;
   return (
     <div class="list-head" classList={{ 'is-grid': look.showsTiles() }} role="group" aria-label={t('sorting')}>
       <For each={COLUMNS}>
@@ -24,12 +22,12 @@ export function ListHead(props: { desk: Desk }): JSX.Element {
             type="button"
             class={column}
             aria-pressed={isBy(by)}
-            aria-label={t(isBy(by) ? (listing.order().isDescending ? 'sortedDown' : 'sortedUp') : 'sortBy', { what: t(label) })}
-            onClick={() => void listing.sort({ by, isDescending: isBy(by) ? !listing.order().isDescending : by !== 'name' })}
+            aria-label={t(isBy(by) ? (look.order().isDescending ? 'sortedDown' : 'sortedUp') : 'sortBy', { what: t(label) })}
+            onClick={() => look.setOrder({ by, isDescending: isBy(by) ? !look.order().isDescending : by !== 'name' })}
           >
             {t(label)}
             <Show when={isBy(by)}>
-              <Icon of={listing.order().isDescending ? ArrowDown : ArrowUp} size={14} />
+              <Icon of={look.order().isDescending ? ArrowDown : ArrowUp} size={14} />
             </Show>
           </button>
         )}

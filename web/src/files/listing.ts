@@ -1,6 +1,7 @@
 import { type Accessor, createEffect, createSignal, on, onCleanup } from 'solid-js';
 import { type Answer, ApiError, call } from '../api/call.ts';
-import { type Entry, type Order, sortEntries } from './sort-entries.ts';
+import { type Arrangement, arrangeEntries, type Group, lastUpTo } from './group-entries.ts';
+import type { Entry } from './sort-entries.ts';
 
 /** Entries that are asked for at once. */
 const PAGE = 200;
@@ -17,48 +18,56 @@ export interface Listing {
   readonly error: Accessor<ApiError | undefined>;
   readonly info: Accessor<FolderInfo | undefined>;
   readonly total: Accessor<number>;
-  readonly order: Accessor<Order>;
+  /** None: they are not grouped. */
+  readonly groups: Accessor<readonly Group[]>;
   /** Entries that are there of a folder that is being read whole; undefined: it is not. */
   readonly progress: Accessor<number | undefined>;
   /** The entry in a place; undefined: it is not there yet. */
   at(index: number): Entry | undefined;
+  /** The group of the entry in a place; undefined: it is in none. */
+  groupOf(index: number): Group | undefined;
+  /** Which row it is for those who hear the list: headings are rows too. */
+  rowIndexOf(index: number): number;
   /** Its place; -1: it is not there, or not there yet. */
   indexOf(name: string): number;
   /** Reads what is missing of these places. */
   want(first: number, last: number): void;
-  /** Any order but the first by name takes the whole folder. */
-  sort(order: Order): Promise<void>;
   /** Everything, in the order that is shown. */
   all(): Promise<readonly Entry[]>;
   /** Reads the folder again; what is shown stays until it is there. */
   refresh(fromStorage?: boolean): Promise<void>;
 }
 
-const BY_NAME: Order = { by: 'name', isDescending: false };
+/** As the server lists them. Any other arrangement takes the whole folder. */
+const isFirst = ({ order, grouping }: Arrangement) => order.by === 'name' && !order.isDescending && grouping === 'none';
+const isSame = (left: Arrangement, right: Arrangement) =>
+  left.grouping === right.grouping && left.order.by === right.order.by && left.order.isDescending === right.order.isDescending;
 
-/** @param password of a folder that a rule protects, as far as it was given. */
-export function createListing(path: Accessor<string>, password: (path: string) => string): Listing {
+/**
+ * @param password of a folder that a rule protects, as far as it was given.
+ * @param arrangement how the entries are to stand; they follow it
+ */
+export function createListing(path: Accessor<string>, password: (path: string) => string, arrangement: Accessor<Arrangement>): Listing {
   const held = createHeld();
-  const { state, setState, setError, setInfo, order, setOrder, setProgress, show } = held;
+  const { state, setState, setError, setInfo, setProgress, show } = held;
   let isWhole = false;
   let asked = new Set<number>();
-  let reading = new AbortController();
 
   const present = () => held.entries().filter((entry) => entry !== undefined);
   const ask = (page: number, perPage: number, { signal }: AbortController, refresh = false) =>
     call('/api/fs/list', { path: path(), password: password(path()), page, per_page: perPage, refresh }, signal);
   const showWhole = async (whole: readonly Entry[], { signal }: AbortController): Promise<void> => {
-    const sorted = await sortByLatest(whole, order, signal);
+    const { entries, groups } = await arrangeByLatest(whole, arrangement, signal);
     isWhole = true;
-    show(sorted, whole.length);
+    show(entries, whole.length, groups);
   };
 
-  const readAll = async (from: AbortController): Promise<void> => {
+  const readAll = onceEach(async (from: AbortController): Promise<void> => {
     const whole = await readPages((page) => ask(page, EAGER, from), setProgress);
     from.signal.throwIfAborted();
     await showWhole(whole, from);
     setProgress(undefined);
-  };
+  });
   const open = async (refresh: boolean, from: AbortController): Promise<void> => {
     const { content, total, ...rest } = await ask(1, PAGE, from, refresh);
     const whole = total <= content.length ? content : total <= EAGER ? (await ask(1, 0, from)).content : undefined;
@@ -66,29 +75,24 @@ export function createListing(path: Accessor<string>, password: (path: string) =
     asked = new Set([1]);
     setInfo(rest);
     if (whole) await showWhole(whole, from);
-    else if (order() === BY_NAME) {
+    else if (isFirst(arrangement()) || state() !== 'ready') {
+      // In a folder that is opened, what is there is shown while the rest of it is read; it stands elsewhere then.
       isWhole = false;
       show(Object.assign(new Array<Entry | undefined>(total), content), total);
-    } else await readAll(from);
+    }
     setState('ready');
+    if (!whole && !isFirst(arrangement())) await readAll(from);
   };
-  const attempt = async (work: (from: AbortController) => Promise<void>): Promise<void> => {
-    const from = reading;
-    try {
-      await work(from);
-      if (!from.signal.aborted) setError(undefined);
-    } catch (thrown) {
-      if (from.signal.aborted) return;
+  const reading = createReading({
+    onDone: () => setError(undefined),
+    onFailed(thrown) {
       setProgress(undefined);
       setError(thrown instanceof ApiError ? thrown : new ApiError(0, String(thrown)));
       setState('failed');
-    }
-  };
-  const refresh = (fromStorage = false) => {
-    reading.abort();
-    reading = new AbortController();
-    return attempt((from) => open(fromStorage, from));
-  };
+    },
+  });
+  const { attempt } = reading;
+  const refresh = (fromStorage = false) => reading.begin((from) => open(fromStorage, from));
 
   createEffect(
     on(path, () => {
@@ -96,7 +100,18 @@ export function createListing(path: Accessor<string>, password: (path: string) =
       void refresh();
     }),
   );
-  onCleanup(() => reading.abort());
+  createEffect(
+    on(
+      arrangement,
+      () => {
+        if (state() !== 'ready') return;
+        if (isWhole) void attempt((from) => showWhole(present(), from));
+        else if (!isFirst(arrangement())) void attempt(readAll);
+      },
+      { defer: true },
+    ),
+  );
+  onCleanup(reading.end);
 
   const readPage = async (page: number, from: AbortController) => {
     asked.add(page);
@@ -115,31 +130,57 @@ export function createListing(path: Accessor<string>, password: (path: string) =
     ...held,
     refresh,
     want(first, last) {
-      if (isWhole || state() !== 'ready' || order() !== BY_NAME) return;
+      if (isWhole || state() !== 'ready' || !isFirst(arrangement())) return;
       for (let page = Math.floor(first / PAGE) + 1; (page - 1) * PAGE < last; page += 1)
         if (!asked.has(page)) void attempt((from) => readPage(page, from));
     },
-    async sort(next) {
-      const isFirst = next.by === BY_NAME.by && next.isDescending === BY_NAME.isDescending;
-      setOrder(isFirst ? BY_NAME : next);
-      if (state() !== 'ready') return;
-      const whole = isWhole ? present() : undefined;
-      await attempt((from) => (whole ? showWhole(whole, from) : readAll(from)));
-    },
     async all() {
-      if (!isWhole) await attempt((from) => readAll(from));
+      if (!isWhole) await attempt(readAll);
       return present();
     },
   };
 }
 
-/** Sorts again where another order was chosen meanwhile. */
-async function sortByLatest(whole: readonly Entry[], order: Accessor<Order>, signal: AbortSignal): Promise<Entry[]> {
+/** The reading that goes on: another one ends it. */
+function createReading(on: { onDone: () => void; onFailed: (thrown: unknown) => void }) {
+  let from = new AbortController();
+  const attempt = async (work: (from: AbortController) => Promise<void>): Promise<void> => {
+    const own = from;
+    try {
+      await work(own);
+      if (!own.signal.aborted) on.onDone();
+    } catch (thrown) {
+      if (!own.signal.aborted) on.onFailed(thrown);
+    }
+  };
+  return {
+    attempt,
+    begin(work: (from: AbortController) => Promise<void>): Promise<void> {
+      from.abort();
+      from = new AbortController();
+      return attempt(work);
+    },
+    end: () => from.abort(),
+  };
+}
+
+/** Has work done once for each `Key` at a time, whoever asks for it meanwhile. */
+function onceEach<Key extends object>(work: (key: Key) => Promise<void>): (key: Key) => Promise<void> {
+  const begun = new WeakMap<Key, Promise<void>>();
+  return (key) => {
+    const running = begun.get(key) ?? work(key).finally(() => begun.delete(key));
+    begun.set(key, running);
+    return running;
+  };
+}
+
+/** Arranges them again where another arrangement was chosen meanwhile. */
+async function arrangeByLatest(whole: readonly Entry[], arrangement: Accessor<Arrangement>, signal: AbortSignal) {
   for (;;) {
-    const by = order();
-    const sorted = await sortEntries(whole, by);
+    const by = arrangement();
+    const arranged = await arrangeEntries(whole, by);
     signal.throwIfAborted();
-    if (by === order()) return sorted;
+    if (isSame(by, arrangement())) return arranged;
   }
 }
 
@@ -162,14 +203,14 @@ function createHeld() {
   const [state, setState] = createSignal<'loading' | 'ready' | 'failed'>('loading');
   const [error, setError] = createSignal<ApiError>();
   const [info, setInfo] = createSignal<FolderInfo>();
-  const [order, setOrder] = createSignal(BY_NAME);
   const [progress, setProgress] = createSignal<number>();
-  const [shape, setShape] = createSignal({ total: 0 }, { equals: false });
+  const [shape, setShape] = createSignal({ total: 0, groups: [] as readonly Group[] }, { equals: false });
   let entries: (Entry | undefined)[] = [];
   let places: Map<string, number> | undefined;
   return {
-    ...{ state, setState, error, setError, info, setInfo, order, setOrder, progress, setProgress },
+    ...{ state, setState, error, setError, info, setInfo, progress, setProgress },
     total: () => shape().total,
+    groups: () => shape().groups,
     entries: () => entries,
     clear() {
       this.show([], 0);
@@ -178,10 +219,10 @@ function createHeld() {
       setProgress(undefined);
       setState('loading');
     },
-    show(next: (Entry | undefined)[], total: number) {
+    show(next: (Entry | undefined)[], total: number, groups: readonly Group[] = []) {
       entries = next;
       places = undefined;
-      setShape({ total });
+      setShape({ total, groups });
     },
     /** More of what is shown already, which costs no more in a big folder than in a small one. */
     fill(first: number, more: readonly Entry[]) {
@@ -194,6 +235,14 @@ function createHeld() {
     at(index: number) {
       shape();
       return entries[index];
+    },
+    groupOf(index: number) {
+      const { groups } = shape();
+      return groups[lastUpTo(groups, index, ({ first }) => first)];
+    },
+    rowIndexOf(index: number) {
+      const { groups } = shape();
+      return index + 1 + (groups.length > 0 ? lastUpTo(groups, index, ({ first }) => first) + 1 : 0);
     },
     indexOf(name: string) {
       shape();

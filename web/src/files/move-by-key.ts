@@ -1,38 +1,43 @@
 import { openFolder } from '../router.ts';
 import type { Desk } from './desk.ts';
 import { look } from './look.ts';
+import { movedByGroups, movedByRows, type Rows } from './shown-window.ts';
 import { parentOf } from './tree-path.ts';
 
-/** How far each key goes; a line is one row of rows or tiles. */
-function stepOf(key: string, columns: number, page: number): number | undefined {
-  const steps: Readonly<Record<string, number>> = {
-    ArrowDown: columns,
-    ArrowUp: -columns,
-    PageDown: page,
-    PageUp: -page,
-    Home: Number.NEGATIVE_INFINITY,
-    End: Number.POSITIVE_INFINITY,
-    ...(columns > 1 ? { ArrowRight: 1, ArrowLeft: -1 } : {}),
-  };
-  return steps[key];
+/** How the entries stand: rows of rows or tiles, and how many of them are a page. */
+interface Standing {
+  readonly rows: Rows;
+  readonly pageRows: number;
+}
+
+/** Where a key leads; undefined: it is no key that leads anywhere. @param from -1: nowhere yet */
+function targetOf({ key, altKey }: KeyboardEvent, from: number, total: number, { rows, pageRows }: Standing): number | undefined {
+  const last = total - 1;
+  if (key === 'Home' || key === 'End') return key === 'Home' ? 0 : last;
+  if (altKey && key.startsWith('Page')) return movedByGroups(rows, Math.max(0, from), key === 'PageDown' ? 1 : -1);
+  const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: pageRows, PageUp: -pageRows };
+  const byRows = steps[key];
+  // Before anything was chosen, it begins at the first one.
+  if (byRows !== undefined) return from < 0 ? (byRows > 0 ? movedByRows(rows, 0, byRows - 1) : 0) : movedByRows(rows, from, byRows);
+  if (rows.columns === 1 || (key !== 'ArrowRight' && key !== 'ArrowLeft')) return undefined;
+  const isOn = (key === 'ArrowRight') === (document.documentElement.dir !== 'rtl');
+  return Math.min(Math.max(from + (isOn ? 1 : -1), 0), last);
 }
 
 /**
- * Arrows, pages, ends, space, Escape and the way up. With the shift key the range from where it began is chosen, with Ctrl only the place moves, and
- * space chooses; alone it shows a file, or what is known of a folder.
+ * Arrows, pages, with Alt groups, ends, space, Escape and the way up. With the shift key the range from where it began is chosen, with Ctrl only the
+ * place moves, and space chooses; alone it shows a file, or what is known of a folder.
  *
  * @returns whether the key meant any of these.
  */
 export function moveByKey(
   desk: Desk,
   event: KeyboardEvent,
-  { columns, page, activate }: { columns: number; page: number; activate: (index: number) => void },
+  { activate, ...standing }: Standing & { activate: (index: number) => void },
 ): boolean {
   const { listing, selection } = desk;
-  const step = stepOf(event.key, columns, page);
-  if (step !== undefined && listing.total() > 0) {
-    const from = selection.active() < 0 ? (step > 0 && Number.isFinite(step) ? -columns : 0) : selection.active();
-    const index = Math.min(Math.max(from + step, 0), listing.total() - 1);
+  const index = listing.total() > 0 ? targetOf(event, selection.active(), listing.total(), standing) : undefined;
+  if (index !== undefined) {
     if (event.shiftKey) chooseRange(desk, index);
     else if (!event.ctrlKey) chooseOne(desk, index);
     activate(index);

@@ -1,16 +1,16 @@
 import { createSignal, onCleanup } from 'solid-js';
 import type { Desk } from './desk.ts';
+import { entriesWithin, type Rows } from './shown-window.ts';
 
-/** What the band needs to know of the list: how many stand side by side, how high they are, and which is the first that exists. */
+/** What the band needs to know of the list: how its rows stand, and how many pixels of them are above the first that exists. */
 interface Layout {
-  readonly columns: () => number;
-  readonly rowPx: () => number;
-  readonly firstRow: () => number;
+  readonly rows: () => Rows;
+  readonly abovePx: () => number;
 }
 
-/** A place in the list, in rows and columns; fractions are within one. */
+/** A place in the list: in pixels of its rows, and in columns, of which fractions are within one. */
 interface Place {
-  readonly row: number;
+  readonly px: number;
   readonly column: number;
 }
 
@@ -35,14 +35,14 @@ export function createRubberBand(desk: Desk, layout: Layout, listOf: () => HTMLE
   const shownBox = () => listOf().querySelector('.file-list-shown')?.getBoundingClientRect() ?? new DOMRect();
   const placeAt = (x: number, y: number): Place => {
     const shown = shownBox();
-    return { row: layout.firstRow() + (y - shown.top) / layout.rowPx(), column: ((x - shown.left) / shown.width) * layout.columns() };
+    return { px: layout.abovePx() + (y - shown.top), column: ((x - shown.left) / shown.width) * layout.rows().columns };
   };
   const draw = () => {
     if (!begun) return;
     const shown = shownBox();
     const from = {
-      x: shown.left + (begun.place.column / layout.columns()) * shown.width,
-      y: shown.top + (begun.place.row - layout.firstRow()) * layout.rowPx(),
+      x: shown.left + (begun.place.column / layout.rows().columns) * shown.width,
+      y: shown.top + (begun.place.px - layout.abovePx()),
     };
     const frameOf = listOf().getBoundingClientRect();
     const clip = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
@@ -50,7 +50,7 @@ export function createRubberBand(desk: Desk, layout: Layout, listOf: () => HTMLE
     const ys = [from.y, pointer.y].map((y) => clip(y, frameOf.top, frameOf.bottom));
     const [left, top] = [Math.min(...xs), Math.min(...ys)];
     setBox({ left, top, width: Math.max(...xs) - left, height: Math.max(...ys) - top });
-    desk.selection.choose([...begun.kept, ...namesBetween(desk, begun.place, placeAt(pointer.x, pointer.y), layout.columns())]);
+    desk.selection.choose([...begun.kept, ...namesBetween(desk, layout.rows(), begun.place, placeAt(pointer.x, pointer.y))]);
   };
   const scrollOn = () => {
     const list = listOf();
@@ -115,14 +115,10 @@ function canBegin(desk: Desk, event: PointerEvent): boolean {
 }
 
 /** Names of the entries that stand in the rectangle between two places, as far as they were read. */
-function namesBetween({ listing }: Desk, one: Place, other: Place, columns: number): string[] {
-  const [firstRow, lastRow] = [Math.max(0, Math.floor(Math.min(one.row, other.row))), Math.floor(Math.max(one.row, other.row))];
-  const [left, right] = [Math.min(one.column, other.column), Math.max(one.column, other.column)];
-  const names: string[] = [];
-  for (let row = firstRow; row <= lastRow && row * columns < listing.total(); row += 1)
-    for (let column = Math.max(0, Math.floor(left)); column <= Math.min(columns - 1, Math.floor(right)); column += 1) {
-      const entry = listing.at(row * columns + column);
-      if (entry) names.push(entry.name);
-    }
-  return names;
+function namesBetween({ listing }: Desk, rows: Rows, one: Place, other: Place): string[] {
+  const [top, bottom] = [Math.min(one.px, other.px), Math.max(one.px, other.px)];
+  // Where the page goes from right to left, columns do so too.
+  const columnOf = ({ column }: Place) => (document.documentElement.dir === 'rtl' ? rows.columns - column : column);
+  const [left, right] = [Math.min(columnOf(one), columnOf(other)), Math.max(columnOf(one), columnOf(other))];
+  return entriesWithin(rows, { top, bottom, left, right }).flatMap((index) => listing.at(index)?.name ?? []);
 }

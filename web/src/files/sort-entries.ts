@@ -4,12 +4,12 @@ import type { Answer } from '../api/call.ts';
 export type Entry = Answer<'/api/fs/list'>['content'][number];
 
 export interface Order {
-  readonly by: 'name' | 'size' | 'modified' | 'kind';
+  readonly by: 'name' | 'size' | 'modified';
   readonly isDescending: boolean;
 }
 
 /** Numbers in names by their value, letters without regard to case. */
-const names = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
+export const names = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
 
 /** What stands behind the last dot, in small letters; empty: nothing does. */
 export function extensionOf(name: string): string {
@@ -21,11 +21,10 @@ const COMPARE: Readonly<Record<Order['by'], (left: Entry, right: Entry) => numbe
   name: (left, right) => names.compare(left.name, right.name),
   size: (left, right) => left.size - right.size,
   modified: (left, right) => Date.parse(left.modified) - Date.parse(right.modified),
-  kind: (left, right) => names.compare(extensionOf(left.name), extensionOf(right.name)),
 };
 
 /** So many are sorted or merged before the page does something else: some milliseconds. */
-const PIECE = 1_000;
+export const PIECE = 1_000;
 
 /**
  * A sorted copy, folders first; equal entries by name. Long lists are sorted in pieces, between which the page goes on.
@@ -69,7 +68,7 @@ async function merge(left: readonly Entry[], right: readonly Entry[], compare: C
 }
 
 /** Timers wait for at least four milliseconds when they follow each other; messages do not. */
-function nextTask(): Promise<void> {
+export function nextTask(): Promise<void> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {
     port1.onmessage = () => {

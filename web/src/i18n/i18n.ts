@@ -100,6 +100,26 @@ function keeping<Options, Format>(make: (locale: string, options: Options) => Fo
 const numberFormat = keeping((locale: string, options: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options));
 const timeFormat = keeping((locale: string, options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, options));
 
+const relativeFormat = keeping((locale: string, options: Intl.RelativeTimeFormatOptions) => new Intl.RelativeTimeFormat(locale, options));
+
+const DAY_MS = 86_400_000;
+
+/** A day, a week or a month of the viewer's calendar by when it begins: in words where it is near, such as “Yesterday”. */
+export function showPeriod(begins: Date, unit: 'day' | 'week' | 'month'): string {
+  const now = new Date();
+  // Days are not always of 24 hours.
+  const days = Math.round((new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime() - begins.getTime()) / DAY_MS);
+  const ago = Math.floor(unit === 'week' ? days / 7 : days);
+  if (unit !== 'month' && (ago === 0 || ago === 1)) {
+    const words = relativeFormat({ numeric: 'auto' }).format(-ago, unit);
+    return words.charAt(0).toLocaleUpperCase(locale()) + words.slice(1);
+  }
+  const [month, year] = ['long', 'numeric'] as const;
+  if (unit === 'month') return timeFormat({ month, year }).format(begins);
+  if (unit === 'day') return timeFormat({ weekday: 'long', day: 'numeric', month, year }).format(begins);
+  return t('weekOf', { date: timeFormat({ day: 'numeric', month, year }).format(begins) });
+}
+
 /** Bytes in the unit that leaves at most three digits before the point. */
 export function showSize(bytes: number): string {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte', 'petabyte'];

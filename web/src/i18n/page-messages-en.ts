@@ -338,7 +338,6 @@ export const pagesEn = {
 
   // Download tools
   toolsHint: 'Offline downloads bring files from the network straight into a folder. These programs do it.',
-  toolOwn: 'Wharf itself',
   toolOwnHint: 'Addresses of the web (HTTP), over several connections, resumed after a crash.',
   toolOwnAlways: 'Nothing to set up.',
   toolOff: 'Not in use',

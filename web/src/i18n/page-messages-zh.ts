@@ -321,7 +321,6 @@ export const pagesZh: PageMessages = {
   renewTokenText: '使用旧令牌的脚本将被拒绝，所有已发出的链接都会失效。',
 
   toolsHint: '离线下载可将网络上的文件直接存入文件夹，由以下程序完成。',
-  toolOwn: 'Wharf 自带',
   toolOwnHint: '网页地址（HTTP），多连接下载，崩溃后可续传。',
   toolOwnAlways: '无需设置。',
   toolOff: '未使用',

@@ -8,6 +8,7 @@ import { Modal } from '../parts/modal.tsx';
 import { notify } from '../parts/notices.tsx';
 import { askForFiles } from '../uploads/choose-files.ts';
 import { addressesOfFile } from './addresses-of-file.ts';
+import { OWN_TOOL, showTool } from './show-tool.ts';
 import './download-dialog.css';
 
 const POLICIES = [
@@ -22,7 +23,7 @@ export default function DownloadDialog(props: { folder: string; onQueued: () => 
   const [text, setText] = createSignal('');
   const [problem, setProblem] = createSignal('');
   const [isBusy, setBusy] = createSignal(false);
-  const [tools] = createResource(() => call('/api/public/offline_download_tools', {}).catch(() => ['SimpleHttp']));
+  const [tools] = createResource(() => call('/api/public/offline_download_tools', {}).catch(() => [OWN_TOOL]));
   const addresses = () => text().split(/\s+/).filter(Boolean);
   const readFiles = (files: FileList) => {
     void Promise.all([...files].map((file) => addressesOfFile(file).catch(() => []))).then((found) => {
@@ -86,7 +87,7 @@ export default function DownloadDialog(props: { folder: string; onQueued: () => 
         <div class="field">
           <label for="download-tool">{t('downloadTool')}</label>
           <select id="download-tool" name="tool" class="input">
-            <For each={tools() ?? []}>{(tool) => <option value={tool}>{tool}</option>}</For>
+            <For each={tools() ?? []}>{(tool) => <option value={tool}>{showTool(tool)}</option>}</For>
           </select>
         </div>
         <div class="field">

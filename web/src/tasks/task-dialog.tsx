@@ -58,7 +58,7 @@ export default function TaskDialog(props: { feed: TaskFeed; onDownload: () => vo
     <Modal title={t('tasks')} onClose={props.onClose} isWide>
       <div class="tasks">
         <p class="note" role="status">
-          {props.feed.isLive() ? t('tasksSummary', { n: running() }) : t('tasksAway')}
+          {props.feed.isLive() ? running() > 0 && t('tasksSummary', { n: running() }) : t('tasksAway')}
         </p>
         <For each={GROUPS}>
           {({ title, fits }) => <TaskGroup title={title} tasks={props.feed.tasks().filter(fits)} onClose={props.onClose} />}

@@ -1,5 +1,6 @@
 import { ChevronLeft, ChevronRight } from 'lucide';
 import { createResource, createSignal, type JSX, Show } from 'solid-js';
+import { look } from '../files/look.ts';
 import { showSize, t } from '../i18n/i18n.ts';
 import { IconButton } from '../parts/icon-button.tsx';
 import { byteRows } from './byte-rows.ts';
@@ -10,12 +11,12 @@ const PAGE_BYTES = 16 * 1024;
 export default function ByteView(props: { address: string; size: number; name: string }): JSX.Element {
   const [offset, setOffset] = createSignal(0);
   const [rows] = createResource(
-    () => ({ address: props.address, from: offset() }),
-    async ({ address, from }) => {
+    () => ({ address: props.address, from: offset(), perRow: look.isPhone() ? (8 as const) : (16 as const) }),
+    async ({ address, from, perRow }) => {
       const answer = await fetch(address, { headers: { Range: `bytes=${from}-${from + PAGE_BYTES - 1}` }, cache: 'no-store' });
       if (answer.status === 416) return '';
       if (answer.status !== 206) throw new Error(`${answer.status} ${answer.statusText}`);
-      return byteRows(new Uint8Array(await answer.arrayBuffer()), from);
+      return byteRows(new Uint8Array(await answer.arrayBuffer()), from, perRow);
     },
   );
   const end = () => Math.min(props.size, offset() + PAGE_BYTES);

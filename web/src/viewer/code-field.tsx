@@ -25,8 +25,9 @@ const COLOURS = HighlightStyle.define([
 ]);
 
 const LOOK = EditorView.theme({
-  '&': { height: '100%', background: 'var(--card)', color: 'var(--ink)' },
-  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '&': { height: '100%', background: 'var(--card)', color: 'var(--ink)', borderTop: '2px solid transparent' },
+  // The caret tells too.
+  '&.cm-focused': { outline: 'none', borderTopColor: 'var(--accent)' },
   '.cm-scroller': { font: '0.8125rem / 1.55 var(--mono)', overflow: 'auto' },
   '.cm-content': { padding: 'var(--s4) 0', caretColor: 'var(--ink)' },
   '.cm-gutters': { background: 'var(--card)', color: 'var(--faint)', borderInlineEnd: '1px solid var(--line)' },

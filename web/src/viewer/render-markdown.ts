@@ -8,8 +8,10 @@ const FORBIDDEN = {
 
 /** Markdown of somebody else as elements: no script, no style, no form, links that open elsewhere. */
 export async function renderMarkdown(text: string): Promise<DocumentFragment> {
-  const [{ marked }, { default: purify }] = await Promise.all([import('marked'), import('dompurify')]);
-  const html = await marked.parse(text, { gfm: true, async: true });
+  const [{ Marked }, { default: purify }] = await Promise.all([import('marked'), import('dompurify')]);
+  // Fields are taken out below: what is done and what is not is said by signs.
+  const marking = new Marked({ renderer: { checkbox: ({ checked }) => (checked ? '☑ ' : '☐ ') } });
+  const html = await marking.parse(text, { gfm: true, async: true });
   const fragment = purify.sanitize(html, { ...FORBIDDEN, RETURN_DOM_FRAGMENT: true, SANITIZE_NAMED_PROPS: true });
   for (const link of fragment.querySelectorAll('a[href]')) {
     link.setAttribute('rel', 'noopener noreferrer');
