@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort, makeTempDir, type RunningProcess, runCommand, startProcess, waitFor } from '@wharf/harness';
+import { freePort, httpRequest, makeTempDir, type RunningProcess, runCommand, startProcess, waitFor } from '@wharf/harness';
 import { parse } from 'yaml';
 import { type Balancer, startBalancer } from './balancer.ts';
 import { ensureCompose } from './compose-program.ts';
@@ -28,6 +28,7 @@ const disk = (sizeBytes: number, options: string) => ({
   driver_opts: { type: 'tmpfs', device: 'tmpfs', o: `size=${sizeBytes},${options}` },
 });
 
+const OPS_PORTS: Readonly<Record<string, number>> = { gateway: 9090, auth: 9091, admin: 9092, fs: 9093, downloader: 9094 };
 const GATEWAYS = ['gateway-1', 'gateway-2', 'gateway-3'];
 /** Of deploy/compose, and a third gateway. */
 export const SERVICES = [...GATEWAYS, 'auth', 'admin', 'fs-1', 'fs-2', 'downloader-1', 'downloader-2'];
@@ -163,8 +164,15 @@ export async function startComposed({ services = {}, replicas = {} }: ComposedOp
     ...{ compose, docker, container, address },
     async change(service, settings) {
       const changed = await fileOf('changed.json', { services: { [service]: settings } });
-      const words = [...composeArgs, ...changed, 'up', '--detach', '--no-build', '--no-deps', '--wait', '--wait-timeout', '120', service];
-      await command(program.path, words, env);
+      await command(program.path, [...composeArgs, ...changed, 'up', '--detach', '--no-build', '--no-deps', service], env);
+      // The engine looks at its health every ten seconds only.
+      const ops = await address(service, OPS_PORTS[service.replace(/-\d+$/, '')] ?? 0);
+      const isReady = () =>
+        httpRequest(ops, { path: '/readyz' }).then(
+          ({ status }) => status === 200,
+          () => false,
+        );
+      await waitFor(`${service} to be ready`, isReady, { withinMs: 120_000, everyMs: 200 });
     },
     followLogs: () =>
       startProcess({

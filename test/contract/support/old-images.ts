@@ -4,7 +4,6 @@ import { imageOf } from './images.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const BUILD_WITHIN_MS = 900_000;
-const TAG = 'old';
 const BUILT = ['api-gateway', 'auth', 'admin', 'fs', 'downloader'];
 
 /** Images of an earlier version. */
@@ -15,7 +14,7 @@ export interface OldImages {
 }
 
 /**
- * Builds the images of an earlier version of this repository, by that version's own means.
+ * The images of an earlier version of this repository, built by that version's own means unless they are there.
  *
  * @param wanted a commit; left out: the last release, or before the first one the first commit that had images
  * @throws when the history is not there, or the images cannot be built
@@ -25,14 +24,18 @@ export async function buildOldImages(wanted: string | undefined, engine: { docke
   const lastRelease = async () => (await git('tag', '--list', 'v*', '--sort=-v:refname', '--merged')).split('\n')[0];
   const firstImages = () => git('log', '--diff-filter=A', '--format=%H', '-1', '--', 'deploy/docker/Dockerfile');
   const commit = await git('rev-parse', '--verify', `${wanted || (await lastRelease()) || (await firstImages())}^{commit}`);
+  const tag = `old-${commit.slice(0, 12)}`;
+  const images: OldImages = { commit, of: (service) => imageOf(service, tag) };
+  const isThere = async (service: string) => (await runCommand(engine.docker, ['image', 'inspect', images.of(service)])).code === 0;
+  if ((await Promise.all(BUILT.map(isThere))).every(Boolean)) return images;
   const dir = await makeTempDir('old');
   try {
     await runToEnd('sh', ['-c', 'git -C "$1" archive "$2" | tar -x -C "$3"', 'sh', ROOT, commit, dir.path]);
-    const env = { ...process.env, DOCKER: engine.docker, BASE: engine.base, TAG };
+    const env = { ...process.env, DOCKER: engine.docker, BASE: engine.base, TAG: tag };
     const { code, stderr } = await runCommand(join(dir.path, 'deploy/docker/build'), BUILT, { env, withinMs: BUILD_WITHIN_MS });
     if (code !== 0) throw new Error(`the images of ${commit} cannot be built: ${stderr.trim().slice(-2_000)}`);
   } finally {
     await dir.remove();
   }
-  return { commit, of: (service) => imageOf(service, TAG) };
+  return images;
 }

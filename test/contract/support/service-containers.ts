@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { GenericContainer, Network, type StartedTestContainer, Wait } from 'testcontainers';
 import { type Images, prepareImages } from './images.ts';
@@ -22,7 +23,9 @@ export async function startServiceContainers(): Promise<ServiceContainers> {
   const images = await prepareImages();
   const network = await new Network().start();
   const running: StartedTestContainer[] = [];
-  const nameOf = (what: string) => `wharf-test-${what}`;
+  // What an earlier file stopped may still have its name.
+  const run = randomBytes(4).toString('hex');
+  const nameOf = (what: string) => `wharf-test-${run}-${what}`;
   const container = (what: string, image: string) =>
     new GenericContainer(image).withName(nameOf(what)).withLabels(LABELS).withNetworkMode(network.getName()).withStartupTimeout(90_000);
   const begin = async (which: GenericContainer) => {

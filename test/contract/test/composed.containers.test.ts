@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { download, waitFor } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Composed, DRAIN_SECONDS, SERVICES, startComposed } from '../support/composed.ts';
-import { cutPair } from '../support/failures.ts';
+import { cutPair, fillDisk, runOutOfMemory, shiftClock } from '../support/failures.ts';
+import { imageOf } from '../support/images.ts';
 import { ANSWER_WITHIN_MS, type Load, openLoad } from '../support/load.ts';
 import { expectPage } from '../support/page.ts';
 
@@ -39,6 +40,16 @@ test('every service is one of deploy/compose, runs as nobody in particular on a 
 
 test('every gateway shows the page', async () => {
   for (const gateway of composed.gateways) await expectPage(gateway);
+});
+
+test('the profile mongo is valid, and its MongoDB is a replica set that only the services reach', async () => {
+  const told = JSON.parse(await composed.compose('--profile', 'mongo', 'config', '--format', 'json'));
+  expect(told.services.mongo).toMatchObject({
+    command: ['--replSet', 'wharf', '--bind_ip_all'],
+    networks: { inner: { aliases: ['store'] } },
+  });
+  expect(Object.keys(told.services.mongo.networks)).toEqual(['inner']);
+  expect(told.networks.inner.internal).toBe(true);
 });
 
 test('the secrets are in no environment', async () => {
@@ -111,15 +122,18 @@ describe('what is away is told, all is well again within 30 s of its return, and
       (all) => all.docker('network', 'connect', '--alias', 'fs', '--alias', 'fs-1', 'wharf-test_inner', all.container('fs-1')),
     ],
   ];
-  const cut = (one: string, other: string): [Act, Act] => {
+  /** Something that says how it is mended. */
+  const until = (begin: (all: Composed) => Promise<() => Promise<void>>): [Act, Act] => {
     let mend = async () => {};
     return [
       async (all) => {
-        mend = await cutPair(all, one, other);
+        mend = await begin(all);
       },
       () => mend(),
     ];
   };
+  const cut = (one: string, other: string) => until((all) => cutPair(all, one, other));
+  const filled = (folder: string) => until((all) => fillDisk(all, folder));
   const long: typeof quick = [
     ['the store stands still', words('pause', 'ferretdb'), words('unpause', 'ferretdb')],
     ['the bus stands still', words('pause', 'nats'), words('unpause', 'nats')],
@@ -128,6 +142,12 @@ describe('what is away is told, all is well again within 30 s of its return, and
     ['one downloader is killed', words('kill', 'downloader-1'), words('start', 'downloader-1')],
     ['one fs and the store do not reach each other', ...cut('fs-1', 'ferretdb')],
     ['one gateway and one fs do not reach each other', ...cut('gateway-1', 'fs-1')],
+    ['the disk of the files is full', ...filled('/files')],
+    ['the disk of what waits is full', ...filled('/data')],
+    ['the disk of the store is full', ...filled('/tmp')],
+    ['the clock of one fs is ten minutes ahead', ...until((all) => shiftClock(all, 'fs-1', imageOf('fs-1'), '+10m'))],
+    ['the clock of one gateway is ten minutes behind', ...until((all) => shiftClock(all, 'gateway-1', imageOf('gateway-1'), '-10m'))],
+    ['one fs runs out of memory', ...until((all) => runOutOfMemory(all, 'fs-1'))],
   ];
   test.each(IS_LONG ? [...quick, ...long] : quick)('%s', { timeout: 300_000 }, async (title, begin, end) => {
     await load.put(load.pathOf(`kept-${title.replaceAll(' ', '-')}`), randomBytes(64 * 1024));

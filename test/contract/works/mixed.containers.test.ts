@@ -43,7 +43,7 @@ test.each(steps)('%s: no request fails, and what was acknowledged is there', { t
   for (const service of services) await composed.change(service, { image: version(service) });
   await delay(TOGETHER_MS);
   const { rounds, wrong } = await clients.stop();
-  console.info(`${title}: ${rounds} rounds of ${load.stepCount} steps, ${wrong.length} failed`);
+  console.info(`${title}: ${rounds} rounds of ${load.stepCount} steps, ${wrong.length} failed\n${wrong.join('\n')}`);
   expect(wrong).toEqual([]);
   await load.expectAcknowledged();
 });
