@@ -45,7 +45,7 @@ export async function startServiceContainers(): Promise<ServiceContainers> {
     start: (service, database, environment) =>
       begin(
         container(service, `wharf-${service}:test`)
-          .withTmpFs({ '/tmp': '', '/data': `${OWNED},size=16m`, '/files': `${OWNED},size=16m` })
+          .withTmpFs({ '/tmp': '', '/data': `${OWNED},size=1g`, '/files': `${OWNED},size=256m` })
           .withEnvironment({
             ...{ MONGO_URL: `mongodb://${nameOf('store')}:27017/${database}`, NATS_URL: `nats://${nameOf('bus')}:4222` },
             ...{ WHARF_DRAIN_SECONDS: '0', WHARF_GRACE_SECONDS: '5', ...environment },

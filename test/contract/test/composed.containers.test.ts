@@ -72,6 +72,7 @@ test('a storage that rclone reaches is listed, written and read through every fs
   // Gateways ask each fs in turn.
   for (let i = 0; i < 4; i += 1) await load.expectContent('/by-rclone/folder/one.bin', content);
   for (const fs of ['fs-1', 'fs-2']) expect(await composed.compose('top', fs)).toMatch(/rclone rcd/);
+  await load.expectAcknowledged();
   await load.caller.call('/api/admin/storage/delete?id=2', {});
 });
 
