@@ -173,8 +173,11 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     may: [
       'test/contract/',
       'test/e2e/scenarios/all-scenarios.ts',
+      'test/e2e/support/cluster.ts',
+      'test/e2e/support/service-ports.ts',
       'test/e2e/support/world.ts',
       'tools/run-tests.ts',
+      '@wharf/errors',
       '@wharf/harness',
       '@wharf/proto',
       '@wharf/service-kit',

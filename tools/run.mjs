@@ -33,6 +33,7 @@ const SCRIPTS = {
   ],
   format: [['biome', 'check', '--write']],
   gen: [['node', 'tools/gen.ts']],
+  expectations: [['node', 'test/contract/expectations/record.ts']],
   baseline: [['buf', 'build', 'proto', '-o', 'proto/baseline.binpb']],
   'gen:check': [['node', 'tools/gen.ts', '--check']],
   exec: [],

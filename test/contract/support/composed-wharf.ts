@@ -4,8 +4,6 @@ import { freePort, makeTempDir, type Wharf, type WharfOptions } from '@wharf/har
 import { SERVICES, startComposed } from './composed.ts';
 import { lendLoopback } from './loopback.ts';
 
-type Images = Readonly<Record<string, string>>;
-
 /** Every address that the engine gives to its networks. */
 const ENGINE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
 const FETCHERS = ['fs-1', 'fs-2', 'downloader-1', 'downloader-2'];
@@ -14,10 +12,8 @@ const FETCHERS = ['fs-1', 'fs-2', 'downloader-1', 'downloader-2'];
  * The composed containers as one Wharf behind the balancer, for tests that were written for a process of this machine. The folder that holds the files
  * folder lies at the same path in all of fs, and what listens on loopback here is on loopback there. Needs root and a umask of 0: the containers
  * are another user.
- *
- * @param images of services that run on another than that of the present sources
  */
-export async function startComposedWharf(options: WharfOptions = {}, images: Images = {}): Promise<Wharf> {
+export async function startComposedWharf(options: WharfOptions = {}): Promise<Wharf> {
   const dir = await makeTempDir('composed');
   const filesDir = options.filesDir ?? join(dir.path, 'files');
   const [outside, toolsDir] = [dirname(filesDir), join(dir.path, 'tools')];
@@ -44,9 +40,7 @@ export async function startComposedWharf(options: WharfOptions = {}, images: Ima
     ),
   };
   const composed = await startComposed({
-    services: Object.fromEntries(
-      SERVICES.map((name) => [name, { environment, ...own[name], ...(images[name] !== undefined && { image: images[name] }) }]),
-    ),
+    services: Object.fromEntries(SERVICES.map((name) => [name, { environment, ...own[name] }])),
   });
   const takeBack = await lendLoopback(composed, FETCHERS);
   const log = await composed.followLogs();

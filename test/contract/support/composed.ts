@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort, makeTempDir, type RunningProcess, runCommand, startProcess, waitFor } from '@wharf/harness';
+import { freePort, httpRequest, makeTempDir, type RunningProcess, runCommand, startProcess, waitFor } from '@wharf/harness';
 import { parse } from 'yaml';
 import { type Balancer, startBalancer } from './balancer.ts';
 import { ensureCompose } from './compose-program.ts';
@@ -28,6 +28,7 @@ const disk = (sizeBytes: number, options: string) => ({
   driver_opts: { type: 'tmpfs', device: 'tmpfs', o: `size=${sizeBytes},${options}` },
 });
 
+const OPS_PORTS: Readonly<Record<string, number>> = { gateway: 9090, auth: 9091, admin: 9092, fs: 9093, downloader: 9094 };
 const GATEWAYS = ['gateway-1', 'gateway-2', 'gateway-3'];
 /** Of deploy/compose, and a third gateway. */
 export const SERVICES = [...GATEWAYS, 'auth', 'admin', 'fs-1', 'fs-2', 'downloader-1', 'downloader-2'];
@@ -58,10 +59,12 @@ export interface Composed {
 export interface ComposedOptions {
   /** What else these containers are, as a file of Compose has it; it comes after deploy/compose. */
   readonly services?: Readonly<Record<string, object>>;
+  /** More replicas: the name of each, and of the service that it is like. */
+  readonly replicas?: Readonly<Record<string, string>>;
 }
 
 /** @throws when something that it is made of cannot be had: the runner has looked for the engine */
-export async function startComposed({ services = {} }: ComposedOptions = {}): Promise<Composed> {
+export async function startComposed({ services = {}, replicas = {} }: ComposedOptions = {}): Promise<Composed> {
   const { docker: client, base, store, nats } = await prepareImages();
   const program = present(await ensureCompose());
   const dir = await makeTempDir('compose');
@@ -71,20 +74,18 @@ export async function startComposed({ services = {} }: ComposedOptions = {}): Pr
   const ports = await Promise.all(GATEWAYS.map(() => freePort()));
   const opsPorts = await Promise.all(GATEWAYS.map(() => freePort()));
   const settings = { environment: { WHARF_DRAIN_SECONDS: String(DRAIN_SECONDS), WHARF_EGRESS_ALLOW: 'source' }, healthcheck: PATIENT };
-  const { build: _, ...another } = parse(await readFile(join(ROOT, 'deploy/compose/compose.yaml'), 'utf8'), { merge: true }).services[
-    'gateway-2'
-  ];
+  const written = parse(await readFile(join(ROOT, 'deploy/compose/compose.yaml'), 'utf8'), { merge: true }).services;
+  const replica = (name: string, like: string) => {
+    const { build: _, ...same } = replicaOf(written[like], name, like);
+    return { ...same, environment: { ...same.environment, ...settings.environment }, healthcheck: PATIENT };
+  };
   const overlay = {
     services: {
       ...Object.fromEntries(SERVICES.map((name) => [name, settings])),
       // A container that is made anew may have another address; what is published stays.
       ...Object.fromEntries(GATEWAYS.map((name, index) => [name, { ...settings, ports: [`127.0.0.1:${opsPorts[index]}:9090`] }])),
-      'gateway-3': {
-        ...another,
-        ports: [`127.0.0.1:${ports[2]}:5244`, `127.0.0.1:${opsPorts[2]}:9090`],
-        environment: { ...another.environment, ...settings.environment },
-        healthcheck: PATIENT,
-      },
+      'gateway-3': { ...replica('gateway-3', 'gateway-2'), ports: [`127.0.0.1:${ports[2]}:5244`, `127.0.0.1:${opsPorts[2]}:9090`] },
+      ...Object.fromEntries(Object.entries(replicas).map(([name, like]) => [name, replica(name, like)])),
       ferretdb: {
         image: store.image,
         entrypoint: store.command.map((word) => word.replaceAll('$', '$$$$')),
@@ -106,7 +107,7 @@ export async function startComposed({ services = {} }: ComposedOptions = {}): Pr
       'store-disk': disk(STORE_BYTES, 'mode=1777'),
     },
   };
-  const written = async (name: string, content: object) => {
+  const fileOf = async (name: string, content: object) => {
     await writeFile(join(dir.path, name), JSON.stringify(content));
     return ['-f', join(dir.path, name)];
   };
@@ -124,8 +125,8 @@ export async function startComposed({ services = {} }: ComposedOptions = {}): Pr
   const files = [
     '-f',
     'deploy/compose/compose.yaml',
-    ...(await written('overlay.json', overlay)),
-    ...(await written('more.json', { services })),
+    ...(await fileOf('overlay.json', overlay)),
+    ...(await fileOf('more.json', { services })),
   ];
   const composeArgs = ['-p', 'wharf-test', ...files, '--profile', 'ferretdb'];
   const compose: Composed['compose'] = (...words) => command(program.path, [...composeArgs, ...words], env);
@@ -141,7 +142,8 @@ export async function startComposed({ services = {} }: ComposedOptions = {}): Pr
     await dir.remove();
   };
   try {
-    await compose('up', '--detach', '--no-build', '--wait', '--wait-timeout', '240', ...SERVICES, 'nats', 'ferretdb', 'postgres', 'source');
+    const all = [...SERVICES, ...Object.keys(replicas), 'nats', 'ferretdb', 'postgres', 'source'];
+    await compose('up', '--detach', '--no-build', '--wait', '--wait-timeout', '240', ...all);
   } catch (error) {
     const log = await compose('logs', '--tail', '15').catch(String);
     await stop();
@@ -161,9 +163,16 @@ export async function startComposed({ services = {} }: ComposedOptions = {}): Pr
     engine: { docker: client, base },
     ...{ compose, docker, container, address },
     async change(service, settings) {
-      const changed = await written('changed.json', { services: { [service]: settings } });
-      const words = [...composeArgs, ...changed, 'up', '--detach', '--no-build', '--no-deps', '--wait', '--wait-timeout', '120', service];
-      await command(program.path, words, env);
+      const changed = await fileOf('changed.json', { services: { [service]: settings } });
+      await command(program.path, [...composeArgs, ...changed, 'up', '--detach', '--no-build', '--no-deps', service], env);
+      // The engine looks at its health every ten seconds only.
+      const ops = await address(service, OPS_PORTS[service.replace(/-\d+$/, '')] ?? 0);
+      const isReady = () =>
+        httpRequest(ops, { path: '/readyz' }).then(
+          ({ status }) => status === 200,
+          () => false,
+        );
+      await waitFor(`${service} to be ready`, isReady, { withinMs: 120_000, everyMs: 200 });
     },
     followLogs: () =>
       startProcess({
@@ -185,6 +194,19 @@ export async function startComposed({ services = {} }: ComposedOptions = {}): Pr
       await waitFor(`${service} to be healthy`, isHealthy, { withinMs: 120_000, everyMs: 200 });
     },
   };
+}
+
+interface ComposeService {
+  readonly build?: unknown;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly networks: readonly string[] | Readonly<Record<string, object>>;
+}
+
+/** The service under another name, reached by both names where it had one of its own alone. */
+function replicaOf(service: ComposeService, name: string, like: string): ComposeService {
+  const { networks, ...rest } = JSON.parse(JSON.stringify(service).replaceAll(`//${like}:`, `//${name}:`)) as ComposeService;
+  const named = (all: readonly string[]) => Object.fromEntries(all.map((network) => [network, { aliases: [like] }]));
+  return { ...rest, networks: Array.isArray(networks) ? named(networks) : networks };
 }
 
 async function command(program: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<string> {

@@ -22,3 +22,9 @@ export function present<T extends object | string>(found: T): Exclude<T, Missing
   if (typeof found === 'object' && isMissing(found)) throw new Error(found.missing);
   return found as Exclude<T, Missing>;
 }
+
+/** The image of a service of Compose, such as `gateway-1`, by default that of the present sources. */
+export function imageOf(service: string, tag = 'test'): string {
+  const [name = ''] = service.split(/-\d+$/);
+  return `wharf-${name === 'gateway' ? 'api-gateway' : name}:${tag}`;
+}

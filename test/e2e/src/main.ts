@@ -1,6 +1,7 @@
 // `npm run soak -- <work>`: what is too long for every day. Each work is bounded by its options; ends with 1 when something did not hold.
 import { parseArgs } from 'node:util';
 import { ensureCommand, isMissing, startStandalone, unpackNewest } from '@wharf/harness';
+import { runOnArm64 } from '../support/arm64.ts';
 import { openBrowser } from '../support/browser.ts';
 import { runDownloadChaos } from '../support/download-chaos.ts';
 import { runKillChaos } from '../support/kill-chaos.ts';
@@ -26,6 +27,9 @@ const USAGE = `usage: npm run soak -- <work> [options]
   page        what the page costs where it is dearest --times 5
   page-upload a big file from the page, cut      --upload-mib 4096
   composed    all scenarios, and the checks of the API family, against the composed containers (root, Debian)
+  mixed       an earlier version beside this one, under load (root, Debian) --old <commit>: the last release
+  throughput  one, two and four downloaders on one queue (root, Debian)
+  arm64       standalone on an emulated arm64 (Debian)
   pairs       big trees between all kinds of storages, kills --files 500 --cancelled 1000 --download-mib 1024`;
 
 const { values, positionals } = parseArgs({
@@ -33,6 +37,7 @@ const { values, positionals } = parseArgs({
   options: {
     kills: { type: 'string', default: '30' },
     shape: { type: 'string', default: 'both' },
+    old: { type: 'string', default: '' },
     replicas: { type: 'string', default: '3' },
     files: { type: 'string' },
     'upload-mib': { type: 'string', default: '4096' },
@@ -83,6 +88,9 @@ const WORKS: Readonly<Record<string, () => Promise<boolean>>> = {
   uppy: () => runLongTests(['test/e2e/uppy.e2e.test.ts'], { WHARF_E2E_UPPY_MIB: values['upload-mib'] }),
   page,
   composed: () => runContainerWork('composed'),
+  mixed: () => runContainerWork('mixed', { WHARF_TEST_OLD: values.old }),
+  arm64: async () => (await runOnArm64(tell)) > 0,
+  throughput: () => runContainerWork('throughput'),
   'page-upload': () => runLongTests(['test/e2e/page-upload.e2e.test.ts'], { WHARF_E2E_PAGE_UPLOAD_MIB: values['upload-mib'] }),
   pairs: () =>
     runLongTests(PAIR_TESTS, {
