@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import { type AddressInfo, connect, Socket } from 'node:net';
@@ -58,13 +59,25 @@ it('a body that says how long it is goes on as it comes', async () => {
   expect(taken(request)).toBe(Number.POSITIVE_INFINITY);
 });
 
-it('a body of many tiny pieces comes whole', async () => {
+it('a body of many tiny pieces comes whole, in far fewer', async () => {
   const COUNT = 50_000;
+  const sent = createHash('sha256');
+  const chunks: string[] = [];
+  for (let index = 0; index < COUNT; index += 1) {
+    const text = index % 1_000 === 999 ? 'x'.repeat(3_000) : String(index % 10);
+    sent.update(text);
+    chunks.push(`${text.length.toString(16)}\r\n${text}\r\n`);
+  }
+  let pieces = 0;
   const server = http.createServer(async (request, response) => {
     pacePieces(request);
-    let bytes = 0;
-    for await (const piece of request) bytes += piece.length;
-    response.end(String(bytes));
+    const hash = createHash('sha256');
+    request.on('data', (piece: Buffer) => {
+      pieces += 1;
+      hash.update(piece);
+    });
+    await once(request, 'end');
+    response.end(hash.digest('hex'));
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => void server.close());
@@ -73,7 +86,8 @@ it('a body of many tiny pieces comes whole', async () => {
   socket.setEncoding('latin1').on('data', (text) => {
     answer += text;
   });
-  socket.end(`PUT / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\n.\r\n'.repeat(COUNT)}0\r\n\r\n`);
+  socket.end(`PUT / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunks.join('')}0\r\n\r\n`);
   await once(socket, 'close');
-  expect(answer).toMatch(new RegExp(`\\b${COUNT}\\b`));
+  expect(answer).toContain(sent.digest('hex'));
+  expect(pieces).toBeLessThan(COUNT / 50);
 });

@@ -4,16 +4,21 @@ import { createTurns } from './turns.ts';
 /** Pieces of a body in one turn of the event loop, after which its connection waits for another one. Honest bodies have some dozens in a turn. */
 const MAX_PIECES = 1_000;
 
+/** Pieces that are shorter are put together, in bytes. */
+const SHORT_BYTES = 1_024;
+/** What is put together goes on when it has so many bytes, or at the end of the turn of the event loop. */
+const GATHERED_BYTES = 16 * 1_024;
+
 const takeTurn = createTurns();
 
 /**
  * Has a chunked body read in turns with other work. The system hands on up to 2 MiB of a connection in one turn of the event loop, and each chunk in it
  * is a piece of its own: a third of a million where each has one byte. With this, what was read at once (64 KiB) is the most of one turn, and one
- * connection with so many pieces goes on in a turn.
+ * connection with so many pieces goes on in a turn. Short pieces that come together are handed on as one: each costs whoever takes it as much as a long one.
  */
 export function pacePieces(message: IncomingMessage): void {
   if (message.headers['transfer-encoding'] === undefined) return;
-  const push = message.push.bind(message);
+  const push = gathering(message, message.push.bind(message));
   const read = message._read.bind(message);
   let pieces = 0;
   let isWaiting = false;
@@ -37,5 +42,34 @@ export function pacePieces(message: IncomingMessage): void {
   message._read = (size) => {
     if (isWaiting) isAsked = true;
     else read(size);
+  };
+}
+
+type Push = (chunk: unknown, encoding?: BufferEncoding) => boolean;
+
+function gathering(message: IncomingMessage, push: Push): Push {
+  let room: Buffer | undefined;
+  let length = 0;
+  const handOn = () => {
+    if (!room || length === 0) return true;
+    // Memory of its own, which whoever takes it may give back.
+    const piece = room.subarray(0, length);
+    room = undefined;
+    length = 0;
+    return push(piece);
+  };
+  return (chunk, encoding) => {
+    if (!(chunk instanceof Uint8Array) || chunk.byteLength >= SHORT_BYTES) {
+      handOn();
+      return push(chunk, encoding);
+    }
+    if (!room) {
+      room = Buffer.allocUnsafeSlow(GATHERED_BYTES);
+      setImmediate(handOn);
+    }
+    room.set(chunk, length);
+    length += chunk.byteLength;
+    if (length > GATHERED_BYTES - SHORT_BYTES) return handOn();
+    return message.readableLength + length < message.readableHighWaterMark;
   };
 }

@@ -1,4 +1,5 @@
 import { type TaskModels, type TaskOwner, taskModelsOf, taskProgressed, taskWake } from '@wharf/models';
+import { createPace } from '@wharf/pace';
 import type { Bus, StoreConnection } from '@wharf/service-kit';
 import { createStoreClock } from './store-clock.ts';
 import type { TaskScope } from './task-control.ts';
@@ -11,6 +12,8 @@ const AFTER_HINT_MS = 200;
 /** Writes become visible in another order than that of their times: a look goes back so far, in milliseconds, and after a hint only a little. */
 const OVERLAP_MS = 3_000;
 const HINT_OVERLAP_MS = 300;
+/** Changed tasks that the store tells at a time. */
+const BATCH = 500;
 
 export type TaskChange = { readonly kind: 'task'; readonly task: WireTask } | { readonly kind: 'removed'; readonly id: string };
 
@@ -67,7 +70,9 @@ export function createTaskFeed(options: {
       source.cursor ??= clock.now();
       const since = new Date(source.cursor.getTime() - (isWhole ? OVERLAP_MS : HINT_OVERLAP_MS));
       if (isWhole) for (const [id, { at }] of source.seen) if (at < since) source.seen.delete(id);
+      const pace = createPace();
       for await (const record of changedSince(source.models, since)) {
+        await pace.step();
         const { _id: id, revision, updated_at: at } = record;
         if (at > source.cursor) source.cursor = at;
         if ((source.seen.get(id)?.revision ?? -1) >= revision) continue;
@@ -140,5 +145,6 @@ const isVisible = (record: ShownRecord, { creatorId }: TaskScope) => creatorId =
 const changedSince = ({ tasks }: TaskModels, since: Date): AsyncIterable<ShownRecord> =>
   tasks
     .find({ updated_at: { $gt: since } }, SHOWN)
+    .batchSize(BATCH)
     .lean<ShownRecord[]>()
     .cursor() as AsyncIterable<ShownRecord>;

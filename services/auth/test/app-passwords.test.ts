@@ -49,6 +49,16 @@ describe('an app password', () => {
     await expect(user.check(password, 'ftp')).rejects.toMatchObject(WRONG);
   });
 
+  it('is one of a hundred at most, also of those that are made at the same time', async () => {
+    const user = await makeUser();
+    const made = await Promise.allSettled(Array.from({ length: 120 }, () => user.create()));
+    const refused = made.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    expect(refused.length).toBeGreaterThanOrEqual(20);
+    for (const error of refused) expect(error).toMatchObject({ code: 'QUOTA_EXCEEDED' });
+    const { total } = await one.auth.listAppPasswords({ page: 1, per_page: 1 }, user.options);
+    expect(total).toBe(made.length - refused.length);
+  });
+
   it('is not a password of the API, nor of anybody else', async () => {
     const [user, other] = [await makeUser(), await makeUser()];
     const { password } = await user.create();

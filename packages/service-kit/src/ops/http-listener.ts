@@ -6,6 +6,7 @@ import { type ConnectionShare, shareConnections } from './connection-share.ts';
 import { IdentifiedResponse } from './identified-response.ts';
 import { refuseAmbiguous } from './refuse-ambiguous.ts';
 import { refuseMalformed } from './refuse-malformed.ts';
+import { serveInTurn } from './serve-in-turn.ts';
 
 /** Time for a client to send its request's headers, in milliseconds; bodies may take as long as they keep coming. */
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -43,9 +44,11 @@ export async function listenHttp(
   const server = http.createServer(
     { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, ServerResponse: IdentifiedResponse },
     (request, response) => {
-      if (isDraining) response.shouldKeepAlive = false;
       pacePieces(request);
-      if (!refuseAmbiguous(request, response)) handler(request, response);
+      serveInTurn(request, response, () => {
+        if (isDraining) response.shouldKeepAlive = false;
+        if (!refuseAmbiguous(request, response)) handler(request, response);
+      });
     },
   );
   server.keepAliveTimeout = KEEP_ALIVE_MS;

@@ -16,8 +16,16 @@ export function errorBytes({ code, details }: AppError): Buffer {
 
 /** The error of which these bytes tell; undefined where they are not ours. */
 export function errorOf(bytes: Uint8Array, message: string, cause?: unknown): AppError | undefined {
-  const { success, data } = trailerSchema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8')));
+  const { success, data } = trailerSchema.safeParse(jsonOf(Buffer.from(bytes).toString('utf8')));
   return success ? new AppError(data.code, message, { details: data.details, cause }) : undefined;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The gRPC form of an error, its code and details put into the call's trailer. */

@@ -86,6 +86,8 @@ const GROUPS = 5;
 /** Coarse, so that not every request writes. */
 const LAST_USED_EVERY_MS = 60_000;
 
+const tooMany = () => new AppError('QUOTA_EXCEEDED', `a user has at most ${MAX_APP_PASSWORDS} app passwords`);
+
 export function createAppPasswords(parts: AppPasswordParts): AppPasswords {
   const { store, passwords, clock } = parts;
   const digestOf = (password: string) => parts.digest(`app password ${password.toLowerCase().replace(/[\s-]/g, '')}`);
@@ -99,11 +101,15 @@ export function createAppPasswords(parts: AppPasswordParts): AppPasswords {
     async create(userId, input) {
       const now = clock();
       const draft = parseInput(input, now);
-      if ((await store.count(userId)) >= MAX_APP_PASSWORDS)
-        throw new AppError('QUOTA_EXCEEDED', `a user has at most ${MAX_APP_PASSWORDS} app passwords`);
+      if ((await store.count(userId)) >= MAX_APP_PASSWORDS) throw tooMany();
       const password = Array.from({ length: GROUPS }, () => randomText(ALPHABET, GROUPS)).join('-');
       const id = await parts.nextId();
       await store.insert({ ...draft, id, userId, digest: digestOf(password), createdAt: new Date(now), lastUsedAt: null });
+      // Others may have come meanwhile: all of them see each other now, and none is too many that stays.
+      if ((await store.count(userId)) > MAX_APP_PASSWORDS) {
+        await store.remove(id, userId);
+        throw tooMany();
+      }
       return { id, password, revision: await parts.changed() };
     },
     async remove(id, userId) {

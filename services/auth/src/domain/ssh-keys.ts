@@ -65,10 +65,15 @@ export function createSshKeys(parts: SshKeyParts): SshKeys {
         throw new AppError('INVALID_ARGUMENT', 'request invalid');
       if (await keys.hasTitle(userId, title)) throw titleExists();
       const key = parseSshPublicKey(input.key);
-      if ((await keys.count(userId)) >= MAX_KEYS) throw new AppError('QUOTA_EXCEEDED', `a user has at most ${MAX_KEYS} keys`);
+      if ((await keys.count(userId)) >= MAX_KEYS) throw tooMany();
       const now = new Date(parts.clock());
       const id = await parts.nextId();
       if (!(await keys.insert({ ...key, id, userId, title, addedAt: now, lastUsedAt: now }))) throw titleExists();
+      // Others may have come meanwhile: all of them see each other now, and none is too many that stays.
+      if ((await keys.count(userId)) > MAX_KEYS) {
+        await keys.remove(id, userId);
+        throw tooMany();
+      }
       return parts.changed();
     },
     async remove(id, userId) {
@@ -78,4 +83,5 @@ export function createSshKeys(parts: SshKeyParts): SshKeys {
   };
 }
 
+const tooMany = () => new AppError('QUOTA_EXCEEDED', `a user has at most ${MAX_KEYS} keys`);
 const titleExists = () => new AppError('RECORD_EXISTS', 'key with the same title already exists');

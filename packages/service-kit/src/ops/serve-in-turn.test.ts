@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { type HttpListener, listenHttp } from './http-listener.ts';
+
+let listener: HttpListener | undefined;
+const sockets: Socket[] = [];
+
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  await listener?.stop(0);
+});
+
+const listening = async (handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<Socket> => {
+  listener = await listenHttp(handler, '127.0.0.1', 0);
+  const socket = connect({ port: listener.port, host: '127.0.0.1' });
+  sockets.push(socket.on('error', () => undefined));
+  await once(socket, 'connect');
+  return socket;
+};
+const get = (path: number) => `GET /${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+const put = (path: number) => `PUT /${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc`;
+const gets = (count: number) => Array.from({ length: count }, (_, index) => get(index)).join('');
+const pathsIn = (text: string) => Array.from(text.matchAll(/served \/(\d+);/g), ([, path]) => Number(path));
+
+it.each(['all in one piece', 'in pieces'])('requests that are sent ahead are begun one by one, in order, bodies too: %s', async (how) => {
+  let underWay = 0;
+  let most = 0;
+  const socket = await listening((request, response) => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    request.resume().once('end', () =>
+      setImmediate(() => {
+        response.end(`served ${request.url};`);
+        underWay -= 1;
+      }),
+    );
+  });
+  const requests = Array.from({ length: 101 }, (_, index) => (index % 3 === 0 ? put(index) : get(index)));
+  let answered = '';
+  socket.on('data', (chunk) => {
+    answered += String(chunk);
+  });
+  if (how === 'in pieces') for (const request of requests) await new Promise((sent) => socket.write(request, sent));
+  else socket.write(requests.join(''));
+  await expect.poll(() => pathsIn(answered)).toEqual(requests.map((_, index) => index));
+  expect(most).toBe(1);
+  // The connection is as good as before.
+  socket.write(get(500));
+  await expect.poll(() => pathsIn(answered).at(-1)).toBe(500);
+});
+
+it('of a client that goes away, what waited behind its first request is never begun', async () => {
+  const begun: string[] = [];
+  const closed: string[] = [];
+  const socket = await listening(({ url = '' }, response) => {
+    begun.push(url);
+    response.once('close', () => closed.push(url));
+  });
+  socket.write(gets(50));
+  await expect.poll(() => begun).toEqual(['/0']);
+  socket.destroy();
+  await expect.poll(() => closed).toEqual(['/0']);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(begun).toEqual(['/0']);
+});
+
+it('of many that are answered at once, others have their turn in between', async () => {
+  let turn = 0;
+  let served = 0;
+  const turns = new Set<number>();
+  const count = () => {
+    turn += 1;
+    if (served < 100) setImmediate(count);
+  };
+  const socket = await listening((_request, response) => {
+    turns.add(turn);
+    served += 1;
+    response.end('served');
+  });
+  setImmediate(count);
+  socket.resume().write(gets(100));
+  await expect.poll(() => served).toBe(100);
+  expect(turns.size).toBeGreaterThanOrEqual(50);
+});
+
+it('a connection on which more wait than anybody needs is closed', async () => {
+  let begun = 0;
+  const socket = await listening(() => {
+    begun += 1;
+  });
+  socket.resume().write(gets(1_000));
+  await once(socket, 'close');
+  expect(begun).toBe(1);
+});
