@@ -187,7 +187,10 @@ describe.runIf(isAvailable('kustomize', found)).each(OVERLAYS)('the overlay %s',
 
   it.each([
     ['fs-data', '/d/local/one.bin /p/local/one.bin /api/fs/put /api/fs/form /api/fs/tus /api/fs/tus/an-upload'],
-    ['fs-data', '/api/fs/multipart/init /api/fs/multipart/chunk /api/fs/multipart/complete /api/fs/multipart/status /api/fs/multipart/abort'],
+    [
+      'fs-data',
+      '/api/fs/multipart/init /api/fs/multipart/chunk /api/fs/multipart/complete /api/fs/multipart/status /api/fs/multipart/abort',
+    ],
     // A list of uploads is no bytes: the data plane of fs has none.
     ['api-gateway', '/ /api/fs/list /api/fs/get /api/fs/multipart/list /api/auth/login /dav /assets/index.js'],
   ])('to %s lead %s', (service, paths) => {
