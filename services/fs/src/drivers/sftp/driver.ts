@@ -65,6 +65,13 @@ interface Connections {
   readonly pool: SessionPool;
 }
 
+/** What was written to a new file. */
+interface Filled {
+  readonly changed: ChangedAttrs;
+  /** Undefined: whoever publishes knows. */
+  readonly sizeBytes?: number;
+}
+
 /** A folder of an SSH server. README tells the whole. */
 export class SftpDriver implements StorageDriver {
   readonly traits: DriverTraits;
@@ -198,8 +205,8 @@ export class SftpDriver implements StorageDriver {
     checkUnreserved(path);
     return this.#calls.run(options.signal, (call) =>
       this.#putTogether(path, options, call, async (file, replaced) => {
-        await pumpContent(file, verifiedContent(content, { ...options, signal: call.signal }));
-        return { ...(replaced && { mode: replaced.mode }), ...timesOf(options.modifiedAt) };
+        const sizeBytes = await pumpContent(file, verifiedContent(content, { ...options, signal: call.signal }));
+        return { sizeBytes, changed: { ...(replaced && { mode: replaced.mode }), ...timesOf(options.modifiedAt) } };
       }),
     );
   }
@@ -233,7 +240,7 @@ export class SftpDriver implements StorageDriver {
       calls: this.#calls,
       open: () => open(0),
       publish: (file: RemoteFile, options: PublishOptions, call: Call) =>
-        this.#publish(file, place, path, timesOf(options.modifiedAt), options, call),
+        this.#publish(file, place, path, { changed: timesOf(options.modifiedAt) }, options, call),
       discard: () => this.#onNames(undefined, async (session) => void (await orAbsent(session.removeFile(place)))),
     };
     return new SftpDraft(draftPlace, opened);
@@ -311,8 +318,10 @@ export class SftpDriver implements StorageDriver {
         } finally {
           await session.close(opened);
         }
-        if ((await file.fstat()).sizeBytes !== source.sizeBytes) throw storageError('CONTENT_CORRUPT', new Error('the file has changed'));
-        return { mode: source.mode, atime: source.accessedAt, mtime: source.modifiedAt };
+        return {
+          sizeBytes: source.sizeBytes,
+          changed: { mode: source.mode, atime: source.accessedAt, mtime: source.modifiedAt },
+        };
       });
     });
   }
@@ -326,7 +335,7 @@ export class SftpDriver implements StorageDriver {
     path: MountPath,
     options: Pick<WriteOptions, 'overwrite' | 'beforePublish'>,
     call: Call,
-    fill: (file: RemoteFile, replaced: RemoteAttrs | undefined) => Promise<ChangedAttrs>,
+    fill: (file: RemoteFile, replaced: RemoteAttrs | undefined) => Promise<Filled>,
   ): Promise<Entry> {
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
     const place = this.#temps.newPlace(parentPath(path));
@@ -340,8 +349,8 @@ export class SftpDriver implements StorageDriver {
       return session.open(place, OPEN.WRITE | OPEN.CREATE | OPEN.EXCLUSIVE);
     });
     try {
-      const attrs = await fill(file, replaced);
-      return await this.#publish(file, place, path, attrs, options, call);
+      const filled = await fill(file, replaced);
+      return await this.#publish(file, place, path, filled, options, call);
     } catch (error) {
       await this.#temps.discard(place);
       throw await this.#explain(error);
@@ -350,18 +359,21 @@ export class SftpDriver implements StorageDriver {
     }
   }
 
-  /** Makes an open file durable and gives it its name. It takes no more then. */
+  /** Makes an open file durable and, where all of it is there, gives it its name. It takes no more then. @throws AppError CONTENT_CORRUPT */
   async #publish(
     file: RemoteFile,
     place: string,
     path: MountPath,
-    changed: ChangedAttrs,
+    { changed, sizeBytes }: Filled,
     options: Pick<WriteOptions, 'overwrite' | 'beforePublish'>,
     call: Call,
   ): Promise<Entry> {
     const { session, handle } = file;
     if (Object.keys(changed).length > 0) await session.fsetstat(handle, changed);
     const [attrs] = await Promise.all([file.fstat(), session.extensions.fsync ? session.fsync(handle) : undefined]);
+    if (sizeBytes !== undefined && attrs.sizeBytes !== sizeBytes) {
+      throw storageError('CONTENT_CORRUPT', new Error(`${sizeBytes} bytes were written, the server has ${attrs.sizeBytes}`));
+    }
     await file.closeHandle();
     await publishFile({ place, root: this.#root, session }, path, options, call);
     return toEntry(nameAt(path), { attrs, isLink: false, isBroken: false });
