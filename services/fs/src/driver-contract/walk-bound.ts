@@ -19,3 +19,8 @@ export function createWalkBound(maxEntries = MAX_WALKED_ENTRIES): (entries: numb
 export function tooMany(maxEntries = MAX_WALKED_ENTRIES): AppError {
   return new AppError('FAILED_PRECONDITION', `the tree has over ${maxEntries} entries, or does not end: name a part of it`);
 }
+
+/** What is said where the folders of a tree take more memory than one walk may. */
+export function tooManyFolders(): AppError {
+  return new AppError('FAILED_PRECONDITION', 'the tree has more folders than one walk remembers, or does not end: name a part of it');
+}

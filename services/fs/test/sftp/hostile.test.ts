@@ -30,6 +30,8 @@ interface Answers {
   kind: { mode: number; size: number };
   /** Told how many questions about one place wait for their answer. */
   onWaiting: (count: number) => void;
+  /** Told what was given another name. */
+  onRenamed: (from: string) => void;
   /** Told how many messages it got rid of after it was asked for `/root/flood`. */
   onFlooded: (messages: number) => void;
 }
@@ -43,6 +45,7 @@ async function startHostile(given: Partial<Answers>) {
     kind: FILE,
     onWaiting: () => undefined,
     onFlooded: () => undefined,
+    onRenamed: () => undefined,
     ...given,
   };
   const server = new ssh2.Server({ hostKeys: [privateKey] }, (client) => {
@@ -77,7 +80,7 @@ async function flood(client: ssh2.Connection): Promise<number> {
 
 function serve(
   sftp: SFTPWrapper,
-  { realpath, names, bytes, kind, onWaiting, onFlooded, flood }: Answers & { flood: () => Promise<number> },
+  { realpath, names, bytes, kind, onWaiting, onFlooded, onRenamed, flood }: Answers & { flood: () => Promise<number> },
 ): void {
   let waiting = 0;
   const later = (answer: () => void) => {
@@ -105,6 +108,12 @@ function serve(
   sftp.on('OPENDIR', (id, path) => sftp.handle(id, Buffer.from(isTried(path) ? path : [requests.push(0) - 1])));
   sftp.on('OPEN', (id) => sftp.handle(id, Buffer.from('file')));
   sftp.on('FSTAT', (id) => sftp.attrs(id, attrsOf(FILE)));
+  sftp.on('WRITE', (id) => sftp.status(id, STATUS.OK));
+  sftp.on('FSETSTAT', (id) => sftp.status(id, STATUS.OK));
+  sftp.on('RENAME', (id, from) => {
+    onRenamed(from);
+    sftp.status(id, STATUS.OK);
+  });
   sftp.on('CLOSE', (id) => sftp.status(id, STATUS.OK));
   sftp.on('READDIR', (id, handle) => {
     if (handle.byteLength > 1) {
@@ -133,10 +142,23 @@ function serve(
   });
 }
 
+async function* oneOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
+
 /** Both sides work in this process, on what takes a moment when nothing else runs. */
 const LIMIT_MS = 30_000;
 
 describe('an SFTP server that is up to no good', { timeout: LIMIT_MS }, () => {
+  it('cannot replace a file by less than it acknowledged', async () => {
+    const renamed: string[] = [];
+    const driver = await openSftp(await startHostile({ onRenamed: (from) => renamed.push(from) }));
+    const writing = driver.write(mpath('/file'), oneOf(Buffer.alloc(3)), { overwrite: true });
+    // Whatever is written, it has a file of a million bytes.
+    await expect(writing).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
+    expect(renamed).toEqual([]);
+  });
+
   it('cannot say names that lead elsewhere, or one twice', async () => {
     const page = [
       'ok',

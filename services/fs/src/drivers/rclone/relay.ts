@@ -46,6 +46,8 @@ export async function openRelay(connect: (signal: AbortSignal) => Promise<Socket
   const server = createServer({ noDelay: true }, (inner) => void pass(inner));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  // Such as that no file handle is left for a connection: the next one may have one.
+  server.on('error', () => undefined);
   return {
     port: (server.address() as AddressInfo).port,
     get failure() {

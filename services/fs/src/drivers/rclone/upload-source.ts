@@ -41,6 +41,8 @@ export async function openUploadSource(
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  // Such as that no file handle is left for a connection: the next one may have one.
+  server.on('error', () => undefined);
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
     get failure() {

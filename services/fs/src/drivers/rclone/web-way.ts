@@ -75,6 +75,8 @@ export async function openWebWay(connect: ConnectTo): Promise<WebWay> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  // Such as that no file handle is left for a connection: the next one may have one.
+  server.on('error', () => undefined);
   server.unref();
   return {
     port: (server.address() as AddressInfo).port,

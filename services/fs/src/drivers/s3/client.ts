@@ -183,8 +183,7 @@ export class S3Client {
         'max-keys': String(maxKeys),
         prefix,
       };
-      const answer = await this.#askXml({ method: 'GET', key: '', query, signal }, MAX_PAGE_BYTES);
-      if (answer.name !== 'ListBucketResult') throw badAnswer(`no listing`);
+      const answer = await this.#askXml({ method: 'GET', key: '', query, signal }, { root: 'ListBucketResult', maxBytes: MAX_PAGE_BYTES });
       const isMore = textOf(answer, 'IsTruncated')?.trim() === 'true';
       const page = { ...pageOf(answer, prefix), isLast: !isMore };
       yield page;
@@ -228,7 +227,7 @@ export class S3Client {
         headersTimeoutMs: SLOW_MS,
         ...options,
       },
-      MAX_PAGE_BYTES,
+      { root: 'DeleteResult', maxBytes: MAX_PAGE_BYTES },
     );
     const failed = childrenOf(answer, 'Error').find((error) => textOf(error, 'Code') !== 'NoSuchKey');
     if (failed) throw toAppError({ status: 200, code: textOf(failed, 'Code') });
@@ -245,7 +244,7 @@ export class S3Client {
       'x-amz-storage-class': this.#settings.storageClass,
       'If-None-Match': isNew ? '*' : undefined,
     };
-    await this.#askXml({ method: 'PUT', key: to, headers, signal, headersTimeoutMs: SLOW_MS });
+    await this.#askXml({ method: 'PUT', key: to, headers, signal, headersTimeoutMs: SLOW_MS }, { root: 'CopyObjectResult' });
   }
 
   /** @returns the id of the upload */
@@ -292,7 +291,8 @@ export class S3Client {
     const list = parts.map(({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`).join('');
     const payload = payloadOf(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`, false);
     const headers = { 'If-None-Match': isNew ? '*' : undefined };
-    await this.#askXml({ method: 'POST', key, query: { uploadId }, headers, payload, signal, headersTimeoutMs: SLOW_MS });
+    const ask: Ask = { method: 'POST', key, query: { uploadId }, headers, payload, signal, headersTimeoutMs: SLOW_MS };
+    await this.#askXml(ask, { root: 'CompleteMultipartUploadResult' });
   }
 
   /** The parts that an upload has, in their order. @throws AppError ENTRY_NOT_FOUND: there is no such upload */
@@ -301,7 +301,7 @@ export class S3Client {
     for (let isMore = true; isMore; ) {
       const reached = parts.at(-1)?.number ?? 0;
       const query = { 'max-parts': String(PAGE_KEYS), 'part-number-marker': String(reached), uploadId };
-      const answer = await this.#askXml({ method: 'GET', key, query, signal }, MAX_PAGE_BYTES).catch((error: unknown) => {
+      const answer = await this.#askXml({ method: 'GET', key, query, signal }, { maxBytes: MAX_PAGE_BYTES }).catch((error: unknown) => {
         throw isGoneUpload(error) ? storageError('ENTRY_NOT_FOUND', error) : error;
       });
       const page = childrenOf(answer, 'Part').map(storedPart);
@@ -326,7 +326,7 @@ export class S3Client {
   /** Uploads that have not ended, the first thousand. @param prefix of their keys; some stores know only whole keys here */
   async listUploads(prefix: string, { signal }: CallOptions): Promise<OpenUpload[]> {
     const query = { uploads: '', 'encoding-type': 'url', 'max-uploads': String(PAGE_KEYS), prefix };
-    const answer = await this.#askXml({ method: 'GET', key: '', query, signal }, MAX_PAGE_BYTES);
+    const answer = await this.#askXml({ method: 'GET', key: '', query, signal }, { maxBytes: MAX_PAGE_BYTES });
     const isEncoded = textOf(answer, 'EncodingType')?.trim() === 'url';
     return childrenOf(answer, 'Upload').map((upload) => {
       const key = textOf(upload, 'Key') ?? '';
@@ -434,11 +434,16 @@ export class S3Client {
     throw toAppError(await failureOf(answer, statusCode, rest.signal));
   }
 
-  /** Some calls fail with an answer that begins as a success. */
-  async #askXml(ask: Ask, maxBytes = MAX_SMALL_BYTES): Promise<XmlElement> {
-    const root = await parseXml(boundedBody(await this.#ask(ask), ask.signal), maxBytes);
-    if (root.name === 'Error') throw toAppError({ status: 200, code: textOf(root, 'Code') });
-    return root;
+  /**
+   * Some calls fail with an answer that begins as a success.
+   *
+   * @param root what a success is called; undefined where the caller asks for something that only a success has
+   */
+  async #askXml(ask: Ask, { root, maxBytes = MAX_SMALL_BYTES }: { root?: string; maxBytes?: number } = {}): Promise<XmlElement> {
+    const answer = await parseXml(boundedBody(await this.#ask(ask), ask.signal), maxBytes);
+    if (answer.name === 'Error') throw toAppError({ status: 200, code: textOf(answer, 'Code') });
+    if (root !== undefined && answer.name !== root) throw badAnswer(`no ${root}`);
+    return answer;
   }
 }
 

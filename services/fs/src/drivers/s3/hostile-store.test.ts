@@ -32,7 +32,7 @@ async function openOn(handler: Handler, items: Record<string, unknown> = {}) {
       return handler(request, response);
     }
     if (request.method === 'GET') response.end(EMPTY);
-    else response.writeHead(403).end();
+    else response.writeHead(isOpen ? 204 : 403).end();
   });
   onTestFinished(() => server.stop());
   const addition = { root_folder_path: '/', bucket: 'b', endpoint: server.url, access_key_id: 'AK', secret_access_key: SECRET, ...items };
@@ -217,6 +217,47 @@ it('a failure that begins as a success is one', async () => {
   });
   const error = await failure(driver.copy(at('/from'), at('/to'), { overwrite: false }));
   expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', message: 'the storage is not available' });
+});
+
+it.each(['<html><body>Please log in</body></html>', '<CopyPartResult/>', ''])(
+  'a copy that is answered with %j has not happened',
+  async (body) => {
+    const { driver } = await openOn((request, response) => {
+      if (request.headers['x-amz-copy-source'] !== undefined) response.end(body);
+      else if (request.method === 'HEAD') response.writeHead(200, { ...HEAD, 'Content-Length': '5' }).end();
+      else response.end(EMPTY);
+    });
+    await expect(failure(driver.copy(at('/from'), at('/to'), { overwrite: true }))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  },
+);
+
+it.each(['<html><body>Please log in</body></html>', '<InitiateMultipartUploadResult/>', ''])(
+  'an upload in parts whose end is answered with %j has not happened',
+  async (body) => {
+    const { driver } = await openOn((request, response) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://store');
+      request.resume().once('end', () => {
+        if (request.method === 'HEAD') response.writeHead(200, { ...HEAD, 'Content-Length': '9000000' }).end();
+        else if (searchParams.has('uploads'))
+          response.end('<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>');
+        else if (request.method === 'POST') response.end(body);
+        else response.writeHead(200, HEAD).end(EMPTY);
+      });
+    });
+    const content = (async function* () {
+      for (let piece = 0; piece < 9; piece += 1) yield Buffer.alloc(1_000_000);
+    })();
+    await expect(failure(driver.write(at('/file'), content, { overwrite: true }))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  },
+);
+
+it('a removal that is answered with another document has not happened', async () => {
+  const { driver } = await openOn((request, response) => {
+    if (request.method === 'HEAD') response.writeHead(404).end();
+    else if (request.method === 'POST') response.end('<html><body>Please log in</body></html>');
+    else response.end(listing(['d/a', 'd/b']));
+  });
+  await expect(failure(driver.remove(at('/d'), { recursive: true }))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
 });
 
 it('keys that could not be removed are not taken for removed', async () => {

@@ -31,3 +31,15 @@ it.each(['..', ''])('of what is below a folder that is not shown (%j) nothing is
   };
   expect([100, 200, 400].map(kept)).toEqual([0, 0, 0]);
 });
+
+it('folders are remembered up to a bound in bytes, files are not counted', () => {
+  const keys = createKeys({ keyPrefix: 'root/', placeholder: '.wharf' as EntryName });
+  const tree = new ListedTree(keys, make, '/' as MountPath, 'root/', 1_000);
+  expect(placedBy(tree, ...Array.from({ length: 1_000 }, (_, index) => `root/a/file-${index}`))).toHaveLength(1_001);
+  let told = 0;
+  const walk = () => {
+    for (; told < 100; told += 1) placedBy(tree, `root/folder-${told}/x`);
+  };
+  expect(walk).toThrow('more folders than one walk remembers');
+  expect(told).toBeLessThan(10);
+});

@@ -1,7 +1,13 @@
 import { childPath, type MountPath } from '@wharf/paths';
 import type { Entry, PlacedEntry } from '../../driver-contract/storage-driver.ts';
+import { tooManyFolders } from '../../driver-contract/walk-bound.ts';
 import type { ListedObject } from './client.ts';
 import type { Keys } from './keys.ts';
+
+/** What one walk remembers of folders, in bytes: over a million of common names, and a fifth of that of the longest ones. */
+const MAX_REMEMBERED_BYTES = 256 * 1024 * 1024;
+/** What a folder takes beside the characters of its key and of its path, in bytes. */
+const FOLDER_BYTES = 128;
 
 /** How objects and folders become entries. */
 interface EntryMaker {
@@ -22,8 +28,11 @@ export class ListedTree {
   readonly #folders: Map<string, MountPath>;
   /** Keys of files that others still may begin with: the order of keys puts nothing between that does not. */
   #files: string[] = [];
+  #rememberedBytes = 0;
+  readonly #maxRememberedBytes: number;
 
-  constructor(keys: Keys, make: EntryMaker, directory: MountPath, prefix: string) {
+  constructor(keys: Keys, make: EntryMaker, directory: MountPath, prefix: string, maxRememberedBytes = MAX_REMEMBERED_BYTES) {
+    this.#maxRememberedBytes = maxRememberedBytes;
     this.#keys = keys;
     this.#make = make;
     this.#directory = directory;
@@ -48,6 +57,7 @@ export class ListedTree {
    * folders without end.
    *
    * @returns the path of the last one, undefined where it is not shown
+   * @throws AppError FAILED_PRECONDITION: there are more than one walk remembers
    */
   *#enter(prefix: string): Generator<PlacedEntry, MountPath | undefined> {
     const known = this.#folders.get(prefix);
@@ -61,6 +71,8 @@ export class ListedTree {
         const name = this.#files.includes(key) ? undefined : this.#keys.nameBelow(prefix.slice(0, at), key);
         if (name === undefined) return undefined;
         below = childPath(path, name);
+        this.#rememberedBytes += key.length + below.length + FOLDER_BYTES;
+        if (this.#rememberedBytes > this.#maxRememberedBytes) throw tooManyFolders();
         this.#folders.set(`${key}/`, below);
         yield { path: below, entry: this.#make.folder(name) };
       }

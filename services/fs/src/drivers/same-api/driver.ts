@@ -189,7 +189,10 @@ export class SameApiDriver implements StorageDriver {
             path,
             overwrite,
             mayPublish,
-            (place) => this.#client.put(place, sent(), { ...file, isOfLength: true }, call),
+            async (place) => {
+              await this.#client.put(place, sent(), { ...file, isOfLength: true }, call);
+              return sentBytes;
+            },
             call,
           );
       } catch (error) {
@@ -199,9 +202,7 @@ export class SameApiDriver implements StorageDriver {
         answered.abort();
       }
       const entry = toEntry(nameAt(path), await this.#get(path, {}));
-      if (entry.sizeBytes !== sentBytes) {
-        throw storageError('CONTENT_CORRUPT', new Error(`${sentBytes} bytes were sent, the gateway has ${entry.sizeBytes}`));
-      }
+      checkKept(entry, sentBytes);
       return entry;
     });
   }
@@ -289,12 +290,12 @@ export class SameApiDriver implements StorageDriver {
     throw storageError('STALE_VERSION');
   }
 
-  /** For gateways that write in place: what is cut off there would shorten the old file. */
+  /** For gateways that write in place: what is cut off there would shorten the old file. @param put says how many bytes it sent */
   async #putAside(
     path: MountPath,
     overwrite: boolean,
     mayPublish: () => Promise<void>,
-    put: (place: MountPath) => Promise<void>,
+    put: (place: MountPath) => Promise<number>,
     call: Call,
   ): Promise<void> {
     const there = await this.#client.find(path, call);
@@ -302,7 +303,9 @@ export class SameApiDriver implements StorageDriver {
     if (there?.isDirectory) throw storageError('IS_A_DIRECTORY');
     const place = childPath<MountPath>(parentPath(path), this.#names.next() as EntryName);
     try {
-      await put(place);
+      const sentBytes = await put(place);
+      // Nothing takes the place of a file but what is whole.
+      if (there) checkKept(await this.#get(place, call), sentBytes);
       await mayPublish();
       throwIfAborted(call.signal);
       call.commit();
@@ -412,6 +415,12 @@ function checkReachable(path: MountPath): void {
 
 function checkUnreserved(path: MountPath): void {
   if (isFarPath(path)) throw storageError('PERMISSION_DENIED');
+}
+
+/** @throws AppError CONTENT_CORRUPT: the gateway has less or more than it was sent */
+function checkKept(kept: Pick<Entry, 'sizeBytes'>, sentBytes: number): void {
+  if (kept.sizeBytes === sentBytes) return;
+  throw storageError('CONTENT_CORRUPT', new Error(`${sentBytes} bytes were sent, the gateway has ${kept.sizeBytes}`));
 }
 
 function isSame(one: RemoteEntry | undefined, other: RemoteEntry | undefined): boolean {

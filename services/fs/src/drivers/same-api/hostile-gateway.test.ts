@@ -238,6 +238,18 @@ it('a gateway that says it stored what it did not is found out', async () => {
   await expect(failure(put(driver, '/file', 'hello', { sizeBytes: 5 }))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
 });
 
+it('a gateway that stores less than it was sent has not replaced the old file by then', async () => {
+  const changes: (string | undefined)[] = [];
+  const { driver } = await openOn((request, response) => {
+    if (request.method === 'PUT') return void request.resume().once('end', () => say(response, null));
+    if (request.url !== '/api/fs/get') changes.push(request.url);
+    if (request.url !== '/api/fs/get') return say(response, null);
+    say(response, { ...entry('file'), size: 3, raw_url: 'x', provider: 'x' });
+  });
+  await expect(failure(put(driver, '/file', 'hello', { sizeBytes: 5 }))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
+  expect(changes).toEqual(['/api/fs/remove']);
+});
+
 it('a guest is let in where the gateway says so alone', async () => {
   const open = async (allow_mounted: string) => {
     const server = await startHttpServer((request, response) => {

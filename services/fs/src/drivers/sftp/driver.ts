@@ -65,6 +65,13 @@ interface Connections {
   readonly pool: SessionPool;
 }
 
+/** What was written to a new file. */
+interface Filled {
+  readonly sizeBytes: number;
+  /** What the server says of it, sealed. */
+  readonly attrs: RemoteAttrs;
+}
+
 /** A folder of an SSH server. README tells the whole. */
 export class SftpDriver implements StorageDriver {
   readonly traits: DriverTraits;
@@ -201,13 +208,13 @@ export class SftpDriver implements StorageDriver {
       this.#putTogether(path, options, call, async (file, replaced) => {
         const changed = { ...(replaced && { mode: replaced.mode }), ...timesOf(options.modifiedAt) };
         let sealing: Promise<RemoteAttrs> | undefined;
-        await pumpContent(file, verifiedContent(content, { ...options, signal: call.signal }), 0, () => {
+        const sizeBytes = await pumpContent(file, verifiedContent(content, { ...options, signal: call.signal }), 0, () => {
           if (!file.session.keepsOrder) return;
           // Beside the last of the content: a small file takes one round less.
           sealing = file.seal(changed);
           sealing.catch(() => undefined);
         });
-        return sealing ?? file.seal(changed);
+        return { sizeBytes, attrs: await (sealing ?? file.seal(changed)) };
       }),
     );
   }
@@ -319,8 +326,10 @@ export class SftpDriver implements StorageDriver {
         } finally {
           await session.close(opened);
         }
-        if ((await file.fstat()).sizeBytes !== source.sizeBytes) throw storageError('CONTENT_CORRUPT', new Error('the file has changed'));
-        return file.seal({ mode: source.mode, atime: source.accessedAt, mtime: source.modifiedAt });
+        return {
+          sizeBytes: source.sizeBytes,
+          attrs: await file.seal({ mode: source.mode, atime: source.accessedAt, mtime: source.modifiedAt }),
+        };
       });
     });
   }
@@ -338,7 +347,7 @@ export class SftpDriver implements StorageDriver {
     path: MountPath,
     options: Pick<WriteOptions, 'overwrite' | 'beforePublish'>,
     call: Call,
-    fill: (file: RemoteFile, replaced: RemoteAttrs | undefined) => Promise<RemoteAttrs>,
+    fill: (file: RemoteFile, replaced: RemoteAttrs | undefined) => Promise<Filled>,
   ): Promise<Entry> {
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
     const place = this.#temps.newPlace(parentPath(path));
@@ -352,7 +361,10 @@ export class SftpDriver implements StorageDriver {
       return session.open(place, OPEN.WRITE | OPEN.CREATE | OPEN.EXCLUSIVE);
     });
     try {
-      const attrs = await fill(file, replaced);
+      const { sizeBytes, attrs } = await fill(file, replaced);
+      if (attrs.sizeBytes !== sizeBytes) {
+        throw storageError('CONTENT_CORRUPT', new Error(`${sizeBytes} bytes were written, the server has ${attrs.sizeBytes}`));
+      }
       return await this.#publish(file.session, place, path, attrs, options, call);
     } catch (error) {
       await this.#temps.discard(place);

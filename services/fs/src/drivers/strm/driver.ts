@@ -17,6 +17,7 @@ import type { OpenContext, Site } from '../../driver-contract/open-context.ts';
 import type { ByteRange, CallOptions, DriverTraits, Entry, FileContent, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { StrmSettings } from './config.ts';
+import { KnownFolders } from './known-folders.ts';
 import { type Shown, shownNames } from './shown-names.ts';
 
 /** A folder of the tree. */
@@ -39,8 +40,6 @@ interface Source {
 
 /** Names of groups have no date of their own. */
 const NO_DATE = new Date(0);
-/** Folders whose names were asked for last: where to look for the file behind a name. Each look is still made below. */
-const MAX_KNOWN_FOLDERS = 100;
 
 /** @throws AppError FAILED_PRECONDITION (a circle; nothing is mounted at one of the paths), and what opening those folders says */
 export async function openStrm(settings: StrmSettings, context: OpenContext): Promise<StorageDriver> {
@@ -77,7 +76,8 @@ class StrmDriver implements StorageDriver {
   readonly #groups: readonly Group[];
   readonly #settings: StrmSettings;
   readonly #site: Site;
-  readonly #known = new Map<MountPath, Map<EntryName, Shown<Source>>>();
+  /** Where to look for the file behind a name. Each look is still made below. */
+  readonly #known = new KnownFolders<Map<EntryName, Shown<Source>>>();
   #isClosed = false;
 
   constructor(groups: readonly Group[], settings: StrmSettings, site: Site) {
@@ -210,10 +210,7 @@ class StrmDriver implements StorageDriver {
     }
     if (!isFound) throw failure;
     const shown = await shownNames([...sources.values()], this.#settings, options.signal);
-    this.#known.delete(folder);
     this.#known.set(folder, shown);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_KNOWN_FOLDERS && oldest !== undefined) this.#known.delete(oldest);
     return shown;
   }
 

@@ -43,6 +43,13 @@ interface Server extends ServerTraits {
 
 type Publishing = Pick<WriteOptions, 'overwrite' | 'beforePublish'>;
 
+/** What has been put in a place of ours. */
+interface Filled {
+  readonly isFolder: boolean;
+  /** Undefined: not known. */
+  readonly sizeBytes: number | undefined;
+}
+
 /** A folder of a WebDAV server. README tells the whole. */
 export class WebdavDriver implements StorageDriver {
   readonly traits: DriverTraits;
@@ -190,11 +197,9 @@ export class WebdavDriver implements StorageDriver {
         } finally {
           answered.abort();
         }
-        return false;
+        return { isFolder: false, sizeBytes: sentBytes };
       });
-      if (entry.sizeBytes !== undefined && entry.sizeBytes !== sentBytes) {
-        throw storageError('CONTENT_CORRUPT', new Error(`${sentBytes} bytes were sent, the server has ${entry.sizeBytes}`));
-      }
+      checkKept(entry, sentBytes);
       return entry;
     });
   }
@@ -253,7 +258,7 @@ export class WebdavDriver implements StorageDriver {
       if (there?.isFolder) throw storageError('IS_A_DIRECTORY');
       return this.#putTogether(to, options, call, async (place) => {
         await this.#client.place('COPY', from, place, isFolder, false, call);
-        return isFolder;
+        return { isFolder, sizeBytes: isFolder ? undefined : source.sizeBytes };
       });
     });
   }
@@ -296,14 +301,13 @@ export class WebdavDriver implements StorageDriver {
   /**
    * Fills a place of ours, and gives what is there its name. Whatever fails, nothing is left.
    *
-   * @param fill says whether it is a folder
+   * @param fill says what is there then
    */
-  async #putTogether(path: MountPath, options: Publishing, call: Call, fill: (place: Place) => Promise<boolean>): Promise<Entry> {
+  async #putTogether(path: MountPath, options: Publishing, call: Call, fill: (place: Place) => Promise<Filled>): Promise<Entry> {
     const place = this.#temps.newPlace(parentPath(path));
     let placed: Resource | undefined;
     try {
-      const isFolder = await fill(place);
-      placed = await this.#publish(place, path, isFolder, options, call);
+      placed = await this.#publish(place, path, await fill(place), options, call);
     } catch (error) {
       if (error instanceof Lost) throw error.cause;
       await this.#temps.discard(place);
@@ -316,13 +320,14 @@ export class WebdavDriver implements StorageDriver {
   async #publish(
     place: Place,
     path: MountPath,
-    isFolder: boolean,
+    { isFolder, sizeBytes }: Filled,
     { overwrite, beforePublish }: Publishing,
     call: Call,
   ): Promise<Resource | undefined> {
     // A name is taken for free until the server says that it is not.
     let there = beforePublish ? await this.#client.find(path, call) : undefined;
     let isAnswered = beforePublish === undefined;
+    let isLookedAt = false;
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
       if (there !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
       if (there?.isFolder) throw storageError('IS_A_DIRECTORY');
@@ -332,6 +337,11 @@ export class WebdavDriver implements StorageDriver {
         there = await this.#client.find(path, call);
         isAnswered = isSame(before, there);
         if (!isAnswered) continue;
+      }
+      if (there !== undefined && !isLookedAt) {
+        // Nothing takes the place of a file but what is whole.
+        checkKept(await this.#client.find(place, call), sizeBytes);
+        isLookedAt = true;
       }
       try {
         // Of those of this process one comes after the other: some servers look first and move then.
@@ -427,6 +437,13 @@ export class WebdavDriver implements StorageDriver {
   async #sweepRoot(): Promise<void> {
     for await (const _ of this.list(MOUNT_ROOT));
   }
+}
+
+/** @throws AppError CONTENT_CORRUPT: the server has less or more than it was sent */
+function checkKept(kept: Pick<Resource, 'sizeBytes'> | undefined, sentBytes: number | undefined): void {
+  // Of what is not listed its move says more.
+  if (kept?.sizeBytes === undefined || sentBytes === undefined || kept.sizeBytes === sentBytes) return;
+  throw storageError('CONTENT_CORRUPT', new Error(`${sentBytes} bytes were sent, the server has ${kept.sizeBytes}`));
 }
 
 function isSame(one: Resource | undefined, other: Resource | undefined): boolean {

@@ -100,6 +100,29 @@ it('a server that knows no ranges gives its whole file, of which the stretch is 
   expect(await read(driver, { offsetBytes: 3 })).toBe(7);
 });
 
+it.each([undefined, async () => undefined])(
+  'a server that keeps less than it was sent has not replaced the old file by then (question: %s)',
+  async (beforePublish) => {
+    const asked: string[] = [];
+    const { driver } = await openOn((request, response) => {
+      const { method = '', url = '' } = request;
+      asked.push(method);
+      if (method === 'PUT') return void request.resume().once('end', () => response.writeHead(201).end());
+      if (method === 'PROPFIND')
+        return answer(
+          response,
+          `<multistatus xmlns="DAV:">${entry(url, url === '/dav/' ? '<collection/>' : '').replaceAll('D:', '')}</multistatus>`,
+        );
+      response.writeHead(method === 'MOVE' && request.headers.overwrite === 'F' ? 412 : 204).end();
+    });
+    await expect(failure(put(driver, '/file', 'hello', { sizeBytes: 5, ...(beforePublish && { beforePublish }) }))).resolves.toMatchObject({
+      code: 'CONTENT_CORRUPT',
+    });
+    expect(asked.filter((method) => method === 'MOVE')).toHaveLength(beforePublish ? 0 : 1);
+    expect(asked.at(-1)).toBe('DELETE');
+  },
+);
+
 const redirected = (Location: string) => openOn((_request, response) => void response.writeHead(307, { Location }).end());
 
 it.each(['http://other.example/x', 'http://169.254.169.254/latest/meta-data/', 'file:///etc/passwd', 'http://u:p@127.0.0.1:1/'])(
