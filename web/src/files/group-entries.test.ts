@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type Arrangement, arrangeEntries, lastUpTo, letterOf } from './group-entries.ts';
+import { letterOf } from './first-letter.ts';
+import { type Arrangement, arrangeEntries, lastUpTo } from './group-entries.ts';
 import type { Entry } from './sort-entries.ts';
 
 const entry = (name: string, size = 0, modified = '2026-01-01T12:00:00Z', is_dir = false): Entry => ({

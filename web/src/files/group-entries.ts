@@ -1,4 +1,5 @@
 import { type FileKind, kindOf } from './file-kind.ts';
+import { letterOf } from './first-letter.ts';
 import { type Entry, names, nextTask, type Order, PIECE, sortEntries } from './sort-entries.ts';
 
 export const GROUPINGS = ['none', 'kind', 'day', 'week', 'month', 'letter', 'size'] as const;
@@ -29,11 +30,6 @@ const KINDS: readonly FileKind[] = [
 /** Bytes at which a band ends; the first holds what is empty, and after the last there is one more. */
 export const BAND_ENDS = [1, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] as const;
 
-/** The first Chinese character in the order of Pinyin of each initial. I, U and V begin no syllable. */
-const INITIALS = [...'ABCDEFGHJKLMNOPQRSTWXYZ'];
-const FIRST_OF_INITIALS = [...'阿八嚓哒妸发旮哈讥咔垃痳拏噢妑七呥扨它穵夕丫帀'];
-const pinyin = new Intl.Collator('zh-u-co-pinyin');
-
 const dateOf = (day: Date) => day.getFullYear() * 10_000 + (day.getMonth() + 1) * 100 + day.getDate();
 
 /** When the period begins that a moment is in, in the viewer's zone. @param backOf days that the day is behind the beginning of its period */
@@ -49,17 +45,6 @@ const periodOf =
 function firstDayOfWeek(): number {
   const locale = new Intl.Locale(navigator.language) as Intl.Locale & { getWeekInfo?: () => { firstDay: number } };
   return locale.getWeekInfo?.().firstDay ?? 1;
-}
-
-/** A letter without its marks; of Chinese characters the initial of their Pinyin; digits are one group, and what is neither another. */
-export function letterOf(name: string): string {
-  const [first = ''] = name.normalize('NFD');
-  if (/\p{Nd}/u.test(first)) return '0';
-  if (/\p{Script=Han}/u.test(first)) {
-    const behind = FIRST_OF_INITIALS.findIndex((each) => pinyin.compare(first, each) < 0);
-    return INITIALS[(behind < 0 ? INITIALS.length : behind) - 1] ?? '#';
-  }
-  return /\p{L}/u.test(first) ? first.toLocaleUpperCase() : '#';
 }
 
 interface Rule {

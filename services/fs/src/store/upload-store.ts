@@ -86,7 +86,7 @@ export function createUploadStore(connection: StoreConnection): UploadStore {
 }
 
 /** @returns undefined for a session that is no upload */
-export function toUploadSession(record: WriteSessionRecord | null): UploadSession | undefined {
+function toUploadSession(record: WriteSessionRecord | null): UploadSession | undefined {
   if (!record) return undefined;
   const session = toSession(record);
   return session.upload && { ...session, upload: session.upload };
