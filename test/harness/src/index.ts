@@ -23,6 +23,7 @@ export { isAvailable, isMissing, type Missing } from './required.ts';
 export { type SambaServer, startSamba } from './samba-server.ts';
 export { type SshServer, type SshServerOptions, startSshServer } from './ssh-server.ts';
 export { type StoreProcess, startStoreProcess } from './store-process.ts';
+export { COMMAND_AT, isCommand, type StoreWatcher, type StoreWay, startStoreWay } from './store-way.ts';
 export { countClients, countConnections } from './tcp-connections.ts';
 export { makeTempDir, type TempDir } from './temp-dir.ts';
 export { type ReceivedSpan, startTraceReceiver, type TraceReceiver } from './trace-receiver.ts';
