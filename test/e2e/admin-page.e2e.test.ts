@@ -145,7 +145,7 @@ describe.runIf(isAvailable('chromium', found))('the administration', () => {
     await page.getByLabel('Allow indexed').check();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved').waitFor();
+    await page.getByText('Saved', { exact: true }).waitFor();
     const { data } = await world.admin.get('/api/admin/setting/get?keys=default_page_size,allow_indexed');
     expect(data).toMatchObject([{ value: '17' }, { value: 'true' }]);
     expect(said).toEqual([]);

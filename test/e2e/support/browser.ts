@@ -9,5 +9,6 @@ const FLAGS = ['--no-sandbox', '--disable-background-networking', '--disable-com
 export async function openBrowser(...flags: readonly string[]): Promise<Browser | Missing> {
   const program = await ensureCommand(PROGRAM, PROGRAM);
   if (isMissing(program)) return program;
-  return chromium.launch({ executablePath: program.path, args: [...FLAGS, ...flags] });
+  // Without a language it takes no name of a download that is not plain English.
+  return chromium.launch({ executablePath: program.path, args: [...FLAGS, ...flags], env: { ...process.env, LC_ALL: 'C.UTF-8' } });
 }
