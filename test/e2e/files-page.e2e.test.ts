@@ -105,6 +105,23 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
+  test('a markdown text shows the pictures beside it, and leads to what lies beside it', async () => {
+    const folder = await world.folder('prose');
+    writeSampleTree(folder.disk);
+    const [file] = (await readdir(join(folder.disk, 'Summer/Photos'))).filter((name) => name.endsWith('.png'));
+    await writeFile(
+      join(folder.disk, 'Summer/notes.md'),
+      `# Notes\n\n![the sea](Photos/${file})\n\n![gone](no.png)\n\n[the photos](./Photos/) [up](../x%20y.txt#end)\n`,
+    );
+    await writeFile(join(folder.disk, 'x y.txt'), 'found');
+    await show(`${folder.path}/Summer/notes.md`);
+    await page.getByRole('img', { name: 'the sea' }).waitFor();
+    await expect.poll(() => page.evaluate(`document.querySelector('img[alt="the sea"]').naturalWidth`)).toBeGreaterThan(0);
+    expect(await page.getByAltText('gone').getAttribute('src')).toBeNull();
+    expect(await page.getByRole('link', { name: 'the photos' }).getAttribute('href')).toBe(`${folder.path}/Summer/Photos`);
+    expect(await page.getByRole('link', { name: 'up' }).getAttribute('href')).toBe(`${folder.path}/x%20y.txt#end`);
+  });
+
   test('two fingers make a picture larger, and one leads to the next', async () => {
     const folder = await world.folder('touched');
     writeSampleTree(folder.disk);

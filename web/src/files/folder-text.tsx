@@ -8,7 +8,7 @@ import './folder-text.css';
 export default function FolderText(props: { desk: Desk; text: string; isHeader?: boolean }): JSX.Element {
   const [shown] = createResource(
     () => props.text,
-    (text) => renderMarkdown(text),
+    (text) => renderMarkdown(text, props.desk.folder()),
   );
   return (
     <section
@@ -16,7 +16,7 @@ export default function FolderText(props: { desk: Desk; text: string; isHeader?:
       classList={{ 'is-header': props.isHeader ?? false }}
       aria-label={t(props.isHeader ? 'header' : 'readme')}
     >
-      <Show when={shown()}>{(fragment) => fragment().cloneNode(true)}</Show>
+      <Show when={shown()}>{(nodes) => nodes()}</Show>
     </section>
   );
 }

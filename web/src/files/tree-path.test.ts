@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addressOf, bytesAddress, cleanPath, isWithin, joinPath, nameOf, parentOf, pathAt, waysOf } from './tree-path.ts';
+import { addressOf, bytesAddress, cleanPath, isWithin, joinPath, nameOf, parentOf, pathAt, pathNear, waysOf } from './tree-path.ts';
 
 describe('paths of the tree', () => {
   it.each([
@@ -32,6 +32,27 @@ describe('paths of the tree', () => {
   );
 
   it('an address that is not percent-encoded is taken as it is', () => expect(pathAt('/100%')).toBe('/100%'));
+
+  it.each([
+    ['b.png', '/a/b.png'],
+    ['./b%20c/d.md#part', '/a/b c/d.md'],
+    ['../b.png?raw=1', '/b.png'],
+    ['../../../b', '/b'],
+  ])('in a text of /a, %j means %j', (address, path) => expect(pathNear(address, '/a')).toBe(path));
+
+  it.each([
+    'https://example.org/b',
+    '//example.org/b',
+    '\\\\example.org',
+    '/d/b',
+    '#part',
+    '?x',
+    '',
+    ' ',
+    'javascript:x',
+    'data:,x',
+    '100%/%zz',
+  ])('in a text of /a, %j means nothing beside it', (address) => expect(pathNear(address, '/a')).toBeUndefined());
 
   it('bytes are below the path that the user’s tree begins at', () => {
     expect(bytesAddress('/', '/a b', 'x:0=')).toBe('/d/a%20b?sign=x%3A0%3D');

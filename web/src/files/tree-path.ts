@@ -48,6 +48,17 @@ export function pathAt(address: string): string {
   }
 }
 
+/** The path that an address in a text of `folder` means; undefined: it leads to another site, to a place of this one, or within the text. */
+export function pathNear(address: string, folder: string): string | undefined {
+  if (/^\s*(?:[/\\#?]|[a-z][a-z\d+.-]*:|$)/i.test(address)) return undefined;
+  const url = URL.parse(address, `http://tree${encode(folder)}/`);
+  try {
+    return url?.host === 'tree' ? cleanPath(decodeURIComponent(url.pathname)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The address of a file's bytes. @param basePath what the user's tree begins at; signatures cover it. */
 export function bytesAddress(basePath: string, path: string, sign: string, route: 'd' | 'p' = 'd'): string {
   const whole = cleanPath(`${basePath}/${path}`);

@@ -1,3 +1,6 @@
+import { call } from '../api/call.ts';
+import { addressOf, bytesAddress, pathNear } from '../files/tree-path.ts';
+import { me } from '../session.ts';
 import './prose.css';
 
 /** What would change the page around the text, or ask the viewer for something. */
@@ -6,8 +9,15 @@ const FORBIDDEN = {
   FORBID_ATTR: ['style', 'class', 'autofocus'],
 };
 
-/** Markdown of somebody else as elements: no script, no style, no form, links that open elsewhere. */
-export async function renderMarkdown(text: string): Promise<DocumentFragment> {
+/** Pictures beside one text that are fetched; of more the words are left. */
+const MAX_PICTURES = 100;
+
+/**
+ * Markdown of somebody else as elements: no script, no style, no form, links that open elsewhere. Addresses without a site mean what lies beside the text.
+ *
+ * @param folder where the text lies. @returns nodes that are shown once; their pictures come by and by
+ */
+export async function renderMarkdown(text: string, folder: string): Promise<Node[]> {
   const [{ Marked }, { default: purify }] = await Promise.all([import('marked'), import('dompurify')]);
   // Fields are taken out below: what is done and what is not is said by signs.
   const marking = new Marked({ renderer: { checkbox: ({ checked }) => (checked ? '☑ ' : '☐ ') } });
@@ -16,11 +26,28 @@ export async function renderMarkdown(text: string): Promise<DocumentFragment> {
   for (const link of fragment.querySelectorAll('a[href]')) {
     link.setAttribute('rel', 'noopener noreferrer');
     link.setAttribute('target', '_blank');
+    const address = link.getAttribute('href') ?? '';
+    const path = pathNear(address, folder);
+    if (path !== undefined) link.setAttribute('href', addressOf(path) + (/#.*/.exec(address)?.[0] ?? ''));
   }
+  const near: [HTMLImageElement, string][] = [];
   for (const image of fragment.querySelectorAll('img')) {
     if (!image.hasAttribute('alt')) image.alt = '';
     image.setAttribute('loading', 'lazy');
     image.setAttribute('referrerpolicy', 'no-referrer');
+    const path = pathNear(image.getAttribute('src') ?? '', folder);
+    if (path === undefined) continue;
+    image.removeAttribute('src');
+    near.push([image, path]);
   }
-  return fragment;
+  void showPictures(near.slice(0, MAX_PICTURES));
+  return [...fragment.childNodes];
+}
+
+/** One after the other: each is asked for its signature. What is not there, or not for this viewer, leaves its words. */
+async function showPictures(near: readonly [HTMLImageElement, string][]): Promise<void> {
+  for (const [image, path] of near) {
+    const found = await call('/api/fs/get', { path, password: '' }).catch(() => undefined);
+    if (found && !found.is_dir) image.src = bytesAddress(me.latest?.base_path ?? '/', path, found.sign);
+  }
 }

@@ -1,6 +1,6 @@
 import { PencilLine } from 'lucide';
 import { createResource, createSignal, type JSX, lazy, Match, Show, Suspense, Switch } from 'solid-js';
-import { nameOf } from '../files/tree-path.ts';
+import { nameOf, parentOf } from '../files/tree-path.ts';
 import { showSize, t } from '../i18n/i18n.ts';
 import { Icon } from '../parts/icon.tsx';
 import { MAX_BYTES, readText } from './read-text.ts';
@@ -22,7 +22,7 @@ export function TextView(props: {
   const isMarkdown = () => props.form === 'markdown';
   const [rendered] = createResource(
     () => (isMarkdown() && !read.error ? read()?.text : undefined),
-    (text) => renderMarkdown(text),
+    (text) => renderMarkdown(text, parentOf(props.path)),
   );
   const canEdit = () => props.canEdit && read()?.isWhole === true && read()?.form !== undefined && read()?.etag !== '';
   const end = () => {
@@ -63,7 +63,7 @@ export function TextView(props: {
             }
           >
             <article class="viewer-page prose" tabindex="0">
-              {rendered()?.cloneNode(true)}
+              {rendered()}
             </article>
           </Show>
         </div>
