@@ -36,14 +36,12 @@ const MAX_RETRIES = 2;
  * as long.
  */
 const AGES = { rightsMs: 2_000, assertedMs: 1_000 };
-/** A checkpoint is written at most so often, in milliseconds: to remove once more what is gone costs a look at it. */
-const SAVE_MS = 1_000;
 /** So often it is told while a folder is taken apart, in milliseconds; and at the end. */
 const TELL_MS = 10_000;
 
 /**
- * Removes what its storage has to take apart entry by entry. Whoever goes on removes what is left, so nothing of it need be written down: a cancel
- * leaves the rest, and so does a failure until the retry.
+ * Removes what its storage has to take apart entry by entry. Whoever goes on removes what is left: a cancel leaves the rest, and so does a failure
+ * until the retry.
  *
  * @param operationOf the frame of a run, with the rights of today. @param ages what a test may lower
  */
@@ -93,7 +91,6 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
   const { names } = input;
   const folder = parseVirtualPath(input.folder);
   let removed = 0;
-  let savedAtMs = performance.now();
   for (let next = run.checkpoint?.next ?? 0; next < names.length; next += 1) {
     run.signal.throwIfAborted();
     const path = childPath(folder, parseEntryName(names[next] ?? ''));
@@ -104,9 +101,8 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
     await operation.snapshot.quotas.relocating([folder], () => removeOne(operation, doomed, { recursive: true, beforeStep }));
     removed += 1;
     run.progress({ percent: (100 * (next + 1)) / names.length });
-    if (performance.now() - savedAtMs < SAVE_MS) continue;
+    // At once: whoever goes on must not remove what has been stored anew under the name of something that is gone.
     await run.saveCheckpoint({ next: next + 1 });
-    savedAtMs = performance.now();
   }
 }
 

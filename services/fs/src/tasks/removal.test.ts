@@ -93,7 +93,7 @@ describe('a task that removes', () => {
     return memory;
   };
 
-  it('that loses its lease stops before the next step, and whoever goes on removes what is left', async () => {
+  it('that loses its lease stops before the next step, and whoever goes on removes what is left, and nothing new', async () => {
     const memory = await setUp();
     const run = createTestRun({ signal: new AbortController().signal });
     let asked = 0;
@@ -111,8 +111,10 @@ describe('a task that removes', () => {
     };
     expect((await refusalOf(runRemoval(memory.operation(), input, losing)))[0]).toBe('CANCELLED');
     expect(await memory.everything('/o')).toEqual(expect.arrayContaining(['/o/stays', '/o/y']));
+    // Stored anew under a name that is done.
+    await memory.put('/o/x', 'new');
     await runRemoval(memory.operation(), input, run);
-    expect(await memory.everything('/o')).toEqual(['/o/stays']);
+    expect(await memory.everything('/o')).toEqual(['/o/stays', '/o/x']);
   });
 
   it('that is cancelled leaves the rest, and tells of what may be gone', async () => {
