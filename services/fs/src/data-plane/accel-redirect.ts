@@ -18,8 +18,9 @@ export function parseAccelFolder(text: string): AccelFolder | undefined {
   return { folder, location: withSlash(location) };
 }
 
-/** The innermost folder counts. A folder that is a link stands for where it leads. */
-export function createAccelAddress(folders: readonly AccelFolder[]): AccelAddress {
+/** The innermost folder counts. A folder that is a link stands for where it leads. @returns undefined where there is none: no file is looked for then */
+export function createAccelAddress(folders: readonly AccelFolder[]): AccelAddress | undefined {
+  if (folders.length === 0) return undefined;
   const known = folders
     .map(({ folder, location }) => ({ prefix: withSlash(realPath(folder)), location }))
     .sort((left, right) => right.prefix.length - left.prefix.length);

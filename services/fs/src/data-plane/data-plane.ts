@@ -40,7 +40,7 @@ export interface DataPlaneOptions {
   readonly direct: DirectRequests;
   readonly transfers: TransferLimit;
   /** Of files that a proxy in front of us takes by itself. */
-  readonly accelAddress: AccelAddress;
+  readonly accelAddress: AccelAddress | undefined;
 }
 
 /** What clients of the form route expect where a storage takes no uploads. */

@@ -29,7 +29,8 @@ export interface DownloadRequest {
   /** Percent-encoded, of the whole tree. */
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly accelAddress: AccelAddress;
+  /** Undefined: no proxy takes files by itself. */
+  readonly accelAddress: AccelAddress | undefined;
 }
 
 /** Until when a file is sent, and to whom: the address of the client, where the gateway tells it. */
@@ -58,7 +59,8 @@ export async function serveDownload(
   if (direct) return redirect(response, forwardParameters(snapshot, direct.url, asked.query));
   const { signal, address, isFromProxy } = asked.call;
   const caller = address === undefined ? undefined : plainAddress(address);
-  if (isFromProxy && (await handOver(driver, located, name, request, response, { signal, caller }, asked.accelAddress))) return;
+  const { accelAddress } = asked;
+  if (isFromProxy && accelAddress && (await handOver(driver, located, name, request, response, { signal, caller }, accelAddress))) return;
   await sendFile(driver, located, name, request, response, { signal, caller });
 }
 
