@@ -158,10 +158,15 @@ describe.each([
       await process.tasks.controlTasks({ list: 'move', action: 'cancel', ids: [id] }, as());
       expect(await end(process, id)).toMatchObject({ state: 4 });
       store.way.latencyMs = 0;
-      const left = await store.files('again');
-      expect(left.length).toBeGreaterThan(0);
+      let left = -1;
+      await until('what was asked of the server before to be done', async () => {
+        const before = left;
+        left = (await store.files('again')).length;
+        return left === before;
+      });
+      expect(left).toBeGreaterThan(0);
       await process.fs.listDirectories({ path: '/r', force_root: false }, as());
-      expect((await store.files('again')).length).toBe(left.length);
+      expect((await store.files('again')).length).toBe(left);
       await process.tasks.controlTasks({ list: 'move', action: 'retry', ids: [id] }, as());
       expect(await end(process, id)).toMatchObject({ state: 2, error: '' });
       expect(await store.files('again')).toEqual([]);
