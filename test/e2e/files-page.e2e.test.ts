@@ -326,6 +326,32 @@ describe.runIf(isAvailable('chromium', found))('the file view', () => {
     expect(await readFile(join(disk, 'list.ts'), 'utf8')).toBe('// Milk');
   });
 
+  test('a file that is dragged out is stored where it is dropped; the middle button opens a tab; the page can be installed', async () => {
+    const folder = await openFolder('out', { 'two words: ü.txt': 'the text', 'inner/b.txt': 'b' });
+    const dragged = (await page.evaluate(`(() => {
+      const data = new DataTransfer();
+      const cell = [...document.querySelectorAll('.cell')].find((each) => each.textContent.includes('two words'));
+      cell.dispatchEvent(new DragEvent('dragstart', { bubbles: true, dataTransfer: data }));
+      return data.getData('DownloadURL');
+    })()`)) as string;
+    const [, name = '', address = ''] = /^application\/octet-stream:([^:]*):(.*)$/.exec(dragged) ?? [];
+    expect(name).toBe('two words_ ü.txt');
+    expect(await (await context.request.get(address)).text()).toBe('the text');
+
+    const tab = context.waitForEvent('page');
+    await row('inner').getByRole('link', { name: 'inner' }).click({ button: 'middle' });
+    const opened = await tab;
+    await opened.getByRole('link', { name: 'b.txt' }).waitFor();
+    expect([new URL(opened.url()).pathname, new URL(page.url()).pathname]).toEqual([`${folder.path}/inner`, folder.path]);
+
+    const devtools = await context.newCDPSession(page);
+    const { errors } = await devtools.send('Page.getAppManifest');
+    expect(errors).toEqual([]);
+    const { installabilityErrors } = await devtools.send('Page.getInstallabilityErrors');
+    // A browser of a test keeps nothing.
+    expect(installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== 'in-incognito')).toEqual([]);
+  });
+
   test('the details say who may see a file, by which rule; rows stand closer where that is chosen', async () => {
     const { path } = await openFolder('details', { 'a.txt': 'a', 'b.txt': 'b' });
     const { name } = await world.person('outsider');
