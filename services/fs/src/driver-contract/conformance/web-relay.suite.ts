@@ -15,9 +15,11 @@ export async function startWebRelay(to: string, tls?: { key: string; cert: strin
   const server = await startHttpServer(async (asked, answered) => {
     if (answering) return answering(asked, answered);
     const { url: path = '/', method, headers } = asked;
+    // No connection is kept, nor one whose client has gone: they would count as the driver's.
+    const passed = request(to, { path, method, headers, agent: false });
+    answered.once('close', () => passed.destroy());
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      // None is kept: they would count as the driver's.
-      asked.pipe(request(to, { path, method, headers, agent: false }).once('response', resolve).once('error', reject));
+      asked.pipe(passed.once('response', resolve).once('error', reject));
     });
     await pipeline(answer, answered.writeHead(answer.statusCode ?? 500, answer.headers));
   }, tls);
