@@ -412,6 +412,11 @@ export class S3Driver implements StorageDriver {
     return folders === undefined ? this.#isFolder(path, options) : folders.has(key);
   }
 
+  /** What was seen of the folder that an entry goes into no longer counts: while bytes were sent, others may have changed it. */
+  #lookAnew(path: MountPath): void {
+    this.#known.forget(this.#keys.keysAbove(path).at(-1) ?? '');
+  }
+
   async #makeFoldersAbove(path: MountPath, options: CallOptions): Promise<void> {
     const above = parentPath(path);
     const [isThere] = await Promise.all([this.#isFolder(above, options), this.#checkAbove(path, options)]);
@@ -434,6 +439,7 @@ export class S3Driver implements StorageDriver {
     await this.#checkPlace(path, key, options);
     const whole = await draft.seal(options);
     await draft.notePublishing(key, options);
+    this.#lookAnew(path);
     await this.#mayPublish(place, options);
     await this.#copyObject(draft.wholeKey, whole, place, options);
     this.#known.made(this.#keys.keysAbove(path));
@@ -511,6 +517,7 @@ export class S3Driver implements StorageDriver {
       });
     try {
       const parts = await uploadParts({ client: this.#client, key, uploadId: upload.id }, first, source, stop, options.onProgress);
+      this.#lookAnew(place.path);
       await this.#mayPublish(place, options);
       await exclusively(upload.complete(parts, !options.overwrite && this.traits.exclusiveCreate, { signal }));
     } catch (error) {
