@@ -31,11 +31,8 @@ type EntriesInput = Extract<RemovalInput, { readonly names: unknown }>;
 
 /** As of copies and moves (docs/api-family.md#attempts). */
 const MAX_RETRIES = 2;
-/**
- * In milliseconds: after so long rights, rules and storages are asked for again; a lease that was asserted so lately is held, as it lasts several times
- * as long.
- */
-const AGES = { rightsMs: 2_000, assertedMs: 1_000 };
+/** After so long rights, rules and storages are asked for again, in milliseconds. */
+const RIGHTS_MS = 2_000;
 /** So often it is told while a folder is taken apart, in milliseconds; and at the end. */
 const TELL_MS = 10_000;
 
@@ -43,9 +40,9 @@ const TELL_MS = 10_000;
  * Removes what its storage has to take apart entry by entry. Whoever goes on removes what is left: a cancel leaves the rest, and so does a failure
  * until the retry.
  *
- * @param operationOf the frame of a run, with the rights of today. @param ages what a test may lower
+ * @param operationOf the frame of a run, with the rights of today. @param rightsMs what a test may lower
  */
-export function removalKind(operationOf: (run: RemovalTaskRun) => Promise<Operation>, ages = AGES): TaskKind<RemovalInput> {
+export function removalKind(operationOf: (run: RemovalTaskRun) => Promise<Operation>, rightsMs = RIGHTS_MS): TaskKind<RemovalInput> {
   return defineTaskKind({
     name: 'remove',
     // Clients of the family know no list of removals.
@@ -56,8 +53,7 @@ export function removalKind(operationOf: (run: RemovalTaskRun) => Promise<Operat
     async run(run: RemovalTaskRun) {
       const frame: Frame = {
         run,
-        operation: sharedFor(ages.rightsMs, () => operationOf(run)),
-        assertLease: sharedFor(ages.assertedMs, () => run.assertLease()),
+        operation: sharedFor(rightsMs, () => operationOf(run)),
       };
       run.progress({ status: 'removing', phase: 'removing' });
       const { input } = run;
@@ -72,15 +68,14 @@ interface Frame {
   readonly run: RemovalTaskRun;
   /** With the rights and the configuration of a moment ago. */
   readonly operation: () => Promise<Operation>;
-  readonly assertLease: () => Promise<void>;
 }
 
-async function removeEmpty({ run, operation, assertLease }: Frame, folder: VirtualPath): Promise<void> {
+async function removeEmpty({ run, operation }: Frame, folder: VirtualPath): Promise<void> {
   requireInside(await operation(), folder);
   let removed = 0;
   await removeEmptyFoldersIn(operation, folder, async () => {
     run.signal.throwIfAborted();
-    await assertLease();
+    await run.assertLease();
     removed += 1;
     run.progress({ status: removedSoFar(removed) });
   });
@@ -96,7 +91,7 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
     const path = childPath(folder, parseEntryName(names[next] ?? ''));
     const operation = await frame.operation();
     const doomed = await checked(operation, input, folder, path);
-    await frame.assertLease();
+    await run.assertLease();
     const beforeStep = stepOf(frame, operation, input, folder, path, (inside) => removedSoFar(removed + inside));
     await operation.snapshot.quotas.relocating([folder], () => removeOne(operation, doomed, { recursive: true, beforeStep }));
     removed += 1;
@@ -108,7 +103,7 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
 
 /** What is asked before each step in a folder: a removal that takes minutes ends with the right to it. */
 function stepOf(
-  { run, operation: renewed, assertLease }: Frame,
+  { run, operation: renewed }: Frame,
   begun: Operation,
   input: EntriesInput,
   folder: VirtualPath,
@@ -126,7 +121,7 @@ function stepOf(
       await checked(operation, input, folder, path, isAsked);
       known = operation;
     }
-    await assertLease();
+    await run.assertLease();
     run.progress({ status: textOf(removed) });
     if (performance.now() - toldAtMs < TELL_MS) return;
     toldAtMs = performance.now();

@@ -7,21 +7,19 @@ import { memoryDriver } from '../memory/index.ts';
 import { strmDriver } from './index.ts';
 
 const lacks = [
-  ...([
-    'copy',
-    'findOnHost',
-    'link',
-    'listAll',
-    'listNames',
-    'makeDirectory',
-    'openDraft',
-    'remove',
-    'rename',
-    'space',
-    'statMany',
-    'write',
-  ] as const),
-];
+  'copy',
+  'findOnHost',
+  'link',
+  'listAll',
+  'listNames',
+  'makeDirectory',
+  'openDraft',
+  'remove',
+  'rename',
+  'space',
+  'statMany',
+  'write',
+] as const;
 
 const openOver = (around: (driver: StorageDriver) => StorageDriver) => async () => {
   const openMount = async () => inFolder(decorate(await memoryDriver.open('{}'), undefined), MOUNT_ROOT, () => undefined);

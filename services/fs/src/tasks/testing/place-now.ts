@@ -25,7 +25,7 @@ export async function runRemoval(
   run?: TestRun,
   operationOf = async () => operation,
 ): Promise<void> {
-  const kind = removalKind(async ({ signal }) => ({ ...(await operationOf()), signal }), { rightsMs: 0, assertedMs: 0 });
+  const kind = removalKind(async ({ signal }) => ({ ...(await operationOf()), signal }), 0);
   await kind.run((run ?? createTestRun({ signal: operation.signal })).begin(kind.encodeInput(input)));
 }
 
