@@ -5,7 +5,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { StorageDriver } from '../storage-driver.ts';
 import { at, collect, entriesIn, put, textOf } from './driver-calls.ts';
 import type { Able, Rule, StorageUnderTest } from './rule.suite.ts';
-import { startListener, startWebRelay } from './web-relay.suite.ts';
+import { startListener, startWebRelay, type WebRelay } from './web-relay.suite.ts';
 
 /** Statuses of redirects: with the first three clients may change the method, with the last they may not. */
 const REDIRECTS = [301, 302, 303, 307, 308];
@@ -26,6 +26,14 @@ async function opened(opening: Promise<StorageDriver>): Promise<Writable> {
   return driver as Writable;
 }
 
+/** The storage with an old file, opened anew by way of a relay. @param isTls the relay speaks HTTPS, with a certificate that nobody signed, and any is taken */
+async function openBehind(driver: Able<'write'>, side: StorageUnderTest, isTls = false): Promise<{ relay: WebRelay; behind: Writable }> {
+  const { url, open } = webOf(side);
+  await put(driver, '/file', 'old');
+  const relay = await startWebRelay(url, isTls ? await certificate() : undefined);
+  return { relay, behind: await opened(open(relay.url, isTls ? 'any certificate' : undefined)) };
+}
+
 /** One call of each kind, one after the other. @returns the AppErrors that they failed with */
 async function failuresOf(driver: Writable): Promise<AppError[]> {
   const calls = [
@@ -44,11 +52,9 @@ async function failuresOf(driver: Writable): Promise<AppError[]> {
 /** Of a storage whose server is reached by HTTP: redirects lead its secrets nowhere. */
 export function redirectRules(rule: Rule): void {
   rule('a redirect to another host gets no secret, whatever was asked', ['write', 'makeDirectory', 'remove'], async (driver, side) => {
-    const { url, open, secrets } = webOf(side);
-    await put(driver, '/file', 'old');
+    const { secrets } = webOf(side);
     const elsewhere = await startListener();
-    const relay = await startWebRelay(url);
-    const behind = await opened(open(relay.url));
+    const { relay, behind } = await openBehind(driver, side);
     for (const status of REDIRECTS) {
       relay.answer((request, response) => {
         request.resume();
@@ -63,10 +69,7 @@ export function redirectRules(rule: Rule): void {
   });
   for (const target of ['http://169.254.169.254/latest/meta-data/', 'http://[fd00:ec2::254]/latest/', 'file:///etc/passwd']) {
     rule(`a redirect to ${target} is not followed`, ['write', 'makeDirectory', 'remove'], async (driver, side) => {
-      const { url, open } = webOf(side);
-      await put(driver, '/file', 'old');
-      const relay = await startWebRelay(url);
-      const behind = await opened(open(relay.url));
+      const { relay, behind } = await openBehind(driver, side);
       const before = relay.requests();
       relay.answer((request, response) => {
         request.resume();
@@ -81,10 +84,7 @@ export function redirectRules(rule: Rule): void {
     });
   }
   rule('a redirect in a circle ends', ['write', 'makeDirectory', 'remove'], async (driver, side) => {
-    const { url, open } = webOf(side);
-    await put(driver, '/file', 'old');
-    const relay = await startWebRelay(url);
-    const behind = await opened(open(relay.url));
+    const { relay, behind } = await openBehind(driver, side);
     const before = relay.requests();
     relay.answer((request, response) => {
       request.resume();
@@ -94,11 +94,8 @@ export function redirectRules(rule: Rule): void {
     expect(relay.requests() - before).toBeLessThan(4 * FEW);
   });
   rule('a redirect from https to http is not followed', ['write', 'makeDirectory', 'remove'], async (driver, side) => {
-    const { url, open } = webOf(side);
-    await put(driver, '/file', 'old');
     const plain = await startListener();
-    const relay = await startWebRelay(url, await certificate());
-    const behind = await opened(open(relay.url, 'any certificate'));
+    const { relay, behind } = await openBehind(driver, side, true);
     relay.answer((request, response) => {
       request.resume();
       response.writeHead(307, { Location: `${plain.url}${request.url}` }).end();
@@ -123,10 +120,7 @@ export function tlsRules(rule: Rule): void {
     expect(relay.requests()).toBe(0);
   });
   rule('any certificate is taken where the storage says so', ['write', 'makeDirectory', 'remove'], async (driver, side) => {
-    const { url, open } = webOf(side);
-    await put(driver, '/file', 'old');
-    const relay = await startWebRelay(url, await certificate());
-    const behind = await opened(open(relay.url, 'any certificate'));
+    const { relay, behind } = await openBehind(driver, side, true);
     expect(await textOf(behind, '/file')).toBe('old');
     expect(relay.requests()).toBeGreaterThan(0);
   });
@@ -151,10 +145,8 @@ export function expiryRules(rule: Rule): void {
     'a login that ends is told, as nothing else, and all is well when it is good again',
     ['write', 'makeDirectory', 'remove'],
     async (driver, side) => {
-      const { url, open, secrets, refuseLogin } = webOf(side);
-      await put(driver, '/file', 'old');
-      const relay = await startWebRelay(url);
-      const behind = await opened(open(relay.url));
+      const { secrets, refuseLogin } = webOf(side);
+      const { relay, behind } = await openBehind(driver, side);
       relay.answer((request, response) => {
         request.resume();
         refuseLogin(response);
