@@ -23,7 +23,7 @@ export interface HeldTasks {
   write(id: string, fence: number, states: readonly number[], patch: Patch): Promise<TaskRecord | undefined>;
   /** How long ago this worker asked for the lease that it has since it took the task, in milliseconds by the store's clock. */
   askedAgoMs(record: TaskRecord): number;
-  /** Ends a held task in its final state. */
+  /** Ends a held task in its final state. To ask again when no answer came is harmless. */
   finish(id: string, fence: number, states: readonly number[], patch: Patch & { state: number }): Promise<TaskRecord | undefined>;
   /** Gives a running task back to the queue. Another worker goes on, after `delayMs` when that is given. */
   handBack(id: string, fence: number, delayMs?: number, patch?: Patch): Promise<TaskRecord | undefined>;
@@ -54,7 +54,7 @@ export function createHeldTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: Sto
     askedAgoMs: ({ lease_until }) => LEASE_MS - (lease_until.getTime() - clock.now().getTime()),
 
     finish: (id, fence, states, patch) =>
-      change(held(id, fence, states), {
+      change(held(id, fence, [...states, patch.state]), {
         ...patch,
         ...NOBODY,
         done: true,

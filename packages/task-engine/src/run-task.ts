@@ -1,7 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { AppError, ERROR_CODES } from '@wharf/errors';
 import type { TaskRecord } from '@wharf/models';
 import { foreseen, inSpan, type Logger, type OpenSpan, type Tracing } from '@wharf/service-kit';
-import { MAX_CLEANUPS } from './held-tasks.ts';
+import { type HeldTasks, MAX_CLEANUPS } from './held-tasks.ts';
 import { backoffMs, postponedMs } from './postponed.ts';
 import { createRawRuns, type RawRuns } from './raw-run.ts';
 import { holdTask, type StopReason, type TaskHold } from './task-hold.ts';
@@ -9,11 +10,12 @@ import type { TaskKind, TaskOutcome } from './task-kind.ts';
 import type { TaskQueue } from './task-queue.ts';
 import { TASK_STATE } from './task-state.ts';
 
-/**
- * How long a task waits after its run lost the store, in milliseconds. While the store is still away the task cannot be handed back, and
- * its lease runs out instead.
- */
+/** How long a task waits after its run lost the store, in milliseconds. */
 const OUTAGE_PAUSE_MS = 1_000;
+/** While the store is away, how a run has ended is written again after so long, in milliseconds... */
+const REWRITE_MS = 250;
+/** ... for so long. Then the lease runs out and the task is run again. */
+const REWRITE_FOR_MS = 30_000;
 
 export interface ActiveRun {
   readonly record: TaskRecord;
@@ -42,7 +44,7 @@ export interface RunContext {
 export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
   const logger = context.logger.child({ task: record._id, kind: context.kind.name });
   const hold = holdTask(context.queue, record, logger, context.onChange);
-  const run = { ...context, logger, hold, raw: createRawRuns(context.queue, hold, logger) };
+  const run = { ...context, logger, hold, raw: createRawRuns(context.queue, hold, logger), ending: endingWrites(context.queue, hold) };
   const ended = inSpan(context.tracing, `task ${context.kind.name}`, spanOf(record), (span) => attempt(withSpan(run, span)))
     .catch((error) => logger.warn({ err: error }, 'a task could not be brought to its end here; its lease runs out'))
     .finally(() => hold.release());
@@ -52,6 +54,27 @@ export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
 interface Run extends RunContext {
   readonly hold: TaskHold;
   readonly raw: RawRuns;
+  readonly ending: EndingWrites;
+}
+
+type EndingWrites = Pick<HeldTasks, 'write' | 'finish' | 'handBack' | 'waitForRetry'>;
+
+/**
+ * Writes of what became of a run. Each is repeated while the store is away: what the run did is done, and would be done again by whoever takes
+ * the task over. Nobody does while the store is away, and for a lease after it.
+ */
+function endingWrites({ write, finish, handBack, waitForRetry }: TaskQueue, { cleanup: given }: TaskHold): EndingWrites {
+  const repeated =
+    <Args extends unknown[], Answer>(ask: (...args: Args) => Promise<Answer>) =>
+    async (...args: Args): Promise<Answer> => {
+      for (const untilMs = performance.now() + REWRITE_FOR_MS; ; await delay(REWRITE_MS))
+        try {
+          return await ask(...args);
+        } catch (error) {
+          if (!isOfStore(error) || given.aborted || performance.now() > untilMs) throw error;
+        }
+    };
+  return { write: repeated(write), finish: repeated(finish), handBack: repeated(handBack), waitForRetry: repeated(waitForRetry) };
 }
 
 /** Each attempt is a part of the trace in which the task was queued. */
@@ -72,7 +95,7 @@ function withSpan(run: Run, span: OpenSpan | undefined): Run {
 }
 
 async function attempt(run: Run): Promise<void> {
-  const { queue, kind, hold } = run;
+  const { ending, kind, hold } = run;
   const { _id: id, fence, state } = hold.record;
   if (state === TASK_STATE.canceling) return putAway(run, 'canceled');
   if (state === TASK_STATE.failing) return putAway(run, 'failed');
@@ -90,8 +113,8 @@ async function attempt(run: Run): Promise<void> {
   if (reason === 'lost') return run.onAttempt('lost');
   if (reason === 'canceled') return finishCanceled(run);
   const waits = await (reason === undefined
-    ? queue.handBack(id, fence, delayMs, { ...hold.meter.take(), status: AppError.from(failure.error).message, phase: 'waiting' })
-    : queue.handBack(id, fence));
+    ? ending.handBack(id, fence, delayMs, { ...hold.meter.take(), status: AppError.from(failure.error).message, phase: 'waiting' })
+    : ending.handBack(id, fence));
   if (!waits) return finishCanceled(run);
   run.onAttempt(reason ?? 'postponed');
   run.onChange(waits);
@@ -100,10 +123,10 @@ async function attempt(run: Run): Promise<void> {
 /** The store was away: no fault of the task, which counts no failure. */
 const isOfStore = (error: unknown) => foreseen(error) !== error;
 
-async function succeed({ queue, kind, hold, raw, onAttempt, onChange }: Run): Promise<void> {
+async function succeed({ queue, ending, kind, hold, raw, onAttempt, onChange }: Run): Promise<void> {
   const { _id: id, fence } = hold.record;
   const done = { ...hold.meter.finished(), state: TASK_STATE.succeeded, error: '', error_code: '' };
-  const ended = await queue.finish(id, fence, [TASK_STATE.running, TASK_STATE.canceling], done);
+  const ended = await ending.finish(id, fence, [TASK_STATE.running, TASK_STATE.canceling], done);
   if (!ended) return onAttempt('lost');
   if (kind.hasChunks && raw.mayHaveChunks()) await queue.removeChunks([id]);
   onAttempt('succeeded');
@@ -111,7 +134,7 @@ async function succeed({ queue, kind, hold, raw, onAttempt, onChange }: Run): Pr
 }
 
 async function fail(run: Run, error: unknown): Promise<void> {
-  const { queue, kind, hold, logger } = run;
+  const { ending, kind, hold, logger } = run;
   run.onFailure?.(error);
   const { _id: id, fence } = hold.record;
   const known = AppError.from(error);
@@ -121,12 +144,12 @@ async function fail(run: Run, error: unknown): Promise<void> {
   const mayHelp = !AppError.is(error) || ERROR_CODES[known.code].retry !== 'never' || known.code === 'INTERNAL';
   const told = { ...hold.meter.take(), error: known.message, error_code: known.code, failures };
   if (failures <= kind.maxRetries && mayHelp) {
-    const waits = await queue.waitForRetry(id, fence, backoffMs(failures), told);
+    const waits = await ending.waitForRetry(id, fence, backoffMs(failures), told);
     if (!waits) return finishCanceled(run);
     run.onAttempt('retried');
     return run.onChange(waits);
   }
-  const failing = await queue.write(id, fence, [TASK_STATE.running], { ...told, state: TASK_STATE.failing, losses: 0 });
+  const failing = await ending.write(id, fence, [TASK_STATE.running], { ...told, state: TASK_STATE.failing, losses: 0 });
   if (!failing) return finishCanceled(run);
   run.onAttempt('failed');
   await putAway(run, 'failed');
@@ -135,14 +158,14 @@ async function fail(run: Run, error: unknown): Promise<void> {
 /** The task is not running any more although this run was not told: it is being cancelled, or another worker has it. */
 async function finishCanceled(run: Run): Promise<void> {
   const { _id: id, fence } = run.hold.record;
-  const stored = await run.queue.write(id, fence, [TASK_STATE.canceling], run.hold.meter.take());
+  const stored = await run.ending.write(id, fence, [TASK_STATE.canceling], run.hold.meter.take());
   if (!stored) return run.onAttempt('lost');
   run.onAttempt('canceled');
   await putAway(run, 'canceled');
 }
 
 /** After a cancel or a failure. */
-async function putAway({ queue, kind, hold, raw, logger, onChange }: Run, outcome: TaskOutcome): Promise<void> {
+async function putAway({ queue, ending, kind, hold, raw, logger, onChange }: Run, outcome: TaskOutcome): Promise<void> {
   const { _id: id, fence } = hold.record;
   hold.beginCleanup();
   try {
@@ -156,6 +179,6 @@ async function putAway({ queue, kind, hold, raw, logger, onChange }: Run, outcom
   }
   await hold.settled();
   const state = outcome === 'canceled' ? TASK_STATE.canceled : TASK_STATE.failed;
-  const ended = await queue.finish(id, fence, [TASK_STATE.canceling, TASK_STATE.failing], { ...hold.meter.take(), state });
+  const ended = await ending.finish(id, fence, [TASK_STATE.canceling, TASK_STATE.failing], { ...hold.meter.take(), state });
   if (ended) onChange(ended);
 }

@@ -93,6 +93,20 @@ describe('an upload in parts', () => {
     await end('abort', id);
   });
 
+  it('has parts of the size that the client wishes, and of none above the setting', async () => {
+    const size = 9 * MIB;
+    const chunkSize = async (wish: Record<string, string>) => {
+      const { data } = await init('/l/sizes', { headers: wish }, size);
+      await end('abort', data.upload_id);
+      return data.chunk_size;
+    };
+    const wishOf = (bytes: number) => ({ 'X-Chunk-Size': `${bytes}` });
+    expect(await chunkSize(wishOf(3 * MIB))).toBe(3 * MIB);
+    installation.announce(await installation.writeSetting('multipart_chunk_size', '2'));
+    for (const bytes of [3 * MIB, 2 * MIB, 0]) expect(await chunkSize(wishOf(bytes))).toBe(2 * MIB);
+    expect(await chunkSize(wishOf(MIB))).toBe(MIB);
+  });
+
   it('refuses a part that is too long or too short, and takes it afterwards', async () => {
     const id = await begin('/l/lengths');
     async function* cut(bytes: Buffer) {

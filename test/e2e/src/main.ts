@@ -30,6 +30,7 @@ const USAGE = `usage: npm run soak -- <work> [options]
   mixed       an earlier version beside this one, under load (root, Debian) --old <commit>: the last release
   throughput  one, two and four downloaders on one queue (root, Debian)
   arm64       standalone on an emulated arm64 (Debian)
+  queue       a long queue, 20 workers, store and bus restarted; a tenth of it on a real engine --tasks 100000
   pairs       big trees between all kinds of storages, kills --files 500 --cancelled 1000 --download-mib 1024`;
 
 const { values, positionals } = parseArgs({
@@ -44,6 +45,7 @@ const { values, positionals } = parseArgs({
     storages: { type: 'string', default: LONG_STORAGES.join() },
     ways: { type: 'string', default: UPLOAD_WAYS.join() },
     crowd: { type: 'string', default: '20,10,20' },
+    tasks: { type: 'string', default: '100000' },
     cancelled: { type: 'string', default: '1000' },
     'download-mib': { type: 'string', default: '1024' },
     'max-mib': { type: 'string', default: '8' },
@@ -73,6 +75,8 @@ const RCLONE_TESTS = [
 /** What is between storages: trees, what is cut and cancelled, and downloads into them. */
 const PAIR_TESTS = ['storage-pairs', 'remote-storages', 'downloads-to-parts'].map((name) => `test/e2e/${name}.e2e.test.ts`);
 
+const QUEUE_TESTS = ['long-queue', 'real-engine'].map((name) => `packages/task-engine/test/${name}.test.ts`);
+
 /** What the page may take at its dearest, in milliseconds. */
 const MOST_PAGE_MS = { task: 50, layout: 16.7, firstListing: 1_000 };
 
@@ -90,6 +94,8 @@ const WORKS: Readonly<Record<string, () => Promise<boolean>>> = {
   composed: () => runContainerWork('composed'),
   mixed: () => runContainerWork('mixed', { WHARF_TEST_OLD: values.old }),
   arm64: async () => (await runOnArm64(tell)) > 0,
+  queue: () =>
+    runLongTests(QUEUE_TESTS, { WHARF_TEST_TASKS: values.tasks, WHARF_TEST_ENGINE_TASKS: String(Math.ceil(Number(values.tasks) / 10)) }),
   throughput: () => runContainerWork('throughput'),
   'page-upload': () => runLongTests(['test/e2e/page-upload.e2e.test.ts'], { WHARF_E2E_PAGE_UPLOAD_MIB: values['upload-mib'] }),
   pairs: () =>
