@@ -29,6 +29,12 @@ export function folderRules(rule: Rule): void {
     await refuses('ENTRY_NOT_FOUND', driver.stat(at('/d/file')));
     await refuses('ENTRY_NOT_FOUND', driver.remove(at('/d/file'), { recursive: true }));
   });
+  rule('a folder stays when all that it holds is removed at once', ['write', 'remove'], async (driver) => {
+    const names = ['a', 'b', 'c', 'd'];
+    for (const name of names) await put(driver, `/d/${name}`, name);
+    await Promise.all(names.map((name) => driver.remove(at(`/d/${name}`), { recursive: false })));
+    if (driver.traits.keepsEmptyDirectories) expect(await namesIn(driver, '/d')).toEqual([]);
+  });
   rule('a folder with entries goes only when asked for', ['write', 'makeDirectory', 'remove'], async (driver) => {
     await put(driver, '/d/e/file', 'x');
     await refuses('DIRECTORY_NOT_EMPTY', driver.remove(at('/d'), { recursive: false }));

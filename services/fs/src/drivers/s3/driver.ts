@@ -45,6 +45,8 @@ interface CopyLimits {
   readonly wholeBytes: number;
   readonly partBytes: number;
 }
+/** Entries of one folder that may be removed at the same moment and leave it there. */
+const MOST_REMOVED_AT_ONCE = 64;
 const FOLDER_TYPE = 'application/x-directory';
 
 /** Where a new file goes. */
@@ -538,13 +540,14 @@ export class S3Driver implements StorageDriver {
     await this.#client.put(this.#keys.placeholderKey(prefix), payloadOf('', false), { contentType: FOLDER_TYPE }, false, options);
   }
 
-  /** A folder stays when its last entry goes. */
+  /** A folder stays when its last entry goes. It is kept before that, while others may go at the same moment. */
   async #keepParent(path: MountPath, { signal }: CallOptions): Promise<void> {
     const above = parentPath(path);
     const prefix = above === MOUNT_ROOT ? undefined : this.#keys.folderPrefix(above);
     if (prefix === undefined) return;
-    const { objects, prefixes } = await this.#client.firstPage({ prefix, delimiter: '/', maxKeys: 2, signal });
-    if (objects.length + prefixes.length < 2) await this.#keepFolder(prefix, { signal });
+    const { objects, isLast } = await this.#client.firstPage({ prefix, delimiter: '/', maxKeys: MOST_REMOVED_AT_ONCE, signal });
+    const own = this.#keys.placeholderKey(prefix);
+    if (isLast && !objects.some(({ key }) => key === own)) await this.#keepFolder(prefix, { signal });
   }
 }
 
