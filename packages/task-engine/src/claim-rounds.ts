@@ -8,6 +8,9 @@ import type { TaskQueue } from './task-queue.ts';
 import { createTurns, type Turns } from './turns.ts';
 import type { WorkerRuns } from './worker-runs.ts';
 
+/** Users whose tasks are all not yet due that are asked for one by one. */
+const MOST_WITHOUT_WORK = 16;
+
 /** Takes waiting tasks that this replica has room for, one round at a time. */
 export interface ClaimRounds {
   /** A run has ended: claims waiting tasks of which it knows. A call during a round causes another round. */
@@ -149,12 +152,34 @@ function createClaims(options: {
   const noteNothing = (kind: string, closed: readonly string[]) => {
     if (options.mayNote()) nothing.set(kind, closed);
   };
+  const namesOf = ({ keys, creators }: ClosedTo) => [...keys, ...creators.map((id) => `creator ${id}`)];
+  const isNothing = (kind: string, names: readonly string[]) => nothing.get(kind)?.every((name) => names.includes(name)) === true;
+
+  /** By the users' order, which costs the same however many tasks each has. */
+  const claimInTurn = async (kind: string, closed: ClosedTo): Promise<TaskRecord | undefined> => {
+    const names = namesOf(closed);
+    if (isNothing(kind, names)) return undefined;
+    let asked = 0;
+    for (const span of turns.spansOf(kind, closed.creators))
+      for (let user = await queue.nextUser(kind, span); user !== undefined; user = await queue.nextUser(kind, { ...span, above: user })) {
+        const record = await queue.claim(kind, { keys: [], creators: [] }, worker, { user });
+        if (record) {
+          turns.noteInTurn(kind, user);
+          return record;
+        }
+        asked += 1;
+        if (asked === MOST_WITHOUT_WORK) return claimFrom(kind, closed);
+      }
+    noteNothing(kind, names);
+    return undefined;
+  };
+  /** By the order of the queue. */
   const claimFrom = async (kind: string, closed: ClosedTo): Promise<TaskRecord | undefined> => {
-    const names = [...closed.keys, ...closed.creators.map((id) => `creator ${id}`)];
-    if (nothing.get(kind)?.every((name) => names.includes(name))) return undefined;
+    const names = namesOf(closed);
+    if (isNothing(kind, names)) return undefined;
     const start = passedOver.start(kind, names);
     const asked = clock.now();
-    const record = await queue.claim(kind, closed, worker, start.from);
+    const record = await queue.claim(kind, closed, worker, { from: start.from });
     passedOver.note(kind, names, start, record?.run_at, asked);
     if (record) turns.note(kind, record.creator_id);
     else noteNothing(kind, names);
@@ -165,6 +190,8 @@ function createClaims(options: {
     forget: () => nothing.clear(),
     async next(kind) {
       const closed = runs.closedTo(kind);
+      // What waits behind closed keys is passed over, for which the order of the queue is known better.
+      if (closed.keys.length === 0 && !turns.isAlone(kind)) return claimInTurn(kind, closed);
       const served = turns.servedOf(kind);
       if (served.length > 0) {
         const record = await claimFrom(kind, { ...closed, creators: [...new Set([...closed.creators, ...served])] });

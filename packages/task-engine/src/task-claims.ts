@@ -2,6 +2,7 @@ import { duplicatesOf, type TaskModels, type TaskRecord } from '@wharf/models';
 import type { StoreClock } from './store-clock.ts';
 import { inMs, LEASE_MS, NOBODY, stamp } from './task-lease.ts';
 import { CLEANUP_STATES, HELD_STATES, TASK_STATE } from './task-state.ts';
+import type { UserSpan } from './turns.ts';
 
 /** How many workers in a row may die with a task that makes no progress in between. Then the task is taken for the cause, and fails. */
 const MAX_LOSSES = 5;
@@ -13,6 +14,14 @@ export interface ClosedTo {
   readonly creators: readonly number[];
 }
 
+/** Which of the waiting tasks are looked at; all where nothing is said. */
+export interface Among {
+  /** Not those that were due before. */
+  readonly from?: Date | undefined;
+  /** Those of this user. */
+  readonly user?: number;
+}
+
 /** Writes to tasks that the caller does not hold: adding, taking and returning them. */
 export interface TaskClaims {
   /** @returns those that were not there yet */
@@ -22,9 +31,11 @@ export interface TaskClaims {
   /**
    * Takes the first of the waiting tasks of a kind, with a fence of its own.
    *
-   * @param closed tasks of these are left alone. @param from so are those that were due before
+   * @param closed tasks of these are left alone
    */
-  claim(kind: string, closed: ClosedTo, worker: string, from?: Date): Promise<TaskRecord | undefined>;
+  claim(kind: string, closed: ClosedTo, worker: string, among?: Among): Promise<TaskRecord | undefined>;
+  /** The first user in a span who has a task waiting, be it due or not. */
+  nextUser(kind: string, span: UserSpan): Promise<number | undefined>;
   /**
    * Takes a task of one of the kinds that was cancelled or failed, is not yet put away and that nobody holds.
    */
@@ -58,7 +69,7 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
       return (await tasks.findOne(filter, { _id: 1 }).lean()) !== null;
     },
 
-    async claim(kind, { keys, creators }, worker, from) {
+    async claim(kind, { keys, creators }, worker, { from, user } = {}) {
       const now = clock.now();
       const filter = {
         waiting: true,
@@ -66,6 +77,7 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
         run_at: { $lte: now, ...(from === undefined ? {} : { $gte: from }) },
         ...(keys.length === 0 ? {} : { keys: { $nin: [...keys] } }),
         ...(creators.length === 0 ? {} : { creator_id: { $nin: [...creators] } }),
+        ...(user === undefined ? {} : { creator_id: user }),
       };
       // A pipeline, because the first claim alone sets the start.
       const claimed = {
@@ -80,6 +92,11 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
       };
       const options = { sort: { run_at: 1 }, returnDocument: 'after', updatePipeline: true } as const;
       return (await tasks.findOneAndUpdate(filter, [{ $set: claimed }], options).lean<TaskRecord>()) ?? undefined;
+    },
+
+    async nextUser(kind, { above, below }) {
+      const filter = { waiting: true, kind, creator_id: { $gt: above, $lt: below } };
+      return (await tasks.findOne(filter, { creator_id: 1 }).sort({ creator_id: 1 }).lean())?.creator_id;
     },
 
     async claimCleanup(kinds, worker) {

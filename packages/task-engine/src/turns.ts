@@ -1,5 +1,13 @@
+/** Users with ids between these, both left out. */
+export interface UserSpan {
+  readonly above: number;
+  readonly below: number;
+}
+
 interface Turn {
   readonly served: Set<number>;
+  /** Whose task was begun last; -1: nobody's yet. */
+  last: number;
   isAlone: boolean;
 }
 
@@ -7,23 +15,43 @@ interface Turn {
 export function createTurns() {
   const turns = new Map<string, Turn>();
   const turnOf = (kind: string): Turn => {
-    const turn = turns.get(kind) ?? { served: new Set(), isAlone: false };
+    const turn = turns.get(kind) ?? { served: new Set(), last: -1, isAlone: false };
     turns.set(kind, turn);
     return turn;
   };
   return {
+    /** Nobody waits beside the one who was served last. */
+    isAlone: (kind: string): boolean => turnOf(kind).isAlone,
+    /** Where the next one is to be looked for, in this order: users come by their ids, round and round. @param closed users who have their share */
+    spansOf(kind: string, closed: readonly number[]): readonly UserSpan[] {
+      const { last } = turnOf(kind);
+      const ordered = closed.toSorted((one, other) => one - other);
+      return [...between(last, Number.MAX_SAFE_INTEGER, ordered), ...between(-1, last + 1, ordered)];
+    },
     /** Who has had a task of the kind begun, where others may be waiting. */
     servedOf(kind: string): readonly number[] {
       const { served, isAlone } = turnOf(kind);
       return isAlone ? [] : [...served];
     },
     /** A task of this user was begun. */
-    note(kind: string, creatorId: number): void {
-      turnOf(kind).served.add(creatorId);
+    note(kind: string, userId: number): void {
+      const turn = turnOf(kind);
+      turn.served.add(userId);
+      turn.last = userId;
+    },
+    /** The same, of one whom {@link spansOf} found. */
+    noteInTurn(kind: string, userId: number): void {
+      const turn = turnOf(kind);
+      turn.isAlone = userId === turn.last;
+      if (userId <= turn.last) turn.served.clear();
+      turn.served.add(userId);
+      turn.last = userId;
     },
     /** Nobody waits who has not had a turn: the next round begins, and until {@link look} nobody is looked for. */
     end(kind: string): void {
-      turns.set(kind, { served: new Set(), isAlone: true });
+      const turn = turnOf(kind);
+      turn.served.clear();
+      turn.isAlone = true;
     },
     /** Tasks may have been queued. */
     look(): void {
@@ -33,3 +61,12 @@ export function createTurns() {
 }
 
 export type Turns = ReturnType<typeof createTurns>;
+
+/** What is left between two users without the closed ones, which are in order. */
+function between(above: number, below: number, closed: readonly number[]): UserSpan[] {
+  const ends = [above, ...closed.filter((id) => id > above && id < below), below];
+  return ends
+    .slice(1)
+    .map((end, index) => ({ above: ends[index] ?? above, below: end }))
+    .filter((span) => span.below - span.above > 1);
+}

@@ -3,11 +3,15 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTaskKind } from '../src/index.ts';
 import { TASK_STATE } from '../src/task-state.ts';
-import { ANN, type Installation, openOwnInstallation } from './installation.ts';
+import { documentsRead } from './documents-read.ts';
+import { ANN, BOB, type Installation, openOwnInstallation, unlessAborted } from './installation.ts';
 
 const TASKS = 300;
 /** What a task costs: it is taken, and ended. What the queue is asked every second, and beside a user's share, is another half. */
 const MOST_PER_TASK = 2.5;
+
+/** Documents that the store reads for a task: whose turn it is, the task twice, and what is asked each second. */
+const MOST_READ_PER_TASK = 10;
 
 const quick = defineTaskKind({ name: 'quick', input: z.object({}), maxRetries: 0, run: async () => undefined });
 const asserting = defineTaskKind({ name: 'asserting', input: z.object({}), maxRetries: 0, run: (run) => run.assertLease() });
@@ -55,7 +59,8 @@ it('a lease that was asserted a second ago is asked for again, once for all who 
       try {
         await Promise.all([run.assertLease(), run.assertLease(), run.assertLease()]);
         await run.assertLease();
-        const isWrite = (query: unknown) => query instanceof Query && query.getFilter()['_id'] === run.id;
+        const isWrite = (query: unknown) =>
+          query instanceof Query && query.model !== place.models.tasks && query.getFilter()['_id'] === run.id;
         asked = writes.mock.contexts.filter(isWrite).length;
       } finally {
         now.mockRestore();
@@ -67,4 +72,29 @@ it('a lease that was asserted a second ago is asked for again, once for all who 
   const { _id: id } = await engine.add(kind, { name: 'one', creator: ANN, input: {} });
   await place.untilState(id, TASK_STATE.succeeded);
   expect(asked).toBe(1);
+});
+
+it('a task costs the same however many wait, and whoever they belong to', async () => {
+  const most = 100;
+  let ran = 0;
+  const kind = defineTaskKind({
+    name: 'first',
+    input: z.object({}),
+    maxRetries: 0,
+    run: ({ signal }) => {
+      ran += 1;
+      return ran < most ? Promise.resolve() : unlessAborted(signal, new Promise(() => undefined));
+    },
+  });
+  const adder = await place.open([kind]);
+  await adder.stop();
+  for (const { id } of [ANN, BOB, { id: 5 }, { id: 6 }])
+    await adder.addAll(
+      kind,
+      Array.from({ length: 5 * most }, () => ({ name: 'one', creator: { id, name: 'user', role: 0 }, input: {} })),
+    );
+  const before = await documentsRead(place.url);
+  await place.open([kind]);
+  await vi.waitFor(() => expect(ran).toBeGreaterThanOrEqual(most), { timeout: 50_000, interval: 50 });
+  expect(((await documentsRead(place.url)) - before) / most).toBeLessThan(MOST_READ_PER_TASK);
 });

@@ -75,6 +75,7 @@ const of = (name: string) =>
     name,
     fields,
     [{ waiting: 1, kind: 1, run_at: 1 }],
+    [{ waiting: 1, kind: 1, creator_id: 1, run_at: 1 }],
     [{ state: 1, lease_until: 1 }],
     [{ list: 1, done: 1, created_at: -1 }],
     [{ creator_id: 1, done: 1, created_at: -1 }],
