@@ -67,4 +67,5 @@ it.each<[number, Partial<WriteOptions>, boolean, string]>([
   [2, { sizeBytes: 2, expectedHashes: { md5: '0cc175b9c0f1b6a831c399e269772661' } }, true, 'CONTENT_CORRUPT'],
   [0, { sizeBytes: 2 }, false, 'STORAGE_UNAVAILABLE'],
 ])('a server that is content with %i of 2 pieces under %j (end: %s): %s', async (pieces, options, isTold, expected) =>
-  expect(await sent(['a', 'b'], pieces, options, isTold)).toBe(expected));
+  expect(await sent(['a', 'b'], pieces, options, isTold)).toBe(expected),
+);
