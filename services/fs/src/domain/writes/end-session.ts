@@ -18,12 +18,15 @@ export async function removeDraft({ options, drafts }: SessionParts, session: Wr
     const draft = await openSessionDraft(options.spool, session, { driver, path, signal }, false);
     await draft.discard();
   } catch (error) {
-    // Of a storage that is gone nothing can be taken.
+    // Of a storage that is gone nothing can be taken, nor of a path that it refuses for good: a session is not kept for that.
     if (!GONE.some((code) => AppError.is(error, code))) throw error;
   }
 }
 
-const GONE = ['ENTRY_NOT_FOUND', 'MOUNT_NOT_FOUND', 'RECORD_NOT_FOUND'] as const;
+const GONE = [
+  ...(['ENTRY_NOT_FOUND', 'MOUNT_NOT_FOUND', 'RECORD_NOT_FOUND'] as const),
+  ...(['PERMISSION_DENIED', 'INVALID_ARGUMENT', 'NOT_A_DIRECTORY', 'UNSUPPORTED_OPERATION'] as const),
+];
 
 /** Ends a session and gives its room back. */
 export async function abortSession(parts: SessionParts, id: string): Promise<void> {
