@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { constants, type Dirent, type Stats } from 'node:fs';
 import fs, { type FileHandle } from 'node:fs/promises';
 import { HAS_HANDLE_PATHS, handlePath, O_PATH } from './handle-path.ts';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
-/** Deeper trees are not removed: each level holds a handle of the process. */
+/** So many folders are held at a time: each level of a tree takes a handle of the process. */
 const MAX_DEPTH = 256;
+/** So often what is deeper is brought up to be removed: some tool may make it faster than it goes. */
+const MAX_LIFTS = 1_000;
 /** How often a folder is read again because entries appeared or were exchanged while it was emptied. */
 const MAX_ROUNDS = 10;
 
@@ -34,7 +37,7 @@ export interface HeldFolder {
   openFile(name: DiskName): Promise<FileHandle>;
   /** @throws EEXIST, also for a link */
   writeFile(name: DiskName, content: Uint8Array): Promise<void>;
-  /** Removes an entry with all it holds, a link itself. Nothing there is success. @throws ENAMETOOLONG: it is deeper than 256 folders */
+  /** Removes an entry with all it holds, however deep, a link itself. Nothing there is success. @throws ENAMETOOLONG: it does not end */
   remove(name: DiskName): Promise<void>;
   /** @throws ENOENT | ENOTEMPTY | ENOTDIR, also for a link */
   removeEmptyFolder(name: DiskName): Promise<void>;
@@ -72,6 +75,8 @@ async function open(path: Buffer, flags: number, parent: OpenFolder | undefined)
 class OpenFolder implements HeldFolder {
   /** How many folders are held to get here. */
   readonly depth: number;
+  /** How many folders came up into this one to be removed. */
+  #lifted = 0;
   readonly #handle: FileHandle;
   /** Where it was opened. */
   readonly #path: Buffer;
@@ -129,11 +134,20 @@ class OpenFolder implements HeldFolder {
   }
 
   async remove(name: DiskName): Promise<void> {
+    await this.#removeBelow(undefined, name);
+  }
+
+  /** @param top the folder that is removed with all it holds, where that is not the entry itself */
+  async #removeBelow(top: OpenFolder | undefined, name: DiskName): Promise<void> {
     for (let round = 1; ; round++) {
-      const folder = await this.#openOrUnlink(name);
+      const folder = await this.#openOrUnlink(name, top);
       if (!folder) return;
       try {
-        for (const entry of await folder.entries()) await folder.remove(entry.name);
+        let lifted: number;
+        do {
+          lifted = folder.#lifted;
+          for (const entry of await folder.entries()) await folder.#removeBelow(top ?? folder, entry.name);
+        } while (folder.#lifted > lifted);
       } finally {
         await folder.close();
       }
@@ -162,13 +176,14 @@ class OpenFolder implements HeldFolder {
     if (held.ino !== there.ino || held.dev !== there.dev) throw refusal('ELOOP', 'the folder was exchanged');
   }
 
-  /** Opens a folder; whatever else has the name is removed, and nothing is left to do then. */
-  async #openOrUnlink(name: DiskName): Promise<OpenFolder | undefined> {
+  /** Opens a folder; whatever else has the name is removed, and nothing is left to do then. A folder that is too deep comes into `top` instead. */
+  async #openOrUnlink(name: DiskName, top: OpenFolder | undefined): Promise<OpenFolder | undefined> {
     for (let round = 1; ; round++) {
       try {
         if ((await this.stat(name)).isDirectory()) {
-          if (this.depth >= MAX_DEPTH) throw refusal('ENAMETOOLONG', 'the folders are too deep to be removed');
-          return await this.openFolder(name);
+          if (this.depth < MAX_DEPTH || top === undefined) return await this.openFolder(name);
+          await this.#lift(name, top);
+          return undefined;
         }
         await this.recheck();
         return await fs.unlink(this.#place(name)).then(() => undefined);
@@ -177,6 +192,13 @@ class OpenFolder implements HeldFolder {
         if (!mayHaveChanged(error) || round === MAX_ROUNDS) throw error;
       }
     }
+  }
+
+  async #lift(name: DiskName, top: OpenFolder): Promise<void> {
+    if (top.#lifted === MAX_LIFTS) throw refusal('ENAMETOOLONG', 'the folders are too deep to be removed');
+    await Promise.all([this.recheck(), top.recheck()]);
+    await fs.rename(this.#place(name), top.#place(`.removed-${randomUUID()}`));
+    top.#lifted += 1;
   }
 
   async #checked<Result>(result: Promise<Result>): Promise<Result> {

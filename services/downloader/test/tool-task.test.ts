@@ -121,6 +121,12 @@ it('who gives up takes back a download of which it never heard', async () => {
   expect([...known]).toEqual([]);
 });
 
+it('who finds that the tool has removed the folder itself says so', async () => {
+  const { duringAdd, run, folder } = openDownload();
+  duringAdd(() => rm(folder, { recursive: true }));
+  await expect(run()).rejects.toThrow('its files are not in the folder');
+});
+
 it('who finds its results gone, handed over by an earlier run, is done', async () => {
   const { queued, run, folder } = openDownload();
   await mkdir(folder, { recursive: true });

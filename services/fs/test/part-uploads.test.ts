@@ -258,6 +258,20 @@ describe('an upload in parts', () => {
     expect(await files()).toEqual([]);
   });
 
+  it('takes no place where its storage refuses the path for good, and gives it back where a file has the name of its folder since', async () => {
+    await writeFile(`${folder}/taken`, 'a file');
+    const before = await countUnfinished();
+    for (const path of ['/l/.wharf-tmp', '/l/new/.wharf-tmp/x', '/l/taken/x']) expect((await init(path)).code).not.toBe(200);
+    expect(await countUnfinished()).toBe(before);
+    const id = await begin('/l/folder/file');
+    await chunk(id, 0, part(0));
+    await rm(`${folder}/folder`, { recursive: true });
+    await writeFile(`${folder}/folder`, 'a file');
+    expect(await end('abort', id)).toMatchObject({ code: 200 });
+    expect(await countUnfinished()).toBe(before);
+    expect(await files()).toEqual(['folder', 'taken']);
+  });
+
   it('of which a hash is there already is done at once, where its user may read that file', async () => {
     await installation.writeStorage({ _id: 5, mount_path: '/h', driver: 'Memory', addition: '{"profile":"known hashes"}' });
     await installation.writeRule({ _id: 5, path: '/h/locked', password: 'secret', p_sub: true });

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir } from '@wharf/harness';
 import { postponedMs } from '@wharf/task-engine';
@@ -32,10 +33,20 @@ async function openWaiting() {
   const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
   const { signal } = new AbortController();
   const { file, sizeBytes } = await area.receive(bytesOf('text'), { sizeBytes: 4, expectedHashes: {}, signal });
-  const kind = uploadKind(area, async () => operation());
+  const opened: Readable[] = [];
+  const watched: typeof area = {
+    ...area,
+    async read(name, until) {
+      const content = await area.read(name, until);
+      if (content) opened.push(content as Readable);
+      return content;
+    },
+  };
+  const kind = uploadKind(watched, async () => operation());
   const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {} });
   const attempts = createTestRun({ signal });
   return {
+    opened,
     run: () => kind.run(attempts.begin(input)),
     loseInBetween() {
       onWrite = attempts.lose;
@@ -47,6 +58,13 @@ it('C17: an upload that failed because there is no room does not keep its body',
   const { run } = await openWaiting();
   expect((await refusalOf(run()))[0]).toBe('QUOTA_EXCEEDED');
   expect(await kept()).toEqual([]);
+});
+
+it('a body that its storage refuses before the first byte is closed', async () => {
+  const { run, opened } = await openWaiting();
+  expect((await refusalOf(run()))[0]).toBe('QUOTA_EXCEEDED');
+  expect(opened).toHaveLength(1);
+  await expect.poll(() => opened.map(({ closed }) => closed)).toEqual([true]);
 });
 
 it('an upload whose storage is away waits for it, half an hour at most', async () => {

@@ -88,6 +88,14 @@ describe('a write session', () => {
     expect(await readdir(folder, { recursive: true })).not.toContainEqual(expect.stringContaining('giant'));
   });
 
+  it('is not there where its storage refuses the path', async () => {
+    const count = () => writeSessionModelOf(replica.kit.store).countDocuments();
+    const before = await count();
+    for (const path of ['/l/.wharf-tmp', '/l/folder/.wharf-tmp/x'])
+      await expect(open(path)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    expect(await count()).toBe(before);
+  });
+
   it('is taken away whatever its user may do by now, and brings no folder back', async () => {
     await installation.login({ id: 30, permission: OFFLINE });
     const id = await open('/l/removed/file', 30);

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import type { Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { Answer } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
@@ -83,7 +83,8 @@ export async function* decoded(content: AsyncIterable<Uint8Array>, encoding: str
   let failure: unknown;
   const feed = async () => {
     for await (const chunk of content) {
-      if (!decoder.write(chunk)) await new Promise<void>((resolve) => decoder.once('drain', resolve).once('close', resolve));
+      // Whoever reads may have left while this chunk was waited for.
+      if (!decoder.destroyed && !decoder.write(chunk)) await drained(decoder);
       if (decoder.destroyed) return;
     }
     decoder.end();
@@ -102,6 +103,17 @@ export async function* decoded(content: AsyncIterable<Uint8Array>, encoding: str
   } finally {
     decoder.destroy();
   }
+}
+
+/** Resolves when it takes more, or has ended. Nothing of the wait stays behind: a source may make hundreds of thousands of them. */
+function drained(decoder: Transform): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      decoder.off('drain', end).off('close', end);
+      resolve();
+    };
+    decoder.on('drain', end).on('close', end);
+  });
 }
 
 function decoderOf(encoding: string) {

@@ -49,7 +49,7 @@ export function createToolTasks(options: ToolTaskOptions): ToolTasks {
 
   const handOver = async (run: ToolRun, folder: ToolFolder, isAgain: boolean, save: () => Promise<void>): Promise<void> => {
     const results = await folder.list().catch((error) => {
-      if (isAgain && isMissing(error)) return [];
+      if (isMissing(error)) return [];
       throw error;
     });
     if (results.length === 0 && isAgain) return;

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { AppError } from '@wharf/errors';
 import { expect, it } from 'vitest';
 import type { WriteOptions } from './storage-driver.ts';
-import { verifiedContent } from './verified-content.ts';
+import { sentContent, verifiedContent } from './verified-content.ts';
 
 async function outcome(texts: string[], options: Partial<WriteOptions>): Promise<string> {
   const chunks = (async function* () {
@@ -36,3 +36,36 @@ it('holds nothing of a signal that outlives the content', async () => {
   await outcome(['a', 'b', 'c'], { signal });
   expect(getEventListeners(signal, 'abort')).toHaveLength(0);
 });
+
+/** What is said of a content of `texts` that a server has taken, as it says, after so many pieces; `isTold`: it was asked for the end too. */
+async function sent(texts: readonly string[], pieces: number, options: Partial<WriteOptions>, isTold = false): Promise<string> {
+  const content = sentContent(
+    (async function* () {
+      for (const text of texts) yield Buffer.from(text);
+    })(),
+    { overwrite: true, ...options },
+  );
+  for (let taken = 0; taken < pieces; taken += 1) await content.pieces.next();
+  try {
+    if (isTold) await content.pieces.next();
+    await content.pieces.return();
+    content.requireWhole();
+    return String(content.bytes());
+  } catch (error) {
+    return AppError.from(error).code;
+  }
+}
+
+it.each<[number, Partial<WriteOptions>, boolean, string]>([
+  [2, {}, true, '2'],
+  [2, {}, false, 'STORAGE_UNAVAILABLE'],
+  [1, {}, false, 'STORAGE_UNAVAILABLE'],
+  [1, { sizeBytes: 2 }, false, 'STORAGE_UNAVAILABLE'],
+  [2, { sizeBytes: 2 }, false, '2'],
+  [2, { sizeBytes: 2, expectedHashes: { md5: '187ef4436122d1cc2f40dc2b92f0eba0' } }, false, '2'],
+  [2, { sizeBytes: 2, expectedHashes: { md5: '0cc175b9c0f1b6a831c399e269772661' } }, false, 'CONTENT_CORRUPT'],
+  [2, { sizeBytes: 2, expectedHashes: { md5: '0cc175b9c0f1b6a831c399e269772661' } }, true, 'CONTENT_CORRUPT'],
+  [0, { sizeBytes: 2 }, false, 'STORAGE_UNAVAILABLE'],
+])('a server that is content with %i of 2 pieces under %j (end: %s): %s', async (pieces, options, isTold, expected) =>
+  expect(await sent(['a', 'b'], pieces, options, isTold)).toBe(expected),
+);

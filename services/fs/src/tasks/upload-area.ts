@@ -26,8 +26,11 @@ export interface UploadArea {
   readonly id: string;
   /** @throws AppError QUOTA_EXCEEDED (no room here) | INVALID_ARGUMENT (another size) | CONTENT_CORRUPT (another hash) | CANCELLED */
   receive(content: AsyncIterable<Uint8Array>, promise: BodyPromise): Promise<{ file: string; sizeBytes: number }>;
-  /** The bytes of one body; undefined when it is not kept any more. */
-  read(file: string): Promise<AsyncIterable<Uint8Array> | undefined>;
+  /**
+   * The bytes of one body; undefined when it is not kept any more.
+   * @param signal aborted at the end in any case: a content that was refused before its first byte still holds its file
+   */
+  read(file: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Nothing there is success. */
   remove(file: string): Promise<void>;
   /**
@@ -98,10 +101,14 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
       note(file, writtenBytes);
       return { file, sizeBytes: writtenBytes };
     },
-    async read(file) {
+    async read(file, signal) {
       try {
         const handle = await open(join(folder, file));
-        return createReadStream('', { fd: handle, highWaterMark: 1024 * 1024 });
+        const content = createReadStream('', { fd: handle, highWaterMark: 1024 * 1024 });
+        const end = () => void content.destroy();
+        if (signal.aborted) end();
+        else signal.addEventListener('abort', end, { once: true });
+        return content;
       } catch (error) {
         if (isMissing(error)) return undefined;
         throw error;

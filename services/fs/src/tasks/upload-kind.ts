@@ -61,7 +61,8 @@ async function storeBody(run: UploadRun, area: UploadArea, operationOf: (run: Up
   const operation = await operationOf(run);
   if (run.fence > 1 && (await isStored(operation, input, area))) return area.remove(input.file);
   const upload = await beginStoring(operation, input);
-  const content = await area.read(input.file);
+  const reading = new AbortController();
+  const content = await area.read(input.file, reading.signal);
   if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
   try {
     await upload.store(watched(run, content), () => run.assertLease());
@@ -71,6 +72,8 @@ async function storeBody(run: UploadRun, area: UploadArea, operationOf: (run: Up
     await run.assertLease();
     await area.remove(input.file);
     throw error;
+  } finally {
+    reading.abort();
   }
   await area.remove(input.file);
 }
@@ -100,9 +103,14 @@ async function isStored(operation: Operation, input: UploadInput, area: UploadAr
   if (!there) return false;
   const source = { ...there, isDirectory: false, sizeBytes: input.sizeBytes, modifiedAt: new Date(input.modified), hashes: input.hashes };
   if (looksLikeCopy(source, there, driver) === false) return false;
-  const body = await area.read(input.file);
-  // A body that was put away says that it was stored.
-  return body === undefined || hasContent({ driver, path }, async () => body, operation.signal);
+  const reading = new AbortController();
+  try {
+    const body = await area.read(input.file, reading.signal);
+    // A body that was put away says that it was stored.
+    return body === undefined || (await hasContent({ driver, path }, async () => body, operation.signal));
+  } finally {
+    reading.abort();
+  }
 }
 
 async function* watched(run: UploadRun, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -1,4 +1,4 @@
-import { AppError } from '@wharf/errors';
+import { AppError, type ErrorCode } from '@wharf/errors';
 import { locateIn } from '../snapshot/snapshot.ts';
 import { RELEASE_MS } from './open-drafts.ts';
 import { openSessionDraft } from './session-draft.ts';
@@ -15,15 +15,24 @@ export async function removeDraft({ options, drafts }: SessionParts, session: Wr
   try {
     const { mount, path } = locateIn(await options.currentSnapshot(), session.path, session.storageId);
     const driver = await mount.driver();
-    const draft = await openSessionDraft(options.spool, session, { driver, path, signal }, false);
-    await draft.discard();
+    const draft = await openSessionDraft(options.spool, session, { driver, path, signal }, false).catch((error) => {
+      // Of a path that its storage refuses for good nothing was made, or can be taken: a session is not kept for that.
+      if (isOneOf(error, REFUSED)) return undefined;
+      throw error;
+    });
+    await draft?.discard();
   } catch (error) {
     // Of a storage that is gone nothing can be taken.
-    if (!GONE.some((code) => AppError.is(error, code))) throw error;
+    if (!isOneOf(error, GONE)) throw error;
   }
 }
 
 const GONE = ['ENTRY_NOT_FOUND', 'MOUNT_NOT_FOUND', 'RECORD_NOT_FOUND'] as const;
+const REFUSED = ['PERMISSION_DENIED', 'INVALID_ARGUMENT', 'NOT_A_DIRECTORY', 'UNSUPPORTED_OPERATION'] as const;
+
+function isOneOf(error: unknown, codes: readonly ErrorCode[]): boolean {
+  return codes.some((code) => AppError.is(error, code));
+}
 
 /** Ends a session and gives its room back. */
 export async function abortSession(parts: SessionParts, id: string): Promise<void> {

@@ -1,7 +1,9 @@
 import { AppError } from '@wharf/errors';
 import { type MountPath, parseVirtualPath } from '@wharf/paths';
+import { requireKeepable } from '../../driver-contract/declared-names.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import { type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { checkUnreserved } from '../../driver-contract/temp-names.ts';
 import { holdRoom } from '../changing/operations/claim-room.ts';
 import type { Operation } from '../changing/operations/operation.ts';
 import { abortSession, removeDraft } from './end-session.ts';
@@ -64,7 +66,10 @@ export interface NewPlace {
   readonly signal: AbortSignal;
 }
 
-/** Keeps a new session: its row, its claim and, where the storage takes ranges, its draft. @throws AppError QUOTA_EXCEEDED; what drivers throw */
+/**
+ * Keeps a new session: its row, its claim and, where the storage takes ranges, its draft.
+ * @throws AppError PERMISSION_DENIED | INVALID_ARGUMENT: the storage keeps no such path | QUOTA_EXCEEDED; what drivers throw
+ */
 export async function keepSession(
   parts: SessionParts,
   session: WriteSession,
@@ -72,6 +77,8 @@ export async function keepSession(
 ): Promise<OpenedSession> {
   const { options, store } = parts;
   const { id, sizeBytes } = session;
+  checkUnreserved(path);
+  requireKeepable(driver.traits, path);
   await requireSpace(driver, sizeBytes, signal);
   signal.throwIfAborted();
   // The row first: a draft without one would be found by nobody.

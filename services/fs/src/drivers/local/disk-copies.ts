@@ -5,10 +5,11 @@ import { baseName, isWithin, type MountPath, parentPath } from '@wharf/paths';
 import { giveBackBatch, takeBatch } from '../../driver-contract/batches.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { isReservedName } from '../../driver-contract/temp-names.ts';
-import { type ConfinedRoot, type HeldFolder, openChildFile, openChildFolder } from './confined-root.ts';
+import { type ConfinedRoot, type HeldFolder, openChildFile } from './confined-root.ts';
 import { carriedLink, isLinkOut } from './disk-links.ts';
 import { createFile, type DiskWrites } from './disk-writes.ts';
 import { errnoOf } from './errors.ts';
+import { FolderChain, heldPlace } from './folder-chain.ts';
 import { type PackedEntry, packOne } from './packed-entries.ts';
 import { placeFolderExclusively } from './place-entry.ts';
 import { syncFolder, syncHandle } from './sync-folder.ts';
@@ -87,7 +88,9 @@ export class DiskCopies {
     try {
       await this.#temp.at(ref, async (temp) => {
         const folders = { from: source.realPath, to: `${target.realPath}/${name}`, inner: '' };
-        await copyTree(Buffer.from(source.prefix), Buffer.from(temp), folders, createPace(signal));
+        const chains = { source: new FolderChain(), target: new FolderChain() };
+        const pace = createPace(signal);
+        await within(chains, [heldPlace(source), Buffer.from(temp)], () => copyTree(chains, folders, pace));
         fs.chmodSync(temp, fs.statSync(source.prefix).mode & PERMISSION_BITS);
         throwIfAborted(signal);
         placeFolderExclusively(temp, target.prefix + name);
@@ -115,53 +118,59 @@ interface Folders {
   readonly inner: string;
 }
 
-async function copyTree(from: Buffer, to: Buffer, folders: Folders, pace: Pace): Promise<void> {
-  const source = openChildFolder(withDot(from));
-  try {
-    const target = openChildFolder(to);
-    try {
-      for (const name of fs.readdirSync(source.prefix, { encoding: 'buffer' })) {
-        await pace.step();
-        if (isReservedName(name.toString())) continue;
-        await copyEntry(Buffer.concat([source.prefix, name]), Buffer.concat([target.prefix, name]), folders, pace);
-      }
-      await syncHandle(target.fd);
-    } finally {
-      fs.closeSync(target.fd);
-    }
-  } finally {
-    fs.closeSync(source.fd);
-  }
+/** Where a copy is read and where it is put together. */
+interface Chains {
+  readonly source: FolderChain;
+  readonly target: FolderChain;
 }
 
-async function copyEntry(from: Buffer, to: Buffer, folders: Folders, pace: Pace): Promise<void> {
+function within(chains: Chains, [from, to]: readonly [Buffer, Buffer], use: () => Promise<void>): Promise<void> {
+  return chains.source.within(from, () => chains.target.within(to, use));
+}
+
+async function copyTree(chains: Chains, folders: Folders, pace: Pace): Promise<void> {
+  const { source, target } = chains;
+  for (const name of fs.readdirSync(source.prefix, { encoding: 'buffer' })) {
+    await pace.step();
+    if (!isReservedName(name.toString())) await copyEntry(chains, name, folders, pace);
+  }
+  await syncHandle(target.fd);
+}
+
+async function copyEntry(chains: Chains, name: Buffer, folders: Folders, pace: Pace): Promise<void> {
+  const { source, target } = chains;
+  const [from, to] = [source.at(name), target.at(name)];
   const stats = fs.lstatSync(from);
   if (stats.isDirectory()) {
     fs.mkdirSync(to, 0o700);
-    const inner = `${folders.inner}/${from.subarray(from.lastIndexOf('/') + 1).toString('latin1')}`;
-    await copyTree(from, to, { ...folders, inner }, pace);
-    fs.chmodSync(to, stats.mode & PERMISSION_BITS);
+    const inner = `${folders.inner}/${name.toString('latin1')}`;
+    await within(chains, [name, name], () => copyTree(chains, { ...folders, inner }, pace));
+    fs.chmodSync(target.at(name), stats.mode & PERMISSION_BITS);
   } else if (stats.isSymbolicLink()) {
     // What leads to a place in the folder leads to the same place in the copy, anything else to where it led.
     const isOut = isLinkOut(from, folders.inner);
     const [here, there] = isOut ? [folders.from + utf8(folders.inner), folders.to + utf8(folders.inner)] : ['', ''];
     fs.symlinkSync(carriedLink(from, here, there), to);
   } else {
-    const source = openChildFile(from);
+    await copyContent(from, to, stats, pace);
+  }
+}
+
+async function copyContent(from: Buffer, to: Buffer, stats: fs.Stats, pace: Pace): Promise<void> {
+  const source = openChildFile(from);
+  try {
+    const isShared = share(source.fd, to);
+    const fd = isShared ? fs.openSync(to, O_WRONLY | O_NOFOLLOW) : createFile(to);
     try {
-      const isShared = share(source.fd, to);
-      const fd = isShared ? fs.openSync(to, O_WRONLY | O_NOFOLLOW) : createFile(to);
-      try {
-        if (!isShared) await copyBytes(source, fd, pace);
-        fs.futimesSync(fd, new Date(), stats.mtime);
-        fs.fchmodSync(fd, stats.mode & PERMISSION_BITS);
-        await syncHandle(fd);
-      } finally {
-        fs.closeSync(fd);
-      }
+      if (!isShared) await copyBytes(source, fd, pace);
+      fs.futimesSync(fd, new Date(), stats.mtime);
+      fs.fchmodSync(fd, stats.mode & PERMISSION_BITS);
+      await syncHandle(fd);
     } finally {
-      fs.closeSync(source.fd);
+      fs.closeSync(fd);
     }
+  } finally {
+    fs.closeSync(source.fd);
   }
 }
 
@@ -189,9 +198,4 @@ function share(source: number, place: string | Buffer): boolean {
     if (errnoOf(error) === 'ENOSPC' || errnoOf(error) === 'EDQUOT') throw error;
     return false;
   }
-}
-
-/** The folder that a held prefix means, as a place of its own: a handle's path would be a link, which is not followed. */
-function withDot(prefix: Buffer): Buffer {
-  return prefix.at(-1) === 0x2f ? Buffer.concat([prefix, Buffer.from('.')]) : prefix;
 }

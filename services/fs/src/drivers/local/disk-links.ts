@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { createPace, type Pace } from '@wharf/pace';
 import { carriedText, leadsOut } from '../../driver-contract/carried-links.ts';
-import { openChildFolder } from './confined-root.ts';
+import { FolderChain } from './folder-chain.ts';
 
 // Texts of links need not be UTF-8: here they are strings of bytes (latin1).
 
@@ -13,7 +13,8 @@ export function carriedLink(place: string | Buffer, fromFolder: string, toFolder
 
 /** Whether a folder has a relative link somewhere in it that leads out of it: moved along, it would lead elsewhere. */
 export async function hasLinkOut(folder: string, signal: AbortSignal | undefined): Promise<boolean> {
-  return findLinkOut(Buffer.from(folder), '', createPace(signal));
+  const chain = new FolderChain();
+  return chain.within(Buffer.from(folder), () => findLinkOut(chain, '', createPace(signal)));
 }
 
 /** Whether a link leads out of the folder that is carried. @param inner the link's own folder in it, such as `a/b` */
@@ -21,19 +22,15 @@ export function isLinkOut(place: string | Buffer, inner: string): boolean {
   return leadsOut(textOf(place), inner);
 }
 
-async function findLinkOut(place: Buffer, inner: string, pace: Pace): Promise<boolean> {
-  const { fd, prefix } = openChildFolder(place);
-  try {
-    for (const entry of fs.readdirSync(prefix, { encoding: 'buffer', withFileTypes: true })) {
-      await pace.step();
-      const at = Buffer.concat([prefix, entry.name]);
-      if (entry.isSymbolicLink() && isLinkOut(at, inner)) return true;
-      if (entry.isDirectory() && (await findLinkOut(at, `${inner}/${entry.name.toString('latin1')}`, pace))) return true;
-    }
-    return false;
-  } finally {
-    fs.closeSync(fd);
+async function findLinkOut(chain: FolderChain, inner: string, pace: Pace): Promise<boolean> {
+  for (const entry of fs.readdirSync(chain.prefix, { encoding: 'buffer', withFileTypes: true })) {
+    await pace.step();
+    const { name } = entry;
+    if (entry.isSymbolicLink() && isLinkOut(chain.at(name), inner)) return true;
+    const within = `${inner}/${name.toString('latin1')}`;
+    if (entry.isDirectory() && (await chain.within(name, () => findLinkOut(chain, within, pace)))) return true;
   }
+  return false;
 }
 
 function textOf(place: string | Buffer): string {

@@ -1,12 +1,14 @@
 import fs from 'node:fs';
+import { AppError } from '@wharf/errors';
 import { createPace, type Pace } from '@wharf/pace';
 import { type EntryName, isEntryName, type MountPath, sortNames } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import type { ByteRange, Space } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { isReservedName } from '../../driver-contract/temp-names.ts';
-import { type ConfinedRoot, type HeldFolder, openChildFolder } from './confined-root.ts';
+import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { errnoOf } from './errors.ts';
+import { FolderChain, heldPlace } from './folder-chain.ts';
 import { NUMBERS_PER_ENTRY, type PackedEntry, packEntry, packGone, packOne } from './packed-entries.ts';
 import { isBesideName, type TempArea } from './temp-area.ts';
 
@@ -119,7 +121,8 @@ export class DiskReads {
   async addUp(path: MountPath, signal: AbortSignal): Promise<number> {
     const folder = this.#root.holdFolder(path);
     try {
-      return await addUpFolder(Buffer.from(folder.prefix), createPace(signal));
+      const chain = new FolderChain();
+      return await chain.within(heldPlace(folder), () => addUpFolder(chain, createPace(signal)));
     } finally {
       folder.close();
     }
@@ -219,29 +222,23 @@ function versionOf({ dev, ino, mtimeNs, ctimeNs }: fs.BigIntStats): string {
   return `${dev}-${ino}-${mtimeNs}-${ctimeNs}`;
 }
 
-async function addUpFolder(prefix: Buffer, pace: Pace): Promise<number> {
+async function addUpFolder(chain: FolderChain, pace: Pace): Promise<number> {
   let sum = 0;
-  for (const name of fs.readdirSync(prefix, { encoding: 'buffer' })) {
+  for (const name of fs.readdirSync(chain.prefix, { encoding: 'buffer' })) {
     await pace.step();
-    const place = Buffer.concat([prefix, name]);
-    const stats = fs.lstatSync(place, { throwIfNoEntry: false });
+    const stats = fs.lstatSync(chain.at(name), { throwIfNoEntry: false });
     if (stats?.isFile()) sum += stats.size;
-    else if (stats?.isDirectory()) sum += await addUpChild(place, pace);
+    else if (stats?.isDirectory()) sum += await addUpChild(chain, name, pace);
   }
   return sum;
 }
 
 /** A folder that is gone or closed to us counts as nothing. */
-async function addUpChild(place: Buffer, pace: Pace): Promise<number> {
+async function addUpChild(chain: FolderChain, name: Buffer, pace: Pace): Promise<number> {
   try {
-    const { fd, prefix } = openChildFolder(place);
-    try {
-      return await addUpFolder(prefix, pace);
-    } finally {
-      fs.closeSync(fd);
-    }
+    return await chain.within(name, () => addUpFolder(chain, pace));
   } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
+    if (AppError.is(error) || errnoOf(error) === undefined) throw error;
     return 0;
   }
 }

@@ -72,8 +72,8 @@ export class DiskWrites {
   async openDraft(path: MountPath, id: string, create: boolean): Promise<BegunWrite> {
     const wanted = parentPath(path);
     if (create) await this.#makeFolders(wanted);
-    // Where the folder has gone, its draft may still lie below the root.
-    const folderPath = create || this.#isFolder(wanted) ? wanted : MOUNT_ROOT;
+    // Where the folder has gone, or a file has its name, its draft may still lie below the root.
+    const folderPath = create || this.#isStillFolder(wanted) ? wanted : MOUNT_ROOT;
     const folder = this.#root.holdFolder(folderPath);
     try {
       const { ref, made } = this.#temp.openDraft(folder, folderPath, id, O_RDWR | O_NOFOLLOW | (create ? O_CREAT | O_EXCL : 0));
@@ -297,6 +297,15 @@ export class DiskWrites {
       this.#root.stat(path);
       return true;
     } catch {
+      return false;
+    }
+  }
+
+  #isStillFolder(path: MountPath): boolean {
+    try {
+      return this.#isFolder(path);
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOTDIR') throw error;
       return false;
     }
   }

@@ -12,6 +12,9 @@ export const NUMBERS_PER_ENTRY = 5;
 /** One entry by itself. */
 export type PackedEntry = readonly number[];
 
+/** The farthest from 1970 that a Date can be, in milliseconds (ECMAScript, 21.4.1.1). Some disks keep times that are farther. */
+const MAX_DATE_MS = 8.64e15;
+
 const GONE = 0;
 const FILE = 1;
 const FOLDER = 2;
@@ -44,8 +47,8 @@ export function unpackEntry(name: EntryName, packed: ArrayLike<number>, at: numb
     name,
     isDirectory: kind === FOLDER,
     sizeBytes: packed[at + 2] ?? 0,
-    modifiedAt: new Date(Math.round(packed[at + 3] ?? 0)),
-    ...(createdMs > 0 ? { createdAt: new Date(Math.round(createdMs)) } : {}),
+    modifiedAt: dateOf(packed[at + 3] ?? 0),
+    ...(createdMs > 0 ? { createdAt: dateOf(createdMs) } : {}),
     ...(packed[at + 1] === 1 ? { isLink: true } : {}),
   };
 }
@@ -55,4 +58,8 @@ export function unpackOne(path: MountPath, packed: PackedEntry): Entry {
   const entry = unpackEntry(nameAt(path), packed, 0);
   if (entry === undefined) throw storageError('ENTRY_NOT_FOUND');
   return entry;
+}
+
+function dateOf(ms: number): Date {
+  return new Date(Math.round(Math.max(-MAX_DATE_MS, Math.min(MAX_DATE_MS, ms))));
 }

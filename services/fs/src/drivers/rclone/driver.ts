@@ -30,7 +30,7 @@ import type {
 import { isAway, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { Lost, TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
-import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { sentContent } from '../../driver-contract/verified-content.ts';
 import { BucketFolders, PLACEHOLDER } from './bucket-folders.ts';
 import { type Place, type RcdSource, RcloneClient, type RemoteEntry, type RemoteWay } from './client.ts';
 import type { Features } from './features.ts';
@@ -219,26 +219,21 @@ export class RcloneDriver implements StorageDriver {
     return this.#calls.run(options.signal, async (call) => {
       await this.#ensureFolder(parentPath(path), call);
       await this.#checkReplaceable(path, options.overwrite, call);
-      let sentBytes = 0;
-      const counted = async function* () {
-        for await (const piece of verifiedContent(content, { ...options, signal: call.signal })) {
-          sentBytes += piece.byteLength;
-          yield piece;
-        }
-      };
+      const sent = sentContent(content, { ...options, signal: call.signal });
       const checkStored = async (place: Place) => {
+        sent.requireWhole();
         const stored = await this.#client.find(place, {});
-        if (stored?.sizeBytes !== sentBytes) {
-          throw storageError('CONTENT_CORRUPT', new Error(`${sentBytes} bytes were sent, the server has ${stored?.sizeBytes}`));
+        if (stored?.sizeBytes !== sent.bytes()) {
+          throw storageError('CONTENT_CORRUPT', new Error(`${sent.bytes()} bytes were sent, the server has ${stored?.sizeBytes}`));
         }
       };
       if (this.#features.moves) {
         await this.#putTogether(path, options, call, async (place) => {
-          await this.#send(place, counted(), options, call);
+          await this.#send(place, sent.pieces, options, call);
           await checkStored(place);
         });
       } else {
-        await this.#writeInPlace(path, counted(), options, call);
+        await this.#writeInPlace(path, sent.pieces, options, call);
         await checkStored(this.#root.place(path));
       }
       this.#temps.removeLeft();
@@ -265,10 +260,10 @@ export class RcloneDriver implements StorageDriver {
   }
 
   /** @throws AppError INVALID_ARGUMENT: the size must be known */
-  async #send(place: Place, content: AsyncIterable<Uint8Array>, { sizeBytes }: WriteOptions, call: Call): Promise<void> {
+  async #send(place: Place, content: AsyncGenerator<Uint8Array, void>, { sizeBytes }: WriteOptions, call: Call): Promise<void> {
     if (this.#features.streams) return this.#client.write(place, content, call);
     if (sizeBytes === undefined) {
-      await (content as AsyncGenerator).return(undefined);
+      await content.return(undefined);
       throw storageError('INVALID_ARGUMENT');
     }
     return this.#client.writeSized(place, content, sizeBytes, call);

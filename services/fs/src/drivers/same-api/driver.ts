@@ -22,7 +22,7 @@ import type {
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
-import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { sentContent } from '../../driver-contract/verified-content.ts';
 import { GatewayClient, type Self } from './client.ts';
 import type { SameApiSettings } from './config.ts';
 import type { RemoteDetail, RemoteEntry } from './entries.ts';
@@ -169,29 +169,31 @@ export class SameApiDriver implements StorageDriver {
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
     const { overwrite, sizeBytes, modifiedAt, expectedHashes, beforePublish } = options;
     return this.#calls.run(options.signal, async (call) => {
-      let sentBytes = 0;
       // An answer may come before the end of the content.
       const answered = new AbortController();
       const signal = AbortSignal.any([call.signal, answered.signal]);
-      const sent = async function* (mayEnd?: () => Promise<void>) {
-        for await (const piece of verifiedContent(content, { ...options, signal })) {
-          sentBytes += piece.byteLength;
-          yield piece;
-        }
-        await mayEnd?.();
-      };
+      const sent = sentContent(content, { ...options, signal });
       const mayPublish = () => this.#mayPublish(path, overwrite, beforePublish, call);
+      let isAllowed = false;
+      const untilAllowed = async function* () {
+        yield* sent.pieces;
+        await mayPublish();
+        isAllowed = true;
+      };
       const file = { overwrite, sizeBytes, modifiedAt, expectedHashes };
       try {
-        if (this.#isWharf) await this.#client.put(path, sent(mayPublish), file, call);
-        else
+        if (this.#isWharf) {
+          await this.#client.put(path, untilAllowed(), file, call);
+          if (!isAllowed) throw storageError('STORAGE_UNAVAILABLE', new Error('the gateway answered before it had all of the content'));
+        } else
           await this.#putAside(
             path,
             overwrite,
             mayPublish,
             async (place) => {
-              await this.#client.put(place, sent(), { ...file, isOfLength: true }, call);
-              return sentBytes;
+              await this.#client.put(place, sent.pieces, { ...file, isOfLength: true }, call);
+              sent.requireWhole();
+              return sent.bytes();
             },
             call,
           );
@@ -202,7 +204,7 @@ export class SameApiDriver implements StorageDriver {
         answered.abort();
       }
       const entry = toEntry(nameAt(path), await this.#get(path, {}));
-      checkKept(entry, sentBytes);
+      checkKept(entry, sent.bytes());
       return entry;
     });
   }

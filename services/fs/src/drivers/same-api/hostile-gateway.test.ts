@@ -250,6 +250,24 @@ it('a gateway that stores less than it was sent has not replaced the old file by
   expect(changes).toEqual(['/api/fs/remove']);
 });
 
+it.each([10, undefined])('a gateway that answers before it has all of a file (%s bytes) has not stored it', async (sizeBytes) => {
+  const changes: (string | undefined)[] = [];
+  const { driver } = await openOn((request, response) => {
+    if (request.method === 'PUT') return void request.once('data', () => say(response, null));
+    if (request.url !== '/api/fs/get') changes.push(request.url);
+    if (request.url !== '/api/fs/get') return say(response, null);
+    say(response, { ...entry('file'), size: 5, raw_url: 'x', provider: 'x' });
+  });
+  const content = async function* () {
+    yield Buffer.from('hello');
+    // Whoever sends it is slow.
+    await new Promise(() => undefined);
+  };
+  const options = { overwrite: true, ...(sizeBytes !== undefined && { sizeBytes }) };
+  await expect(failure(driver.write(at('/file'), content(), options))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  expect(changes).toEqual(['/api/fs/remove']);
+});
+
 it('a guest is let in where the gateway says so alone', async () => {
   const open = async (allow_mounted: string) => {
     const server = await startHttpServer((request, response) => {

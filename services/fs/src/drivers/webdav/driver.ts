@@ -21,7 +21,7 @@ import type {
 import { badAnswer, isAway, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { Lost, TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
-import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { sentContent } from '../../driver-contract/verified-content.ts';
 import { type ChunkedUploads, findChunkedUploads } from './chunked-uploads.ts';
 import { type Place, type Quota, WebdavClient } from './client.ts';
 import type { WebdavSettings } from './config.ts';
@@ -180,26 +180,21 @@ export class WebdavDriver implements StorageDriver {
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
     return this.#calls.run(options.signal, async (call) => {
       await this.#ensureFolder(parentPath(path), call);
-      let sentBytes = 0;
+      // An answer may come before the end of the content.
+      const answered = new AbortController();
+      const signal = AbortSignal.any([call.signal, answered.signal]);
+      const sent = sentContent(content, { ...options, signal });
       const entry = await this.#putTogether(path, options, call, async (place) => {
-        // An answer may come before the end of the content.
-        const answered = new AbortController();
-        const signal = AbortSignal.any([call.signal, answered.signal]);
-        const counted = async function* () {
-          for await (const piece of verifiedContent(content, { ...options, signal })) {
-            sentBytes += piece.byteLength;
-            yield piece;
-          }
-        };
         try {
-          if (this.#chunked?.takes(options.sizeBytes)) await this.#chunked.put(place, counted(), options, { signal });
-          else await this.#client.put(place, counted(), options, call);
+          if (this.#chunked?.takes(options.sizeBytes)) await this.#chunked.put(place, sent.pieces, options, { signal });
+          else await this.#client.put(place, sent.pieces, options, call);
         } finally {
           answered.abort();
         }
-        return { isFolder: false, sizeBytes: sentBytes };
+        sent.requireWhole();
+        return { isFolder: false, sizeBytes: sent.bytes() };
       });
-      checkKept(entry, sentBytes);
+      checkKept(entry, sent.bytes());
       return entry;
     });
   }

@@ -123,6 +123,26 @@ it.each([undefined, async () => undefined])(
   },
 );
 
+it.each([10, undefined])('a server that answers before it has all of a file (%s bytes) has not stored it', async (sizeBytes) => {
+  const changes: string[] = [];
+  const { driver } = await openOn((request, response) => {
+    const { method = '', url = '' } = request;
+    if (method === 'PUT') return void request.once('data', () => response.writeHead(201).end());
+    if (method !== 'PROPFIND') changes.push(method);
+    if (method !== 'PROPFIND') return void response.writeHead(204).end();
+    const kept = `<D:multistatus xmlns:D="DAV:">${entry(url).replace('>1<', '>5<')}</D:multistatus>`;
+    answer(response, url === '/dav/' ? multistatus() : kept);
+  });
+  const content = async function* () {
+    yield Buffer.from('hello');
+    // Whoever sends it is slow.
+    await new Promise(() => undefined);
+  };
+  const options = { overwrite: true, ...(sizeBytes !== undefined && { sizeBytes }) };
+  await expect(failure(driver.write(at('/file'), content(), options))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  expect(changes).toEqual(['DELETE']);
+});
+
 const redirected = (Location: string) => openOn((_request, response) => void response.writeHead(307, { Location }).end());
 
 it.each(['http://other.example/x', 'http://169.254.169.254/latest/meta-data/', 'file:///etc/passwd', 'http://u:p@127.0.0.1:1/'])(
