@@ -1,10 +1,11 @@
 import type { Model } from 'mongoose';
 
+const FORMER_OF_TASKS = ['waiting_1_kind_1_priority_-1_run_at_1', 'done_1_end_time_-1'];
 /** Indexes that earlier versions declared, by collection. A store that has them would go on keeping them with every write. */
 const FORMER_INDEXES: Readonly<Record<string, readonly string[]>> = {
   sessions: ['user_id_1'],
-  fs_tasks: ['waiting_1_kind_1_priority_-1_run_at_1'],
-  download_tasks: ['waiting_1_kind_1_priority_-1_run_at_1'],
+  fs_tasks: FORMER_OF_TASKS,
+  download_tasks: FORMER_OF_TASKS,
   search_entries: ['folder_1'],
 };
 

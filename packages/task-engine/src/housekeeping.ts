@@ -1,7 +1,7 @@
 import type { TaskModels } from '@wharf/models';
 import type { StoreClock } from './store-clock.ts';
 import { stamp } from './task-lease.ts';
-import { DONE_STATES, QUEUED_STATES, TASK_STATE } from './task-state.ts';
+import { QUEUED_STATES, TASK_STATE } from './task-state.ts';
 
 /** What is kept of an owner's tasks that have ended: the newest of them, and none longer than this. */
 const MAX_DONE_TASKS = 10_000;
@@ -63,7 +63,7 @@ export function createHousekeeping(
       if (newestTooMany?.end_time) await forgetUntil(newestTooMany.end_time);
       for (;;) {
         const dead = await tasks
-          .find({ state: { $in: DONE_STATES }, forget: true, updated_at: { $lte: before(TOMBSTONE_MS) } }, { _id: 1 })
+          .find({ done: true, forget: true, updated_at: { $lte: before(TOMBSTONE_MS) } }, { _id: 1 })
           .limit(BATCH)
           .lean();
         const ids = dead.map(({ _id }) => _id);

@@ -1,7 +1,8 @@
-import type { TaskRecord } from '@wharf/models';
+import { makeIndexes, type TaskRecord } from '@wharf/models';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createHousekeeping } from '../src/housekeeping.ts';
 import { TASK_STATE } from '../src/task-state.ts';
+import { documentsRead } from './documents-read.ts';
 import { type Installation, openOwnInstallation } from './installation.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
@@ -44,6 +45,19 @@ it('a deleted task goes with its chunks, after watchers could learn of it and wh
     (model === 'tasks' ? await place.models.tasks.find().lean() : await place.models.chunks.find().lean()).map(({ _id }) => _id).sort();
   expect(await left('tasks')).toEqual(['at work', 'just now']);
   expect(await left('chunks')).toEqual(['at work:0', 'just now:0']);
+});
+
+it('a look at what is to go reads nothing of what waits, and what is kept once', async () => {
+  const kept = 100;
+  await makeIndexes(place.models.tasks);
+  await write('long ago', 61_000, { forget: true });
+  for (let index = 0; index < kept; index += 1) {
+    await write(`waiting ${index}`, 120_000, { done: false, state: TASK_STATE.pending, end_time: null, waiting: true });
+    await write(`done ${index}`, 120_000, {});
+  }
+  const from = await documentsRead(place.url);
+  await createHousekeeping(place.models, clock, ['copy']).run();
+  expect((await documentsRead(place.url)) - from).toBeLessThan(1.2 * kept);
 });
 
 it('what only one replica could do is given up when that one has been away for a day, and not sooner', async () => {

@@ -80,7 +80,7 @@ const of = (name: string) =>
     [{ list: 1, done: 1, created_at: -1 }],
     [{ creator_id: 1, done: 1, created_at: -1 }],
     [{ done: 1, created_at: -1 }],
-    [{ done: 1, end_time: -1 }],
+    [{ done: 1, forget: 1, end_time: -1 }],
     [{ updated_at: 1 }],
   );
 export const fsTasks = of('fs_tasks');
