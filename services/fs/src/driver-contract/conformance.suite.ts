@@ -9,6 +9,7 @@ import { lifeRules } from './conformance/life-rules.suite.ts';
 import { nameRules } from './conformance/name-rules.suite.ts';
 import { copyRules, folderRules, renameRules } from './conformance/placement-rules.suite.ts';
 import type { Rule, StorageUnderTest } from './conformance/rule.suite.ts';
+import { thumbnailRules } from './conformance/thumbnail-rules.suite.ts';
 import { expiryRules, loginRules, redirectRules, tlsRules } from './conformance/web-rules.suite.ts';
 import { type OptionalOperation, supports } from './storage-driver.ts';
 
@@ -73,6 +74,7 @@ export function describeDriver(tested: DriverUnderTest): void {
     group('rename', renameRules);
     group('copy', copyRules);
     group('drafts', draftRules);
+    group('thumbnails', thumbnailRules);
     group('cancellation and failure', failureRules);
     group('two at once', raceRules);
     group('traits and life', lifeRules);

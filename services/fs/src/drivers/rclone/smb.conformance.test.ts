@@ -10,7 +10,7 @@ import { decorate } from '../../driver-contract/decorate.ts';
 import type { OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { smbDriver } from './index.ts';
 
-const LACKS: readonly OptionalOperation[] = ['copy', 'findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'statMany'];
+const LACKS: readonly OptionalOperation[] = ['copy', 'findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'statMany', 'thumbnail'];
 const rclone = await ensureCommand('rclone', 'rclone');
 
 /** A server that tells upper from lower case, and one that does not; with all that is put around it, and without. */

@@ -46,7 +46,7 @@ describe.runIf(isAvailable('ceph-rgw', server))('on Ceph RGW', async () => {
     };
   };
   const common = {
-    lacks: ['findOnHost', 'rename', 'space', 'listNames', 'statMany'],
+    lacks: ['findOnHost', 'rename', 'space', 'listNames', 'statMany', 'thumbnail'],
     isRemote: true,
     isWeb: true,
     hasLogin: true,

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { countConnections, login, startFaultProxy, startStandalone } from '@wharf/harness';
+import { countConnections, login, startFaultProxy, startStandalone, at as valueAt } from '@wharf/harness';
 import { afterAll, onTestFinished } from 'vitest';
 import type { StorageUnderTest } from '../../driver-contract/conformance/rule.suite.ts';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
@@ -11,7 +11,9 @@ import { testSurroundings } from './testing/test-surroundings.ts';
 
 const wharf = await startStandalone();
 afterAll(() => wharf.stop());
-const { token } = await login(wharf.base, 'admin', wharf.adminPassword);
+const admin = await login(wharf.base, 'admin', wharf.adminPassword);
+const { token } = admin;
+await showThumbnails();
 const port = Number(new URL(wharf.base).port);
 
 const openOn = (around: (driver: StorageDriver) => StorageDriver) => async (): Promise<StorageUnderTest> => {
@@ -37,6 +39,14 @@ const openOn = (around: (driver: StorageDriver) => StorageDriver) => async (): P
     },
   };
 };
+
+/** Has its storage make pictures. */
+async function showThumbnails(): Promise<void> {
+  const storages = (await admin.get('/api/admin/storage/list')).data;
+  const local = valueAt(storages, 'content', 0);
+  const addition = JSON.parse(String(valueAt(local, 'addition')));
+  await admin.call('/api/admin/storage/update', { ...Object(local), addition: JSON.stringify({ ...addition, thumbnail: true }) });
+}
 
 const LACKS = ['findOnHost', 'listAll', 'listNames', 'openDraft', 'space', 'statMany'] as const;
 

@@ -11,7 +11,7 @@ import { webdavDriver } from './index.ts';
 import { testEgress } from './testing/test-egress.ts';
 
 const [apache, digest] = await Promise.all([startApacheDav(), startApacheDav({ login: 'digest' })]);
-const LACKS: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany'];
+const LACKS: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany', 'thumbnail'];
 
 const openOn = (server: WebdavServer, around: (driver: StorageDriver) => StorageDriver) => async (): Promise<StorageUnderTest> => {
   const folder = await mkdtemp(path.join(server.folder, 'storage ä+'));

@@ -10,7 +10,17 @@ import { decorate } from '../../../driver-contract/decorate.ts';
 import type { OptionalOperation, StorageDriver } from '../../../driver-contract/storage-driver.ts';
 import { ftpDriver } from '../index.ts';
 
-const LACKS: readonly OptionalOperation[] = ['copy', 'findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany'];
+const LACKS: readonly OptionalOperation[] = [
+  'copy',
+  'findOnHost',
+  'link',
+  'listAll',
+  'listNames',
+  'openDraft',
+  'space',
+  'statMany',
+  'thumbnail',
+];
 /** The whole suite on servers of one make, with TLS and without, on the driver alone and with all that is put around it. */
 export async function ftpSuiteOn(
   software: FtpServerOptions['software'],
