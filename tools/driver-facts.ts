@@ -41,6 +41,7 @@ const OPERATIONS: Readonly<Record<OptionalOperation, string>> = {
   openDraft: 'contents that come in ranges',
   link: 'links past us',
   space: 'free space',
+  thumbnail: 'pictures of its own',
   listNames: 'names under a version',
   statMany: 'looks at many',
   listAll: 'whole trees in fewer calls',

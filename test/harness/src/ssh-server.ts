@@ -98,7 +98,8 @@ export async function startSshServer(options: SshServerOptions = {}): Promise<Ss
     startConfined({
       name: 'sshd',
       command: 'sh',
-      args: ['-c', SERVE, 'sh', program.path, '-D', '-e', '-f', at('sshd_config'), '-o', `ListenAddress=127.0.0.1:${port}`],
+      // With -r it does not begin as a program anew for each connection, which is a quarter of what one costs.
+      args: ['-c', SERVE, 'sh', program.path, '-D', '-r', '-e', '-f', at('sshd_config'), '-o', `ListenAddress=127.0.0.1:${port}`],
       cwd: dir.path,
       env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
       ready: { line: (line) => (line.startsWith('Server listening on ') ? port : undefined) },

@@ -24,7 +24,7 @@ export function toWireEntry(snapshot: Snapshot, caller: Caller, mount: Mount | u
     is_dir: isDirectory,
     modified,
     sign: isOpen && mount ? signOf(snapshot, mount, path) : '',
-    thumb: isOpen && mount && hasThumbnail(snapshot, mount, name) ? thumbnailUrl(snapshot, path, caller.siteUrl) : '',
+    thumb: isOpen && mount && hasThumbnail(snapshot, mount, entry) ? thumbnailUrl(snapshot, path, caller.siteUrl) : '',
     type: isDirectory ? ENTRY_TYPE.folder : typeOfName(name, snapshot.settings),
     created: entry.createdAt ? toWireTime(entry.createdAt) : modified,
     hashinfo: entry.hashes ? JSON.stringify(entry.hashes) : 'null',

@@ -8,7 +8,16 @@ import { contentType } from 'mime-types';
 import { type FsContext, linkOptionsOf } from '../context.ts';
 import type { Located } from '../domain/mounts/mount-table.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
-import { canProxy, directLink, downProxyUrl, forwardParameters, hasThumbnail, needsSign, shouldProxy } from '../domain/reading/links.ts';
+import {
+  canProxy,
+  directLink,
+  downProxyUrl,
+  forwardParameters,
+  hasThumbnail,
+  isPicture,
+  needsSign,
+  shouldProxy,
+} from '../domain/reading/links.ts';
 import { locate, type Snapshot } from '../domain/snapshot/snapshot.ts';
 import { type CallOptions, type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
 import type { AccelAddress } from './accel-redirect.ts';
@@ -48,8 +57,10 @@ export async function serveDownload(
   const located = authorise(snapshot, path, asked.query.get('sign') ?? '');
   const name = baseName(path);
   if (name === undefined || snapshot.table.findVirtualFolder(path)) throw new AppError('IS_A_DIRECTORY', 'not a file');
-  if (asked.query.get('type') === 'thumb' && hasThumbnail(snapshot, located.mount, name))
-    return serveThumbnail(context.thumbnails, located, request, response, asked.call.signal);
+  if (asked.query.get('type') === 'thumb') {
+    const offered = { isPicture: isPicture(snapshot, name), isThere: (entry: Entry) => hasThumbnail(snapshot, located.mount, entry) };
+    if (await serveThumbnail(context.thumbnails, located, offered, request, response, asked.call.signal)) return;
+  }
   const driver = await located.mount.driver();
   if (asked.route === 'p' && !canProxy(snapshot, located.mount, name, driver)) throw new AppError('PERMISSION_DENIED', 'proxy not allowed');
   const elsewhere = asked.query.has('d') ? undefined : downProxyUrl(snapshot, located.mount, path);

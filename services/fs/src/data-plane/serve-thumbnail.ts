@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
 import type { Located } from '../domain/mounts/mount-table.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
-import type { Entry } from '../driver-contract/storage-driver.ts';
+import { type Entry, supports } from '../driver-contract/storage-driver.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
 import { evaluatePreconditions } from './preconditions.ts';
 
@@ -11,26 +11,46 @@ const MAX_LOOKS = 3;
 /** Seconds for which a client may show the thumbnail without asking. */
 const FRESH_S = 60;
 
-/** The thumbnail of a file, which the caller may read. @throws what Thumbnails throws */
+/** What may be shown small. */
+export interface OfferedThumbnail {
+  /** Whether the file may be a picture that we can read. */
+  readonly isPicture: boolean;
+  /** Whether a file has a thumbnail. */
+  readonly isThere: (entry: Entry) => boolean;
+}
+
+/**
+ * The thumbnail of a file, which the caller may read.
+ *
+ * @returns false, before anything is answered: the file has none
+ * @throws what Thumbnails throws
+ */
 export async function serveThumbnail(
   thumbnails: Thumbnails,
   { mount, path }: Located<Mount>,
+  { isPicture, isThere }: OfferedThumbnail,
   request: IncomingMessage,
   response: ServerResponse,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const driver = await mount.driver();
+  if (!supports(driver, 'thumbnail') && mount.thumbnails === undefined) return false;
   for (let look = 1; ; look += 1) {
     const entry = await driver.stat(path, { signal });
     if (entry.isDirectory) throw new AppError('IS_A_DIRECTORY', 'not a file');
+    if (!isThere(entry)) return false;
     const etag = `"thumb-${entry.modifiedAt.getTime().toString(16)}-${entry.sizeBytes?.toString(16) ?? ''}"`;
     const headers = pictureHeaders(entry, etag);
     const verdict = evaluatePreconditions(request.headers, etag, entry.modifiedAt);
-    if (verdict !== 'proceed') return void response.writeHead(verdict === 'failed' ? 412 : 304, headers).end();
+    if (verdict !== 'proceed') {
+      response.writeHead(verdict === 'failed' ? 412 : 304, headers).end();
+      return true;
+    }
     try {
-      const png = await thumbnails.get(mount, path, entry);
+      const png = await thumbnails.get(mount, path, entry, isPicture);
       response.writeHead(200, { ...headers, 'Content-Length': png.byteLength });
-      return void response.end(request.method === 'HEAD' ? undefined : png);
+      response.end(request.method === 'HEAD' ? undefined : png);
+      return true;
     } catch (error) {
       if (!AppError.is(error, 'STALE_VERSION') || look === MAX_LOOKS) throw error;
     }

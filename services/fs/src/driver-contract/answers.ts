@@ -2,7 +2,7 @@ import type { Answer } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { giveWay } from '@wharf/pace';
 import type { CallOptions, Entry, FileContent } from './storage-driver.ts';
-import { abortError, badAnswer, throwIfAborted } from './storage-error.ts';
+import { abortError, badAnswer, largeThumbnail, throwIfAborted } from './storage-error.ts';
 
 /** What is read of an answer that nobody needs, so that its connection can be used again. */
 const MAX_DRAINED_BYTES = 256 * 1024;
@@ -87,6 +87,18 @@ export async function* boundedBody(
     signal?.removeEventListener('abort', stop);
     if (!answer.complete || bytes > maxBytes) answer.destroy();
   }
+}
+
+/** All of a small picture. @throws AppError CONTENT_CORRUPT: it is larger */
+export async function readThumbnail(answer: Answer, signal: AbortSignal | undefined, maxBytes: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of boundedBody(answer, signal)) {
+    bytes += piece.byteLength;
+    if (bytes > maxBytes) throw largeThumbnail();
+    pieces.push(Uint8Array.from(piece));
+  }
+  return Buffer.concat(pieces);
 }
 
 /** The text of a short answer. Of a longer one it is cut off. */

@@ -18,6 +18,7 @@ export function operationsOf(driver: StorageDriver): CompleteDriver {
     copy: driver.copy?.bind(driver),
     link: driver.link?.bind(driver),
     space: driver.space?.bind(driver),
+    thumbnail: driver.thumbnail?.bind(driver),
     findOnHost: driver.findOnHost?.bind(driver),
     openDraft: driver.openDraft?.bind(driver),
     listNames: driver.listNames?.bind(driver),
@@ -45,5 +46,6 @@ export const OPTIONAL_OPERATIONS = Object.keys({
   rename: true,
   space: true,
   statMany: true,
+  thumbnail: true,
   write: true,
 } satisfies Record<OptionalOperation, true>) as OptionalOperation[];

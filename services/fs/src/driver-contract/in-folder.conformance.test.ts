@@ -5,7 +5,7 @@ import { inFolder } from './in-folder.ts';
 
 describeDriver({
   name: 'a folder of another storage',
-  lacks: ['findOnHost', 'link', 'listAll', 'openDraft', 'space'],
+  lacks: ['findOnHost', 'link', 'listAll', 'openDraft', 'space', 'thumbnail'],
   open: async () => {
     const below = new MemoryDriver();
     await below.makeDirectory(at('/a/folder'));

@@ -9,7 +9,7 @@ export type OnChanged = (paths: readonly MountPath[]) => void;
 
 /** A folder of another driver as a driver of its own, with that folder as its root. Closing it ends its writes, and leaves the other one open. */
 export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: OnChanged): StorageDriver {
-  const { write, makeDirectory, remove, rename, copy, link, space, findOnHost, openDraft, listNames, statMany, listAll } =
+  const { write, makeDirectory, remove, rename, copy, link, space, thumbnail, findOnHost, openDraft, listNames, statMany, listAll } =
     operationsOf(driver);
   const closing = new AbortController();
   const at = (path: MountPath): MountPath => {
@@ -44,6 +44,7 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
     copy: copy && (async (from, to, options) => changing([to], () => copy(at(notRoot(from)), at(to), options))),
     link: link && (async (file, options) => link(at(file), options)),
     space,
+    thumbnail: thumbnail && (async (file, options) => thumbnail(at(file), options)),
     findOnHost: findOnHost && (async (file, options) => findOnHost(at(file), options)),
     openDraft:
       openDraft &&

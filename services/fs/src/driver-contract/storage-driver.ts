@@ -20,6 +20,8 @@ export interface Entry {
   readonly version?: string;
   /** True when the entry stands in for another place of the same storage. A walk does not descend into it: it could be a circle. */
   readonly isLink?: true;
+  /** Of a file: the storage has a small picture of it, which `thumbnail` hands over. */
+  readonly hasThumbnail?: true;
 }
 
 export interface CallOptions {
@@ -163,6 +165,20 @@ export interface DirectLink {
   readonly expiresAt?: Date;
 }
 
+export interface ThumbnailOptions extends CallOptions {
+  /** How wide it is wanted, in pixels. The storage answers with what it has or makes: it may be of another size. */
+  readonly widthPixels: number;
+  /** A larger one is refused with CONTENT_CORRUPT before all of it has come. */
+  readonly maxBytes: number;
+}
+
+/** A small picture that the storage made. Nobody has looked into it: it may be no picture at all. */
+export interface StorageThumbnail {
+  /** The file it is of, as the storage has it at this moment. */
+  readonly entry: Entry;
+  readonly image: Uint8Array;
+}
+
 export interface Space {
   readonly totalBytes: number;
   readonly freeBytes: number;
@@ -279,6 +295,11 @@ export interface StorageDriver {
   copy?(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry>;
   link?(file: MountPath, options?: LinkOptions): Promise<DirectLink>;
   space?(options?: CallOptions): Promise<Space>;
+  /**
+   * The picture of a file whose entry says `hasThumbnail`.
+   * @throws ENTRY_NOT_FOUND | IS_A_DIRECTORY | UNSUPPORTED_OPERATION (the storage has none of it) | CONTENT_CORRUPT (it is too large)
+   */
+  thumbnail?(file: MountPath, options: ThumbnailOptions): Promise<StorageThumbnail>;
   /**
    * Where a file is on this machine, for a program that reads it by itself. Checked as a read is, at this moment; nothing is held.
    * @throws ENTRY_NOT_FOUND | IS_A_DIRECTORY

@@ -32,6 +32,11 @@ export function badAnswer(what: string, cause?: unknown): AppError {
   return new AppError('STORAGE_UNAVAILABLE', `the store answers with what was not asked for: ${what}`, { cause });
 }
 
+/** The storage has a picture of a file that is no small one. */
+export function largeThumbnail(): AppError {
+  return new AppError('CONTENT_CORRUPT', 'the picture of the storage is too large for a thumbnail');
+}
+
 /** Whether nobody knows what became of a call. */
 export function isAway(error: unknown): boolean {
   return AppError.is(error, 'STORAGE_UNAVAILABLE') || AppError.is(error, 'DEADLINE_EXCEEDED');

@@ -27,8 +27,22 @@ export interface Deadlines {
  */
 export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageDriver {
   const { callMs, stallMs, treeMs } = limits;
-  const { write, makeDirectory, remove, rename, copy, link, space, findOnHost, openDraft, listNames, statMany, listAll, ...own } =
-    operationsOf(driver);
+  const {
+    write,
+    makeDirectory,
+    remove,
+    rename,
+    copy,
+    link,
+    space,
+    thumbnail,
+    findOnHost,
+    openDraft,
+    listNames,
+    statMany,
+    listAll,
+    ...own
+  } = operationsOf(driver);
   return decorated({
     traits: driver.traits,
     stat: (path, options) => within(callMs, options, (call) => driver.stat(path, call)),
@@ -44,6 +58,7 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
     copy: copy && ((from, to, options) => within(treeMs, options, (call) => copy(from, to, { ...options, ...call }))),
     link: link && ((file, options) => within(callMs, options, (call) => link(file, { ...options, ...call }))),
     space: space && ((options) => within(callMs, options, (call) => space(call))),
+    thumbnail: thumbnail && ((file, options) => within(callMs, options, (call) => thumbnail(file, { ...options, ...call }))),
     findOnHost: findOnHost && ((file, options) => within(callMs, options, (call) => findOnHost(file, call))),
     openDraft:
       openDraft &&

@@ -23,7 +23,8 @@ const WAIT_MS = 30_000;
  */
 export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs = WAIT_MS): StorageDriver {
   const operations = operationsOf(driver);
-  const { write, makeDirectory, remove, rename, copy, link, space, findOnHost, openDraft, listNames, statMany, listAll } = operations;
+  const { write, makeDirectory, remove, rename, copy, link, space, thumbnail, findOnHost, openDraft, listNames, statMany, listAll } =
+    operations;
   const [names, reads, writes] = [limits.names, limits.reads, limits.writes].map((size) =>
     createLane({ size, share: Math.ceil(size / 2), waitMs }),
   ) as [Lane, Lane, Lane];
@@ -40,6 +41,8 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     copy: copy && ((from, to, options) => writes.run(options, () => copy(from, to, options))),
     link: link && ((file, options) => names.run(options, () => link(file, options))),
     space: space && ((options) => names.run(options, () => space(options))),
+    // It is a transfer, if a short one: a slow host of pictures holds up no names.
+    thumbnail: thumbnail && ((file, options) => reads.run(options, () => thumbnail(file, options))),
     findOnHost: findOnHost && ((file, options) => names.run(options, () => findOnHost(file, options))),
     openDraft:
       openDraft &&

@@ -16,7 +16,8 @@ export interface CallObserver {
 /** Tells `observer` of every call, and of every stream that breaks in the middle. */
 export function withObserver(driver: StorageDriver, observer: CallObserver): StorageDriver {
   const operations = operationsOf(driver);
-  const { write, makeDirectory, remove, rename, copy, link, space, findOnHost, openDraft, listNames, statMany, listAll } = operations;
+  const { write, makeDirectory, remove, rename, copy, link, space, thumbnail, findOnHost, openDraft, listNames, statMany, listAll } =
+    operations;
   const timed = <Result>(run: (call: number) => Promise<Result>) => observed(observer, true, run);
   const untimed = <Result>(run: () => Promise<Result>) => observed(observer, false, run);
   return decorated({
@@ -37,6 +38,16 @@ export function withObserver(driver: StorageDriver, observer: CallObserver): Sto
     copy: copy && ((from, to, options) => untimed(() => copy(from, to, options))),
     link: link && ((file, options) => timed(() => link(file, options))),
     space: space && ((options) => timed(() => space(options))),
+    // Pictures may come from another host: one that fails says nothing of the storage, and the file is read in its place.
+    thumbnail:
+      thumbnail &&
+      ((file, options) =>
+        observed(
+          observer,
+          true,
+          () => thumbnail(file, options),
+          () => true,
+        )),
     findOnHost: findOnHost && ((file, options) => timed(() => findOnHost(file, options))),
     openDraft: openDraft && ((file, id, options) => openObservedDraft(observer, () => timed(() => openDraft(file, id, options)))),
     listNames: listNames && ((directory, known, options) => timed(() => listNames(directory, known, options))),

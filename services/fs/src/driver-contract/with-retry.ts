@@ -16,7 +16,7 @@ const MAX_ASKED_MS = 10_000;
  */
 export function withRetry(driver: StorageDriver, pausesMs = PAUSES_MS): StorageDriver {
   const operations = operationsOf(driver);
-  const { link, space, findOnHost, listNames, statMany, listAll } = operations;
+  const { link, space, thumbnail, findOnHost, listNames, statMany, listAll } = operations;
   const retried = <Result>(options: CallOptions | undefined, run: () => Promise<Result>) => withRetries(pausesMs, options, run);
   return decorated({
     ...operations,
@@ -25,6 +25,7 @@ export function withRetry(driver: StorageDriver, pausesMs = PAUSES_MS): StorageD
     read: (file, range, options) => retried(options, () => driver.read(file, range, options)),
     link: link && ((file, options) => retried(options, () => link(file, options))),
     space: space && ((options) => retried(options, () => space(options))),
+    thumbnail: thumbnail && ((file, options) => retried(options, () => thumbnail(file, options))),
     findOnHost: findOnHost && ((file, options) => retried(options, () => findOnHost(file, options))),
     listNames: listNames && ((directory, known, options) => retried(options, () => listNames(directory, known, options))),
     statMany: statMany && ((directory, names, options) => retried(options, () => statMany(directory, names, options))),

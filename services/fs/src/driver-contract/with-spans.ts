@@ -9,8 +9,22 @@ export interface CallSpans {
 
 /** Records every call of a driver. A file that is read counts until it is open: its bytes come as their receiver takes them. */
 export function withSpans(driver: StorageDriver, spans: CallSpans): StorageDriver {
-  const { write, makeDirectory, remove, rename, copy, link, space, findOnHost, openDraft, listNames, statMany, listAll, ...own } =
-    operationsOf(driver);
+  const {
+    write,
+    makeDirectory,
+    remove,
+    rename,
+    copy,
+    link,
+    space,
+    thumbnail,
+    findOnHost,
+    openDraft,
+    listNames,
+    statMany,
+    listAll,
+    ...own
+  } = operationsOf(driver);
   return decorated({
     traits: own.traits,
     stat: (path, options) => spans.call('stat', () => driver.stat(path, options)),
@@ -24,6 +38,7 @@ export function withSpans(driver: StorageDriver, spans: CallSpans): StorageDrive
     copy: copy && ((from, to, options) => spans.call('copy', () => copy(from, to, options))),
     link: link && ((file, options) => spans.call('link', () => link(file, options))),
     space: space && ((options) => spans.call('space', () => space(options))),
+    thumbnail: thumbnail && ((file, options) => spans.call('thumbnail', () => thumbnail(file, options))),
     findOnHost: findOnHost && ((file, options) => spans.call('findOnHost', () => findOnHost(file, options))),
     openDraft:
       openDraft &&

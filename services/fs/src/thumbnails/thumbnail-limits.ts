@@ -6,6 +6,9 @@ export const MAX_THUMBNAIL_HEIGHT = 1440;
 /** Files that are larger get no thumbnail: they are held in memory while it is made. */
 export const MAX_INPUT_BYTES = 64 * 1024 * 1024;
 
+/** A picture that a storage has of a file: those of the family are of a few hundred pixels, and some 20 KB. */
+export const MAX_STORAGE_PICTURE_BYTES = 2 * 1024 * 1024;
+
 /** The largest picture that is decoded, by what its header says: a photo of 64 megapixels. */
 export const MAX_DECODED_BYTES = 256 * 1024 * 1024;
 export const MAX_PIXELS = 64_000_000;

@@ -1,29 +1,37 @@
 import { createHash } from 'node:crypto';
-import { AppError } from '@wharf/errors';
+import { AppError, type ErrorCode } from '@wharf/errors';
 import { createGate, type Gate } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import type { Mount } from '../domain/mounts/mounts.ts';
-import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
+import { type Entry, type StorageDriver, supports } from '../driver-contract/storage-driver.ts';
+import { largeThumbnail } from '../driver-contract/storage-error.ts';
+import { readImageHeader } from './image-header.ts';
 import type { PictureMaker } from './picture-maker.ts';
 import { createThumbnailCache, type ThumbnailCache } from './thumbnail-cache.ts';
-import { MAX_INPUT_BYTES } from './thumbnail-limits.ts';
+import { LARGE_PIXELS, MAX_INPUT_BYTES, MAX_STORAGE_PICTURE_BYTES, THUMBNAIL_WIDTH } from './thumbnail-limits.ts';
 
 /** Thumbnails of the files of all storages. Who may see the file has been checked: what is kept says nothing of that. */
 export interface Thumbnails {
   /**
    * The thumbnail of one version of a file, as a PNG. Many who ask at once wait for the same work.
    *
+   * Where the storage has a picture of it, that one is shown small. What comes of it is held to the bounds of any file: where it fails, the file
+   * itself is read, if it may be a picture.
+   *
    * @param entry the file as it was when it was looked at
-   * @throws what PictureMaker throws; STALE_VERSION when the file has changed since; what the driver's `read` throws
+   * @param isPicture whether the file may be a picture that can be read
+   * @throws what PictureMaker throws; STALE_VERSION when the file has changed since; what the driver's `read` or `thumbnail` throws
    */
-  get(mount: Mount, path: MountPath, entry: Entry): Promise<Uint8Array>;
+  get(mount: Mount, path: MountPath, entry: Entry, isPicture: boolean): Promise<Uint8Array>;
 }
 
 export interface ThumbnailsOptions {
   readonly maker: PictureMaker;
   /** Where storages keep their thumbnails that name no folder. Undefined: they are made again each time. */
   readonly defaultFolder: string | undefined;
+  /** How long a storage may take for a picture of its own, in milliseconds: after that there is time to read the file. */
+  readonly pictureTimeoutMs?: number;
   /** Told why a thumbnail could not be kept. */
   readonly onError: (error: unknown) => void;
 }
@@ -33,11 +41,12 @@ const MAX_READING = 4;
 const QUEUE = { max: 256, refusal: 'too many thumbnails are asked for' } as const;
 /** How long a storage may take to hand over a file, in milliseconds. */
 const READ_TIMEOUT_MS = 60_000;
+const PICTURE_TIMEOUT_MS = 10_000;
 /** What could not be made is not tried again for so long, in milliseconds. */
 const REMEMBER_FAILURE_MS = 600_000;
 const REMEMBERED_FAILURES = 2_000;
 
-export function createThumbnails({ maker, defaultFolder, onError }: ThumbnailsOptions): Thumbnails {
+export function createThumbnails({ maker, defaultFolder, pictureTimeoutMs = PICTURE_TIMEOUT_MS, onError }: ThumbnailsOptions): Thumbnails {
   const running = new Map<string, Promise<Uint8Array>>();
   const failures = new LRUCache<string, AppError>({ max: REMEMBERED_FAILURES, ttl: REMEMBER_FAILURE_MS });
   const caches = new LRUCache<string, ThumbnailCache>({ max: 100 });
@@ -53,7 +62,7 @@ export function createThumbnails({ maker, defaultFolder, onError }: ThumbnailsOp
   /** Each storage has a queue of its own: one that hangs keeps nobody else waiting. */
   const inTurn = async <Result>(mount: Mount, run: () => Promise<Result>): Promise<Result> => {
     const id = mount.storage._id;
-    const gate = gates.get(id) ?? createGate(Math.min(Math.max(mount.thumbnails?.concurrency ?? 1, 1), MAX_READING), QUEUE);
+    const gate = gates.get(id) ?? createGate(Math.min(Math.max(mount.thumbnails?.concurrency ?? MAX_READING, 1), MAX_READING), QUEUE);
     gates.set(id, gate);
     try {
       return await gate.run(run);
@@ -61,29 +70,37 @@ export function createThumbnails({ maker, defaultFolder, onError }: ThumbnailsOp
       if (gate.isIdle()) gates.delete(id);
     }
   };
-  const make = async (key: string, mount: Mount, path: MountPath, entry: Entry): Promise<Uint8Array> => {
+  const makeLasting = (key: string, image: Uint8Array): Promise<Uint8Array> =>
+    maker.make(image).catch((error: unknown) => {
+      if (AppError.means(error, 'verdict')) failures.set(key, error);
+      throw error;
+    });
+  const makeOnce = async (key: string, driver: StorageDriver, path: MountPath, entry: Entry, isPicture: boolean): Promise<Uint8Array> => {
+    if (entry.hasThumbnail && supports(driver, 'thumbnail')) {
+      const image = askForPicture(driver, path, entry, pictureTimeoutMs);
+      if (!isPicture) return makeLasting(key, await image);
+      const own = await image.then((bytes) => maker.make(bytes)).catch(ignoreUnless('STALE_VERSION'));
+      if (own) return own;
+    }
+    return makeLasting(key, await readPicture(driver, path, entry));
+  };
+  const make = async (key: string, mount: Mount, path: MountPath, entry: Entry, isPicture: boolean): Promise<Uint8Array> => {
     const cache = cacheOf(mount);
     const kept = await cache?.read(key).catch(onError);
     if (kept) return kept;
-    const png = await inTurn(mount, async () => {
-      const image = await readPicture(await mount.driver(), path, entry);
-      return maker.make(image).catch((error: unknown) => {
-        if (AppError.means(error, 'verdict')) failures.set(key, error);
-        throw error;
-      });
-    });
+    const png = await inTurn(mount, async () => makeOnce(key, await mount.driver(), path, entry, isPicture));
     await cache?.write(key, png).catch(onError);
     return png;
   };
 
   return {
-    get(mount, path, entry) {
+    get(mount, path, entry, isPicture) {
       const key = keyOf(mount, path, entry);
       const failed = failures.get(key);
       if (failed) return Promise.reject(failed);
       const known = running.get(key);
       if (known) return known;
-      const made = make(key, mount, path, entry).finally(() => running.delete(key));
+      const made = make(key, mount, path, entry, isPicture).finally(() => running.delete(key));
       running.set(key, made);
       return made;
     },
@@ -96,16 +113,29 @@ function keyOf({ storage }: Mount, path: MountPath, { modifiedAt, sizeBytes, has
   return createHash('sha256').update(JSON.stringify(version)).digest('hex');
 }
 
+/** The picture that the storage has of a file: a small one, whose header is looked at before anything is decoded. */
+async function askForPicture(
+  driver: StorageDriver & Required<Pick<StorageDriver, 'thumbnail'>>,
+  path: MountPath,
+  looked: Entry,
+  limitMs: number,
+): Promise<Uint8Array> {
+  const { entry, image } = await within(limitMs, (signal) =>
+    driver.thumbnail(path, { signal, widthPixels: THUMBNAIL_WIDTH, maxBytes: MAX_STORAGE_PICTURE_BYTES }),
+  );
+  requireSame(looked, entry);
+  const header = readImageHeader(image);
+  if (image.byteLength > MAX_STORAGE_PICTURE_BYTES) throw largeThumbnail();
+  if (header && header.width * header.height > LARGE_PIXELS) throw largeThumbnail();
+  return image;
+}
+
 async function readPicture(driver: StorageDriver, path: MountPath, looked: Entry): Promise<Uint8Array> {
   checkSize(looked);
-  const reading = new AbortController();
-  const late = () => reading.abort(new AppError('DEADLINE_EXCEEDED', 'the storage did not answer in time'));
-  const timer = setTimeout(late, READ_TIMEOUT_MS);
-  try {
-    const content = await driver.read(path, undefined, { signal: reading.signal });
+  return within(READ_TIMEOUT_MS, async (signal) => {
+    const content = await driver.read(path, undefined, { signal });
     const { entry } = content;
-    if (entry.sizeBytes !== looked.sizeBytes || entry.modifiedAt.getTime() !== looked.modifiedAt.getTime())
-      throw new AppError('STALE_VERSION', 'the file was replaced meanwhile');
+    requireSame(looked, entry);
     if (entry.sizeBytes === undefined) return await readUnsized(content);
     const image = new Uint8Array(entry.sizeBytes);
     let filled = 0;
@@ -115,13 +145,35 @@ async function readPicture(driver: StorageDriver, path: MountPath, looked: Entry
       filled += chunk.byteLength;
     }
     return image.subarray(0, filled);
+  });
+}
+
+/** Ends what takes too long, and what has failed: a content that nobody iterates still holds its file. */
+async function within<Result>(limitMs: number, run: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const running = new AbortController();
+  const late = () => running.abort(new AppError('DEADLINE_EXCEEDED', 'the storage did not answer in time'));
+  const timer = setTimeout(late, limitMs);
+  try {
+    return await run(running.signal);
   } catch (error) {
-    // A content that nobody iterates still holds its file.
-    reading.abort();
+    running.abort();
     throw error;
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** @throws AppError STALE_VERSION */
+function requireSame(looked: Entry, { sizeBytes, modifiedAt }: Entry): void {
+  if (sizeBytes !== looked.sizeBytes || modifiedAt.getTime() !== looked.modifiedAt.getTime())
+    throw new AppError('STALE_VERSION', 'the file was replaced meanwhile');
+}
+
+/** Of what has another way. */
+function ignoreUnless(code: ErrorCode): (error: unknown) => undefined {
+  return (error) => {
+    if (AppError.is(error, code)) throw error;
+  };
 }
 
 async function readUnsized(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

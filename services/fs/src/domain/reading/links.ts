@@ -1,5 +1,5 @@
 import { parentPath, type VirtualPath } from '@wharf/paths';
-import { type DirectLink, type LinkOptions, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { type DirectLink, type Entry, type LinkOptions, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
 import { ENTRY_TYPE, extensionOf, typeOfName } from '../snapshot/entry-type.ts';
@@ -103,9 +103,14 @@ function ownUrl(snapshot: Snapshot, mount: Mount, path: VirtualPath, route: 'd' 
 /** Pictures that we can show small: videos, and pictures made of drawing commands, are not among them. */
 const SHOWN_SMALL: ReadonlySet<string> = new Set(['jpg', 'jpeg', 'png', 'gif', 'bmp', 'webp', 'tiff', 'tif', 'ico']);
 
-/** Whether there is a thumbnail of a file, as far as its name tells. */
-export function hasThumbnail(snapshot: Snapshot, mount: Mount, name: string): boolean {
-  return mount.thumbnails !== undefined && SHOWN_SMALL.has(extensionOf(name)) && typeOfName(name, snapshot.settings) === ENTRY_TYPE.image;
+/** Whether a file may be a picture that we can show small, as far as its name tells. */
+export function isPicture(snapshot: Snapshot, name: string): boolean {
+  return SHOWN_SMALL.has(extensionOf(name)) && typeOfName(name, snapshot.settings) === ENTRY_TYPE.image;
+}
+
+/** Whether there is a thumbnail of a file: its storage has one, or we make one of what may be a picture. */
+export function hasThumbnail(snapshot: Snapshot, mount: Mount, { name, hasThumbnail }: Pick<Entry, 'name' | 'hasThumbnail'>): boolean {
+  return hasThumbnail === true || (mount.thumbnails !== undefined && isPicture(snapshot, name));
 }
 
 /** The address of the thumbnail of a file; always signed, as the family does it. */

@@ -6,9 +6,6 @@ import { walkTree } from '../walk-tree.ts';
 import { at, codeOf, entriesIn, namesIn, put, refuses, settledVersion } from './driver-calls.ts';
 import type { Rule } from './rule.suite.ts';
 
-/** Servers answer listings in pages of a thousand. */
-const PAGE_EDGES = [999, 1_000, 1_001, 10_000];
-
 export function entryRules(rule: Rule): void {
   rule('the root is a folder named root', [], async (driver) => {
     expect(await driver.stat(MOUNT_ROOT)).toMatchObject({ name: 'root', isDirectory: true });
@@ -57,17 +54,6 @@ export function entryRules(rule: Rule): void {
     await driver.makeDirectory(at('/folder'));
     await refuses('IS_A_DIRECTORY', driver.read(at('/folder')));
   });
-  for (const count of PAGE_EDGES) {
-    rule(`a listing of ${count} entries has each once`, ['write'], async (driver, { seed }) => {
-      const names = Array.from({ length: count }, (_, index) => `entry-${index}`);
-      for (let from = 0; from < names.length; from += 100) {
-        const batch = names.slice(from, from + 100);
-        if (seed) await seed(batch.map((name) => `/big/${name}`));
-        else await Promise.all(batch.map((name) => put(driver, `/big/${name}`, '', { sizeBytes: 0 })));
-      }
-      expect((await namesIn(driver, '/big')).sort()).toEqual(names.sort());
-    });
-  }
   rule('a whole tree is listed as by walking, folders before what is in them', ['write', 'makeDirectory', 'listAll'], async (driver) => {
     for (const path of ['/a/x', '/a-b/y', '/a.txt', '/a/b/c/deep', '/a/b!', '/é', '/top/😀/z']) await put(driver, path, 'text');
     await driver.makeDirectory(at('/empty/inner'));

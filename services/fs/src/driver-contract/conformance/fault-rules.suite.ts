@@ -1,12 +1,16 @@
 import { MOUNT_ROOT } from '@wharf/paths';
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { CallOptions, StorageDriver } from '../storage-driver.ts';
 import { at, codeOf, collect, digest, entriesIn, namesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
+import { longFolder } from './long-folders.suite.ts';
 import type { Able, Rule, StorageUnderTest } from './rule.suite.ts';
+import { atEnd } from './rule-end.suite.ts';
 
 const FILE_BYTES = 6_000_000;
 /** An answer comes after twice of it. */
 const LATENCY_MS = 10;
+/** For what comes about by itself, in milliseconds. */
+const PATIENCE = { timeout: 10_000, interval: 20 };
 /** Calls and transfers that meet one fault together. */
 const MANY = 12;
 
@@ -21,7 +25,7 @@ export function faultRules(rule: Rule): void {
 async function faulty<Driver extends StorageDriver>({ throughFaults }: StorageUnderTest) {
   if (!throughFaults) throw new Error('there is no way with faults');
   const { driver: opened, way } = await throughFaults();
-  onTestFinished(async () => {
+  atEnd(async () => {
     await way.resume();
     await opened.close();
     await way.closed();
@@ -70,7 +74,7 @@ function standingRules(rule: Rule): void {
       expect(new Set(await Promise.all(calls))).toEqual(new Set(['CANCELLED']));
       await way.resume();
       // What was asked before it was aborted may have been done.
-      await vi.waitFor(async () => expect(await namesIn(there, '/')).toEqual(await namesIn(driver, '/')));
+      await vi.waitFor(async () => expect(await namesIn(there, '/')).toEqual(await namesIn(driver, '/')), PATIENCE);
       await put(there, '/d/file', 'new');
       expect(await textOf(driver, '/d/file')).toBe('new');
     },
@@ -82,7 +86,7 @@ function standingRules(rule: Rule): void {
     const reading = Array.from({ length: MANY }, async () => {
       for await (const _ of await there.read(at('/file'), undefined, { signal: abort.signal })) way.stall();
     });
-    await vi.waitFor(() => expect(way.bytesToClient()).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(way.bytesToClient()).toBeGreaterThan(0), PATIENCE);
     way.stall();
     const writing = Array.from({ length: MANY }, (_, index) => put(there, `/new-${index}`, pattern(FILE_BYTES), { signal: abort.signal }));
     const outcomes = [...reading, ...writing].map(codeOf);
@@ -122,20 +126,24 @@ function brokenRules(rule: Rule): void {
     });
   }
   for (const keptBytes of [1, 20_000]) {
-    rule(`a listing that is cut off after ${keptBytes} bytes is whole, or fails`, ['write'], async (driver, { seed, ...side }) => {
-      const names = Array.from({ length: 1_500 }, (_, index) => `entry-${index}`);
-      for (let from = 0; from < names.length; from += 100) await seed?.(names.slice(from, from + 100).map((name) => `/d/${name}`));
-      const { there, way } = await faulty<typeof driver>(side);
-      await there.stat(MOUNT_ROOT);
-      way.cutAfter(keptBytes, 1);
-      const outcome = await namesIn(there, '/d').then(
-        (found) => found.length,
-        (error: { code: string }) => error.code,
-      );
-      expect([names.length, 'STORAGE_UNAVAILABLE']).toContain(outcome);
-      way.cutAfter(0, 0);
-      expect((await namesIn(there, '/d')).sort()).toEqual(names.sort());
-    });
+    rule(
+      `a listing that is cut off after ${keptBytes} bytes is whole, or fails`,
+      ['write'],
+      async (driver, side) => {
+        const { path, names } = await longFolder(driver, side, 1_001);
+        const { there, way } = await faulty<typeof driver>(side);
+        await there.stat(MOUNT_ROOT);
+        way.cutAfter(keptBytes, 1);
+        const outcome = await namesIn(there, path).then(
+          (found) => found.length,
+          (error: { code: string }) => error.code,
+        );
+        expect([names.length, 'STORAGE_UNAVAILABLE']).toContain(outcome);
+        way.cutAfter(0, 0);
+        expect((await namesIn(there, path)).sort()).toEqual(names.sort());
+      },
+      'reading',
+    );
   }
   rule('a write whose connection breaks leaves the old file or the new one, and nothing else', ['write'], async (driver, side) => {
     const { there, way } = await faulty<typeof driver>(side);
@@ -163,7 +171,7 @@ function brokenRules(rule: Rule): void {
       await refuses('STORAGE_UNAVAILABLE', put(there, '/new', 'x'));
     }
     await way.resume();
-    await vi.waitFor(async () => expect(await textOf(there, '/file')).toBe('x'));
+    await vi.waitFor(async () => expect(await textOf(there, '/file')).toBe('x'), PATIENCE);
     expect(await namesIn(there, '/')).toEqual(['file']);
   });
 }

@@ -1,16 +1,31 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { seedLongFolders } from './long-folders.suite.ts';
 import type { StorageUnderTest } from './rule.suite.ts';
 
 /** What a test knows of a storage whose files lie in a folder of this machine. */
 export function folderSide(folder: string): Required<Pick<StorageUnderTest, 'seed' | 'leftovers'>> {
   return {
     async seed(paths) {
-      for (const file of paths) {
-        await mkdir(path.join(folder, path.dirname(file)), { recursive: true });
-        await writeFile(path.join(folder, file), '');
-      }
+      const files = paths.map((file) => path.join(folder, file));
+      for (const parent of new Set(files.map(path.dirname))) await mkdir(parent, { recursive: true });
+      await Promise.all(files.map((file) => writeFile(file, '')));
     },
     leftovers: async () => (await readdir(folder, { recursive: true })).filter((name) => name.includes('.wharf-tmp')),
+  };
+}
+
+/** A folder inside of a server's for a storage that rules only read, made when it is first asked for. It goes with the server. */
+export function standingFolder(parent: string): () => Promise<string> {
+  let made: Promise<string> | undefined;
+  const make = async () => {
+    const folder = await mkdtemp(path.join(parent, 'standing-'));
+    await chmod(folder, 0o777);
+    await seedLongFolders(folderSide(folder).seed);
+    return folder;
+  };
+  return () => {
+    made ??= make();
+    return made;
   };
 }

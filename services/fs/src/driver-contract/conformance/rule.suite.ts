@@ -7,9 +7,11 @@ export interface StorageUnderTest {
   readonly driver: StorageDriver;
   /** Puts empty files there past the driver, with the folders above them. */
   readonly seed?: (paths: readonly string[]) => Promise<void>;
+  /** It has the long folders already, is shared by all who only read of it, and nobody else changes it. */
+  readonly isStanding?: true;
   /** What our own half-done work has left in it: temporary names, uploads in parts. Asked after each rule; it must come down to nothing. */
   readonly leftovers?: () => Promise<readonly string[]>;
-  /** Connections that its server has. Asked after the driver was closed; it must come down to none. */
+  /** Connections that its server has. Asked after the drivers of a group of rules were closed; it must come down to none. */
   readonly connections?: () => Promise<number>;
   /** Opens the same storage once more, by a way that can be made bad. */
   readonly throughFaults?: () => Promise<FaultyWay>;
@@ -39,4 +41,10 @@ export interface FaultyWay {
 
 export type Able<Ops extends OptionalOperation> = StorageDriver & Required<Pick<StorageDriver, Ops>>;
 export type Body<Ops extends OptionalOperation> = (driver: Able<Ops>, side: StorageUnderTest) => Promise<void>;
-export type Rule = <const Ops extends OptionalOperation>(title: string, operations: readonly Ops[], body: Body<Ops>) => void;
+/** @param kind `reading`: it changes nothing but by `longFolder` */
+export type Rule = <const Ops extends OptionalOperation>(
+  title: string,
+  operations: readonly Ops[],
+  body: Body<Ops>,
+  kind?: 'reading',
+) => void;

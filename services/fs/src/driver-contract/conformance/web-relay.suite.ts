@@ -1,7 +1,7 @@
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { type HttpServer, startHttpServer } from '@wharf/harness';
-import { onTestFinished } from 'vitest';
+import { atEnd } from './rule-end.suite.ts';
 
 /** What is in the way of a driver to its server: it passes everything on, or answers in the server's place. */
 export interface WebRelay extends Pick<HttpServer, 'url' | 'requests'> {
@@ -14,7 +14,10 @@ export async function startWebRelay(to: string, tls?: { key: string; cert: strin
   let answering: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   const server = await startHttpServer(async (asked, answered) => {
     if (answering) return answering(asked, answered);
-    const { url: path = '/', method, headers } = asked;
+    const { url: path = '/', method } = asked;
+    const headers = { ...asked.headers };
+    // A server of WebDAV takes addresses of its own alone.
+    if (typeof headers['destination'] === 'string') headers['destination'] = headers['destination'].replace(server.url, to);
     // No connection is kept, nor one whose client has gone: they would count as the driver's.
     const passed = request(to, { path, method, headers, agent: false });
     answered.once('close', () => passed.destroy());
@@ -23,7 +26,7 @@ export async function startWebRelay(to: string, tls?: { key: string; cert: strin
     });
     await pipeline(answer, answered.writeHead(answer.statusCode ?? 500, answer.headers));
   }, tls);
-  onTestFinished(() => server.stop());
+  atEnd(() => server.stop());
   return {
     url: server.url,
     requests: () => server.requests(),
@@ -41,6 +44,6 @@ export async function startListener(): Promise<{ readonly url: string; heard(): 
     for await (const piece of asked) heard += String(piece);
     answered.end('elsewhere');
   });
-  onTestFinished(() => server.stop());
+  atEnd(() => server.stop());
   return { url: server.url, heard: () => heard };
 }

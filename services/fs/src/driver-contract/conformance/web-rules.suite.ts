@@ -1,10 +1,11 @@
 import { AppError } from '@wharf/errors';
 import { isMissing, makeCertificate } from '@wharf/harness';
 import { MOUNT_ROOT } from '@wharf/paths';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import type { StorageDriver } from '../storage-driver.ts';
 import { at, collect, entriesIn, put, textOf } from './driver-calls.ts';
 import type { Able, Rule, StorageUnderTest } from './rule.suite.ts';
+import { atEnd } from './rule-end.suite.ts';
 import { startListener, startWebRelay, type WebRelay } from './web-relay.suite.ts';
 
 /** Statuses of redirects: with the first three clients may change the method, with the last they may not. */
@@ -22,7 +23,7 @@ function webOf({ web }: StorageUnderTest) {
 /** Opens the storage until the test ends. */
 async function opened(opening: Promise<StorageDriver>): Promise<Writable> {
   const driver = await opening;
-  onTestFinished(() => driver.close());
+  atEnd(() => driver.close());
   return driver as Writable;
 }
 
@@ -49,8 +50,8 @@ async function failuresOf(driver: Writable): Promise<AppError[]> {
   return failures;
 }
 
-/** Of a storage whose server is reached by HTTP: redirects lead its secrets nowhere. */
-export function redirectRules(rule: Rule): void {
+/** Of a storage whose server is reached by HTTP: redirects lead its secrets nowhere. @param hasTrustItem it can be told to take any certificate */
+export function redirectRules(rule: Rule, hasTrustItem: boolean): void {
   rule('a redirect to another host gets no secret, whatever was asked', ['write', 'makeDirectory', 'remove'], async (driver, side) => {
     const { secrets } = webOf(side);
     const elsewhere = await startListener();
@@ -93,6 +94,7 @@ export function redirectRules(rule: Rule): void {
     expect(await failuresOf(behind)).toHaveLength(6);
     expect(relay.requests() - before).toBeLessThan(4 * FEW);
   });
+  if (!hasTrustItem) return;
   rule('a redirect from https to http is not followed', ['write', 'makeDirectory', 'remove'], async (driver, side) => {
     const plain = await startListener();
     const { relay, behind } = await openBehind(driver, side, true);
@@ -105,8 +107,8 @@ export function redirectRules(rule: Rule): void {
   });
 }
 
-/** Of the same: TLS is verified, unless the storage says that it is not. */
-export function tlsRules(rule: Rule): void {
+/** Of the same: TLS is verified, unless the storage says that it is not. @param hasTrustItem as redirectRules() has it */
+export function tlsRules(rule: Rule, hasTrustItem: boolean): void {
   rule('a certificate that nobody signed is refused before anything is said, and the admin is told', ['write'], async (driver, side) => {
     const { url, open, secrets } = webOf(side);
     await put(driver, '/file', 'old');
@@ -119,6 +121,7 @@ export function tlsRules(rule: Rule): void {
     for (const secret of secrets) expect(String((refusal as Error).message)).not.toContain(secret);
     expect(relay.requests()).toBe(0);
   });
+  if (!hasTrustItem) return;
   rule('any certificate is taken where the storage says so', ['write', 'makeDirectory', 'remove'], async (driver, side) => {
     const { relay, behind } = await openBehind(driver, side, true);
     expect(await textOf(behind, '/file')).toBe('old');

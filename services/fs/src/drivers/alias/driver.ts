@@ -17,7 +17,9 @@ import {
   type RemoveOptions,
   type Space,
   type StorageDriver,
+  type StorageThumbnail,
   supports,
+  type ThumbnailOptions,
   type WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
@@ -67,7 +69,7 @@ function allowed(operations: CompleteDriver, places: readonly Place[], settings:
   const known = places.flatMap(({ known: driver }) => (driver === undefined ? [] : [driver]));
   const some = (operation: OptionalOperation) => known.some((driver) => supports(driver, operation));
   const every = (operation: OptionalOperation) => known.length === places.length && known.every((driver) => supports(driver, operation));
-  const { write, makeDirectory, remove, rename, copy, openDraft, link, space } = operations;
+  const { write, makeDirectory, remove, rename, copy, openDraft, link, space, thumbnail } = operations;
   const [writes, puts] = [settings.write !== 'disabled', settings.put !== 'disabled'];
   return {
     ...operations,
@@ -78,6 +80,7 @@ function allowed(operations: CompleteDriver, places: readonly Place[], settings:
     copy: puts && some('copy') ? copy : undefined,
     openDraft: puts ? openDraft : undefined,
     link: every('link') ? link : undefined,
+    thumbnail: some('thumbnail') ? thumbnail : undefined,
     space: settings.tellsSpace && some('space') ? space : undefined,
   };
 }
@@ -235,6 +238,13 @@ class AliasDriver implements StorageDriver {
     const where = this.#inGroup(file);
     const { driver } = await this.#first(where, options);
     return oneStep(driver, 'link')(where.path, options);
+  }
+
+  async thumbnail(file: MountPath, options: ThumbnailOptions): Promise<StorageThumbnail> {
+    this.#begin(options);
+    const where = this.#inGroup(file);
+    const { driver } = await this.#first(where, options);
+    return oneStep(driver, 'thumbnail')(where.path, options);
   }
 
   async space(options: CallOptions = {}): Promise<Space> {
@@ -423,7 +433,7 @@ async function spaceOf(place: Place, options: CallOptions): Promise<Space | unde
 }
 
 /** @throws AppError UNSUPPORTED_OPERATION: it is read and written instead */
-function oneStep<Operation extends 'rename' | 'copy' | 'link'>(driver: StorageDriver, operation: Operation) {
+function oneStep<Operation extends 'rename' | 'copy' | 'link' | 'thumbnail'>(driver: StorageDriver, operation: Operation) {
   if (!supports(driver, operation)) throw storageError('UNSUPPORTED_OPERATION');
   return operationOf(driver, operation);
 }

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { MOUNT_ROOT } from '@wharf/paths';
-import { onTestFinished } from 'vitest';
+import { atEnd } from '../../driver-contract/conformance/rule-end.suite.ts';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { decorate } from '../../driver-contract/decorate.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
@@ -12,7 +12,7 @@ import { memoryDriver } from '../memory/index.ts';
 import { MAGIC, NONCE_BYTES } from './format.ts';
 import { cryptDriver } from './index.ts';
 
-const LACKS = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'statMany'] as const;
+const LACKS = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'statMany', 'thumbnail'] as const;
 const NAMES = {
   off: { filename_encryption: 'off', directory_name_encryption: 'false' },
   base32: { filename_encryption: 'standard', directory_name_encryption: 'true', filename_encoding: 'base32' },
@@ -31,7 +31,7 @@ async function openOver(inner: StorageDriver, names: keyof typeof NAMES): Promis
 /** With a folder of this machine below, into which empty files are put past the driver. */
 async function openLocal() {
   const root = await mkdtemp(path.join(tmpdir(), 'wharf-crypt-'));
-  onTestFinished(async () => {
+  atEnd(async () => {
     await rm(root, { recursive: true, force: true });
   });
   const inner = await localDriver.open(JSON.stringify({ root_folder_path: root, show_hidden: true }));

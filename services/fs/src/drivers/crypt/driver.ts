@@ -300,8 +300,8 @@ class CryptDriver implements StorageDriver {
     return entry.isDirectory ? { ...entry, name } : this.#shownFile(entry, name);
   }
 
-  /** Hashes are of what is stored. */
-  #shownFile({ hashes: _, sizeBytes, ...entry }: Entry, name: EntryName): Entry {
+  /** Hashes are of what is stored, and so would be a picture. */
+  #shownFile({ hashes: _, hasThumbnail: __, sizeBytes, ...entry }: Entry, name: EntryName): Entry {
     return { ...entry, name, sizeBytes: sizeBytes === undefined ? undefined : (openedSize(sizeBytes) ?? 0) };
   }
 }

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { onTestFinished } from 'vitest';
 import { folderSide } from '../../driver-contract/conformance/folder-side.ts';
+import { atEnd } from '../../driver-contract/conformance/rule-end.suite.ts';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { decorate } from '../../driver-contract/decorate.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -10,7 +10,7 @@ import { localDriver } from './index.ts';
 
 const openWith = (around: (driver: StorageDriver) => StorageDriver) => async () => {
   const root = await mkdtemp(path.join(tmpdir(), 'wharf-local-'));
-  onTestFinished(async () => {
+  atEnd(async () => {
     await rm(root, { recursive: true, force: true });
   });
   return {
@@ -22,11 +22,11 @@ const openWith = (around: (driver: StorageDriver) => StorageDriver) => async () 
 describeDriver({
   name: 'Local',
   documented: { driver: 'Local', server: 'a folder' },
-  lacks: ['link', 'listAll'],
+  lacks: ['link', 'listAll', 'thumbnail'],
   open: openWith((driver) => driver),
 });
 describeDriver({
   name: 'Local with everything around it',
-  lacks: ['link', 'listAll'],
+  lacks: ['link', 'listAll', 'thumbnail'],
   open: openWith((driver) => decorate(driver, undefined)),
 });

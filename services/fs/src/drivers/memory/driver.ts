@@ -33,6 +33,8 @@ export interface MemoryProfile {
   readonly tellsHashes?: boolean;
   /** Keeps short names without some characters only, and must be told sizes beforehand. */
   readonly isPicky?: boolean;
+  /** Has a small picture of each file that begins as a PNG does. */
+  readonly hasThumbnails?: boolean;
 }
 
 const PICKY = {
@@ -56,6 +58,8 @@ interface MemoryFolder {
   /** Another one after each change of the names, and in each folder. */
   version: string;
 }
+
+const PNG_MARK = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
 type MemoryNode = MemoryFile | MemoryFolder;
 
@@ -276,6 +280,7 @@ export class MemoryDriver implements StorageDriver {
     const { modifiedAt, createdAt } = node;
     if (isFolder(node)) return { name, isDirectory: true, sizeBytes: 0, modifiedAt, createdAt };
     const version = this.#profile.hasObjects ? { version: node.version } : {};
+    const isShownSmall = this.#profile.hasThumbnails && PNG_MARK.equals(node.content.subarray(0, PNG_MARK.byteLength));
     const hashes = this.#profile.tellsHashes ? { hashes: { sha256: createHash('sha256').update(node.content).digest('hex') } } : {};
     return {
       name,
@@ -285,6 +290,7 @@ export class MemoryDriver implements StorageDriver {
       createdAt,
       ...version,
       ...hashes,
+      ...(isShownSmall && { hasThumbnail: true }),
     };
   }
 

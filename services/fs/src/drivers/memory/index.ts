@@ -3,6 +3,7 @@ import { decorated, operationsOf } from '../../driver-contract/complete-driver.t
 import { selectItem } from '../../driver-contract/config-items.ts';
 import { defineDriver } from '../../driver-contract/define-driver.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { largeThumbnail, storageError } from '../../driver-contract/storage-error.ts';
 import { walkTree } from '../../driver-contract/walk-tree.ts';
 import { MemoryDriver, type MemoryProfile } from './driver.ts';
 
@@ -14,6 +15,7 @@ const PROFILES = {
   'unknown sizes': { hidesSizes: true },
   'known hashes': { tellsHashes: true },
   picky: { isPicky: true },
+  'own thumbnails': { hasThumbnails: true },
 } as const satisfies Record<string, MemoryProfile>;
 
 /** Storages that can do less than memory could. @internal for tests */
@@ -29,6 +31,7 @@ export const memoryDriver = defineDriver({
     if (profile === '') return new MemoryDriver();
     const driver = new MemoryDriver(PROFILES[profile]);
     if (profile === 'object store') return withTree(withoutSteps(driver));
+    if (profile === 'own thumbnails') return withThumbnails(driver);
     return profile === 'no rename' ? withoutSteps(driver) : driver;
   },
 });
@@ -41,4 +44,18 @@ function withoutSteps(driver: StorageDriver): StorageDriver {
 /** Tells whole trees. */
 function withTree(driver: StorageDriver): StorageDriver {
   return decorated({ ...operationsOf(driver), listAll: (directory, options) => walkTree(driver, directory, options) });
+}
+
+/** Its small picture of a picture is the picture itself. */
+function withThumbnails(driver: StorageDriver): StorageDriver {
+  return decorated({
+    ...operationsOf(driver),
+    async thumbnail(file, { maxBytes, signal }) {
+      const content = await driver.read(file, undefined, { signal });
+      if (!content.entry.hasThumbnail) throw storageError('UNSUPPORTED_OPERATION');
+      const image = Buffer.concat(await Array.fromAsync(content));
+      if (image.byteLength > maxBytes) throw largeThumbnail();
+      return { entry: content.entry, image };
+    },
+  });
 }

@@ -5,11 +5,12 @@ import type { OptionalOperation, StorageDriver } from '../../driver-contract/sto
 import { MEMORY_PROFILES, memoryDriver } from './index.ts';
 import { createExpiringLogin } from './testing/expiring-login.ts';
 
-const LACKS: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'openDraft', 'space'];
+const LACKS: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'openDraft', 'space', 'thumbnail'];
 const WITHOUT_STEPS: readonly OptionalOperation[] = ['listNames', 'rename', 'statMany'];
 const LACKED: Partial<Record<string, readonly OptionalOperation[]>> = {
-  'object store': ['findOnHost', 'link', 'openDraft', 'space', ...WITHOUT_STEPS],
+  'object store': ['findOnHost', 'link', 'openDraft', 'space', 'thumbnail', ...WITHOUT_STEPS],
   'no rename': [...LACKS, ...WITHOUT_STEPS],
+  'own thumbnails': LACKS.filter((operation) => operation !== 'thumbnail'),
 };
 /** As of a storage behind a network. */
 const decorated = (driver: StorageDriver) => decorate(driver, { names: 4, reads: 2, writes: 2 });

@@ -1,4 +1,5 @@
-import { describe, onTestFinished } from 'vitest';
+import { describe } from 'vitest';
+import { atEnd } from '../../driver-contract/conformance/rule-end.suite.ts';
 import { plainContext } from '../../driver-contract/open-context.ts';
 import { RcloneClient } from './client.ts';
 import { RcloneDriver } from './driver.ts';
@@ -19,11 +20,12 @@ await describeRclone(async () => {
       documented: documentedAs('memory'),
       lacks: [...WITHOUT, 'rename', 'space'],
       ...FEW,
+
       async open() {
         const bucket = `bucket-${++storages}`;
         const maker = new RcloneClient(openWay(), { hold: () => rcd.hold(egress), get: () => rcd.get() });
         await maker.makeFolder(bucket, {});
-        onTestFinished(() => maker.close());
+        atEnd(() => maker.close());
         const settings = { places: { root: `${bucket}/a`, space: undefined }, rootPath: '/', openWay };
         return {
           driver: await RcloneDriver.open(settings, plainContext({}, { egress })),

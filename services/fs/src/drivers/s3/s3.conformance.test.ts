@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { countConnections, isAvailable, isMissing, startCephRgw, startFaultProxy } from '@wharf/harness';
 import { afterAll, describe } from 'vitest';
+import { seedLongFolders } from '../../driver-contract/conformance/long-folders.suite.ts';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { decorate } from '../../driver-contract/decorate.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -16,9 +17,23 @@ describe.runIf(isAvailable('ceph-rgw', server))('on Ceph RGW', async () => {
   const bucket = await makeBucket(server, 'conformance');
   afterAll(() => server.stop());
   let storages = 0;
-  const openWith = (around: (driver: StorageDriver) => StorageDriver) => async () => {
-    // As long each time, for the longest path depends on it.
-    const root = `rule ${String(++storages).padStart(4, '0')}/ä+b`;
+  // As long each time, for the longest path depends on it.
+  const newRoot = () => `rule ${String(++storages).padStart(4, '0')}/ä+b`;
+  const seedIn = (root: string) => (paths: readonly string[]) => bucket.putMany(paths.map((path) => root + path));
+  let standing: Promise<string> | undefined;
+  const makeStanding = async () => {
+    const root = newRoot();
+    await seedLongFolders(seedIn(root));
+    return root;
+  };
+  const on = (around: (driver: StorageDriver) => StorageDriver) => ({
+    open: () => openIn(newRoot(), around),
+    async openStanding() {
+      standing ??= makeStanding();
+      return { ...(await openIn(await standing, around)), isStanding: true as const };
+    },
+  });
+  const openIn = async (root: string, around: (driver: StorageDriver) => StorageDriver) => {
     const list_object_version = storages % 2 ? 'v1' : 'v2';
     const openAt = async (endpoint: string, items: Record<string, unknown> = {}) => {
       const addition = bucket.addition({ root_folder_path: root, list_object_version, endpoint, ...items });
@@ -26,7 +41,7 @@ describe.runIf(isAvailable('ceph-rgw', server))('on Ceph RGW', async () => {
     };
     return {
       driver: await openAt(server.url),
-      seed: (paths: readonly string[]) => bucket.putMany(paths.map((path) => root + path)),
+      seed: seedIn(root),
       leftovers: async () => [...(await bucket.uploads(`${root}/`)), ...(await bucket.keys(`${root}/.wharf-uploads/`))],
       connections: () => {
         bucket.rest();
@@ -46,12 +61,13 @@ describe.runIf(isAvailable('ceph-rgw', server))('on Ceph RGW', async () => {
     };
   };
   const common = {
-    lacks: ['findOnHost', 'rename', 'space', 'listNames', 'statMany'],
+    lacks: ['findOnHost', 'rename', 'space', 'listNames', 'statMany', 'thumbnail'],
     isRemote: true,
+    hasServer: true,
     isWeb: true,
     hasLogin: true,
   } as const;
-  describeDriver({ ...common, name: 'S3', documented: { driver: 'S3', server: 'Ceph RGW' }, open: openWith((driver) => driver) });
-  describeDriver({ ...common, name: 'S3 with everything around it', open: openWith((driver) => decorate(driver, s3Driver.limits)) });
+  describeDriver({ ...common, name: 'S3', documented: { driver: 'S3', server: 'Ceph RGW' }, ...on((driver) => driver) });
+  describeDriver({ ...common, name: 'S3 with everything around it', ...on((driver) => decorate(driver, s3Driver.limits)) });
   bucketRules(server, bucket);
 });

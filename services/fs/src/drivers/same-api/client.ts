@@ -2,14 +2,14 @@ import type { Answer, Egress, GuardedClient, GuardedRequest } from '@wharf/egres
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { type AnsweredFile, answeredRange } from '../../driver-contract/answered-range.ts';
-import { boundedBody, drain } from '../../driver-contract/answers.ts';
+import { boundedBody, drain, readThumbnail } from '../../driver-contract/answers.ts';
 import type { Trail } from '../../driver-contract/open-context.ts';
 import type { CallOptions, Hashes, LinkClient } from '../../driver-contract/storage-driver.ts';
-import { badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { badAnswer, largeThumbnail, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { SameApiSettings } from './config.ts';
 import { type RemoteDetail, type RemoteEntry, readDetail, readEntry } from './entries.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
-import { toAppError, toDownloadError, toStatusError } from './errors.ts';
+import { toAppError, toDownloadError, toPictureError, toStatusError } from './errors.ts';
 
 /** Of whom the other gateway takes us for. */
 export interface Self {
@@ -211,8 +211,15 @@ export class GatewayClient {
    * The bytes of a file from its address. That is followed with no token, and from HTTPS to HTTP only where the gateway itself names it so.
    *
    * @param end exclusive; undefined: to the end
+   * @param toError what a status that is no success means
    */
-  async download({ rawUrl }: RemoteDetail, start: number, end: number | undefined, { signal }: CallOptions): Promise<AnsweredFile> {
+  async download(
+    { rawUrl }: Pick<RemoteDetail, 'rawUrl'>,
+    start: number,
+    end: number | undefined,
+    { signal }: CallOptions,
+    toError = toDownloadError,
+  ): Promise<AnsweredFile> {
     const isWhole = start === 0 && end === undefined;
     const range = isWhole ? {} : { Range: `bytes=${start}-${end === undefined ? '' : end - 1}` };
     let url = this.#ownAddress(rawUrl);
@@ -231,10 +238,19 @@ export class GatewayClient {
       await drain(answer, signal);
       const next = REDIRECTS.includes(statusCode) && redirects < MAX_REDIRECTS ? URL.parse(headers.location ?? '', url.href) : null;
       if (!next || (url.protocol === 'https:' && next.protocol !== 'https:')) {
-        throw toDownloadError(statusCode, headerOf(headers, 'x-error-code'));
+        throw toError(statusCode, headerOf(headers, 'x-error-code'));
       }
       url = next;
     }
+  }
+
+  /** The small picture that the gateway has of a file. @throws AppError UNSUPPORTED_OPERATION (none) | CONTENT_CORRUPT (it is too large) */
+  async picture({ thumb }: RemoteDetail, maxBytes: number, { signal }: CallOptions): Promise<Uint8Array> {
+    if (thumb === '') throw storageError('UNSUPPORTED_OPERATION');
+    const { answer, sizeBytes = 0 } = await this.download({ rawUrl: thumb }, 0, undefined, { signal }, toPictureError);
+    if (sizeBytes <= maxBytes) return readThumbnail(answer, signal, maxBytes);
+    answer.destroy();
+    throw largeThumbnail();
   }
 
   /** Ends what runs. Safe to call twice. */

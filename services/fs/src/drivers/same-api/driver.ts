@@ -19,6 +19,8 @@ import type {
   PlaceOptions,
   RemoveOptions,
   StorageDriver,
+  StorageThumbnail,
+  ThumbnailOptions,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
@@ -161,6 +163,15 @@ export class SameApiDriver implements StorageDriver {
       // Told who asks, the gateway may answer for that client alone.
       const isForClient = client !== undefined && (passesAddress || passesAgent);
       return { url: url.href, ...(isForClient && { isForClient }), ...(expiresAt && { expiresAt }) };
+    });
+  }
+
+  async thumbnail(path: MountPath, { signal, maxBytes }: ThumbnailOptions): Promise<StorageThumbnail> {
+    checkReachable(path);
+    return this.#calls.run(signal, async (call) => {
+      const there = await this.#get(path, call);
+      if (there.isDirectory) throw storageError('IS_A_DIRECTORY');
+      return { entry: toEntry(nameAt(path), there), image: await this.#client.picture(there, maxBytes, call) };
     });
   }
 
@@ -445,6 +456,11 @@ function endOfSign({ searchParams }: URL): Date | undefined {
   return seconds === undefined || Number(seconds) === 0 ? undefined : new Date(Number(seconds) * 1000);
 }
 
-function toEntry(name: EntryName, { isDirectory, sizeBytes, modifiedAt, createdAt, hashes }: RemoteEntry): Entry {
-  return { name, isDirectory, sizeBytes, modifiedAt, ...(createdAt && { createdAt }), ...(hashes && { hashes }) };
+function toEntry(name: EntryName, { isDirectory, sizeBytes, modifiedAt, createdAt, hashes, thumb }: RemoteEntry): Entry {
+  return {
+    ...{ name, isDirectory, sizeBytes, modifiedAt },
+    ...(createdAt && { createdAt }),
+    ...(hashes && { hashes }),
+    ...(thumb !== '' && { hasThumbnail: true }),
+  };
 }

@@ -11,6 +11,8 @@ export interface RemoteEntry {
   readonly createdAt: Date | undefined;
   readonly hashes: Hashes | undefined;
   readonly sign: string;
+  /** Where a small picture of a file is, as the gateway wrote it; empty where it has none. */
+  readonly thumb: string;
 }
 
 /** A file or folder that was asked for by its path. */
@@ -28,6 +30,7 @@ const entryShape = z.object({
   modified: z.string().catch(''),
   created: z.string().catch(''),
   sign: z.string().catch(''),
+  thumb: z.string().catch(''),
   hashinfo: z.string().catch(''),
 });
 const detailShape = entryShape.extend({ raw_url: z.string().catch(''), provider: z.string().catch('') });
@@ -44,7 +47,7 @@ export function readDetail(value: unknown): RemoteDetail | undefined {
   return data && { ...entryOf(data), rawUrl: data.raw_url, provider: data.provider };
 }
 
-function entryOf({ name, size, is_dir, modified, created, sign, hashinfo }: z.output<typeof entryShape>): RemoteEntry {
+function entryOf({ name, size, is_dir, modified, created, sign, thumb, hashinfo }: z.output<typeof entryShape>): RemoteEntry {
   const modifiedAt = dateOf(modified) ?? new Date(0);
   const createdAt = dateOf(created);
   return {
@@ -56,6 +59,7 @@ function entryOf({ name, size, is_dir, modified, created, sign, hashinfo }: z.ou
     createdAt: createdAt?.getTime() === modifiedAt.getTime() ? undefined : createdAt,
     hashes: is_dir ? undefined : hashesOf(hashinfo),
     sign,
+    thumb: is_dir ? '' : thumb,
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toAppError, toDownloadError, toStatusError } from './errors.ts';
+import { toAppError, toDownloadError, toPictureError, toStatusError } from './errors.ts';
 
 it.each([
   [500, 'ENTRY_NOT_FOUND', 'ENTRY_NOT_FOUND'],
@@ -62,4 +62,14 @@ it.each([
   [508, 'CIRCULAR_MOUNT', 'CIRCULAR_MOUNT'],
 ])('an address of a file that answers %i (%s) is %s', (status, name, expected) => {
   expect(toDownloadError(status, name)).toMatchObject({ code: expected });
+});
+
+it.each([
+  [400, 'INVALID_ARGUMENT', 'UNSUPPORTED_OPERATION'],
+  [404, 'ENTRY_NOT_FOUND', 'UNSUPPORTED_OPERATION'],
+  [429, 'RATE_LIMITED', 'STORAGE_UNAVAILABLE'],
+  [502, undefined, 'STORAGE_UNAVAILABLE'],
+  [508, 'CIRCULAR_MOUNT', 'CIRCULAR_MOUNT'],
+])('an address of a picture that answers %i (%s) is %s', (status, name, expected) => {
+  expect(toPictureError(status, name)).toMatchObject({ code: expected });
 });

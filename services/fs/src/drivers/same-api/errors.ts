@@ -93,3 +93,10 @@ export function toDownloadError(status: number, name: string | undefined): AppEr
   if (name === 'CIRCULAR_MOUNT') return circle(cause);
   return storageError(BY_DOWNLOAD_STATUS[status] ?? 'STORAGE_UNAVAILABLE', cause);
 }
+
+/** The address of a small picture of a file that answered with none. It tells nothing of the file. @param name as toDownloadError() has it */
+export function toPictureError(status: number, name: string | undefined): AppError {
+  const cause = new Error(`the address of the picture answered ${status}`);
+  if (name === 'CIRCULAR_MOUNT') return circle(cause);
+  return storageError(status === 429 || status >= 500 ? 'STORAGE_UNAVAILABLE' : 'UNSUPPORTED_OPERATION', cause);
+}

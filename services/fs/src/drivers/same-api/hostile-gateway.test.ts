@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createEgress, createEgressPolicy } from '@wharf/egress';
-import { isMissing, makeCertificate, startHttpServer, waitFor } from '@wharf/harness';
+import { countConnections, isMissing, makeCertificate, startHttpServer, waitFor } from '@wharf/harness';
 import { expect, it, onTestFinished } from 'vitest';
 import { at, failureWithout, namesIn, put } from '../../driver-contract/conformance/driver-calls.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -51,7 +51,10 @@ const isApi = ({ url = '' }: IncomingMessage) => url.startsWith('/api/');
 const fileAt =
   (rawUrl: (request: IncomingMessage) => string, other: Handler): Handler =>
   (request, response) =>
-    isApi(request) ? say(response, { ...entry('file'), raw_url: rawUrl(request), provider: 'Local' }) : other(request, response);
+    isApi(request)
+      ? say(response, { ...entry('file'), raw_url: rawUrl(request), thumb: rawUrl(request), provider: 'Local' })
+      : other(request, response);
+const picture = (driver: Required<StorageDriver>, maxBytes = 1_000_000) => driver.thumbnail(at('/file'), { widthPixels: 144, maxBytes });
 
 it('names that would lead elsewhere, or cannot be names, are left out', async () => {
   const odd = ['..', '.', 'a/b', '/etc/passwd', 'x\u0000y', 'x\r\nEvil: 1', 'n'.repeat(300), '', 'fine', 'fine', 'also fine'];
@@ -139,12 +142,13 @@ it('the address of a file gets no token, nor does where it leads to', async () =
     ),
   );
   expect(await read(driver)).toBe('hello');
-  expect(seen.length).toBeGreaterThan(1);
+  expect(Buffer.from((await picture(driver)).image).toString()).toBe('hello');
+  expect(seen.length).toBeGreaterThan(3);
   expect(new Set(seen)).toEqual(new Set([undefined]));
 });
 
 it.each(['http://169.254.169.254/latest/meta-data/', 'http://127.0.0.2:1/x', 'http://[::1]:1/x', 'file:///etc/passwd', 'gopher://x/'])(
-  'a file at %s is not fetched',
+  'a file at %s is not fetched, nor is a picture of one',
   async (address) => {
     // Nobody here has entered that address, so it has to be a public one.
     const policy = (audience: 'admin' | 'user') => createEgressPolicy({ audience, allow: [], forbidden: [] });
@@ -152,7 +156,11 @@ it.each(['http://169.254.169.254/latest/meta-data/', 'http://127.0.0.2:1/x', 'ht
     const gateway = await startHttpServer((request, response) =>
       say(
         response,
-        request.url === '/api/me' ? { username: 'u', role: 0 } : isFile.now ? { ...entry('file'), raw_url: address, provider: 'x' } : ROOT,
+        request.url === '/api/me'
+          ? { username: 'u', role: 0 }
+          : isFile.now
+            ? { ...entry('file'), raw_url: address, thumb: address, provider: 'x' }
+            : ROOT,
       ),
     );
     onTestFinished(() => gateway.stop());
@@ -160,7 +168,9 @@ it.each(['http://169.254.169.254/latest/meta-data/', 'http://127.0.0.2:1/x', 'ht
     const driver = await openListDriver.open(addition, { egress: createEgress(policy('admin'), policy('user')) });
     onTestFinished(() => driver.close());
     isFile.now = true;
-    await expect(failure(read(driver))).resolves.toMatchObject({ code: expect.stringMatching(/PERMISSION_DENIED|UNSUPPORTED_OPERATION/) });
+    const refused = { code: expect.stringMatching(/PERMISSION_DENIED|UNSUPPORTED_OPERATION/) };
+    await expect(failure(read(driver))).resolves.toMatchObject(refused);
+    await expect(failure(picture(driver as Required<StorageDriver>))).resolves.toMatchObject(refused);
   },
 );
 
@@ -182,6 +192,50 @@ it.each([
     ),
   );
   await expect(failure(read(driver, range))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
+it.each([
+  [
+    'that says how much too large it is',
+    'CONTENT_CORRUPT',
+    (response: ServerResponse) => void response.writeHead(200, { 'Content-Length': 1e9 }).write('x'),
+  ],
+  [
+    'without an end',
+    'CONTENT_CORRUPT',
+    async (response: ServerResponse) => {
+      while (!response.destroyed) {
+        if (response.write('x'.repeat(10_000))) continue;
+        await new Promise<void>((resolve) => void response.once('drain', resolve).once('close', resolve));
+      }
+    },
+  ],
+  ['that breaks off', 'STORAGE_UNAVAILABLE', (response: ServerResponse) => void response.write('x', () => response.destroy())],
+  ['that is not there', 'UNSUPPORTED_OPERATION', (response: ServerResponse) => void response.writeHead(404).end()],
+  ['that leads in a circle', 'UNSUPPORTED_OPERATION', (response: ServerResponse) => void response.writeHead(302, { Location: '/x' }).end()],
+])('a picture %s is refused, and its connection is left', async (_, code, answer) => {
+  const { driver, server } = await openOn(
+    fileAt(
+      ({ headers: { host } }) => `http://${host}/p/file`,
+      (_request, response) => answer(response),
+    ),
+  );
+  await expect(failure(picture(driver, 100_000))).resolves.toMatchObject({ code });
+  await driver.close();
+  await waitFor('connections to end', async () => (await countConnections(Number(new URL(server.url).port))) === 0);
+});
+
+it('a picture whose host stands still ends with its caller', async () => {
+  const { driver } = await openOn(
+    fileAt(
+      ({ headers: { host } }) => `http://${host}/p/file`,
+      (_request, response) => void response.write('x'),
+    ),
+  );
+  const abort = new AbortController();
+  const asked = driver.thumbnail(at('/file'), { widthPixels: 144, maxBytes: 100, signal: abort.signal });
+  setImmediate(() => abort.abort());
+  await expect(failure(asked)).resolves.toMatchObject({ code: 'CANCELLED' });
 });
 
 it('a redirect of a file in a circle ends', async () => {

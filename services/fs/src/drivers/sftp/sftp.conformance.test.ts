@@ -2,9 +2,10 @@ import { chown, mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { isAvailable, isMissing, type SshServer, startFaultProxy, startSshServer } from '@wharf/harness';
-import { afterAll, describe, onTestFinished } from 'vitest';
-import { folderSide } from '../../driver-contract/conformance/folder-side.ts';
+import { afterAll, describe } from 'vitest';
+import { folderSide, standingFolder } from '../../driver-contract/conformance/folder-side.ts';
 import type { StorageUnderTest } from '../../driver-contract/conformance/rule.suite.ts';
+import { atEnd } from '../../driver-contract/conformance/rule-end.suite.ts';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { decorate } from '../../driver-contract/decorate.ts';
 import type { OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -12,7 +13,7 @@ import { sftpDriver } from './index.ts';
 
 const servers = [await startSshServer(), await startSshServer({ chroot: true })] as const;
 const [server, jail] = servers;
-const LACKS: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'listNames', 'statMany'];
+const LACKS: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'listNames', 'statMany', 'thumbnail'];
 
 describe.runIf(isAvailable('sshd', server) && isAvailable('sshd', jail))('SFTP on OpenSSH', () => {
   if (isMissing(server) || isMissing(jail)) return;
@@ -22,10 +23,14 @@ describe.runIf(isAvailable('sshd', server) && isAvailable('sshd', jail))('SFTP o
   });
   const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
 
-  const openOn = (at: SshServer, around: (driver: StorageDriver) => StorageDriver) => async (): Promise<StorageUnderTest> => {
+  const standing = { server: standingFolder(server.folder), jail: standingFolder(jail.folder) };
+  const newFolder = async (at: SshServer) => {
     const folder = await mkdtemp(path.join(at.folder, 'storage-'));
     await chown(folder, at.uid, at.uid);
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    atEnd(() => rm(folder, { recursive: true, force: true }));
+    return folder;
+  };
+  const openIn = async (folder: string, at: SshServer, around: (driver: StorageDriver) => StorageDriver): Promise<StorageUnderTest> => {
     const openAt = async ({ host, port }: { host: string; port: number }, login: Record<string, unknown> = {}) => {
       const items = {
         address: `${host}:${port}`,
@@ -47,13 +52,20 @@ describe.runIf(isAvailable('sshd', server) && isAvailable('sshd', jail))('SFTP o
       },
     };
   };
-  const common = { lacks: LACKS, isRemote: true, hasLogin: true } as const;
+  const on = (which: 'server' | 'jail', around: (driver: StorageDriver) => StorageDriver) => {
+    const at = which === 'server' ? server : jail;
+    return {
+      open: async () => openIn(await newFolder(at), at, around),
+      openStanding: async () => ({ ...(await openIn(await standing[which](), at, around)), isStanding: true as const }),
+    };
+  };
+  const common = { lacks: LACKS, isRemote: true, hasServer: true, hasLogin: true } as const;
 
-  describeDriver({ ...common, name: 'SFTP', documented: { driver: 'SFTP', server: 'OpenSSH' }, open: openOn(server, (driver) => driver) });
+  describeDriver({ ...common, name: 'SFTP', documented: { driver: 'SFTP', server: 'OpenSSH' }, ...on('server', (driver) => driver) });
   describeDriver({
     ...common,
     name: 'SFTP with everything around it',
-    open: openOn(server, (driver) => decorate(driver, sftpDriver.limits)),
+    ...on('server', (driver) => decorate(driver, sftpDriver.limits)),
   });
-  describeDriver({ ...common, name: 'SFTP for a user who is shut in', open: openOn(jail, (driver) => driver) });
+  describeDriver({ ...common, name: 'SFTP for a user who is shut in', ...on('jail', (driver) => driver) });
 });

@@ -233,7 +233,8 @@ class StrmDriver implements StorageDriver {
 
   #describe(path: MountPath, { name, source, isStrm }: Shown<Source>, signer: (path: string) => string): Entry {
     const { place, entry } = source;
-    if (!isStrm) return { ...entry, name };
+    const { hasThumbnail: _, ...own } = entry;
+    if (!isStrm) return { ...own, name };
     const sizeBytes = Buffer.byteLength(this.#addressOf(place, this.#below(parentPath(path), entry.name), signer));
     return { name, isDirectory: false, sizeBytes, modifiedAt: entry.modifiedAt, ...(entry.createdAt && { createdAt: entry.createdAt }) };
   }

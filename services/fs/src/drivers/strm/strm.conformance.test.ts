@@ -18,6 +18,7 @@ const lacks = [
   'rename',
   'space',
   'statMany',
+  'thumbnail',
   'write',
 ] as const;
 

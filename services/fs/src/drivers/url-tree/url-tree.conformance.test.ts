@@ -15,6 +15,7 @@ const lacks = [
   'rename',
   'space',
   'statMany',
+  'thumbnail',
   'write',
 ] as const;
 const open = () => urlTreeDriver.open(JSON.stringify({ url_structure: '\n' }), { egress });

@@ -14,6 +14,7 @@ const lacks = [
   'rename',
   'space',
   'statMany',
+  'thumbnail',
   'write',
 ] as const;
 const open = () => virtualDriver.open(JSON.stringify({ num_file: 0, num_folder: 0 }));

@@ -1,9 +1,11 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { isAvailable, isMissing, startApacheDav, startFaultProxy, type WebdavServer } from '@wharf/harness';
-import { afterAll, describe, onTestFinished } from 'vitest';
-import { folderSide } from '../../driver-contract/conformance/folder-side.ts';
+import { afterAll, describe } from 'vitest';
+import { folderSide, standingFolder } from '../../driver-contract/conformance/folder-side.ts';
 import type { StorageUnderTest } from '../../driver-contract/conformance/rule.suite.ts';
+import { atEnd } from '../../driver-contract/conformance/rule-end.suite.ts';
 import { type DriverUnderTest, describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { decorate } from '../../driver-contract/decorate.ts';
 import type { OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -11,31 +13,53 @@ import { webdavDriver } from './index.ts';
 import { testEgress } from './testing/test-egress.ts';
 
 const [apache, digest] = await Promise.all([startApacheDav(), startApacheDav({ login: 'digest' })]);
-const LACKS: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany'];
+const LACKS: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany', 'thumbnail'];
 
-const openOn = (server: WebdavServer, around: (driver: StorageDriver) => StorageDriver) => async (): Promise<StorageUnderTest> => {
+async function newFolder(server: WebdavServer): Promise<string> {
   const folder = await mkdtemp(path.join(server.folder, 'storage ä+'));
   await chmod(folder, 0o777);
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const openAt = async ({ host, port }: { host: string; port: number }) => {
+  atEnd(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function on(server: WebdavServer, around: (driver: StorageDriver) => StorageDriver) {
+  const standing = standingFolder(server.folder);
+  return {
+    open: async () => openIn(await newFolder(server), server, around),
+    openStanding: async () => ({ ...(await openIn(await standing(), server, around)), isStanding: true as const }),
+  };
+}
+
+async function openIn(folder: string, server: WebdavServer, around: (driver: StorageDriver) => StorageDriver): Promise<StorageUnderTest> {
+  const openAt = async (origin: string, rest: Record<string, unknown> = {}) => {
     const items = {
-      address: `http://${host}:${port}/dav`,
+      address: `${origin}/dav`,
       username: server.username,
       password: server.password,
       root_folder_path: `/${path.basename(folder)}`,
+      ...rest,
     };
     return around(await webdavDriver.open(JSON.stringify(items), { egress: testEgress() }));
   };
+  const origin = `http://${server.host}:${server.port}`;
   return {
-    driver: await openAt(server),
+    driver: await openAt(origin),
     ...folderSide(folder),
     connections: () => server.connections(),
+    badLogin: { secret: 'another-secret', open: () => openAt(origin, { password: 'another-secret' }) },
+    web: {
+      url: origin,
+      secrets: [server.password, Buffer.from(`${server.username}:${server.password}`).toString('base64')],
+      open: (url: string, trust?: 'any certificate') => openAt(url, { tls_insecure_skip_verify: trust !== undefined }),
+      refuseLogin: (response: ServerResponse) =>
+        void response.writeHead(401, { 'WWW-Authenticate': `${server === apache ? 'Basic' : 'Digest'} realm="x", nonce="another"` }).end(),
+    },
     async throughFaults() {
       const way = await startFaultProxy({ to: server });
-      return { driver: await openAt(way), way };
+      return { driver: await openAt(`http://${way.host}:${way.port}`), way };
     },
   };
-};
+}
 
 describe.runIf(isAvailable('apache2', apache))('on Apache', () => {
   if (isMissing(apache) || isMissing(digest)) return;
@@ -43,16 +67,16 @@ describe.runIf(isAvailable('apache2', apache))('on Apache', () => {
     await apache.stop();
     await digest.stop();
   });
-  const common: Omit<DriverUnderTest, 'name' | 'open'> = { lacks: LACKS, isRemote: true };
+  const common: Omit<DriverUnderTest, 'name' | 'open'> = { lacks: LACKS, isRemote: true, isWeb: true, hasLogin: true, hasServer: true };
   describeDriver({
     ...common,
     name: 'WebDav',
     documented: { driver: 'WebDav', server: 'Apache' },
-    open: openOn(apache, (driver) => driver),
+    ...on(apache, (driver) => driver),
   });
   describeDriver({
     ...common,
     name: 'WebDav by Digest, with everything around it',
-    open: openOn(digest, (driver) => decorate(driver, webdavDriver.limits)),
+    ...on(digest, (driver) => decorate(driver, webdavDriver.limits)),
   });
 });

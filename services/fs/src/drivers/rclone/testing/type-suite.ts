@@ -2,8 +2,9 @@ import { chown, mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { ensureCommand, isAvailable, startFaultProxy } from '@wharf/harness';
-import { describe, onTestFinished } from 'vitest';
+import { describe } from 'vitest';
 import type { FaultyWay, StorageUnderTest } from '../../../driver-contract/conformance/rule.suite.ts';
+import { atEnd } from '../../../driver-contract/conformance/rule-end.suite.ts';
 import { type DriverUnderTest, describeDriver } from '../../../driver-contract/conformance.suite.ts';
 import { decorate } from '../../../driver-contract/decorate.ts';
 import type { OptionalOperation, StorageDriver } from '../../../driver-contract/storage-driver.ts';
@@ -14,15 +15,15 @@ interface Address {
   readonly port: number;
 }
 
-export const WITHOUT: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'statMany'];
+export const WITHOUT: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'statMany', 'thumbnail'];
 /** `npm run soak -- suites`: every rule for every type, as it is and with all that is put around it. */
 const IS_LONG = process.env['WHARF_LONG_SUITES'] !== undefined;
 /** Where the whole suite runs on one type already: what differs by the server. */
-export const SOME = IS_LONG ? {} : { groups: ['entries', 'content', 'cancellation and failure', 'abilities'] };
+export const SOME = IS_LONG ? {} : { groups: ['entries', 'long listings', 'content', 'cancellation and failure', 'abilities'] };
 /** Listings of 10,000 take a minute to make there. */
 export const FEW = IS_LONG
   ? {}
-  : { groups: ['content', 'names', 'making and removing', 'copy', 'cancellation and failure', 'two at once', 'abilities'] };
+  : { groups: ['entries', 'content', 'names', 'making and removing', 'copy', 'cancellation and failure', 'two at once', 'abilities'] };
 export const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
 
 /** Where there is rclone. */
@@ -41,16 +42,22 @@ export function decorated(driver: StorageDriver): StorageDriver {
 }
 
 /** As it is, and in the long run with all that is put around it too. */
-export function describeType({ name, open, documented, ...rest }: DriverUnderTest): void {
-  describeDriver({ ...rest, name, open, ...(documented && { documented }) });
+export function describeType({ documented, ...rest }: DriverUnderTest): void {
+  const { name, open, openStanding } = rest;
+  describeDriver({ ...rest, ...(documented && { documented }) });
   if (!IS_LONG) return;
-  const openAround = async (): Promise<StorageUnderTest> => {
-    const side = await open();
+  const openAround = (opening: () => Promise<StorageUnderTest>) => async (): Promise<StorageUnderTest> => {
+    const side = await opening();
     const faulty = side.throughFaults;
     const throughFaults = faulty && (async () => faulty().then(({ driver, way }) => ({ driver: decorated(driver), way })));
     return { ...side, driver: decorated(side.driver), ...(throughFaults && { throughFaults }) };
   };
-  describeDriver({ ...rest, name: `${name} with everything around it`, open: openAround });
+  describeDriver({
+    ...rest,
+    name: `${name} with everything around it`,
+    open: openAround(open),
+    ...(openStanding && { openStanding: openAround(openStanding) }),
+  });
 }
 
 export function opened(
@@ -71,7 +78,7 @@ export function opened(
 export async function madeFolder(parent: string, owner = 33): Promise<string> {
   const folder = await mkdtemp(path.join(parent, 'storage ä+'));
   await chown(folder, owner, owner);
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  atEnd(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
