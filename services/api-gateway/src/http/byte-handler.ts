@@ -23,8 +23,11 @@ import { failure, requireAccess, splitUrl } from './api-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { dropHopHeaders } from './hop-by-hop.ts';
 import { createPassDownload } from './pass-download.ts';
-import { createPassUpload, isPlainUpload } from './pass-upload.ts';
+import { createPassUpload, isPlainUpload, notHttp } from './pass-upload.ts';
 import { beforeRefusal, sendJson, sendText } from './send-answer.ts';
+
+/** What is below it is no status of an answer. */
+const LEAST_STATUS = 200;
 
 /** Hands requests for bytes to the data plane of fs; answers undefined for any other request. */
 export type ByteHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | undefined;
@@ -148,10 +151,17 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
         (server) => {
           // `Connection` concerns only the client and the gateway. After a body of unknown length the connection to the data plane is
           // closed.
-          server.on('proxyReq', (outgoing) => {
+          server.on('proxyReq', (outgoing, request, response) => {
             if (!outgoing.hasHeader('transfer-encoding')) outgoing.setHeader('Connection', 'keep-alive');
+            // Without a listener, one that switches to another protocol would tell neither an answer nor an error.
+            outgoing.once('upgrade', (_answer, socket) => {
+              socket.destroy();
+              void onThrown(notHttp(), request, response);
+            });
           });
           server.on('proxyRes', (answer) => {
+            // A status that is none would be thrown where nobody catches it.
+            if ((answer.statusCode ?? 0) < LEAST_STATUS) answer.statusCode = ERROR_CODES.STORAGE_UNAVAILABLE.http;
             delete answer.headers.connection;
             delete answer.headers['keep-alive'];
           });
