@@ -5,6 +5,7 @@ import {
   callHeaders,
   clientOf,
   dropCallHeaders,
+  endWhenIdle,
   foreseen,
   type Identity,
   isTusPath,
@@ -109,6 +110,11 @@ function isPlainDownload({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers['transfer-encoding'] === undefined && headers['content-length'] === undefined;
 }
 
+/** An upload, or a call about one; all other requests for bytes are downloads. */
+function isByApi({ url = '' }: IncomingMessage): boolean {
+  return url.startsWith('/api/');
+}
+
 /** A data plane in another process. */
 export interface RemoteDataPlane {
   readonly serve: ByteServer;
@@ -116,11 +122,15 @@ export interface RemoteDataPlane {
   close(): void;
 }
 
-/** Streams requests to the data plane at `url` and its answers back; a client that goes away is passed on. */
-export function createRemoteDataPlane(parts: GatewayParts, url: string, transfers: TransferLimit): RemoteDataPlane {
+/**
+ * Streams requests to the data plane at `url` and its answers back; a client that goes away is passed on.
+ *
+ * @param idleMs after which a client of a download is cut off that takes nothing; as at the data plane unless told
+ */
+export function createRemoteDataPlane(parts: GatewayParts, url: string, transfers: TransferLimit, idleMs?: number): RemoteDataPlane {
   const agent = new Agent({ keepAlive: true });
   const refuse = async (request: IncomingMessage, response: ServerResponse, error: AppError) => {
-    if ((request.url ?? '').startsWith('/api/')) return refuseUpload(parts, request, response, error);
+    if (isByApi(request)) return refuseUpload(parts, request, response, error);
     parts.scopes.of(request).error = error.code;
     nameError(response, error);
     if (await beforeRefusal(request, response)) sendText(response, ERROR_CODES[error.code].http, `${error.message}\n`);
@@ -181,6 +191,8 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
       } catch (error) {
         return void refuse(request, response, AppError.from(error)).catch(() => response.destroy());
       }
+      // The data plane does not see who takes nothing of what waits here.
+      if (!isByApi(request)) endWhenIdle(request, false, idleMs);
       const siteUrl = siteUrlOf(request, parts.siteUrl, parts.proxies);
       dropCallHeaders(request.headers);
       dropHopHeaders(request.headers);
