@@ -22,6 +22,7 @@ export { type DataDir, openDataDir } from './data-dir.ts';
 export { prepareStore } from './data-version.ts';
 export { clientOf, createTrustedProxies, type TrustedProxies } from './http/client-address.ts';
 export { type Cors, createCors, preflightDownload } from './http/cors.ts';
+export { endWhenIdle } from './http/end-when-idle.ts';
 export { beginJson, type Envelope, type EnvelopeCodes, failureEnvelope, successEnvelope } from './http/envelope.ts';
 export { ERROR_NAME_HEADER, nameError } from './http/error-name.ts';
 export { freeChunk } from './http/free-chunk.ts';
@@ -32,7 +33,7 @@ export { createPrivacyMask, type PrivacyMask } from './http/privacy-mask.ts';
 export { requestIdOf } from './http/request-id.ts';
 export { sayWhenToComeAgain } from './http/retry-after.ts';
 export { siteUrlOf } from './http/site-url.ts';
-export { createTransferLimit, type TransferLimit } from './http/transfer-limit.ts';
+export { createTransferLimit, shareholderOf, type TransferLimit } from './http/transfer-limit.ts';
 export { isTusPath, TUS_PATH, tusStatus } from './http/tus.ts';
 export { type AccountReads, type AccountUser, type Caller, type Callers, createCallers, equalTexts } from './identity/callers.ts';
 export {

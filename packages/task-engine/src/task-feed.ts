@@ -12,6 +12,9 @@ const AFTER_HINT_MS = 200;
 /** Writes become visible in another order than that of their times: a look goes back so far, in milliseconds, and after a hint only a little. */
 const OVERLAP_MS = 3_000;
 const HINT_OVERLAP_MS = 300;
+/** A write of thousands has the time of its beginning: so long may one take, in milliseconds, and so often a look goes back as far. */
+const LONGEST_WRITE_MS = 35_000;
+const CATCH_UP_MS = 10_000;
 /** Changed tasks that the store tells at a time. */
 const BATCH = 500;
 
@@ -31,14 +34,18 @@ interface Watcher {
   readonly onChange: (change: TaskChange) => void;
 }
 
-/** @param onError is told when the store could not be asked; the next look catches up. */
+/**
+ * @param onError is told when the store could not be asked; the next look catches up
+ * @param catchUpMs how often writes are looked for that took long, in milliseconds; CATCH_UP_MS unless told
+ */
 export function createTaskFeed(options: {
   owners: readonly TaskOwner[];
   store: StoreConnection;
   bus: Bus;
   onError: (error: unknown) => void;
+  catchUpMs?: number;
 }): TaskFeed {
-  const { owners, store, bus, onError } = options;
+  const { owners, store, bus, onError, catchUpMs = CATCH_UP_MS } = options;
   const clock = createStoreClock(store);
   const watchers = new Set<Watcher>();
   const sources = owners.map((owner) => ({
@@ -50,8 +57,7 @@ export function createTaskFeed(options: {
   const snapshots = createTaskSnapshots(sources.map(({ models }) => models));
   let timer: NodeJS.Timeout | undefined;
   let dueAtMs = Number.POSITIVE_INFINITY;
-  /** When everything was looked at last. */
-  let wholeAtMs = Number.NEGATIVE_INFINITY;
+  const looks = createLooks(catchUpMs);
   let isLooking = false;
   let isClosed = false;
 
@@ -62,14 +68,13 @@ export function createTaskFeed(options: {
 
   const look = async (): Promise<void> => {
     await clock.sync();
-    const isWhole = performance.now() - wholeAtMs >= POLL_MS - AFTER_HINT_MS;
-    if (isWhole) wholeAtMs = performance.now();
+    const { isWhole, isCatchingUp, overlapMs } = looks.begin();
     for (const source of sources) {
       if (!isWhole && !source.isHinted) continue;
       source.isHinted = false;
       source.cursor ??= clock.now();
-      const since = new Date(source.cursor.getTime() - (isWhole ? OVERLAP_MS : HINT_OVERLAP_MS));
-      if (isWhole) for (const [id, { at }] of source.seen) if (at < since) source.seen.delete(id);
+      const since = new Date(source.cursor.getTime() - overlapMs);
+      if (isCatchingUp) for (const [id, { at }] of source.seen) if (at < since) source.seen.delete(id);
       const pace = createPace();
       for await (const record of changedSince(source.models, since)) {
         await pace.step();
@@ -115,7 +120,7 @@ export function createTaskFeed(options: {
       const watcher = { scope, onChange };
       // Whatever changed while nobody watched is in the snapshot.
       if (watchers.size === 0) {
-        wholeAtMs = Number.NEGATIVE_INFINITY;
+        looks.reset();
         for (const source of sources) {
           source.cursor = undefined;
           source.seen.clear();
@@ -131,6 +136,28 @@ export function createTaskFeed(options: {
       isClosed = true;
       clearTimeout(timer);
       watchers.clear();
+    },
+  };
+}
+
+/** How far each look goes: after a hint only to the source that it is of, and not far back. */
+function createLooks(catchUpMs: number) {
+  let wholeAtMs = Number.NEGATIVE_INFINITY;
+  /** When writes that took long were looked for last. */
+  let caughtUpAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    begin() {
+      const nowMs = performance.now();
+      const isWhole = nowMs - wholeAtMs >= POLL_MS - AFTER_HINT_MS;
+      const isCatchingUp = isWhole && nowMs - caughtUpAtMs >= catchUpMs;
+      if (isWhole) wholeAtMs = nowMs;
+      if (isCatchingUp) caughtUpAtMs = nowMs;
+      return { isWhole, isCatchingUp, overlapMs: isCatchingUp ? LONGEST_WRITE_MS : isWhole ? OVERLAP_MS : HINT_OVERLAP_MS };
+    },
+    /** The next look is one at everything. */
+    reset() {
+      wholeAtMs = Number.NEGATIVE_INFINITY;
+      caughtUpAtMs = Number.NEGATIVE_INFINITY;
     },
   };
 }

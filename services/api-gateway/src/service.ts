@@ -40,12 +40,12 @@ type GatewayOptions = Pick<GatewayConfig, 'siteUrl' | 'trustedProxies' | 'corsOr
  * The HTTP face of Wharf.
  *
  * @param options.bytes the data plane of fs where it is in the same process; else requests for bytes are passed on to `config.fsDataUrl`,
- * `maxTransfers` of them at a time. `maxHeldBytes`: what bodies and answers hold together.
+ * `maxTransfers` of them at a time; who takes nothing of a download for `downloadIdleMs` is cut off. `maxHeldBytes`: what bodies and answers hold together.
  */
 export function createGatewayService(
   config: GatewayOptions,
   kit: ServiceKit,
-  options: { bytes?: ByteServer; maxTransfers?: number; maxHeldBytes?: number | undefined } = {},
+  options: { bytes?: ByteServer; maxTransfers?: number; downloadIdleMs?: number; maxHeldBytes?: number | undefined } = {},
 ): Service {
   const { clock } = kit;
   const models = modelsOf(kit.store);
@@ -94,7 +94,9 @@ export function createGatewayService(
     },
   };
   const remote =
-    config.fsDataUrl === undefined ? undefined : createRemoteDataPlane(parts, config.fsDataUrl, createTransferLimit(options.maxTransfers));
+    config.fsDataUrl === undefined
+      ? undefined
+      : createRemoteDataPlane(parts, config.fsDataUrl, createTransferLimit(options.maxTransfers), options.downloadIdleMs);
   const dataPlane = options.bytes ?? remote?.serve;
   if (!dataPlane) throw new Error('the gateway needs a data plane: bytes, or fsDataUrl');
 

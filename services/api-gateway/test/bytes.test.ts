@@ -219,6 +219,22 @@ describe('what a data plane in the same process is told', () => {
   });
 });
 
+describe('a client that takes nothing of a download', () => {
+  it('is cut off, and keeps no place among the transfers', async () => {
+    const narrow = await openGateway({ fsDataUrl: plane.url, maxTransfers: 1, downloadIdleMs: 500 });
+    try {
+      const held = await new Promise<IncomingMessage>((resolve, reject) => {
+        get(`${narrow.base}/d/bytes/${SIZE_BYTES}`, { agent: false }, resolve).on('error', reject);
+      });
+      held.on('error', () => {});
+      await waitFor('room', async () => (await narrow.request({ path: '/d/bytes/3' })).status !== 503 || undefined);
+      held.destroy();
+    } finally {
+      await narrow.close();
+    }
+  });
+});
+
 describe('refusals of byte routes', () => {
   it('an upload without a right to call is an envelope, and its body is read away', async () => {
     const headers = { 'Content-Length': 8 * 1024 * 1024 };

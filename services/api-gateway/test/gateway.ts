@@ -43,6 +43,7 @@ export async function openGateway(
     bytes?: ByteServer;
     fsDataUrl?: string;
     maxTransfers?: number;
+    downloadIdleMs?: number;
     maxHeldBytes?: number;
     callsPerUser?: number;
     connectionsPerAddress?: number;
@@ -74,13 +75,25 @@ export async function openGateway(
   await models.users.create(userRecord(1, 'admin', ROLE.admin, 0));
   await models.users.create(userRecord(2, 'guest', ROLE.guest, 0));
 
-  const { bytes, maxTransfers, maxHeldBytes, siteUrl, trustedProxies = [], corsOrigins = [], callsPerUser = 64, ...others } = options;
+  const {
+    bytes,
+    maxTransfers,
+    downloadIdleMs,
+    maxHeldBytes,
+    siteUrl,
+    trustedProxies = [],
+    corsOrigins = [],
+    callsPerUser = 64,
+    ...others
+  } = options;
   const { connectionsPerAddress = 1_000, ...rest } = others;
   const dataPlane: ByteServer = (_request, response) => response.end('bytes');
   const service = createGatewayService(
     { siteUrl, trustedProxies, corsOrigins, callsPerUser, connectionsPerAddress, ...rest },
     kit,
-    rest.fsDataUrl ? { ...(maxTransfers === undefined ? {} : { maxTransfers }) } : { bytes: bytes ?? dataPlane, maxHeldBytes },
+    rest.fsDataUrl
+      ? { ...(maxTransfers === undefined ? {} : { maxTransfers }), ...(downloadIdleMs === undefined ? {} : { downloadIdleMs }) }
+      : { bytes: bytes ?? dataPlane, maxHeldBytes },
   );
   await service.start();
   if (!service.http) throw new Error('the gateway has no HTTP');

@@ -73,6 +73,27 @@ it('answers that nobody takes leave room for others, also while they are made', 
   await waitFor('room', async () => !(await isFull()));
 });
 
+const LONG = { name: 'x'.repeat(MIB) };
+
+it.each([
+  ['folders', '/api/fs/dirs?path=/', 'fs.listDirectories', 'directories'],
+  ['hits', '/api/fs/search?in_folder=true&page=1&per_page=9', 'fs.searchEntries', 'content'],
+  ['tasks', '/api/task/copy/undone', 'fsTasks.listTasks', 'tasks'],
+])('of many long %s no more is gathered than there is room for', async (_what, path, rpc, field) => {
+  let given = 0;
+  const part = Object.defineProperty({}, field, {
+    enumerable: true,
+    get() {
+      given += 1;
+      return [LONG];
+    },
+  });
+  gateway.stubs.answers.set(rpc, () => Array(200).fill(part));
+  expect((await gateway.request({ path, headers: { Authorization: PERMANENT_TOKEN } })).json()).toEqual(BUSY);
+  // One caller may have 32 MiB.
+  expect(given).toBeLessThan(100);
+});
+
 it('a client that takes nothing of its answer is cut off', async () => {
   const pieces = await writeJson({ data: Array.from({ length: 64 }, () => 'x'.repeat(MIB)) }, createPace());
   let isOver = false;

@@ -1,4 +1,5 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { makeTempDir } from '@wharf/harness';
@@ -35,6 +36,8 @@ describe('the web page', () => {
   it('once it is there it is shown at every address that is not of the API', async () => {
     await mkdir(join(webDir, 'assets'), { recursive: true });
     await writeFile(join(webDir, 'assets', 'index-1a.js'), SCRIPT);
+    // More than what waits for a client on its way.
+    await writeFile(join(webDir, 'assets', 'index-1a.css'), Buffer.alloc(16 * 1024 * 1024));
     await writeFile(join(webDir, 'assets', 'index-1a.js.gz'), gzipSync(SCRIPT));
     await writeFile(join(webDir, 'index.html'), PAGE);
     for (const path of ['/', '/local', '/local/a%20b/c.txt', '/@/api', '/@login', '/%00']) {
@@ -64,6 +67,21 @@ describe('the web page', () => {
     expect(policy).toContain("require-trusted-types-for 'script'");
     expect(policy).not.toMatch(/unsafe|\*/);
     expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'cache-control': 'no-cache' });
+  });
+
+  it.runIf(process.platform === 'linux')('clients that take nothing of a file hold no file handle', async () => {
+    const held = await Promise.all(
+      Array.from({ length: 10 }, () => {
+        const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+        get(`${gateway.base}/assets/index-1a.css`, { agent: false }, resolve).on('error', reject);
+        return promise;
+      }),
+    );
+    expect(held.map(({ statusCode }) => statusCode)).toEqual(Array(held.length).fill(200));
+    const handles = await readdir('/proc/self/fd');
+    const open = await Promise.all(handles.map((handle) => readlink(`/proc/self/fd/${handle}`).catch(() => '')));
+    expect(open.filter((path) => path.startsWith(webDir))).toEqual([]);
+    for (const answer of held) answer.on('error', () => {}).destroy();
   });
 
   it('its files come compressed and stay for good; others of the disk do not come', async () => {

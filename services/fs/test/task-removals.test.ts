@@ -165,7 +165,7 @@ describe.each([
         return left === before;
       });
       expect(left).toBeGreaterThan(0);
-      await process.fs.listDirectories({ path: '/r', force_root: false }, as());
+      await Array.fromAsync(process.fs.listDirectories({ path: '/r', force_root: false }, as()));
       expect((await store.files('again')).length).toBe(left);
       await process.tasks.controlTasks({ list: 'move', action: 'retry', ids: [id] }, as());
       expect(await end(process, id)).toMatchObject({ state: 2, error: '' });

@@ -28,6 +28,8 @@ export function createNatsBus(url: string, name: string, onError: OnBusError): B
     maxReconnectAttempts: -1,
     reconnectTimeWait: RECONNECT_WAIT_MS,
     waitOnFirstConnect: true,
+    // By default a server that refuses two logins in a row is never asked again: one whose logins are not loaded yet does so.
+    ignoreAuthErrorAbort: true,
   };
   // Loaded where there is a server to talk to.
   const connecting = import('@nats-io/transport-node').then(({ connect }) => connect(options));

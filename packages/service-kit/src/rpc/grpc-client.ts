@@ -6,6 +6,7 @@ import { fromGrpcError } from './errors.ts';
 import { createMessageWriter } from './message-writer.ts';
 import { createReplacedChannel } from './replaced-channel.ts';
 import type { MethodDefinition, RpcDefinition } from './service.ts';
+import { MAX_MESSAGE_BYTES } from './shared-stream.ts';
 import { createSharedStreams, type OnBroken } from './shared-streams.ts';
 import { sharingClient } from './sharing-client.ts';
 import { tracedClient } from './traced-client.ts';
@@ -14,8 +15,6 @@ import { tracedClient } from './traced-client.ts';
 const READ_DEADLINE_MS = 30_000;
 /** No other call may take longer: moving a tree to another storage is done within its call. */
 const CHANGE_DEADLINE_MS = 3_600_000;
-/** The largest message, in bytes. Listings are streamed in chunks far below it; lists of users or rules come whole. */
-export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 /** Connections of this age are replaced, in milliseconds: so new replicas are known. Calls under way end on the old ones. */
 export const CONNECTION_AGE_MS = 30_000;

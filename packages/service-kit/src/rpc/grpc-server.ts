@@ -8,12 +8,13 @@ import { foreseen } from '../store-outage.ts';
 import { inSpan, NO_TRACING, type SpanOptions, streamInSpan, TRACEPARENT, type Tracing } from '../telemetry/tracing.ts';
 import { incomingCall } from './call.ts';
 import { toGrpcError } from './errors.ts';
-import { CONNECTION_AGE_MS, MAX_MESSAGE_BYTES } from './grpc-client.ts';
+import { CONNECTION_AGE_MS } from './grpc-client.ts';
 import { HealthDefinition, healthImplementation } from './health.ts';
 import { createMessageWriter, type MessageWriter } from './message-writer.ts';
 import { proveCallers } from './prove-callers.ts';
 import { createServedStreams } from './served-streams.ts';
 import { invoke, type RpcService } from './service.ts';
+import { MAX_MESSAGE_BYTES } from './shared-stream.ts';
 import { spanNameOf } from './traced-client.ts';
 
 export interface GrpcServer {

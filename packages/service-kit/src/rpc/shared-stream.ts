@@ -6,6 +6,9 @@ const MAX_CALLS = 1_000;
 /** With so many bytes of steps they go out in a message of their own. */
 const MESSAGE_BYTES = 256 * 1024;
 
+/** The largest message, in bytes. Listings are streamed in chunks far below it; lists of users or rules come whole. */
+export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+
 /** A message that is longer is taken from the server before it is whole, in bytes: less than what the server lets be on its way. */
 const MAX_UNTAKEN_BYTES = 256 * 1024;
 
@@ -24,6 +27,7 @@ interface PendingCall {
   readonly end: CallEnd;
   /** Parts of a message that is not whole. */
   parts: Uint8Array[];
+  partBytes: number;
   /** Bytes of these parts that the server has not been told to be taken. */
   untakenBytes: number;
 }
@@ -76,7 +80,7 @@ export class SharedStream {
   /** @returns its id */
   begin(step: CallStep, end: CallEnd): number {
     this.#lastId += 1;
-    this.#pending.set(this.#lastId, { end, parts: [], untakenBytes: 0 });
+    this.#pending.set(this.#lastId, { end, parts: [], partBytes: 0, untakenBytes: 0 });
     step.call_id = this.#lastId;
     this.#say(step, step.request.byteLength);
     return this.#lastId;
@@ -149,12 +153,20 @@ export class SharedStream {
     call.untakenBytes += message.byteLength;
     if (isPart) {
       call.parts.push(message);
+      call.partBytes += message.byteLength;
+      // No service of ours sends one: what comes of it is not gathered.
+      if (call.partBytes > MAX_MESSAGE_BYTES) {
+        this.cancel(id);
+        call.end.onAnswered({ message: 'internal error', error: new Uint8Array(0) });
+        return;
+      }
       if (call.untakenBytes < MAX_UNTAKEN_BYTES) return;
       // The rest has to come before anybody can take any of it.
       this.take(id, call.untakenBytes);
       call.untakenBytes = 0;
       return;
     }
+    call.partBytes = 0;
     call.end.onMessage(call.parts.length === 0 ? message : Buffer.concat([...call.parts.splice(0), message]), call.untakenBytes);
     call.untakenBytes = 0;
   }

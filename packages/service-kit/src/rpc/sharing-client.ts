@@ -6,7 +6,7 @@ import { callToStep, statedCall } from './call.ts';
 import { callCancelled, deadlineExceeded, errorOf, serviceUnreachable } from './errors.ts';
 import type { MessageWriter } from './message-writer.ts';
 import type { MethodDefinition, RpcDefinition } from './service.ts';
-import { type CallEnd, EMPTY_STEP, type SharedStream } from './shared-stream.ts';
+import { type CallEnd, EMPTY_STEP, MAX_MESSAGE_BYTES, type SharedStream } from './shared-stream.ts';
 import type { SharedStreams } from './shared-streams.ts';
 import { spanNameOf } from './traced-client.ts';
 
@@ -14,6 +14,9 @@ import { spanNameOf } from './traced-client.ts';
 const MAX_REQUEST_BYTES = 64 * 1024;
 /** The server hears of what was taken of a streamed answer in steps of this size, in bytes. */
 const TAKEN_STEP_BYTES = 128 * 1024;
+
+/** Of a streamed answer no more waits for its caller, in bytes: two of the largest messages. */
+const MAX_WAITING_BYTES = 2 * MAX_MESSAGE_BYTES;
 
 type Unary = (request: never, options?: CallOptions) => Promise<unknown>;
 type Streaming = (request: never, options?: CallOptions) => AsyncIterable<unknown>;
@@ -116,11 +119,19 @@ class SharedCall {
     let outcome: Outcome | undefined;
     let wake: (() => void) | undefined;
     let takenBytes = 0;
+    let waitingBytes = 0;
     let hasMessages = false;
     this.#begin(
       (message, untakenBytes) => {
         messages.push({ message, untakenBytes });
         hasMessages = true;
+        waitingBytes += message.byteLength;
+        // A server of ours waits until some of it is taken.
+        if (waitingBytes > MAX_WAITING_BYTES && !outcome) {
+          this.#leave();
+          outcome = { kind: 'over', error: new AppError('INTERNAL', 'internal error') };
+          messages.length = 0;
+        }
         wake?.();
       },
       (came) => {
@@ -133,6 +144,7 @@ class SharedCall {
       for (;;) {
         const next = messages.shift();
         if (next) {
+          waitingBytes -= next.message.byteLength;
           yield this.#method.responseType.decode(next.message);
           takenBytes += next.untakenBytes;
           if (takenBytes < TAKEN_STEP_BYTES) continue;

@@ -5,6 +5,7 @@ import {
   callHeaders,
   clientOf,
   dropCallHeaders,
+  endWhenIdle,
   foreseen,
   type Identity,
   isTusPath,
@@ -23,8 +24,11 @@ import { failure, requireAccess, splitUrl } from './api-handler.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { dropHopHeaders } from './hop-by-hop.ts';
 import { createPassDownload } from './pass-download.ts';
-import { createPassUpload, isPlainUpload } from './pass-upload.ts';
+import { createPassUpload, isPlainUpload, notHttp } from './pass-upload.ts';
 import { beforeRefusal, sendJson, sendText } from './send-answer.ts';
+
+/** What is below it is no status of an answer. */
+const LEAST_STATUS = 200;
 
 /** Hands requests for bytes to the data plane of fs; answers undefined for any other request. */
 export type ByteHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | undefined;
@@ -106,6 +110,11 @@ function isPlainDownload({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers['transfer-encoding'] === undefined && headers['content-length'] === undefined;
 }
 
+/** An upload, or a call about one; all other requests for bytes are downloads. */
+function isByApi({ url = '' }: IncomingMessage): boolean {
+  return url.startsWith('/api/');
+}
+
 /** A data plane in another process. */
 export interface RemoteDataPlane {
   readonly serve: ByteServer;
@@ -113,11 +122,15 @@ export interface RemoteDataPlane {
   close(): void;
 }
 
-/** Streams requests to the data plane at `url` and its answers back; a client that goes away is passed on. */
-export function createRemoteDataPlane(parts: GatewayParts, url: string, transfers: TransferLimit): RemoteDataPlane {
+/**
+ * Streams requests to the data plane at `url` and its answers back; a client that goes away is passed on.
+ *
+ * @param idleMs after which a client of a download is cut off that takes nothing; as at the data plane unless told
+ */
+export function createRemoteDataPlane(parts: GatewayParts, url: string, transfers: TransferLimit, idleMs?: number): RemoteDataPlane {
   const agent = new Agent({ keepAlive: true });
   const refuse = async (request: IncomingMessage, response: ServerResponse, error: AppError) => {
-    if ((request.url ?? '').startsWith('/api/')) return refuseUpload(parts, request, response, error);
+    if (isByApi(request)) return refuseUpload(parts, request, response, error);
     parts.scopes.of(request).error = error.code;
     nameError(response, error);
     if (await beforeRefusal(request, response)) sendText(response, ERROR_CODES[error.code].http, `${error.message}\n`);
@@ -148,10 +161,17 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
         (server) => {
           // `Connection` concerns only the client and the gateway. After a body of unknown length the connection to the data plane is
           // closed.
-          server.on('proxyReq', (outgoing) => {
+          server.on('proxyReq', (outgoing, request, response) => {
             if (!outgoing.hasHeader('transfer-encoding')) outgoing.setHeader('Connection', 'keep-alive');
+            // Without a listener, one that switches to another protocol would tell neither an answer nor an error.
+            outgoing.once('upgrade', (_answer, socket) => {
+              socket.destroy();
+              void onThrown(notHttp(), request, response);
+            });
           });
           server.on('proxyRes', (answer) => {
+            // A status that is none would be thrown where nobody catches it.
+            if ((answer.statusCode ?? 0) < LEAST_STATUS) answer.statusCode = ERROR_CODES.STORAGE_UNAVAILABLE.http;
             delete answer.headers.connection;
             delete answer.headers['keep-alive'];
           });
@@ -171,6 +191,8 @@ export function createRemoteDataPlane(parts: GatewayParts, url: string, transfer
       } catch (error) {
         return void refuse(request, response, AppError.from(error)).catch(() => response.destroy());
       }
+      // The data plane does not see who takes nothing of what waits here.
+      if (!isByApi(request)) endWhenIdle(request, false, idleMs);
       const siteUrl = siteUrlOf(request, parts.siteUrl, parts.proxies);
       dropCallHeaders(request.headers);
       dropHopHeaders(request.headers);

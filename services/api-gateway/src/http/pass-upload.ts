@@ -20,20 +20,37 @@ export function createPassUpload(url: string, agent: Agent): PassUpload {
     const headers = passedHeaders(request.headers);
     const outgoing = ask({ agent, host: hostname, port, method: request.method, path: request.url, headers });
     const stop = passBody(request, outgoing);
+    let isOver = false;
+    const fail = (cause: Error) => {
+      stop();
+      if (isOver) return;
+      isOver = true;
+      onFailed(cause);
+    };
     outgoing.once('response', (answer) => {
       if (response.destroyed) return void answer.destroy();
-      response.writeHead(answer.statusCode ?? 0, passedHeaders(answer.headers));
+      try {
+        response.writeHead(answer.statusCode ?? 0, passedHeaders(answer.headers));
+      } catch (cause) {
+        // Nobody would catch what is thrown here for a status that is none.
+        outgoing.destroy();
+        return fail(notHttp(cause));
+      }
+      isOver = true;
       answer.once('error', onFailed).pipe(response);
     });
-    outgoing.on('error', (cause) => {
-      stop();
-      onFailed(cause);
-    });
-    outgoing.once('close', stop);
+    outgoing.on('error', fail);
+    // One whose server switches to another protocol tells neither an answer nor an error.
+    outgoing.once('close', () => fail(notHttp()));
     onceClosed(response, () => {
       if (!response.writableFinished) outgoing.destroy();
     });
   };
+}
+
+/** The data plane, or what has its address, does not answer as it should. */
+export function notHttp(cause?: unknown): Error {
+  return new Error('the data plane gave no answer', { cause });
 }
 
 /** A request whose body has a length. */

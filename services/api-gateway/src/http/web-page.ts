@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Express, Request, Response } from 'express';
+import { STALL_MS } from './send-answer.ts';
 
 /** First segments that belong to clients of the API; whoever asks below them is no page. */
 const OTHERS = /^\/(?:api|d|p|ad|ap|ae|sd|sad|dav|s3|mcp|i|ping|assets|images|static|streamer)(?:\/|$)/i;
@@ -83,10 +85,20 @@ export function createWebPage(folder: string | undefined): WebPage | undefined {
   };
 }
 
-/** Serves the scripts, styles and fonts of a build, compressed as the build has them. */
+/**
+ * Serves the scripts, styles and fonts of a build, compressed as the build has them. Each is read once and kept, some megabytes in all: clients that take
+ * nothing hold no file open, however many they are, and are cut off.
+ */
 export function serveWebAssets(app: Express, folder: string): void {
   let files: ReadonlySet<string> | undefined;
-  app.get(`${ASSETS}:name`, (request, response, next) => {
+  const kept = new Map<string, Promise<{ readonly bytes: Buffer; readonly modifiedAt: Date }>>();
+  const read = (name: string) => {
+    const known = kept.get(name) ?? readAsset(join(folder, ASSETS, name));
+    kept.set(name, known);
+    known.catch(() => kept.delete(name));
+    return known;
+  };
+  app.get(`${ASSETS}:name`, async (request, response, next) => {
     files ??= listAssets(folder);
     const name = String(request.params['name']);
     if (!files?.has(name)) return next();
@@ -97,10 +109,23 @@ export function serveWebAssets(app: Express, folder: string): void {
         ['gzip', '.gz'],
       ] as const
     ).find(([word, end]) => new RegExp(`\\b${word}\\b`).test(accepted) && files?.has(name + end)) ?? ['', ''];
-    response.type(name).set({ 'X-Content-Type-Options': 'nosniff', Vary: 'Accept-Encoding' });
+    const { bytes, modifiedAt } = await read(name + ending);
+    response.type(name).set({
+      'Cache-Control': `public, max-age=${YEAR_S}, immutable`,
+      'Last-Modified': modifiedAt.toUTCString(),
+      'X-Content-Type-Options': 'nosniff',
+      Vary: 'Accept-Encoding',
+    });
     if (encoding !== '') response.set('Content-Encoding', encoding);
-    response.sendFile(name + ending, { root: join(folder, ASSETS), immutable: true, maxAge: YEAR_S * 1_000 });
+    // Without a listener for it, the server destroys the socket; it sets its own limit again when the answer is out.
+    request.socket.setTimeout(STALL_MS);
+    response.send(bytes);
   });
+}
+
+async function readAsset(path: string) {
+  const [bytes, { mtime }] = await Promise.all([readFile(path), stat(path)]);
+  return { bytes, modifiedAt: mtime };
 }
 
 /** Undefined while there is no build. */

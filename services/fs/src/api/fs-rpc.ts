@@ -2,6 +2,7 @@ import { FsServiceDefinition } from '@wharf/proto/fs';
 import { defineRpcService, forAdmins, forServices, forUsers } from '@wharf/service-kit';
 import type { FsContext } from '../context.ts';
 import type { Mounts } from '../domain/mounts/mounts.ts';
+import { createEntryRoom } from '../domain/reading/entry-room.ts';
 import type { IndexKeeper } from '../domain/search/index-keeper.ts';
 import type { DriverRegistry } from '../driver-contract/driver-registry.ts';
 import { callDriverMethodHandler } from './call-driver-method.ts';
@@ -39,11 +40,12 @@ export interface FsRpcOptions {
 
 /** Every method of FsService, and who may call it. */
 export function createFsRpc({ context, keeper, mounts, registry, tests, replica }: FsRpcOptions) {
+  const enter = createEntryRoom();
   return defineRpcService(FsServiceDefinition, {
-    listEntries: forUsers(listEntriesHandler(context)),
+    listEntries: forUsers(listEntriesHandler(context, enter)),
     getEntry: forUsers(getEntryHandler(context)),
-    listDirectories: forUsers(listDirectoriesHandler(context)),
-    searchEntries: forUsers(searchEntriesHandler(context, keeper)),
+    listDirectories: forUsers(listDirectoriesHandler(context, enter)),
+    searchEntries: forUsers(searchEntriesHandler(context, keeper, enter)),
     callDriverMethod: forUsers(callDriverMethodHandler(context)),
     getLink: forAdmins(getLinkHandler(context)),
     makeDirectory: forUsers(makeDirectoryHandler(context)),

@@ -3,16 +3,15 @@ import { createPace, sliceOf } from '@wharf/pace';
 import type { DeepPartial, ListEntriesRequest, ListEntriesResponse } from '@wharf/proto/fs';
 import type { Call } from '@wharf/service-kit';
 import { beginReading, type FsContext } from '../context.ts';
-import { createEntryRoom } from '../domain/reading/entry-room.ts';
+import type { EnterRoom } from '../domain/reading/entry-room.ts';
 import { listEntries } from '../domain/reading/list-entries.ts';
 import { resolvePath } from '../domain/snapshot/snapshot.ts';
 import { CHUNK_ENTRIES, chunksOf, createPageWriter } from './page-writer.ts';
 import { toWireEntry } from './wire-entry.ts';
 
 /** fs/list. Refreshing needs the right to write there. */
-export function listEntriesHandler(context: FsContext) {
+export function listEntriesHandler(context: FsContext, enter: EnterRoom) {
   const pages = createPageWriter();
-  const enter = createEntryRoom();
   const list = async function* (
     request: ListEntriesRequest,
     call: Call,

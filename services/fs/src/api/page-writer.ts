@@ -71,7 +71,7 @@ function isSameActor(left: Actor, right: Actor): boolean {
 }
 
 /** At least one chunk, which may be empty. */
-export function chunksOf(entries: readonly Entry[], size: number): (readonly Entry[])[] {
-  if (entries.length <= size) return [entries];
-  return Array.from({ length: Math.ceil(entries.length / size) }, (_, index) => entries.slice(index * size, (index + 1) * size));
+export function chunksOf<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
+  if (items.length <= size) return [items];
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
 }

@@ -5,6 +5,7 @@ import {
   type Call,
   type Callers,
   type EnvelopeCodes,
+  endWhenIdle,
   foreseen,
   inSpan,
   isTusPath,
@@ -22,7 +23,6 @@ import type { Uploads } from '../domain/uploads/uploads.ts';
 import type { AccelAddress } from './accel-redirect.ts';
 import type { DirectRequests } from './direct-requests.ts';
 import { serveDownload } from './download.ts';
-import { endWhenIdle } from './end-when-idle.ts';
 import { receiveForm } from './receive-form.ts';
 import { receiveParts, takesParts, UploadFailure } from './receive-parts.ts';
 import { type RangeReceiver, receiveRange, writeSessionOf } from './receive-range.ts';

@@ -58,6 +58,25 @@ it('C19: a search over 50,000 names that match as badly as they can holds up nob
   await dir.remove();
 });
 
+it('a thread that has ended is followed by another one, over the same file', async () => {
+  const dir = await makeTempDir('search');
+  const index = await openFileSearchIndex(dir.path);
+  await index.openFolder(path('/'), 1, 1);
+  await index.put(path('/'), [file('kept')], 1);
+  const query = { words: ['kept'], scope: 'all', parent: path('/'), page: 1, perPage: 10 } as const;
+  const viewer = { actor: actor(), password: '' };
+  // No rule: it is thrown in the thread, where nobody catches it, as it is when the thread has no memory left.
+  const broken = index.search({ ...query, viewer: { ...viewer, rules: [null as never] } });
+  await expect(broken).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  const rules: [] = [];
+  const answers = await Promise.all([1, 2, 3].map(() => index.search({ ...query, viewer: { ...viewer, rules } })));
+  expect(answers.map(({ total }) => total)).toEqual([1, 1, 1]);
+  expect([...(await index.children(path('/'))).keys()]).toEqual(['kept']);
+  await index.close();
+  await expect(index.count()).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  await dir.remove();
+});
+
 it('a file that is damaged, or is something else, is replaced by an empty index', async () => {
   const dir = await makeTempDir('search');
   await writeFile(`${dir.path}/index.sqlite`, 'this is no database, but long enough to be looked at as one'.repeat(50));

@@ -23,8 +23,9 @@ beforeAll(async () => {
 afterAll(() => installation?.close());
 
 async function search(from: Replica, request: Partial<SearchEntriesRequest>, options: Options = installation.as()) {
-  const { content, total } = await from.fs.searchEntries({ parent: '/', page: 1, per_page: 100, ...request }, options);
-  return { total, paths: content.map(({ parent, name }) => `${parent}/${name}`) };
+  const parts = await Array.fromAsync(from.fs.searchEntries({ parent: '/', page: 1, per_page: 100, ...request }, options));
+  const content = parts.flatMap((part) => part.content);
+  return { total: parts[0]?.total, paths: content.map(({ parent, name }) => `${parent}/${name}`) };
 }
 
 describe('without an index', () => {

@@ -125,6 +125,7 @@ export interface SearchEntriesRequest {
 
 export interface SearchEntriesResponse {
   content: SearchHit[];
+  /** Hits of all pages. In the first message only. */
   total: number;
 }
 
@@ -5655,22 +5656,25 @@ export const FsServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** The folders directly below a folder. */
+    /** The folders directly below a folder, in chunks, in order. */
     listDirectories: {
       name: "ListDirectories",
       requestType: ListDirectoriesRequest as typeof ListDirectoriesRequest,
       requestStream: false,
       responseType: ListDirectoriesResponse as typeof ListDirectoriesResponse,
-      responseStream: false,
+      responseStream: true,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** Names that contain every keyword: of the search index, or with in_folder of one folder's listing. UNSUPPORTED_OPERATION: no index. */
+    /**
+     * Names that contain every keyword: of the search index, or with in_folder of one folder's listing. One page, in chunks, in order; the first
+     * message has the total. UNSUPPORTED_OPERATION: no index.
+     */
     searchEntries: {
       name: "SearchEntries",
       requestType: SearchEntriesRequest as typeof SearchEntriesRequest,
       requestStream: false,
       responseType: SearchEntriesResponse as typeof SearchEntriesResponse,
-      responseStream: false,
+      responseStream: true,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /** What only one driver can do. */
@@ -5884,16 +5888,19 @@ export interface FsServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): ServerStreamingMethodResult<DeepPartial<ListEntriesResponse>>;
   getEntry(request: GetEntryRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetEntryResponse>>;
-  /** The folders directly below a folder. */
+  /** The folders directly below a folder, in chunks, in order. */
   listDirectories(
     request: ListDirectoriesRequest,
     context: CallContext & CallContextExt,
-  ): Promise<DeepPartial<ListDirectoriesResponse>>;
-  /** Names that contain every keyword: of the search index, or with in_folder of one folder's listing. UNSUPPORTED_OPERATION: no index. */
+  ): ServerStreamingMethodResult<DeepPartial<ListDirectoriesResponse>>;
+  /**
+   * Names that contain every keyword: of the search index, or with in_folder of one folder's listing. One page, in chunks, in order; the first
+   * message has the total. UNSUPPORTED_OPERATION: no index.
+   */
   searchEntries(
     request: SearchEntriesRequest,
     context: CallContext & CallContextExt,
-  ): Promise<DeepPartial<SearchEntriesResponse>>;
+  ): ServerStreamingMethodResult<DeepPartial<SearchEntriesResponse>>;
   /** What only one driver can do. */
   callDriverMethod(
     request: CallDriverMethodRequest,
@@ -6010,16 +6017,19 @@ export interface FsServiceClient<CallOptionsExt = {}> {
     options?: CallOptions & CallOptionsExt,
   ): AsyncIterable<ListEntriesResponse>;
   getEntry(request: DeepPartial<GetEntryRequest>, options?: CallOptions & CallOptionsExt): Promise<GetEntryResponse>;
-  /** The folders directly below a folder. */
+  /** The folders directly below a folder, in chunks, in order. */
   listDirectories(
     request: DeepPartial<ListDirectoriesRequest>,
     options?: CallOptions & CallOptionsExt,
-  ): Promise<ListDirectoriesResponse>;
-  /** Names that contain every keyword: of the search index, or with in_folder of one folder's listing. UNSUPPORTED_OPERATION: no index. */
+  ): AsyncIterable<ListDirectoriesResponse>;
+  /**
+   * Names that contain every keyword: of the search index, or with in_folder of one folder's listing. One page, in chunks, in order; the first
+   * message has the total. UNSUPPORTED_OPERATION: no index.
+   */
   searchEntries(
     request: DeepPartial<SearchEntriesRequest>,
     options?: CallOptions & CallOptionsExt,
-  ): Promise<SearchEntriesResponse>;
+  ): AsyncIterable<SearchEntriesResponse>;
   /** What only one driver can do. */
   callDriverMethod(
     request: DeepPartial<CallDriverMethodRequest>,

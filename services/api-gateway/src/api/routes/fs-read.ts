@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { flag, int32, integer, pageOf, paging, text } from '../fields.ts';
+import { createJsonList } from '../json-list.ts';
 import { AnswerAsJson, absentRoute, type JsonPiece, type Route, route } from '../route.ts';
 import { entryShape, showEntry } from '../shapes.ts';
 
@@ -86,9 +87,11 @@ export const fsReadRoutes: readonly Route[] = [
     takes: 'body',
     input: z.object({ path: text(), password: text(), force_root: flag() }),
     answer: z.array(z.object({ name: z.string(), modified: z.string() })),
-    call: async ({ peers, options }, input) => {
+    call: async ({ peers, options, hold }, input) => {
       refuseSharePath(input.path);
-      return (await peers.fs.listDirectories(input, options)).directories;
+      const folders = createJsonList(hold);
+      for await (const { directories } of peers.fs.listDirectories(input, options)) folders.add(directories);
+      return new AnswerAsJson(folders.pieces());
     },
   }),
   route({
@@ -109,10 +112,16 @@ export const fsReadRoutes: readonly Route[] = [
     }),
     codes: { UNSUPPORTED_OPERATION: 404 },
     answer: z.object({ content: z.array(hitShape), total: z.int() }),
-    call: async ({ peers, options, settings }, input) => {
+    call: async ({ peers, options, settings, hold }, input) => {
       if (!input.in_folder && (await settings()).text('search_index') === 'none')
         throw new AppError('UNSUPPORTED_OPERATION', 'search not available');
-      return peers.fs.searchEntries(input, options);
+      const hits = createJsonList(hold);
+      let total = 0;
+      for await (const part of peers.fs.searchEntries(input, options)) {
+        total += part.total;
+        hits.add(part.content);
+      }
+      return new AnswerAsJson(['{"content":', ...hits.pieces(), `,"total":${total}}`]);
     },
   }),
   route({

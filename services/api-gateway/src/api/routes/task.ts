@@ -1,7 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { list as listOf, pageOf, paging, text } from '../fields.ts';
-import { type Access, type CallerContext, nothing, type Route, route } from '../route.ts';
+import { createJsonList } from '../json-list.ts';
+import { type Access, AnswerAsJson, type CallerContext, nothing, type Route, route } from '../route.ts';
 import { nothingBack, showTask, taskShape } from '../shapes.ts';
 
 /** The lists of tasks, by the service that has them. */
@@ -45,10 +46,10 @@ function taskRoutesUnder(prefix: `/api/${string}`, [list, owner]: (typeof LISTS)
         input: z.object(paging),
         answer: z.array(taskShape),
         async call(context, input) {
-          const tasks: z.output<typeof taskShape>[] = [];
+          const tasks = createJsonList(context.hold);
           const chunks = tasksOf(context).listTasks({ list, done: verb === 'done', ...pageOf(input) }, context.options);
-          for await (const chunk of chunks) tasks.push(...chunk.tasks.map(showTask));
-          return tasks;
+          for await (const chunk of chunks) tasks.add(chunk.tasks.map(showTask));
+          return new AnswerAsJson(tasks.pieces());
         },
       }),
     ),

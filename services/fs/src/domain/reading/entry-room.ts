@@ -13,8 +13,11 @@ export interface RoomOfListing {
   leave(): void;
 }
 
+/** Begins a listing, which has no room yet. */
+export type EnterRoom = () => RoomOfListing;
+
 /** Bounds what listings hold while they are made, however many are asked for at once. One that finds nobody else may be of any length. */
-export function createEntryRoom(maxEntries = MAX_ENTRIES): () => RoomOfListing {
+export function createEntryRoom(maxEntries = MAX_ENTRIES): EnterRoom {
   let taken = 0;
   return () => {
     let own = 0;

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { createPace, type Pace } from '@wharf/pace';
 import { baseName, childPath, type EntryName, hasRoomFor, parentPath, type VirtualPath } from '@wharf/paths';
 import { type Entry, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
@@ -55,12 +56,14 @@ export async function reconcileFolder(walk: IndexWalk, path: VirtualPath): Promi
     if (name !== undefined) await index.remove(parentPath(path), [name]);
     return 0;
   }
-  const wanted = contents.names.filter((each) => hasRoomFor(path, each) && !scope.isLeftOut(childPath(path, each)));
+  // A folder may have hundreds of thousands of names.
+  const pace = createPace();
+  const wanted = await kept(contents.names, pace, (each) => hasRoomFor(path, each) && !scope.isLeftOut(childPath(path, each)));
   const known = await index.children(path);
   const present = new Set(wanted);
-  const gone = [...known.keys()].filter((each) => !present.has(each));
+  const gone = await kept(known.keys(), pace, (each) => !present.has(each));
   for (const slice of slices(gone)) await index.remove(path, slice);
-  const added = wanted.filter((each) => known.get(each) !== contents.isDirectory(each));
+  const added = await kept(wanted, pace, (each) => known.get(each) !== contents.isDirectory(each));
   for (const slice of slices(added)) {
     if (signal.aborted) break;
     await index.put(path, await contents.entries(slice), generation);
@@ -123,7 +126,12 @@ async function readOnce({ mount, path }: Located<Mount>, ahead: ListedAhead, sig
     }
   }
   const listed = (await ahead.take(driver, path, signal)) ?? (await Array.fromAsync(driver.list(path, { signal })));
-  const entries = new Map<EntryName, Entry>(listed.map((entry) => [entry.name, entry]));
+  const entries = new Map<EntryName, Entry>();
+  const pace = createPace();
+  for (const entry of listed) {
+    entries.set(entry.name, entry);
+    await pace.step();
+  }
   return {
     names: [...entries.keys()],
     isDirectory: (name) => entries.get(name)?.isDirectory === true,
@@ -134,6 +142,16 @@ async function readOnce({ mount, path }: Located<Mount>, ahead: ListedAhead, sig
 /** What the index keeps of an entry. A link is not entered: it could be a circle. */
 export function toIndexed({ name, isDirectory, sizeBytes, isLink }: Entry): IndexedEntry {
   return { name, isDirectory, sizeBytes: sizeBytes ?? 0, ...(isLink ? { isLink } : {}) };
+}
+
+/** What a filter keeps; others have their turn in between. */
+async function kept<Item>(items: Iterable<Item>, pace: Pace, isKept: (item: Item) => boolean): Promise<Item[]> {
+  const found: Item[] = [];
+  for (const item of items) {
+    if (isKept(item)) found.push(item);
+    await pace.step();
+  }
+  return found;
 }
 
 function* slices<Item>(items: readonly Item[]): Generator<Item[]> {

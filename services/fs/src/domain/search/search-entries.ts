@@ -26,6 +26,12 @@ const MAX_PER_PAGE = 10_000;
 const MAX_DEPTH = 200_000;
 const NOTHING: SearchAnswer = { hits: [], total: 0 };
 
+/** How many hits are kept until the page is known, at most. @throws AppError INVALID_ARGUMENT `page can't < 1` and the like */
+export function hitsOf(request: Pick<SearchRequest, 'page' | 'perPage'>): number {
+  const { page, perPage } = pageOf(request);
+  return page * perPage;
+}
+
 /**
  * Names below a folder that contain every keyword, as far as the actor may see them.
  *
@@ -49,6 +55,7 @@ export async function searchEntries(
 /**
  * The same for the entries of one folder alone, from its listing: needs no index and is never out of date.
  *
+ * @param beforeEntries told how many entries are about to be read; what it throws ends the search
  * @throws as searchEntries() and a listing do
  */
 export async function searchFolder(
@@ -57,6 +64,7 @@ export async function searchFolder(
   actor: Actor,
   request: SearchRequest,
   signal: AbortSignal,
+  beforeEntries: (count: number) => void,
 ): Promise<SearchAnswer> {
   const page = pageOf(request);
   const parent: VirtualPath = resolvePath(actor, request.parent);
@@ -65,7 +73,7 @@ export async function searchFolder(
   if (!words) return NOTHING;
   const scope = scopeOf(request.scope);
   const collector = createHitCollector(page);
-  const { entries } = await listEntries(snapshot, folderCache, actor, parent, { slice: WHOLE, refresh: false, signal });
+  const { entries } = await listEntries(snapshot, folderCache, actor, parent, { slice: WHOLE, refresh: false, signal, beforeEntries });
   const pace = createPace(signal);
   for (const { name, isDirectory, sizeBytes } of entries) {
     if ((scope === 'all' || isDirectory === (scope === 'folders')) && containsAll(name, words))
@@ -75,7 +83,7 @@ export async function searchFolder(
   return collector.answerInTurns(pace);
 }
 
-function pageOf({ page, perPage }: SearchRequest): { page: number; perPage: number } {
+function pageOf({ page, perPage }: Pick<SearchRequest, 'page' | 'perPage'>): { page: number; perPage: number } {
   if (page < 1) throw new AppError('INVALID_ARGUMENT', "page can't < 1");
   if (perPage < 1) throw new AppError('INVALID_ARGUMENT', "per_page can't < 1");
   const size = Math.min(perPage, MAX_PER_PAGE);

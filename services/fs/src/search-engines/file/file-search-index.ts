@@ -4,7 +4,7 @@ import type { RuleRecord } from '@wharf/models';
 import type { SearchAnswer, SearchIndex } from '../../domain/search/search-index.ts';
 import type { IndexOperations } from './index-operations.ts';
 import type { Steps } from './index-tables.ts';
-import { startIndexThread } from './index-thread.ts';
+import { type IndexThread, startIndexThread } from './index-thread.ts';
 import type { OperationName } from './protocol.ts';
 
 const FILE = 'index.sqlite';
@@ -20,21 +20,40 @@ type Result<Name extends OperationName> = Returned<Name> extends Steps<infer Val
  */
 export async function openFileSearchIndex(directory: string): Promise<SearchIndex> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const { ask, send, stop } = await startIndexThread(join(directory, FILE));
-  // The worker answers what the operation of this name answers.
-  const run = <Name extends OperationName>(name: Name, ...values: Values<Name>): Promise<Result<Name>> =>
-    ask((id) => ({ type: 'operation', id, name, values })) as Promise<Result<Name>>;
+  const start = () => startIndexThread(join(directory, FILE));
+  let thread = await start();
+  let starting: Promise<void> | undefined;
+  let isClosed = false;
   let sent: { rules: readonly RuleRecord[]; number: number } | undefined;
+  const startAnew = async () => {
+    await thread.stop();
+    thread = await start();
+    sent = undefined;
+  };
+  /** The thread; another one where it has failed, such as for want of memory: what was asked of that one is lost, the file is not. */
+  const usable = async (): Promise<IndexThread> => {
+    if (thread.hasFailed() && !isClosed) {
+      starting ??= startAnew().finally(() => {
+        starting = undefined;
+      });
+      await starting;
+    }
+    return thread;
+  };
+  // The worker answers what the operation of this name answers.
+  const run = async <Name extends OperationName>(name: Name, ...values: Values<Name>): Promise<Result<Name>> =>
+    (await usable()).ask((id) => ({ type: 'operation', id, name, values })) as Promise<Result<Name>>;
   const numberOf = (rules: readonly RuleRecord[]): number => {
     if (sent?.rules !== rules) {
       sent = { rules, number: (sent?.number ?? 0) + 1 };
-      send({ type: 'rules', ...sent });
+      thread.send({ type: 'rules', ...sent });
     }
     return sent.number;
   };
 
   return {
-    search({ viewer: { rules, ...viewer }, ...query }, signal) {
+    async search({ viewer: { rules, ...viewer }, ...query }, signal) {
+      const { ask } = await usable();
       const wire = { ...query, viewer, rules: numberOf(rules) };
       return ask((id) => ({ type: 'search', id, query: wire }), signal) as Promise<SearchAnswer>;
     },
@@ -55,6 +74,10 @@ export async function openFileSearchIndex(directory: string): Promise<SearchInde
     // The file belongs to one process.
     claim: async () => true,
     release: async () => {},
-    close: stop,
+    async close() {
+      isClosed = true;
+      await starting?.catch(() => undefined);
+      await thread.stop();
+    },
   };
 }

@@ -12,6 +12,8 @@ export interface IndexThread {
   send(message: ToWorker): void;
   /** @throws AppError STORAGE_UNAVAILABLE | CANCELLED; the reason of `signal` */
   ask(message: (id: number) => ToWorker, signal?: AbortSignal): Promise<unknown>;
+  /** Whether it has failed: nothing is answered any more. */
+  hasFailed(): boolean;
   /** Ends when the thread has ended. */
   stop(): Promise<void>;
 }
@@ -79,6 +81,7 @@ export async function startIndexThread(file: string): Promise<IndexThread> {
   return {
     send,
     ask,
+    hasFailed: () => failure !== undefined,
     async stop() {
       if (!failure) send({ type: 'stop' });
       await exited;

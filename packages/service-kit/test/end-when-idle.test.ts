@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { listenHttp } from '@wharf/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { endWhenIdle } from '../src/data-plane/end-when-idle.ts';
+import { endWhenIdle, listenHttp } from '../src/index.ts';
 
 const LIMIT_MS = 200;
 const HEAD = 'PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n';
