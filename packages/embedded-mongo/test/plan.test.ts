@@ -124,3 +124,20 @@ it('an index plan finds what a full scan finds, in the wanted order', () => {
   // The property would also hold if no index were ever chosen.
   expect(kinds.index).toBeGreaterThan(200);
 });
+
+it('a long list of values is looked up one by one, and not searched for in everything', () => {
+  file.write(
+    () => {
+      const collection = catalog.open('test', 'long-list');
+      for (let id = 0; id < 2_000; id += 1) {
+        const doc: Doc = { _id: new Int32(id) };
+        collection.insert(doc, encodeDocument(doc));
+      }
+      const wanted = Array.from({ length: 500 }, (_, index) => new Int32(3 * index));
+      const plan = choosePlan(collection, compileFilter({ _id: { $in: wanted } }), undefined);
+      expect([...planRecords(collection, plan)].length).toBe(wanted.length);
+    },
+    () => catalog.reload(),
+  );
+  file.commit();
+});

@@ -64,6 +64,7 @@ export function createHousekeeping(
       for (;;) {
         const dead = await tasks
           .find({ done: true, forget: true, updated_at: { $lte: before(TOMBSTONE_MS) } }, { _id: 1 })
+          .sort({ end_time: 1 })
           .limit(BATCH)
           .lean();
         const ids = dead.map(({ _id }) => _id);

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { MAX_WAKE_IDS, type TaskOwner, type TaskRecord, taskProgressed, taskWake } from '@wharf/models';
 import { type Bus, type Logger, type Tracing, within } from '@wharf/service-kit';
 import { createClaimRounds } from './claim-rounds.ts';
@@ -14,6 +14,8 @@ import { createWorkerRuns, type WorkerRuns, type WorkLimits } from './worker-run
 /** How often a worker looks for tasks and expired leases when nobody tells it, in milliseconds. */
 const POLL_MS = 1_000;
 const HOUSEKEEPING_MS = 60_000;
+/** So much longer at most, for each worker another time: those that were started together do not all do the same work. */
+const HOUSEKEEPING_SPREAD_MS = 20_000;
 /** The store may be silent for so long before a look at it is given up and another one begun, in milliseconds. */
 const SILENCE_MS = 60_000;
 /** How long runs may take to save what they have when this worker stops, in milliseconds. */
@@ -107,7 +109,7 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
         if (!isStopped && from !== id) look(ids);
       });
       repeats.add(POLL_MS, 'the queue of tasks could not be read', rounds.poll);
-      repeats.add(HOUSEKEEPING_MS, 'old tasks could not be removed', () => options.housekeeping.run());
+      repeats.add(HOUSEKEEPING_MS + randomInt(HOUSEKEEPING_SPREAD_MS), 'old tasks could not be removed', () => options.housekeeping.run());
       rounds.look();
     },
     async stop() {

@@ -21,7 +21,7 @@ export type Plan =
       readonly isNarrow: boolean;
     };
 
-/** Several values for several fields multiply; beyond this many ranges the remaining fields are left to the filter. */
+/** Several values for several fields multiply; beyond this many ranges the remaining fields are left to the filter. Those of one field are as many as were asked for. */
 const MAX_RANGES = 200;
 
 interface Bounds {
@@ -66,7 +66,7 @@ function indexBounds(index: ReadableIndex, conjuncts: readonly Conjunct[]): Boun
   let pointFields = 0;
   for (const field of index.fields) {
     const intervals = fieldIntervals(conjuncts, field.name, index.multikey);
-    if (intervals === undefined || intervals.length * prefixes.length > MAX_RANGES) break;
+    if (intervals === undefined || (prefixes.length > 1 && intervals.length * prefixes.length > MAX_RANGES)) break;
     if (!intervals.every((interval) => interval.isPoint)) {
       const ranges = prefixes.flatMap((prefix) => intervals.map((interval) => keyRange(prefix, interval, field.descending)));
       return { ranges: ascending(ranges), pointFields, hasRange: true, isSinglePrefix: prefixes.length === 1 };
