@@ -8,7 +8,7 @@ import type { TaskQueue } from './task-queue.ts';
 import { createTurns, type Turns } from './turns.ts';
 import type { WorkerRuns } from './worker-runs.ts';
 
-/** Users whose tasks are all not yet due that are asked for one by one. */
+/** Users whose tasks are all not yet due that are asked for one by one. Beyond, tasks are taken by their time until there may be new ones. */
 const MOST_WITHOUT_WORK = 16;
 
 /** Takes waiting tasks that this replica has room for, one round at a time. */
@@ -168,7 +168,9 @@ function createClaims(options: {
           return record;
         }
         asked += 1;
-        if (asked === MOST_WITHOUT_WORK) return claimFrom(kind, closed);
+        if (asked < MOST_WITHOUT_WORK) continue;
+        turns.end(kind);
+        return claimFrom(kind, closed);
       }
     noteNothing(kind, names);
     return undefined;
