@@ -6,8 +6,8 @@ import { HAS_HANDLE_PATHS, handlePath, O_PATH } from './handle-path.ts';
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
 /** So many folders are held at a time: each level of a tree takes a handle of the process. */
 const MAX_DEPTH = 256;
-/** So often what is deeper is brought up to be removed: some tool may make it faster than it goes. */
-const MAX_LIFTS = 1_000;
+/** So often a folder is gone through for what came up into it: some tool may make folders faster than they go. */
+const MAX_PASSES = 1_000;
 /** How often a folder is read again because entries appeared or were exchanged while it was emptied. */
 const MAX_ROUNDS = 10;
 
@@ -75,8 +75,8 @@ async function open(path: Buffer, flags: number, parent: OpenFolder | undefined)
 class OpenFolder implements HeldFolder {
   /** How many folders are held to get here. */
   readonly depth: number;
-  /** How many folders came up into this one to be removed. */
-  #lifted = 0;
+  /** Folders came up into this one, to be removed with it. */
+  #hasLifted = false;
   readonly #handle: FileHandle;
   /** Where it was opened. */
   readonly #path: Buffer;
@@ -143,11 +143,12 @@ class OpenFolder implements HeldFolder {
       const folder = await this.#openOrUnlink(name, top);
       if (!folder) return;
       try {
-        let lifted: number;
-        do {
-          lifted = folder.#lifted;
+        for (let pass = 1; ; pass++) {
+          folder.#hasLifted = false;
           for (const entry of await folder.entries()) await folder.#removeBelow(top ?? folder, entry.name);
-        } while (folder.#lifted > lifted);
+          if (!folder.#hasLifted) break;
+          if (pass === MAX_PASSES) throw refusal('ENAMETOOLONG', 'the folders are too deep to be removed');
+        }
       } finally {
         await folder.close();
       }
@@ -181,7 +182,7 @@ class OpenFolder implements HeldFolder {
     for (let round = 1; ; round++) {
       try {
         if ((await this.stat(name)).isDirectory()) {
-          if (this.depth < MAX_DEPTH || top === undefined) return await this.openFolder(name);
+          if (this.depth < MAX_DEPTH || top === undefined || top === this) return await this.openFolder(name);
           await this.#lift(name, top);
           return undefined;
         }
@@ -195,10 +196,9 @@ class OpenFolder implements HeldFolder {
   }
 
   async #lift(name: DiskName, top: OpenFolder): Promise<void> {
-    if (top.#lifted === MAX_LIFTS) throw refusal('ENAMETOOLONG', 'the folders are too deep to be removed');
     await Promise.all([this.recheck(), top.recheck()]);
     await fs.rename(this.#place(name), top.#place(`.removed-${randomUUID()}`));
-    top.#lifted += 1;
+    top.#hasLifted = true;
   }
 
   async #checked<Result>(result: Promise<Result>): Promise<Result> {

@@ -64,3 +64,14 @@ it('names need not be UTF-8', async () => {
   await held.remove(name);
   expect(await held.entries()).toEqual([]);
 });
+
+it('removes a tree that is deeper than the folders it holds, and wide down there', async () => {
+  const deep = join(dir.path, 'held', ...Array.from({ length: 255 }, () => 'd'));
+  await mkdir(deep, { recursive: true });
+  for (let index = 0; index < 1_100; index += 1) {
+    await mkdir(join(deep, `${index}`));
+    await writeFile(join(deep, `${index}`, 'file'), '');
+  }
+  await held.remove('d');
+  expect(await held.entries()).toEqual([]);
+});

@@ -8,7 +8,7 @@ import type { TaskQueue } from './task-queue.ts';
 import { createTurns, type Turns } from './turns.ts';
 import type { WorkerRuns } from './worker-runs.ts';
 
-/** Users whose tasks are all not yet due that are asked for one by one. Beyond, tasks are taken by their time until there may be new ones. */
+/** Users whose tasks are all not yet due that are asked for one by one. Beyond, the queue is gone through by time until there may be new tasks. */
 const MOST_WITHOUT_WORK = 16;
 
 /** Takes waiting tasks that this replica has room for, one round at a time. */
@@ -155,8 +155,10 @@ function createClaims(options: {
   const namesOf = ({ keys, creators }: ClosedTo) => [...keys, ...creators.map((id) => `creator ${id}`)];
   const isNothing = (kind: string, names: readonly string[]) => nothing.get(kind)?.every((name) => names.includes(name)) === true;
 
-  /** By the users' order, which costs the same however many tasks each has. */
-  const claimInTurn = async (kind: string, closed: ClosedTo): Promise<TaskRecord | undefined> => {
+  /**
+   * By the users' order, which costs the same however many tasks each has. @returns 'by time': too many users have nothing that is due
+   */
+  const claimInTurn = async (kind: string, closed: ClosedTo): Promise<TaskRecord | 'by time' | undefined> => {
     const names = namesOf(closed);
     if (isNothing(kind, names)) return undefined;
     let asked = 0;
@@ -164,13 +166,11 @@ function createClaims(options: {
       for (let user = await queue.nextUser(kind, span); user !== undefined; user = await queue.nextUser(kind, { ...span, above: user })) {
         const record = await queue.claim(kind, { keys: [], creators: [] }, worker, { user });
         if (record) {
-          turns.noteInTurn(kind, user);
+          turns.noteInTurn(kind, user, closed.creators);
           return record;
         }
         asked += 1;
-        if (asked < MOST_WITHOUT_WORK) continue;
-        turns.end(kind);
-        return claimFrom(kind, closed);
+        if (asked === MOST_WITHOUT_WORK) return 'by time';
       }
     noteNothing(kind, names);
     return undefined;
@@ -193,7 +193,11 @@ function createClaims(options: {
     async next(kind) {
       const closed = runs.closedTo(kind);
       // What waits behind closed keys is passed over, for which the order of the queue is known better.
-      if (closed.keys.length === 0 && !turns.isAlone(kind)) return claimInTurn(kind, closed);
+      if (closed.keys.length === 0 && turns.isByUser(kind)) {
+        const found = await claimInTurn(kind, closed);
+        if (found !== 'by time') return found;
+        turns.goByTime(kind);
+      }
       const served = turns.servedOf(kind);
       if (served.length > 0) {
         const record = await claimFrom(kind, { ...closed, creators: [...new Set([...closed.creators, ...served])] });

@@ -149,7 +149,11 @@ async function fail(run: Run, error: unknown): Promise<void> {
     run.onAttempt('retried');
     return run.onChange(waits);
   }
-  const failing = await ending.write(id, fence, [TASK_STATE.running], { ...told, state: TASK_STATE.failing, losses: 0 });
+  const failing = await ending.write(id, fence, [TASK_STATE.running, TASK_STATE.failing], {
+    ...told,
+    state: TASK_STATE.failing,
+    losses: 0,
+  });
   if (!failing) return finishCanceled(run);
   run.onAttempt('failed');
   await putAway(run, 'failed');

@@ -19,7 +19,7 @@ it('users come by their ids, round and round, and who has a share is left out', 
   const turns = createTurns();
   const end = Number.MAX_SAFE_INTEGER;
   expect(turns.spansOf('copy', [])).toEqual([{ above: -1, below: end }]);
-  turns.noteInTurn('copy', 4);
+  turns.noteInTurn('copy', 4, []);
   expect(turns.spansOf('copy', [])).toEqual([
     { above: 4, below: end },
     { above: -1, below: 5 },
@@ -29,13 +29,18 @@ it('users come by their ids, round and round, and who has a share is left out', 
     { above: 9, below: end },
     { above: 0, below: 4 },
   ]);
-  turns.noteInTurn('copy', 7);
+  turns.noteInTurn('copy', 7, []);
   expect(turns.servedOf('copy')).toEqual([4, 7]);
-  turns.noteInTurn('copy', 4);
+  turns.noteInTurn('copy', 4, []);
   expect(turns.servedOf('copy')).toEqual([4]);
-  expect(turns.isAlone('copy')).toBe(false);
-  turns.noteInTurn('copy', 4);
-  expect(turns.isAlone('copy')).toBe(true);
+  turns.noteInTurn('copy', 4, [9]);
+  expect(turns.isByUser('copy')).toBe(true);
+  turns.noteInTurn('copy', 4, []);
+  expect(turns.isByUser('copy')).toBe(false);
   turns.look();
-  expect(turns.isAlone('copy')).toBe(false);
+  expect(turns.isByUser('copy')).toBe(true);
+  turns.goByTime('copy');
+  expect(turns.isByUser('copy')).toBe(false);
+  turns.look();
+  expect(turns.isByUser('copy')).toBe(true);
 });

@@ -9,19 +9,28 @@ interface Turn {
   /** Whose task was begun last; -1: nobody's yet. */
   last: number;
   isAlone: boolean;
+  /** Users are not asked for one by one: too many have nothing that is due. */
+  isByTime: boolean;
 }
 
 /** Whose turn it is to have a task of a kind begun: everybody who waits has one, before anybody has a second one. */
 export function createTurns() {
   const turns = new Map<string, Turn>();
   const turnOf = (kind: string): Turn => {
-    const turn = turns.get(kind) ?? { served: new Set(), last: -1, isAlone: false };
+    const turn = turns.get(kind) ?? { served: new Set(), last: -1, isAlone: false, isByTime: false };
     turns.set(kind, turn);
     return turn;
   };
   return {
-    /** Nobody waits beside the one who was served last. */
-    isAlone: (kind: string): boolean => turnOf(kind).isAlone,
+    /** Users are asked for one by one, by {@link spansOf}; otherwise the queue is gone through by time. */
+    isByUser(kind: string): boolean {
+      const { isAlone, isByTime } = turnOf(kind);
+      return !isAlone && !isByTime;
+    },
+    /** Until {@link look} users are not asked for one by one. */
+    goByTime(kind: string): void {
+      turnOf(kind).isByTime = true;
+    },
     /** Where the next one is to be looked for, in this order: users come by their ids, round and round. @param closed users who have their share */
     spansOf(kind: string, closed: readonly number[]): readonly UserSpan[] {
       const { last } = turnOf(kind);
@@ -39,10 +48,10 @@ export function createTurns() {
       turn.served.add(userId);
       turn.last = userId;
     },
-    /** The same, of one whom {@link spansOf} found. */
-    noteInTurn(kind: string, userId: number): void {
+    /** The same, of one whom {@link spansOf} found. @param closed users who have their share: they may wait as well */
+    noteInTurn(kind: string, userId: number, closed: readonly number[]): void {
       const turn = turnOf(kind);
-      turn.isAlone = userId === turn.last;
+      turn.isAlone = userId === turn.last && closed.length === 0;
       if (userId <= turn.last) turn.served.clear();
       turn.served.add(userId);
       turn.last = userId;
@@ -55,7 +64,10 @@ export function createTurns() {
     },
     /** Tasks may have been queued. */
     look(): void {
-      for (const turn of turns.values()) turn.isAlone = false;
+      for (const turn of turns.values()) {
+        turn.isAlone = false;
+        turn.isByTime = false;
+      }
     },
   };
 }

@@ -538,6 +538,22 @@ export function describeQueue(name: string, openStore: () => Promise<{ url: stri
       expect(begun).toContain('eve 0');
     });
 
+    it('users take turns also beside many whose tasks are all to be tried later', async () => {
+      const begun: string[] = [];
+      const kind = defineTaskKind({ name: 'beside', input: NOTHING, maxRetries: 0, run: async (run) => void begun.push(run.name) });
+      const adder = await place.open([kind]);
+      await adder.stop();
+      const tasks = (id: number, count: number) =>
+        Array.from({ length: count }, () => ({ name: `of ${id}`, creator: { ...ANN, id }, input: {} }));
+      await adder.addAll(kind, tasks(1, 30));
+      for (let id = 10; id < 30; id += 1) await adder.addAll(kind, tasks(id, 1));
+      await place.models.tasks.updateMany({ creator_id: { $gte: 10 } }, { $set: { run_at: new Date(Date.now() + 3_600_000) } });
+      await adder.addAll(kind, tasks(50, 2));
+      await place.open([kind], { concurrencyOf: async () => 1 });
+      await waitFor('all that are due', () => begun.length === 32);
+      expect(begun.indexOf('of 50')).toBeLessThan(3);
+    });
+
     it('a replica leaves tasks to others whose keys it avoids', async () => {
       const done: string[] = [];
       const kind = defineTaskKind({

@@ -90,14 +90,17 @@ class SharedCall {
   whole(goAlone: () => Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       let message: Uint8Array | undefined;
+      let isOne = true;
       this.#begin(
         (received) => {
-          message = received;
+          isOne = message === undefined;
+          message ??= received;
         },
         (outcome) => {
           if (outcome.kind === 'alone') resolve(goAlone());
           else if (outcome.error) reject(outcome.error);
-          else if (message) this.#settleWith(message, resolve, reject);
+          else if (message && isOne) this.#settleWith(message, resolve, reject);
+          // A service of another version may send several where one was agreed on: a part is not the whole.
           else reject(new AppError('INTERNAL', 'internal error'));
         },
       );

@@ -44,8 +44,8 @@ export class FolderChain {
   /** Goes down into a folder, and up again when `use` has ended. @param name of the first folder: its place */
   async within<Result>(name: Buffer, use: () => Promise<Result>): Promise<Result> {
     this.#levels.push(openChildFolder(this.at(name)));
-    if (HAS_HANDLE_PATHS) this.#letGo(this.#levels.at(-1 - MOST_OPEN));
     try {
+      if (HAS_HANDLE_PATHS) this.#letGo(this.#levels.at(-1 - MOST_OPEN));
       return await use();
     } finally {
       this.#leave();
@@ -77,10 +77,12 @@ export class FolderChain {
 /** @throws the error of the system; an Error where the folder was moved meanwhile */
 function reopen(above: Level, was: { readonly dev: bigint; readonly ino: bigint }, from: Level): void {
   const parent = openChildFolder(Buffer.concat([from.prefix, Buffer.from('..')]));
-  const { dev, ino } = fs.fstatSync(parent.fd, { bigint: true });
-  if (dev !== was.dev || ino !== was.ino) {
+  try {
+    const { dev, ino } = fs.fstatSync(parent.fd, { bigint: true });
+    if (dev !== was.dev || ino !== was.ino) throw new Error('the folder was moved');
+  } catch (error) {
     fs.closeSync(parent.fd);
-    throw new Error('the folder was moved');
+    throw error;
   }
   Object.assign(above, parent, { closed: undefined });
 }

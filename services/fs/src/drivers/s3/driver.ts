@@ -545,9 +545,11 @@ export class S3Driver implements StorageDriver {
     const above = parentPath(path);
     const prefix = above === MOUNT_ROOT ? undefined : this.#keys.folderPrefix(above);
     if (prefix === undefined) return;
-    const { objects, isLast } = await this.#client.firstPage({ prefix, delimiter: '/', maxKeys: MOST_REMOVED_AT_ONCE, signal });
+    const { objects, prefixes, isLast } = await this.#client.firstPage({ prefix, delimiter: '/', maxKeys: MOST_REMOVED_AT_ONCE, signal });
     const own = this.#keys.placeholderKey(prefix);
-    if (isLast && !objects.some(({ key }) => key === own)) await this.#keepFolder(prefix, { signal });
+    // A store may answer with fewer than there are.
+    const isSmall = isLast || objects.length + prefixes.length < 2;
+    if (isSmall && !objects.some(({ key }) => key === own)) await this.#keepFolder(prefix, { signal });
   }
 }
 
