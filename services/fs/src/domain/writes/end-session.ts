@@ -28,7 +28,7 @@ export async function removeDraft({ options, drafts }: SessionParts, session: Wr
 }
 
 const GONE = ['ENTRY_NOT_FOUND', 'MOUNT_NOT_FOUND', 'RECORD_NOT_FOUND'] as const;
-const REFUSED = ['PERMISSION_DENIED', 'INVALID_ARGUMENT', 'NOT_A_DIRECTORY', 'UNSUPPORTED_OPERATION'] as const;
+const REFUSED = ['INVALID_ARGUMENT', 'NOT_A_DIRECTORY', 'UNSUPPORTED_OPERATION'] as const;
 
 function isOneOf(error: unknown, codes: readonly ErrorCode[]): boolean {
   return codes.some((code) => AppError.is(error, code));
