@@ -53,7 +53,8 @@ export function startReplicas(gatewayEnv: Readonly<Record<string, string>> = {})
       async restart(service, replica) {
         const one = get(service, replica);
         await one.program.kill();
-        one.program = await one.again();
+        // One that loses the store while it starts ends, and its supervisor begins it again.
+        one.program = await one.again().catch(one.again);
       },
     };
   });
