@@ -1,3 +1,4 @@
+export { drained } from './drained.ts';
 export { createGate, type Gate } from './gate.ts';
 export { giveWay } from './give-way.ts';
 export { brokenBound, type JsonBounds } from './json-bounds.ts';

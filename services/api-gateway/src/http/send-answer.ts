@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '@wharf/errors';
-import { beginJson } from '@wharf/service-kit';
+import { drained } from '@wharf/pace';
+import { beginJson, endWhenIdle } from '@wharf/service-kit';
 import type { JsonPiece } from '../api/route.ts';
 import { drainBody } from './read-body.ts';
 
@@ -44,20 +45,8 @@ function joined(pieces: readonly JsonPiece[], lengthBytes: number): JsonPiece {
 }
 
 function begin(response: ServerResponse, lengthBytes: number, stallMs = STALL_MS): void {
-  // Without a listener for it, the server destroys the socket; it sets its own limit again when the answer is out.
-  response.req.socket.setTimeout(stallMs);
+  endWhenIdle(response.req, false, stallMs);
   beginJson(response, lengthBytes);
-}
-
-/** Resolves once more can be written, or nobody is left to read it. */
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      response.off('drain', settle).off('close', settle);
-      resolve();
-    };
-    response.on('drain', settle).on('close', settle);
-  });
 }
 
 export function sendText(response: ServerResponse, status: number, text: string): void {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { endWhenIdle } from '@wharf/service-kit';
 import type { Express, Request, Response } from 'express';
 import { STALL_MS } from './send-answer.ts';
 
@@ -117,8 +118,7 @@ export function serveWebAssets(app: Express, folder: string): void {
       Vary: 'Accept-Encoding',
     });
     if (encoding !== '') response.set('Content-Encoding', encoding);
-    // Without a listener for it, the server destroys the socket; it sets its own limit again when the answer is out.
-    request.socket.setTimeout(STALL_MS);
+    endWhenIdle(request, false, STALL_MS);
     response.send(bytes);
   });
 }

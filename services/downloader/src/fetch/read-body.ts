@@ -1,7 +1,8 @@
-import type { Readable, Transform } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { Answer } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
+import { drained } from '@wharf/pace';
 import type { RateLimit } from './rate-limit.ts';
 
 /** A source is stalled when less than this came in the whole stall time: a trickle is no download. */
@@ -103,17 +104,6 @@ export async function* decoded(content: AsyncIterable<Uint8Array>, encoding: str
   } finally {
     decoder.destroy();
   }
-}
-
-/** Resolves when it takes more, or has ended. Nothing of the wait stays behind: a source may make hundreds of thousands of them. */
-function drained(decoder: Transform): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      decoder.off('drain', end).off('close', end);
-      resolve();
-    };
-    decoder.on('drain', end).on('close', end);
-  });
 }
 
 function decoderOf(encoding: string) {
