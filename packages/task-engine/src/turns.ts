@@ -8,28 +8,27 @@ interface Turn {
   readonly served: Set<number>;
   /** Whose task was begun last; -1: nobody's yet. */
   last: number;
-  isAlone: boolean;
-  /** Users are not asked for one by one: too many have nothing that is due. */
-  isByTime: boolean;
+  /**
+   * How the next one is found: users are asked for one by one; or the queue is gone through by time, as too many users have nothing that is due, or as nobody waits beside
+   * the one who was served last.
+   */
+  mode: 'by user' | 'by time' | 'alone';
 }
 
 /** Whose turn it is to have a task of a kind begun: everybody who waits has one, before anybody has a second one. */
 export function createTurns() {
   const turns = new Map<string, Turn>();
   const turnOf = (kind: string): Turn => {
-    const turn = turns.get(kind) ?? { served: new Set(), last: -1, isAlone: false, isByTime: false };
+    const turn = turns.get(kind) ?? { served: new Set(), last: -1, mode: 'by user' };
     turns.set(kind, turn);
     return turn;
   };
   return {
     /** Users are asked for one by one, by {@link spansOf}; otherwise the queue is gone through by time. */
-    isByUser(kind: string): boolean {
-      const { isAlone, isByTime } = turnOf(kind);
-      return !isAlone && !isByTime;
-    },
+    isByUser: (kind: string): boolean => turnOf(kind).mode === 'by user',
     /** Until {@link look} users are not asked for one by one. */
     goByTime(kind: string): void {
-      turnOf(kind).isByTime = true;
+      turnOf(kind).mode = 'by time';
     },
     /** Where the next one is to be looked for, in this order: users come by their ids, round and round. @param closed users who have their share */
     spansOf(kind: string, closed: readonly number[]): readonly UserSpan[] {
@@ -39,8 +38,8 @@ export function createTurns() {
     },
     /** Who has had a task of the kind begun, where others may be waiting. */
     servedOf(kind: string): readonly number[] {
-      const { served, isAlone } = turnOf(kind);
-      return isAlone ? [] : [...served];
+      const { served, mode } = turnOf(kind);
+      return mode === 'alone' ? [] : [...served];
     },
     /** A task of this user was begun. */
     note(kind: string, userId: number): void {
@@ -51,7 +50,7 @@ export function createTurns() {
     /** The same, of one whom {@link spansOf} found. @param closed users who have their share: they may wait as well */
     noteInTurn(kind: string, userId: number, closed: readonly number[]): void {
       const turn = turnOf(kind);
-      turn.isAlone = userId === turn.last && closed.length === 0;
+      if (userId === turn.last && closed.length === 0) turn.mode = 'alone';
       if (userId <= turn.last) turn.served.clear();
       turn.served.add(userId);
       turn.last = userId;
@@ -60,14 +59,11 @@ export function createTurns() {
     end(kind: string): void {
       const turn = turnOf(kind);
       turn.served.clear();
-      turn.isAlone = true;
+      turn.mode = 'alone';
     },
     /** Tasks may have been queued. */
     look(): void {
-      for (const turn of turns.values()) {
-        turn.isAlone = false;
-        turn.isByTime = false;
-      }
+      for (const turn of turns.values()) turn.mode = 'by user';
     },
   };
 }
