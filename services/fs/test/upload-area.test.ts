@@ -26,11 +26,11 @@ it('a folder keeps its id, and a body until it is removed', async () => {
   expect(sizeBytes).toBe(4);
   const again = openUploadArea(folder, MIB);
   expect(again.id).toBe(area.id);
-  const content = await again.read(file, new AbortController().signal);
+  const content = await again.read(file);
   expect(content && (await textOf(content))).toBe('body');
   await again.remove(file);
   await again.remove(file);
-  expect(await again.read(file, new AbortController().signal)).toBeUndefined();
+  expect(await again.read(file)).toBeUndefined();
   expect(await kept()).toEqual([]);
 });
 

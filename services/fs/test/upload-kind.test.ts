@@ -36,9 +36,9 @@ async function openWaiting() {
   const opened: Readable[] = [];
   const watched: typeof area = {
     ...area,
-    async read(name, until) {
-      const content = await area.read(name, until);
-      if (content) opened.push(content as Readable);
+    async read(name) {
+      const content = await area.read(name);
+      if (content) opened.push(content);
       return content;
     },
   };

@@ -36,7 +36,7 @@ export function createTransferLimit(max = MAX_TRANSFERS): TransferLimit {
   };
   return {
     begin(response, who) {
-      const caller = shareholderOf(who);
+      const caller = shareKeyOf(who);
       if (open >= max || (openOf.get(caller) ?? 0) >= share) {
         const refusal = new AppError('OVERLOADED', 'too many uploads and downloads at once: try again in a moment');
         sayWhenToComeAgain(response, refusal);
@@ -49,6 +49,6 @@ export function createTransferLimit(max = MAX_TRANSFERS): TransferLimit {
 }
 
 /** Who has a share of what is bounded: a user, or an address. Guests are many, and the signature of a link does not tell who follows it. */
-export function shareholderOf({ identity, address = '' }: Pick<Call, 'identity' | 'address'>): string {
+export function shareKeyOf({ identity, address = '' }: Pick<Call, 'identity' | 'address'>): string {
   return identity?.kind === 'user' && identity.role !== ROLE.guest ? `user ${identity.id}` : `address ${plainAddress(address)}`;
 }

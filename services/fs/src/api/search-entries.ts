@@ -1,6 +1,6 @@
 import { createPace } from '@wharf/pace';
 import type { DeepPartial, SearchEntriesRequest, SearchEntriesResponse } from '@wharf/proto/fs';
-import { type Call, shareholderOf } from '@wharf/service-kit';
+import { type Call, shareKeyOf } from '@wharf/service-kit';
 import { beginReading, type FsContext } from '../context.ts';
 import type { EnterRoom, RoomOfListing } from '../domain/reading/entry-room.ts';
 import type { IndexKeeper } from '../domain/search/index-keeper.ts';
@@ -41,7 +41,7 @@ export function searchEntriesHandler(context: FsContext, keeper: IndexKeeper, en
   };
   return async function* (request: SearchEntriesRequest, call: Call): AsyncGenerator<DeepPartial<SearchEntriesResponse>> {
     const room = enter();
-    const leave = request.in_folder ? () => {} : await searches.enter({ signal: call.signal, caller: shareholderOf(call) });
+    const leave = request.in_folder ? () => {} : await searches.enter({ signal: call.signal, caller: shareKeyOf(call) });
     try {
       yield* answer(request, call, room);
     } finally {

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { AppError } from '@wharf/errors';
 import { currentOwner, newOwnedName, ownerOf, type ProcessOwner } from '@wharf/owned-names';
 import { hasNoSpace, isMissing, openOwnFolder, UNFINISHED } from '../driver-contract/own-folder.ts';
@@ -26,11 +27,8 @@ export interface UploadArea {
   readonly id: string;
   /** @throws AppError QUOTA_EXCEEDED (no room here) | INVALID_ARGUMENT (another size) | CONTENT_CORRUPT (another hash) | CANCELLED */
   receive(content: AsyncIterable<Uint8Array>, promise: BodyPromise): Promise<{ file: string; sizeBytes: number }>;
-  /**
-   * The bytes of one body; undefined when it is not kept any more.
-   * @param signal aborted at the end in any case: a content that was refused before its first byte still holds its file
-   */
-  read(file: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array> | undefined>;
+  /** The bytes of one body, to be destroyed at the end in any case: one of which no byte was taken still holds its file. Undefined when it is not kept any more. */
+  read(file: string): Promise<Readable | undefined>;
   /** Nothing there is success. */
   remove(file: string): Promise<void>;
   /**
@@ -101,14 +99,10 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
       note(file, writtenBytes);
       return { file, sizeBytes: writtenBytes };
     },
-    async read(file, signal) {
+    async read(file) {
       try {
         const handle = await open(join(folder, file));
-        const content = createReadStream('', { fd: handle, highWaterMark: 1024 * 1024 });
-        const end = () => void content.destroy();
-        if (signal.aborted) end();
-        else signal.addEventListener('abort', end, { once: true });
-        return content;
+        return createReadStream('', { fd: handle, highWaterMark: 1024 * 1024 });
       } catch (error) {
         if (isMissing(error)) return undefined;
         throw error;

@@ -61,8 +61,7 @@ async function storeBody(run: UploadRun, area: UploadArea, operationOf: (run: Up
   const operation = await operationOf(run);
   if (run.fence > 1 && (await isStored(operation, input, area))) return area.remove(input.file);
   const upload = await beginStoring(operation, input);
-  const reading = new AbortController();
-  const content = await area.read(input.file, reading.signal);
+  const content = await area.read(input.file);
   if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
   try {
     await upload.store(watched(run, content), () => run.assertLease());
@@ -73,7 +72,7 @@ async function storeBody(run: UploadRun, area: UploadArea, operationOf: (run: Up
     await area.remove(input.file);
     throw error;
   } finally {
-    reading.abort();
+    content.destroy();
   }
   await area.remove(input.file);
 }
@@ -103,13 +102,12 @@ async function isStored(operation: Operation, input: UploadInput, area: UploadAr
   if (!there) return false;
   const source = { ...there, isDirectory: false, sizeBytes: input.sizeBytes, modifiedAt: new Date(input.modified), hashes: input.hashes };
   if (looksLikeCopy(source, there, driver) === false) return false;
-  const reading = new AbortController();
+  const body = await area.read(input.file);
   try {
-    const body = await area.read(input.file, reading.signal);
     // A body that was put away says that it was stored.
     return body === undefined || (await hasContent({ driver, path }, async () => body, operation.signal));
   } finally {
-    reading.abort();
+    body?.destroy();
   }
 }
 

@@ -109,8 +109,8 @@ export function isPicture(snapshot: Snapshot, name: string): boolean {
 }
 
 /** Whether there is a thumbnail of a file: its storage has one, or we make one of what may be a picture. */
-export function hasThumbnail(snapshot: Snapshot, mount: Mount, { name, hasThumbnail }: Pick<Entry, 'name' | 'hasThumbnail'>): boolean {
-  return hasThumbnail === true || (mount.thumbnails !== undefined && isPicture(snapshot, name));
+export function hasThumbnail(snapshot: Snapshot, mount: Mount, entry: Pick<Entry, 'name' | 'hasThumbnail'>): boolean {
+  return entry.hasThumbnail === true || (mount.thumbnails !== undefined && isPicture(snapshot, entry.name));
 }
 
 /** The address of the thumbnail of a file; always signed, as the family does it. */
