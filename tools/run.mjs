@@ -258,7 +258,8 @@ function run(nodeBinary, [command, ...args], page) {
 
 /**
  * Flags that every process of ours runs with. A small young generation: what passes through (chunks of files) is freed soon, instead of
- * piling up to a hundred megabytes before the collector looks.
+ * piling up to a hundred megabytes before the collector looks. The heap may double between two whole collections: after one at rest V8 leaves
+ * it a tenth, which the buffers of ten long answers fill, so that a process that had rested collected for half of its time (test/bench/README.md).
  */
 function nodeFlags() {
   return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).config.nodeFlags.split(' ');
