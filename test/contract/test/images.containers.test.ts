@@ -18,6 +18,8 @@ import { type ServiceContainers, startServiceContainers } from '../support/servi
 
 const SECRET = randomBytes(32).toString('hex');
 const ADMIN: Identity = { kind: 'user', id: 1, username: 'admin', role: 2, permission: 0xffff, basePath: '/', sessionId: '' };
+/** What calls that only read may take where the service stands still, in milliseconds. */
+const DEADLINE_MS = 2_000;
 /** Nobody is there. */
 const NOWHERE = 'nowhere.invalid:1';
 
@@ -55,11 +57,18 @@ describe.each(SERVICES)('the image of %s alone', (service, answering, asked) => 
   /** As somebody signs who has another secret, and as tokens are signed that are not meant for services. */
   const foreign = createInternalTokens(randomBytes(32), Date.now);
   const otherAudience = createInternalTokens(deriveKeys(new Secret(SECRET)).jwt, Date.now);
-  const calls: [name: string, client: string, method: string][] = Object.entries<RpcDefinition>(contracts).flatMap(([client, definition]) =>
-    Object.keys(definition.methods).map((method): [string, string, string] => [`${definition.name}.${method}`, client, method]),
+  const methods = Object.entries<RpcDefinition>(contracts).flatMap(([client, { name, methods: all }]) =>
+    Object.entries(all).map(([method, { options }]) => ({
+      client,
+      method,
+      name: `${name}.${method}`,
+      reads: options.idempotencyLevel === 'NO_SIDE_EFFECTS',
+    })),
   );
+  const calls = methods.map(({ name, client, method }): [name: string, client: string, method: string] => [name, client, method]);
   let container: StartedTestContainer;
   let connection: ReturnType<typeof createGrpcPeers>;
+  let addresses: Parameters<typeof createGrpcPeers>[0];
 
   beforeAll(async () => {
     container = await containers.start(service, 'contract', {
@@ -72,18 +81,17 @@ describe.each(SERVICES)('the image of %s alone', (service, answering, asked) => 
       },
     });
     const address = `${containers.addressOf(container)}:${port}`;
-    connection = createGrpcPeers(
-      { authAddress: address, adminAddress: address, fsAddress: address, downloaderAddress: address },
-      { tracing: NO_TRACING, onBroken: undefined },
-    );
+    addresses = { authAddress: address, adminAddress: address, fsAddress: address, downloaderAddress: address };
+    connection = createGrpcPeers(addresses, { tracing: NO_TRACING, onBroken: undefined });
   }, 120_000);
   afterAll(async () => {
     connection?.close();
     await container?.stop({ timeout: 10_000 });
   });
 
-  const call = (client: string, method: string, request: unknown, options: object) =>
-    outcome(() => (Reflect.get(Reflect.get(connection.peers, client), method) as AnyCall)(request, options));
+  const callOf = ({ peers }: typeof connection, client: string, method: string, request: unknown, options: object) =>
+    outcome(() => (Reflect.get(Reflect.get(peers, client), method) as AnyCall)(request, options));
+  const call = (client: string, method: string, request: unknown, options: object) => callOf(connection, client, method, request, options);
   const as = (tokens: InternalTokens, identity: Identity | undefined, signal?: AbortSignal) =>
     outgoingCall(tokens, { identity, requestId: 'contract', revisions: { auth: 0, admin: 0 }, ...(signal && { signal }) });
   const answers = () => call(answering, asked, {}, as(own, ADMIN));
@@ -104,6 +112,28 @@ describe.each(SERVICES)('the image of %s alone', (service, answering, asked) => 
       await call(client, method, {}, as(own, { kind: 'service', name: 'admin' })),
     ];
     expect(codes).not.toContain('INTERNAL');
+  });
+
+  // One with streams that calls share, as services have them, and one where each call has its own.
+  test.each([
+    ['alone', undefined],
+    ['on shared streams', () => undefined],
+  ])('calls %s that only read end at their deadline while the service stands still, and are answered after it', async (_how, onBroken) => {
+    const hasty = createGrpcPeers(addresses, { tracing: NO_TRACING, onBroken, readDeadlineMs: DEADLINE_MS });
+    try {
+      expect(await callOf(hasty, answering, asked, {}, as(own, ADMIN))).toBe('ok');
+      await runCommand(containers.docker, ['pause', container.getId()]);
+      const reading = methods.filter(({ reads }) => reads);
+      expect(reading.length).toBeGreaterThan(0);
+      const codes = await Promise.all(reading.map(({ client, method }) => callOf(hasty, client, method, {}, as(own, ADMIN))));
+      expect(Object.fromEntries(reading.map(({ name }, index) => [name, codes[index]]))).toEqual(
+        Object.fromEntries(reading.map(({ name }) => [name, 'DEADLINE_EXCEEDED'])),
+      );
+      await runCommand(containers.docker, ['unpause', container.getId()]);
+      await expect.poll(() => callOf(hasty, answering, asked, {}, as(own, ADMIN)), { timeout: 20_000 }).toBe('ok');
+    } finally {
+      hasty.close();
+    }
   });
 
   test('answers by itself, also when its peers are away, and after all that', async () => {

@@ -31,6 +31,7 @@ export interface GrpcPeer {
 /**
  * Speaks to a service behind `host:port`; a name with several addresses is used in turn. Connects when first used.
  *
+ * @param options.readDeadlineMs no call that only reads may take longer, in milliseconds
  * @param options.onBroken is told of shared streams that break. Left out: there are none, and each call has a stream of its own.
  */
 export function createGrpcPeer(
@@ -40,11 +41,14 @@ export function createGrpcPeer(
     tracing = NO_TRACING,
     onBroken,
     connectionAgeMs = CONNECTION_AGE_MS,
-  }: { tracing?: Tracing; onBroken?: OnBroken | undefined; connectionAgeMs?: number } = {},
+    readDeadlineMs = READ_DEADLINE_MS,
+  }: { tracing?: Tracing; onBroken?: OnBroken | undefined; connectionAgeMs?: number; readDeadlineMs?: number | undefined } = {},
 ): GrpcPeer {
   // Each channel has connections of its own: calls go to all replicas that its name has when it is made.
   const channelOf = () => createChannel(`dns:///${address}`, undefined, channelOptions(definitions));
-  const factory = createClientFactory().use(withDeadlineAndErrors);
+  const deadlineOf = ({ options }: Pick<MethodDefinition, 'options'>) =>
+    options.idempotencyLevel === 'NO_SIDE_EFFECTS' ? readDeadlineMs : CHANGE_DEADLINE_MS;
+  const factory = createClientFactory().use(withDeadlineAndErrors(deadlineOf));
   // ts-proto's generic definitions are what nice-grpc takes; RpcDefinition names only the parts used here.
   const clientOf = (definition: RpcDefinition, channel: Channel) =>
     factory.create(definition as unknown as CompatServiceDefinition, channel);
@@ -54,7 +58,7 @@ export function createGrpcPeer(
   return {
     client<Client>(definition: RpcDefinition) {
       const alone = calls.client<Client>(definition);
-      const client = streams ? sharingClient(alone, definition, streams, tracing, encode, deadlineMsOf) : alone;
+      const client = streams ? sharingClient(alone, definition, streams, tracing, encode, deadlineOf) : alone;
       return tracedClient(client, definition, tracing);
     },
     close() {
@@ -62,10 +66,6 @@ export function createGrpcPeer(
       calls.close();
     },
   };
-}
-
-function deadlineMsOf({ options }: Pick<MethodDefinition, 'options'>): number {
-  return options.idempotencyLevel === 'NO_SIDE_EFFECTS' ? READ_DEADLINE_MS : CHANGE_DEADLINE_MS;
 }
 
 /** Round robin over all addresses; a call without side effects is tried again when a replica cannot be reached. */
@@ -108,27 +108,28 @@ const isRefused = (error: unknown) =>
   error instanceof ClientError && error.code === Status.UNAVAILABLE && error.details === 'Stream refused by server';
 
 /** @internal exported for a test */
-export async function* withDeadlineAndErrors<Request, Response>(
-  call: ClientMiddlewareCall<Request, Response>,
-  options: CallOptions,
-): AsyncGenerator<Response, Response | undefined, undefined> {
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(), deadlineMsOf(call.method));
-  const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal;
-  let trailer: Metadata | undefined;
-  const onTrailer = (received: Metadata) => {
-    trailer = received;
+export const withDeadlineAndErrors = (deadlineOf: (method: Pick<MethodDefinition, 'options'>) => number = () => READ_DEADLINE_MS) =>
+  async function* limited<Request, Response>(
+    call: ClientMiddlewareCall<Request, Response>,
+    options: CallOptions,
+  ): AsyncGenerator<Response, Response | undefined, undefined> {
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), deadlineOf(call.method));
+    const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal;
+    let trailer: Metadata | undefined;
+    const onTrailer = (received: Metadata) => {
+      trailer = received;
+    };
+    try {
+      for (let attempt = 1; ; attempt += 1)
+        try {
+          return (yield* call.next(call.request, { ...options, signal, onTrailer })) ?? undefined;
+        } catch (error) {
+          if (!isRefused(error) || attempt === MAX_REFUSALS) throw error;
+        }
+    } catch (error) {
+      throw fromGrpcError(error, trailer, deadline.signal.aborted);
+    } finally {
+      clearTimeout(timer);
+    }
   };
-  try {
-    for (let attempt = 1; ; attempt += 1)
-      try {
-        return (yield* call.next(call.request, { ...options, signal, onTrailer })) ?? undefined;
-      } catch (error) {
-        if (!isRefused(error) || attempt === MAX_REFUSALS) throw error;
-      }
-  } catch (error) {
-    throw fromGrpcError(error, trailer, deadline.signal.aborted);
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -9,10 +9,14 @@ import { createGrpcPeer } from './grpc-client.ts';
 import type { Peers } from './peers.ts';
 import type { OnBroken } from './shared-streams.ts';
 
-/** Clients over gRPC. Nothing connects before its first call. */
+/**
+ * Clients over gRPC. Nothing connects before its first call.
+ *
+ * @param options.readDeadlineMs no call that only reads may take longer, in milliseconds; 30 s where it is not said
+ */
 export function createGrpcPeers(
   addresses: { authAddress: string; adminAddress: string; fsAddress: string; downloaderAddress: string },
-  options: { tracing: Tracing; onBroken: OnBroken | undefined },
+  options: { tracing: Tracing; onBroken: OnBroken | undefined; readDeadlineMs?: number },
 ): {
   peers: Peers;
   close(): void;
