@@ -10,7 +10,7 @@ import { type LoadGenerator, startLoadGenerator } from './load.ts';
 import { measure, WrongAnswer } from './measure.ts';
 import { type BenchOptions, parseOptions } from './options.ts';
 import { preparePartWorks } from './part-works.ts';
-import { readUsage } from './process-usage.ts';
+import { proportionalBytes, readUsage } from './process-usage.ts';
 import { formatRemote, measureRemote, type RemoteResult } from './remote.ts';
 import { prepareReplicaWorks } from './replica-works.ts';
 import { formatHops, formatProcesses, formatTable, type ProcessFigures, type Result, writeJson } from './report.ts';
@@ -89,7 +89,7 @@ async function bench(options: BenchOptions): Promise<void> {
   }
   const processes = wharfs.map(({ name, pids, firstStartMs, secondStartMs }): ProcessFigures => {
     const { residentBytes, processes: count } = readUsage(pids());
-    return { shape: name, firstStartMs, secondStartMs, residentBytes, processes: count };
+    return { shape: name, firstStartMs, secondStartMs, residentBytes, proportionalBytes: proportionalBytes(pids()), processes: count };
   });
   const tables = [
     results.length > 0 ? formatTable(results) : undefined,

@@ -33,6 +33,12 @@ export function readUsage(rootPids: readonly number[]): Usage {
   return { cpuMs, peakBytes, residentBytes, processes: pids.length };
 }
 
+/** What is resident of a process and all that descend from it, each page divided by the number of processes that have it (PSS), in bytes. */
+export function proportionalBytes(rootPids: readonly number[]): number {
+  const kibibytesOf = (pid: number) => kibibytes(readIfThere(`/proc/${pid}/smaps_rollup`) ?? '', 'Pss');
+  return processTrees(rootPids).reduce((sum, pid) => sum + kibibytesOf(pid) * 1024, 0);
+}
+
 /** Has peaks count from now on. Where that is not allowed they go on counting from the start of each process. */
 export function resetPeaks(rootPids: readonly number[]): void {
   for (const pid of processTrees(rootPids))

@@ -23,10 +23,14 @@ export interface ProcessFigures {
   readonly processes: number;
   /** Resident after the run, when nothing was to do for a while, all processes together. */
   readonly residentBytes: number;
+  /** The same, each page divided by the number of processes that have it. */
+  readonly proportionalBytes: number;
 }
 
 /** Resident memory of standalone after the run. */
 const MEMORY_BUDGET_MIB = 200;
+/** The same for each process of five services. */
+const MEMORY_BUDGET_EACH_MIB = 70;
 const JUDGED = 'standalone';
 const APART = 'services';
 
@@ -64,12 +68,15 @@ export function formatHops(results: readonly Result[]): string | undefined {
 }
 
 export function formatProcesses(processes: readonly ProcessFigures[]): string {
-  const rows = processes.map(({ shape, firstStartMs, secondStartMs, residentBytes, processes: count }) => {
-    const mebibytes = residentBytes / 1024 ** 2;
-    const judged = `<= ${MEMORY_BUDGET_MIB} MiB: ${mebibytes <= MEMORY_BUDGET_MIB ? 'ok' : 'over'}`;
-    return [shape, String(count), rounded(firstStartMs), rounded(secondStartMs), rounded(mebibytes), shape === JUDGED ? judged : ''];
+  const mebibytes = (bytes: number) => bytes / 1024 ** 2;
+  const rows = processes.map(({ shape, firstStartMs, secondStartMs, residentBytes, proportionalBytes, processes: count }) => {
+    const budget = shape === JUDGED ? MEMORY_BUDGET_MIB : shape === APART ? count * MEMORY_BUDGET_EACH_MIB : undefined;
+    const verdict = budget === undefined ? '' : `<= ${budget} MiB: ${mebibytes(proportionalBytes) <= budget ? 'ok' : 'over'}`;
+    const memory = [rounded(mebibytes(proportionalBytes)), rounded(mebibytes(residentBytes))];
+    return [shape, String(count), rounded(firstStartMs), rounded(secondStartMs), ...memory, verdict];
   });
-  return alignColumns([['shape', 'processes', 'first start ms', 'second start ms', 'MiB at rest after the run', 'budget'], ...rows]);
+  const memory = ['MiB at rest after the run', 'pages in each'];
+  return alignColumns([['shape', 'processes', 'first start ms', 'second start ms', ...memory, 'budget'], ...rows]);
 }
 
 /** Writes `<folder>/<time>.json` and answers its path. */
