@@ -16,14 +16,14 @@ export interface OldImages {
 /**
  * The images of an earlier version of this repository, built by that version's own means unless they are there.
  *
- * @param wanted a commit; left out: the last release, or before the first one the first commit that had images
+ * @param wanted a commit; left out: the last release, or before the first one the commit that renewed the baseline of the contracts
  * @throws when the history is not there, or the images cannot be built
  */
 export async function buildOldImages(wanted: string | undefined, engine: { docker: string; base: string }): Promise<OldImages> {
   const git = async (...words: string[]) => (await runToEnd('git', ['-C', ROOT, ...words])).trim();
   const lastRelease = async () => (await git('tag', '--list', 'v*', '--sort=-v:refname', '--merged')).split('\n')[0];
-  const firstImages = () => git('log', '--diff-filter=A', '--format=%H', '-1', '--', 'deploy/docker/Dockerfile');
-  const commit = await git('rev-parse', '--verify', `${wanted || (await lastRelease()) || (await firstImages())}^{commit}`);
+  const lastBaseline = () => git('log', '--format=%H', '-1', '--', 'proto/baseline.binpb');
+  const commit = await git('rev-parse', '--verify', `${wanted || (await lastRelease()) || (await lastBaseline())}^{commit}`);
   const tag = `old-${commit.slice(0, 12)}`;
   const images: OldImages = { commit, of: (service) => imageOf(service, tag) };
   const isThere = async (service: string) => (await runCommand(engine.docker, ['image', 'inspect', images.of(service)])).code === 0;
