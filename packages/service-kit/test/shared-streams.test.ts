@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-const serve = async (services: RpcService[], options: { port?: number; streamAgeMs?: number } = {}) => {
+const serve = async (services: RpcService[], options: { port?: number; streamAgeMs?: number; silenceMs?: number } = {}) => {
   const onUnforeseen = (error: unknown) => void expect.soft(error).toBeUndefined();
   const server = await startGrpcServer({ services, host: '127.0.0.1', port: 0, tokens, isReady: () => true, onUnforeseen, ...options });
   closers.push(() => server.stop(500));
@@ -48,6 +48,18 @@ function notingDownloader(begun: string[], onCancelled = () => {}) {
     listTools: forUsers(async () => ({ names: ['SimpleHttp'] })),
     probeTool: forServices(notImplemented),
   });
+}
+
+/** Lists without an end. @param onEnd is told when the handler of one has ended */
+function endlessLists(onEnd: () => void): RpcService {
+  const listEntries = forUsers(async function* () {
+    try {
+      for (;;) yield { entries_utf8: Buffer.alloc(100_000, 'x') };
+    } finally {
+      onEnd();
+    }
+  });
+  return { definition: FsServiceDefinition, methods: { listEntries } };
 }
 
 describe('shared streams', () => {
@@ -137,6 +149,24 @@ describe('shared streams', () => {
     let bytes = 0;
     for await (const { entries_utf8 } of entries.listEntries({}, as())) bytes += entries_utf8.length;
     expect(bytes).toBe(300 * 100_000);
+  });
+
+  it.each([
+    ['on shared streams', 0],
+    ['that go alone', 1],
+  ])('end answers %s to callers who stand still, or whose network is gone', async (_how, alone) => {
+    let ended = 0;
+    const { port } = await serve([endlessLists(() => (ended += 1))], { silenceMs: 100 });
+    const proxy = await startFaultProxy({ to: { host: '127.0.0.1', port } });
+    closers.push(() => proxy.stop());
+    const { client, counts, untilShared } = open([proxy.port]);
+    const entries = client<FsServiceClient>(FsServiceDefinition);
+    if (alone === 0) await untilShared();
+    const list = entries.listEntries({}, as())[Symbol.asyncIterator]();
+    await list.next();
+    expect(counts.alone).toBe(alone);
+    proxy.stall();
+    await waitFor('the answer to end', () => ended === 1);
   });
 
   it('tell of a connection that breaks: reads are asked again, changes that were begun are not', async () => {

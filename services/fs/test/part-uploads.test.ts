@@ -323,6 +323,16 @@ describe('an upload in parts', () => {
     expect(await readdir(folder, { recursive: true })).not.toContainEqual(expect.stringContaining(id));
   });
 
+  it('whose draft is taken away a moment before it gets its name is unknown, and nothing is left of it', async () => {
+    const id = await begin('/l/gone');
+    for (const index of [0, 1, 2]) await chunk(id, index, part(index));
+    const names = await readdir(folder, { recursive: true });
+    for (const name of names.filter((each) => each.includes(id))) await rm(`${folder}/${name}`);
+    expect(await end('complete', id)).toMatchObject({ code: 404, message: 'there is no such upload' });
+    expect(await files()).toEqual([]);
+    expect(await writeSessionModelOf(one.kit.store).findById(id)).toBeNull();
+  });
+
   it('goes with the next sweep where its storage was away at the last', async () => {
     const place = `${installation.dir}/away`;
     const mount = (root_folder_path: string) =>

@@ -27,6 +27,12 @@ export interface GrpcServer {
 /** Calls under way on one connection; a client keeps back what is beyond it until one of them ends. */
 const MAX_STREAMS = 1_000;
 
+/**
+ * Each connection is asked so often whether its caller is there, and ends where no answer comes for as long, in milliseconds: of one that stands still, or
+ * whose network is gone, the system may tell nothing for hours, and what answers it holds would be held as long.
+ */
+const SILENCE_MS = 20_000;
+
 /** For so long a server that stops goes on listening while calls of shared streams end and others begin elsewhere, in milliseconds. */
 const RETIRE_MS = 1_000;
 
@@ -42,13 +48,17 @@ export async function startGrpcServer(options: {
   onUnforeseen: (error: unknown, method: string) => void;
   /** Shared streams of this age retire, in milliseconds. */
   streamAgeMs?: number;
+  /** SILENCE_MS unless told. */
+  silenceMs?: number;
 }): Promise<GrpcServer> {
-  const { services, tokens, tracing = NO_TRACING, onUnforeseen, streamAgeMs = CONNECTION_AGE_MS } = options;
+  const { services, tokens, tracing = NO_TRACING, onUnforeseen, streamAgeMs = CONNECTION_AGE_MS, silenceMs = SILENCE_MS } = options;
   // nice-grpc hands on all options, and names those of channels only.
   const serverOptions: ServerOptions = {
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.enable_channelz': 0,
     'grpc.max_concurrent_streams': MAX_STREAMS,
+    'grpc.keepalive_time_ms': silenceMs,
+    'grpc.keepalive_timeout_ms': silenceMs,
     interceptors: [proveCallers(tokens)],
   };
   const server = createServer(serverOptions as ChannelOptions);

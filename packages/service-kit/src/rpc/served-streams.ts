@@ -172,8 +172,8 @@ class ServedStream {
   #take(step: CallStep): void {
     const call = this.#running.get(step.call_id);
     if (step.method !== '') {
-      // What came after we said so is begun elsewhere.
-      if (this.#isRetired) return;
+      // What came after we said so is begun elsewhere. An id that was there before is no call: one that it took the place of would never be told of its end.
+      if (this.#isRetired || step.call_id <= this.#lastCallId) return;
       this.#lastCallId = step.call_id;
       void this.#run(step);
     } else if (call && step.cancels) {

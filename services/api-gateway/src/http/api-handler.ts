@@ -47,6 +47,14 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
     if (await beforeRefusal(request, response)) sendJson(response, JSON.stringify(envelope));
   };
 
+  const establish = async (request: IncomingMessage, { access, isReading }: Route) => {
+    if (access === 'public') return undefined;
+    const caller = await parts.callers.establish(request.headers.authorization, { isReading: isReading === true });
+    parts.scopes.of(request).userId = caller.identity.id;
+    requireAccess(access, caller);
+    return caller;
+  };
+
   return async (request, response) => {
     parts.cors.allow(request, response);
     const method = request.method ?? 'GET';
@@ -70,19 +78,22 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
     scope.route = route.path;
     let isAllowed = false;
     try {
-      const caller =
-        route.access === 'public'
-          ? undefined
-          : await parts.callers.establish(request.headers.authorization, { isReading: route.isReading === true });
-      scope.userId = caller?.identity.id;
-      requireAccess(route.access, caller);
+      let caller = await establish(request, route);
       isAllowed = true;
       // The right to call is checked first: the body of a caller without the right is not read.
       if (caller) requirePermission(caller.identity, route.permission);
       const hasBody = method !== 'GET' && method !== 'HEAD';
+      const isBodyToCome = hasBody && !request.complete;
       const { refusal } = route;
       const hold = parts.held.of(response, caller?.identity.id);
       const body = hasBody ? await readBody(request, { isNeeded: route.takes === 'body', refusal, hold }) : ({ kind: 'none' } as const);
+      if (isBodyToCome) {
+        // Whoever sends it slowly may have been logged out meanwhile, or have other rights.
+        isAllowed = false;
+        caller = await establish(request, route);
+        isAllowed = true;
+        if (caller) requirePermission(caller.identity, route.permission);
+      }
       const call = route.prepare({ query, body });
       const context = new RequestContext(parts, request, response, caller, hold);
       const result = await parts.calls.during(caller, context.address, () => Promise.resolve(call(context)));

@@ -17,7 +17,7 @@ import { publishedAlready } from '../writes/session-place.ts';
 import { roomOf } from '../writes/write-session.ts';
 import { createPartSum } from './part-sum.ts';
 import type { RunningHashes } from './running-hashes.ts';
-import type { HeldPart } from './upload-claims.ts';
+import { type HeldPart, noUpload } from './upload-claims.ts';
 import { partRange, type UploadSession } from './upload-session.ts';
 
 /**
@@ -46,7 +46,7 @@ export async function publishUpload(
   try {
     await (await claimRoom(operation, 0)).release();
     await drafts.release(session.id);
-    const draft = await openSessionDraft(options.spool, session, { driver, path: located.path, signal }, false);
+    const draft = await openSessionDraft(options.spool, session, { driver, path: located.path, signal }, false).catch(asGone);
     try {
       await requireContent(draft, session, running, signal);
       const { overwrite, modifiedAt } = session.upload;
@@ -55,7 +55,7 @@ export async function publishUpload(
       let entry: Entry;
       if (draft.publish && !session.upload.isTakenOver) {
         await store.beginPublishing(session.id, session.path);
-        entry = await draft.publish(publishing);
+        entry = await draft.publish(publishing).catch(asGone);
       } else entry = await writeCopy(parts, operation, { session, located, driver, draft }, publishing);
       return await finish(parts, session, operation, { sizeBytes: entry.sizeBytes ?? session.sizeBytes, told: { driver, entry, since } });
     } finally {
@@ -64,6 +64,11 @@ export async function publishUpload(
   } finally {
     claim.letGo();
   }
+}
+
+/** Where there is no draft any more, the upload was taken away elsewhere since it was found. */
+function asGone(error: unknown): never {
+  throw AppError.is(error, 'ENTRY_NOT_FOUND') ? noUpload() : error;
 }
 
 async function finish(

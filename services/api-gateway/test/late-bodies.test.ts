@@ -1,0 +1,64 @@
+import { connect } from 'node:net';
+import { waitFor } from '@wharf/harness';
+import { accountsChanged } from '@wharf/models';
+import { PERMISSION } from '@wharf/rights';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Gateway, openGateway } from './gateway.ts';
+
+let gateway: Gateway;
+/** How often a session was looked up in the store. */
+let lookups = 0;
+
+beforeAll(async () => {
+  gateway = await openGateway();
+  gateway.kit.store.set('debug', (collection: string) => {
+    if (collection === 'sessions') lookups += 1;
+  });
+}, 60_000);
+afterAll(() => gateway?.close());
+
+/** A request whose body is here but for its last byte, and whose caller has been established. */
+async function beginSlowly(token: string) {
+  const { hostname, port } = new URL(gateway.base);
+  const socket = connect(Number(port), hostname);
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (text) => {
+    answer += text;
+  });
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  const body = JSON.stringify({ path: '/made' });
+  const head = `POST /api/fs/mkdir HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${token}\r\nContent-Type: application/json\r\n`;
+  const before = lookups;
+  socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
+  await waitFor('its caller to be looked up', () => lookups > before);
+  // Joins that look, or comes after it.
+  await gateway.request({ path: '/api/me', headers: { Authorization: token } });
+  return {
+    async finish(): Promise<unknown> {
+      socket.write(body.slice(-1));
+      await closed;
+      return JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')));
+    },
+  };
+}
+
+/** As whom folders were made. */
+const madeBy = (id: number) =>
+  gateway.stubs.asked.flatMap(({ rpc, call: { identity } }) =>
+    rpc === 'fs.makeDirectory' && identity?.kind === 'user' && identity.id === id ? [identity] : [],
+  );
+
+it.each([
+  ['login has ended', (id: number) => gateway.models.sessions.deleteMany({ user_id: id }), 401],
+  ['account was disabled', (id: number) => gateway.models.users.updateOne({ _id: id }, { $set: { disabled: true } }), 401],
+  ['right was taken away', (id: number) => gateway.models.users.updateOne({ _id: id }, { $set: { permission: 0 } }), 200],
+])('a request whose %s before its body had come is not carried out with what was true before', async (_what, end, code) => {
+  const token = await gateway.login(PERMISSION.write);
+  const [user] = await gateway.models.users.find().sort({ _id: -1 }).limit(1);
+  const id = Number(user?._id);
+  const slow = await beginSlowly(token);
+  await end(id);
+  gateway.kit.bus.publish(accountsChanged, { revision: 0 });
+  expect(await slow.finish()).toMatchObject({ code });
+  expect(madeBy(id)).toMatchObject(code === 401 ? [] : [{ permission: 0 }]);
+});
