@@ -172,8 +172,10 @@ export class RcloneClient {
   async move(from: Place, to: Place, isFolder: boolean, { signal }: CallOptions): Promise<void> {
     await this.#withRemote(signal, async (process, name) => {
       const fs = `${name}:`;
-      if (isFolder) await this.#post(process, 'sync/move', { srcFs: fs + from, dstFs: fs + to }, signal);
-      else await this.#post(process, 'operations/movefile', { srcFs: fs, srcRemote: from, dstFs: fs, dstRemote: to }, signal);
+      const answer = isFolder
+        ? await this.#post(process, 'sync/move', { srcFs: fs + from, dstFs: fs + to }, signal)
+        : await this.#post(process, 'operations/movefile', { srcFs: fs, srcRemote: from, dstFs: fs, dstRemote: to }, signal);
+      await drain(answer, signal);
     });
   }
 
