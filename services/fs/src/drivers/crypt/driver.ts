@@ -28,6 +28,7 @@ import type {
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { openOrLeave } from '../../driver-contract/while-open.ts';
 import type { CryptSettings } from './config.ts';
 import { opened, sealed, splitHeader } from './content.ts';
 import { BLOCK_BYTES, HEADER_BYTES, openedSize, SEALED_BLOCK_BYTES, sealedSize } from './format.ts';
@@ -105,15 +106,7 @@ class CryptDriver implements StorageDriver {
   async read(file: MountPath, range?: ByteRange, options: CallOptions = {}): Promise<FileContent> {
     this.#begin(options);
     if (file === MOUNT_ROOT) throw storageError('IS_A_DIRECTORY');
-    // Aborted on failure: a content below that nobody has begun to read is let go of by its signal alone.
-    const reading = new AbortController();
-    const signal = AbortSignal.any([reading.signal, ...(options.signal ? [options.signal] : [])]);
-    try {
-      return await this.#openRange(file, range, { ...options, signal });
-    } catch (error) {
-      reading.abort();
-      throw error;
-    }
+    return openOrLeave(options.signal, (signal) => this.#openRange(file, range, { ...options, signal }));
   }
 
   async #openRange(file: MountPath, range: ByteRange | undefined, options: CallOptions): Promise<FileContent> {
