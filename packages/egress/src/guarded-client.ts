@@ -136,7 +136,12 @@ function send(
     agent: isTls ? agents['https:'] : agents['http:'],
     lookup: policy.lookupFor(portOf(url)),
   });
-  const stop = () => void request.destroy(new Error('stopped'));
+  const stop = () => {
+    const stopped = new Error('stopped');
+    request.destroy(stopped);
+    // One that waits for a connection tells of its end when it would have its turn.
+    reject(stopped);
+  };
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   let interim = 0;

@@ -54,6 +54,27 @@ describe('the guarded client (C6)', () => {
       await expect(client.request({ url, ...asked })).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
   });
 
+  it('a request that waits for a connection ends with its signal and in its time', async () => {
+    const held: http.ServerResponse[] = [];
+    const port = await serve((_request, response) => void held.push(response));
+    const url = new URL(`http://127.0.0.1:${port}/`);
+    const { client } = clientOf({ allow: ['127.0.0.1'] });
+    const first = Array.from({ length: 4 }, () => client.request({ url }));
+    await expect.poll(() => held.length).toBe(4);
+    const leaving = new AbortController();
+    const waiting = client.request({ url, signal: leaving.signal });
+    const late = client.request({ url, connectTimeoutMs: 20 });
+    leaving.abort();
+    await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' });
+    await expect(late).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    const last = client.request({ url });
+    for (const response of held) response.end('hello');
+    for (const answer of await Promise.all(first)) expect(await text(answer)).toBe('hello');
+    await expect.poll(() => held.length).toBe(5);
+    held[4]?.end('last');
+    expect(await text(await last)).toBe('last');
+  });
+
   it('an answer in chunks of one byte comes whole, a thousand of them in a turn', async () => {
     const tiny = '1\r\n.\r\n'.repeat(20_000);
     const server = net.createServer((socket) =>

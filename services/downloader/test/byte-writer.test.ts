@@ -4,6 +4,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as turn } from 'node:timers/promises';
+import { AppError } from '@wharf/errors';
 import { lendPieces } from '@wharf/harness';
 import { createInternalTokens, NO_TRACING } from '@wharf/service-kit';
 import { afterEach, expect, it } from 'vitest';
@@ -48,6 +49,31 @@ it('pieces that are lent arrive as they were, at a receiver that takes its time'
   });
   await writer.writeRange(SESSION, 5, lendPieces(content, [10, 262_144, 65_536]), never);
   expect((await received.promise).equals(content)).toBe(true);
+});
+
+it('what waits for a connection ends with its signal', async () => {
+  let begun = 0;
+  const writer = await open(() => {
+    begun += 1;
+  });
+  const endless = async function* () {
+    for (;;) {
+      yield Buffer.alloc(1_000);
+      await turn();
+    }
+  };
+  const [holding, leaving] = [new AbortController(), new AbortController()];
+  // As many as there are connections.
+  const held = Array.from({ length: 64 }, () => writer.writeRange(SESSION, 0, endless(), holding.signal).catch(() => 'ended'));
+  await expect.poll(() => begun).toBe(64);
+  const waiting = writer.writeRange(SESSION, 0, endless(), leaving.signal);
+  const reason = new AppError('CANCELLED', 'cancelled');
+  await turn();
+  leaving.abort(reason);
+  await expect(waiting).rejects.toBe(reason);
+  expect(begun).toBe(64);
+  holding.abort(reason);
+  await Promise.all(held);
 });
 
 it('a refusal before all has been sent ends the sending, and is told', async () => {

@@ -1,6 +1,6 @@
 import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeTempDir, type TempDir, waitFor } from '@wharf/harness';
+import { makeTempDir, runCommand, type TempDir, waitFor } from '@wharf/harness';
 import { currentOwner, newOwnedName, type ProcessOwner } from '@wharf/owned-names';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { bytesOf, textOf } from '../src/domain/testing/memory-tree.ts';
@@ -55,6 +55,27 @@ it('a body that is not what was promised leaves nothing', async () => {
   const wrong = { ...promise(4), expectedHashes: { md5: '0'.repeat(32) } };
   expect((await refusalOf(area.receive(bytesOf('body'), wrong)))[0]).toBe('CONTENT_CORRUPT');
   expect(await kept()).toEqual([]);
+});
+
+it.runIf(process.platform === 'linux')('a body whose last piece the disk takes in part is refused, and leaves nothing', async () => {
+  const area = openUploadArea(folder, 4 * MIB);
+  await area.receive(bytesOf('x'), promise(1));
+  const program = `
+    import { openUploadArea } from ${JSON.stringify(new URL('../src/tasks/upload-area.ts', import.meta.url).href)};
+    const area = openUploadArea(${JSON.stringify(folder)}, ${4 * MIB});
+    const content = (async function* () {
+      for (let piece = 0; piece < 2; piece += 1) yield Buffer.alloc(600_000, 'x');
+    })();
+    const promise = { sizeBytes: 1_200_000, expectedHashes: {}, signal: new AbortController().signal };
+    await area.receive(content, promise).then(
+      ({ sizeBytes }) => console.log('taken', sizeBytes),
+      ({ code }) => console.log('refused', code),
+    );`;
+  // A limit on the size of files ends a write as a full disk does: the first one that goes beyond takes what fits.
+  const limited = ['-c', `trap '' XFSZ; ulimit -f 2048; exec "$0" --input-type=module -e "$1"`, process.execPath, program];
+  const { stdout, stderr } = await runCommand('/bin/sh', limited);
+  expect(stdout.trim(), stderr).toBe('refused QUOTA_EXCEEDED');
+  expect(await kept()).toHaveLength(1);
 });
 
 it('a sweep removes what no task names, unless somebody may be about to name it', async () => {

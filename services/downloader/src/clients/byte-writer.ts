@@ -80,6 +80,13 @@ async function sendBody(request: http.ClientRequest, content: AsyncIterable<Uint
     answer.reject(new AppError('STORAGE_UNAVAILABLE', 'the file service cannot be reached', { cause: error }));
   });
   answer.promise.catch(() => undefined);
+  // A request that waits for a connection tells of its end when it would have its turn.
+  const onAbort = () => {
+    end();
+    answer.reject(signal.reason);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
   try {
     for await (const chunk of content) {
       if (isOver) break;
@@ -94,6 +101,8 @@ async function sendBody(request: http.ClientRequest, content: AsyncIterable<Uint
     request.destroy();
     if (signal.aborted && AppError.is(signal.reason)) throw signal.reason;
     throw error;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
 

@@ -64,7 +64,7 @@ function folderId(folder: string): string {
 }
 
 export const isMissing = (error: unknown): boolean => hasCode(error, 'ENOENT');
-export const hasNoSpace = (error: unknown): boolean => hasCode(error, 'ENOSPC') || hasCode(error, 'EDQUOT');
+export const hasNoSpace = (error: unknown): boolean => ['ENOSPC', 'EDQUOT', 'EFBIG'].some((code) => hasCode(error, code));
 
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;

@@ -81,7 +81,8 @@ export function openUploadArea(folder: string, limitBytes: number): UploadArea {
             const more = await claim(file, LOOK_BYTES + chunk.byteLength).catch(() => claim(file, chunk.byteLength));
             claimedBytes += more;
           }
-          await handle.writev([chunk]);
+          // All of it: where a disk or a quota ends, a single write takes what still fits, and says so in its answer alone.
+          await handle.writeFile(chunk);
           writtenBytes += chunk.byteLength;
         }
         await handle.sync();

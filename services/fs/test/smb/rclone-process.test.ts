@@ -71,6 +71,18 @@ describe.runIf(isAvailable('rclone', program))('the rclone of this process', () 
     }
   });
 
+  it('is ended where it answers nobody any more, and not where it answers', async () => {
+    const rcd = new Rcd(startRcd, 1_000);
+    onTestFinished(rcd.hold(NO_EGRESS));
+    const first = await rcd.get();
+    onTestFinished(() => first.kill());
+    await rcd.suspect(first);
+    expect(first.ended.aborted).toBe(false);
+    process.kill(await pidOf(first), 'SIGSTOP');
+    await rcd.suspect(first);
+    await vi.waitFor(() => expect(first.ended.aborted).toBe(true), { timeout: 30_000 });
+  });
+
   it('is started again after its end, with another password, and not at once where it ends soon', async () => {
     const rcd = new Rcd(startRcd);
     const release = rcd.hold(NO_EGRESS);

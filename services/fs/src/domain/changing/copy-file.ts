@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { parentPath } from '@wharf/paths';
 import { type BeforePublish, type Entry, type HashName, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { whileOpen } from '../../driver-contract/while-open.ts';
 import type { Place } from './operations/operation.ts';
 
 const HASH_NAMES: readonly HashName[] = ['sha256', 'sha1', 'md5'];
@@ -77,12 +78,10 @@ async function copyInside({ from, to, overwrite, signal, onOpened, onBytes, befo
   }
 }
 
-async function readAndWrite({ from, to, overwrite, signal, onOpened, onBytes, beforePublish }: FileCopy): Promise<CopiedFile> {
-  // Aborted at the end in any case: a content that was refused before its first byte still holds its source.
-  const reading = new AbortController();
-  const content = await from.driver.read(from.path, undefined, { signal: AbortSignal.any([signal, reading.signal]) });
-  const { entry } = content;
-  try {
+function readAndWrite({ from, to, overwrite, signal, onOpened, onBytes, beforePublish }: FileCopy): Promise<CopiedFile> {
+  const open = (reading: AbortSignal) => from.driver.read(from.path, undefined, { signal: reading });
+  return whileOpen(signal, open, async (content) => {
+    const { entry } = content;
     await onOpened?.(entry.sizeBytes ?? 0);
     let readBytes = 0;
     const count = (bytes: number) => {
@@ -100,9 +99,7 @@ async function readAndWrite({ from, to, overwrite, signal, onOpened, onBytes, be
       signal,
     });
     return { source: entry, target, readBytes: entry.sizeBytes === undefined ? readBytes : undefined };
-  } finally {
-    reading.abort();
-  }
+  });
 }
 
 /** How far ahead of what is read room is asked for, in bytes. */

@@ -1,3 +1,4 @@
+import { whileOpen } from '../../driver-contract/while-open.ts';
 import type { Place } from './operations/operation.ts';
 
 /** Reads both files at once and compares them. */
@@ -11,10 +12,8 @@ export async function hasContent(
   open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const reading = new AbortController();
-  const until = AbortSignal.any([signal, reading.signal]);
-  try {
-    const [here, there] = await Promise.all([open(until), file.driver.read(file.path, undefined, { signal: until })]);
+  const openBoth = (reading: AbortSignal) => Promise.all([open(reading), file.driver.read(file.path, undefined, { signal: reading })]);
+  return whileOpen(signal, openBoth, async ([here, there]) => {
     const others = there[Symbol.asyncIterator]();
     let rest: Uint8Array = new Uint8Array();
     for await (const chunk of here) {
@@ -31,7 +30,5 @@ export async function hasContent(
       }
     }
     return rest.byteLength === 0 && (await others.next()).done === true;
-  } finally {
-    reading.abort();
-  }
+  });
 }

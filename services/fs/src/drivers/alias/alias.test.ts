@@ -6,6 +6,7 @@ import { at, entriesIn, namesIn, put, refuses, textOf } from '../../driver-contr
 import type { InnerMountOptions } from '../../driver-contract/open-context.ts';
 import { type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
+import { withLimits } from '../../driver-contract/with-limits.ts';
 import { MemoryDriver } from '../memory/driver.ts';
 import { aliasDriver } from './index.ts';
 
@@ -225,6 +226,34 @@ describe('alias: who takes a change', () => {
     expect(await namesIn(folder('/b'), '/')).toEqual(['file']);
     await refuses('QUOTA_EXCEEDED', put(driver, '/big', Buffer.alloc(2_000), { sizeBytes: 2_000 }));
     expect(await driver.space()).toEqual({ totalBytes: 4_000, freeBytes: 1_010 });
+  });
+});
+
+describe('alias: files that are open below', () => {
+  /** Two folders of one content, the first of which has one place for readers. The second one does as the changes say. */
+  async function openTwo(settings: object, changes: Partial<StorageDriver>): Promise<Required<StorageDriver>> {
+    const folders = new Map<string, StorageDriver>([
+      ['/a', withLimits(new MemoryDriver(), { names: 4, reads: 1, writes: 1 }, 100)],
+      ['/b', new MemoryDriver()],
+    ]);
+    const opened = (path: string) => folders.get(path) as Required<StorageDriver>;
+    for (const path of folders.keys()) await put(opened(path), '/file', 'text');
+    const openMount = async (path: string) => decorated({ ...operationsOf(opened(path)), ...(path === '/b' && changes) });
+    return all(await aliasDriver.open(JSON.stringify({ paths: 'x:/a\nx:/b', ...settings }), { openMount }));
+  }
+
+  it('a copy that the second folder refuses lets go of the first', async () => {
+    const driver = await openTwo(write('all'), { write: () => Promise.reject(storageError('STORAGE_READ_ONLY')) });
+    for (let time = 0; time < 3; time += 1) await refuses('STORAGE_READ_ONLY', put(driver, '/file', 'other'));
+    expect(await textOf(driver, '/file')).toBe('other');
+  });
+
+  it('a content that is not the one that is shown is let go of', async () => {
+    const other = withLimits(new MemoryDriver(), { names: 4, reads: 1, writes: 1 }, 100);
+    await put(other as Required<StorageDriver>, '/file', 'longer text');
+    const driver = await openTwo({ read_conflict_policy: 'all' }, { read: (file, range, options) => other.read(file, range, options) });
+    for (let time = 0; time < 4; time += 1) expect(await textOf(driver, '/file')).toBe('text');
+    expect(await textOf(other, '/file')).toBe('longer text');
   });
 });
 

@@ -23,6 +23,7 @@ import {
   type WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { openOrLeave, whileOpen } from '../../driver-contract/while-open.ts';
 import type { AliasSettings, ChangePolicy } from './config.ts';
 import { mergedTraits } from './merged-traits.ts';
 import { type Found, isMissing, operationOf, Place } from './place.ts';
@@ -153,8 +154,11 @@ class AliasDriver implements StorageDriver {
     let failure: unknown;
     for (const { driver } of turned(same, this.#turn)) {
       try {
-        const content = await driver.read(where.path, range, options);
-        if (content.entry.sizeBytes !== shown.entry.sizeBytes && driver !== shown.driver) continue;
+        const content = await openOrLeave(options.signal, async (signal) => {
+          const opened = await driver.read(where.path, range, { ...options, signal });
+          return opened.entry.sizeBytes === shown.entry.sizeBytes || driver === shown.driver ? opened : undefined;
+        });
+        if (!content) continue;
         return {
           entry: driver === shown.driver ? content.entry : shown.entry,
           ...(content.whole && { whole: content.whole }),
@@ -180,9 +184,11 @@ class AliasDriver implements StorageDriver {
     const entry = await operationOf(target.driver, 'write')(where.path, content, options);
     const { signal, caller, onProgress, overwrite } = options;
     for (const { driver } of more) {
-      const copy = await target.driver.read(where.path, undefined, { signal, caller });
-      const { sizeBytes, modifiedAt } = copy.entry;
-      await operationOf(driver, 'write')(where.path, copy, { signal, caller, onProgress, overwrite, sizeBytes, modifiedAt });
+      const open = (reading: AbortSignal) => target.driver.read(where.path, undefined, { signal: reading, caller });
+      await whileOpen(signal, open, (copy) => {
+        const { sizeBytes, modifiedAt } = copy.entry;
+        return operationOf(driver, 'write')(where.path, copy, { signal, caller, onProgress, overwrite, sizeBytes, modifiedAt });
+      });
     }
     return entry;
   }

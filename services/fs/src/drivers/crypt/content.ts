@@ -51,10 +51,16 @@ export async function* opened(blocks: AsyncIterable<Uint8Array>, options: Opened
   }
 }
 
-/** Takes the header off. @returns the nonce, and what follows. @throws AppError CONTENT_CORRUPT: it is none of ours */
-export async function splitHeader(
-  content: AsyncIterable<Uint8Array>,
-): Promise<{ nonce: Uint8Array; rest: AsyncGenerator<Uint8Array, void> }> {
+/** What follows the header of a stored file. */
+export interface AfterHeader {
+  readonly nonce: Uint8Array;
+  readonly rest: AsyncGenerator<Uint8Array, void>;
+  /** Lets go of the content, whether the rest was begun or not. */
+  leave(): Promise<void>;
+}
+
+/** Takes the header off. @throws AppError CONTENT_CORRUPT: it is none of ours; the content is let go of */
+export async function splitHeader(content: AsyncIterable<Uint8Array>): Promise<AfterHeader> {
   const pieces = content[Symbol.asyncIterator]();
   const header = Buffer.alloc(HEADER_BYTES);
   let length = 0;
@@ -67,11 +73,12 @@ export async function splitHeader(
     length += taken;
     left = step.value.subarray(taken);
   }
+  const leave = async () => void (await pieces.return?.());
   if (!header.subarray(0, MAGIC.byteLength).equals(MAGIC)) {
-    await pieces.return?.();
+    await leave();
     throw storageError('CONTENT_CORRUPT');
   }
-  return { nonce: Uint8Array.from(header.subarray(MAGIC.byteLength)), rest: restOf(left, pieces) };
+  return { nonce: Uint8Array.from(header.subarray(MAGIC.byteLength)), rest: restOf(left, pieces), leave };
 }
 
 async function* restOf(first: Uint8Array, pieces: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void> {

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { at, collect, entriesIn, namesIn, pattern, put, refuses } from '../../driver-contract/conformance/driver-calls.ts';
 import { inFolder } from '../../driver-contract/in-folder.ts';
-import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import type { ByteRange, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { withLimits } from '../../driver-contract/with-limits.ts';
 import { MemoryDriver } from '../memory/driver.ts';
 import { HEADER_BYTES, nonceOf, openedSize, sealedSize } from './format.ts';
 import { cryptDriver } from './index.ts';
@@ -86,6 +87,30 @@ describe('crypt: content', () => {
       ),
     ).toBe(true);
     expect(asked).toEqual([HEADER_BYTES, 2 * 65_552]);
+  });
+
+  it('a read lets go of the storage below when it ends, as well as where it fails', async () => {
+    const below = new MemoryDriver();
+    // One file may be open at a time, for whomever: what keeps its turn keeps it from the next.
+    const inner = withLimits(below, { names: 4, reads: 1, writes: 1 }, 100);
+    const driver = await openOver(inner);
+    await put(driver, '/f', pattern(200_000));
+    await put(below, '/short.bin', 'short');
+    await put(below, '/odd.bin', pattern(200_000));
+    const read = (path: string, range?: ByteRange) => driver.read(at(path), range).then(collect);
+    const ranges = [
+      undefined,
+      { offsetBytes: 10 },
+      { offsetBytes: 150_000 },
+      { offsetBytes: 199_999 },
+      { offsetBytes: 70_000, lengthBytes: 1 },
+    ];
+    for (const range of [...ranges, { offsetBytes: 10, lengthBytes: 0 }, { offsetBytes: 70_000, lengthBytes: 0 }]) await read('/f', range);
+    await refuses('CONTENT_CORRUPT', read('/short'));
+    await refuses('CONTENT_CORRUPT', read('/odd'));
+    await refuses('CONTENT_CORRUPT', read('/odd', { offsetBytes: 150_000 }));
+    await refuses('RANGE_NOT_SATISFIABLE', read('/f', { offsetBytes: 10_000_000 }));
+    expect((await read('/f')).equals(pattern(200_000))).toBe(true);
   });
 });
 

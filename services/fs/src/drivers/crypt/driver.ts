@@ -28,6 +28,7 @@ import type {
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { openOrLeave } from '../../driver-contract/while-open.ts';
 import type { CryptSettings } from './config.ts';
 import { opened, sealed, splitHeader } from './content.ts';
 import { BLOCK_BYTES, HEADER_BYTES, openedSize, SEALED_BLOCK_BYTES, sealedSize } from './format.ts';
@@ -105,30 +106,26 @@ class CryptDriver implements StorageDriver {
   async read(file: MountPath, range?: ByteRange, options: CallOptions = {}): Promise<FileContent> {
     this.#begin(options);
     if (file === MOUNT_ROOT) throw storageError('IS_A_DIRECTORY');
+    return openOrLeave(options.signal, (signal) => this.#openRange(file, range, { ...options, signal }));
+  }
+
+  async #openRange(file: MountPath, range: ByteRange | undefined, options: CallOptions): Promise<FileContent> {
     const path = this.#filePath(file);
     // The header is before each block: what begins in the first one is read with it.
     const isFromStart = range === undefined || !(range.offsetBytes >= BLOCK_BYTES);
     const first = await this.#openFile(file, path, isFromStart ? undefined : { offsetBytes: 0, lengthBytes: HEADER_BYTES }, options);
     const entry = this.#shownFile(first.entry, nameAt(file));
-    const { start, end } = await leftOnFailure(first, () => this.#resolve(first.entry, entry, range));
+    const { start, end } = this.#resolve(first.entry, entry, range);
     const lengthBytes = end === Number.POSITIVE_INFINITY ? undefined : end - start;
-    const key = this.#keys.data;
+    const { nonce, rest, leave } = await splitHeader(first);
     const firstBlock = isFromStart ? 0 : Math.floor(start / BLOCK_BYTES);
-    const inner = this.#inner;
-    const contentFrom = async function* (): AsyncGenerator<Uint8Array, void> {
-      const { nonce, rest } = await splitHeader(first);
-      const own = { ...options, key, nonce, firstBlock, skipBytes: start - firstBlock * BLOCK_BYTES, lengthBytes };
-      if (lengthBytes === 0) return void (await rest.return());
-      if (isFromStart) return yield* opened(rest, own);
-      await rest.return();
-      const blocks = await inner.read(path, sealedRange(firstBlock, end), options);
-      if (!isSameFile(blocks.entry, first.entry)) {
-        await blocks[Symbol.asyncIterator]().return?.();
-        throw new AppError('STORAGE_UNAVAILABLE', 'the file was replaced while it was opened');
-      }
-      yield* opened(blocks, own);
-    };
-    return { entry, [Symbol.asyncIterator]: contentFrom };
+    const own = { ...options, key: this.#keys.data, nonce, firstBlock, skipBytes: start - firstBlock * BLOCK_BYTES, lengthBytes };
+    if (isFromStart && lengthBytes !== 0) return contentOf(entry, opened(rest, own));
+    await leave();
+    if (lengthBytes === 0) return contentOf(entry, noBytes());
+    const blocks = await this.#inner.read(path, sealedRange(firstBlock, end), options);
+    if (!isSameFile(blocks.entry, first.entry)) throw new AppError('STORAGE_UNAVAILABLE', 'the file was replaced while it was opened');
+    return contentOf(entry, opened(blocks, own));
   }
 
   async write(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
@@ -329,12 +326,8 @@ function isSameFile(one: Entry, other: Entry): boolean {
   return one.version === other.version && one.sizeBytes === other.sizeBytes && one.modifiedAt.getTime() === other.modifiedAt.getTime();
 }
 
-/** A content that nobody reads lets go of what it holds. */
-async function leftOnFailure<Result>(content: FileContent, run: () => Result): Promise<Result> {
-  try {
-    return run();
-  } catch (error) {
-    await content[Symbol.asyncIterator]().return?.();
-    throw error;
-  }
+function contentOf(entry: Entry, bytes: AsyncGenerator<Uint8Array, void>): FileContent {
+  return { entry, [Symbol.asyncIterator]: () => bytes };
 }
+
+async function* noBytes(): AsyncGenerator<Uint8Array, void> {}

@@ -28,6 +28,8 @@ export interface Remote {
 export interface RcdSource {
   hold(): () => void;
   get(): Promise<RcdProcess>;
+  /** A call waited for it in vain. */
+  suspect?(process: RcdProcess): void;
   /** Makes the connection to it; absent: it is the child of this process. */
   readonly connect?: (signal: AbortSignal | undefined) => Promise<Duplex>;
 }
@@ -76,6 +78,8 @@ const IDLE_MS = 30_000;
 /** For what is asked for no caller, as the making of a remote, and for what is carried out to its end without one: an rclone elsewhere may hang. */
 const OWN_CALL_MS = 60_000;
 const SLOW_MS = 600_000;
+/** What is given up after so long may wait for an rclone that answers nobody. */
+const SUSPECT_AFTER_MS = 10_000;
 /** How long a remote stays that is no longer used. */
 const FORGET_MS = 60_000;
 /** How long the end of an upload that was broken off is waited for: rclone removes what came of it. */
@@ -172,8 +176,10 @@ export class RcloneClient {
   async move(from: Place, to: Place, isFolder: boolean, { signal }: CallOptions): Promise<void> {
     await this.#withRemote(signal, async (process, name) => {
       const fs = `${name}:`;
-      if (isFolder) await this.#post(process, 'sync/move', { srcFs: fs + from, dstFs: fs + to }, signal);
-      else await this.#post(process, 'operations/movefile', { srcFs: fs, srcRemote: from, dstFs: fs, dstRemote: to }, signal);
+      const answer = isFolder
+        ? await this.#post(process, 'sync/move', { srcFs: fs + from, dstFs: fs + to }, signal)
+        : await this.#post(process, 'operations/movefile', { srcFs: fs, srcRemote: from, dstFs: fs, dstRemote: to }, signal);
+      await drain(answer, signal);
     });
   }
 
@@ -420,6 +426,7 @@ export class RcloneClient {
     signal: AbortSignal | undefined,
   ): Promise<IncomingMessage> {
     throwIfAborted(signal);
+    const startedAt = performance.now();
     const connection = await this.#rcd.connect?.(signal);
     const request = http.request(process.url, {
       ...options,
@@ -440,6 +447,7 @@ export class RcloneClient {
       throw toAppError(statusCode, await readError(answer, signal), this.#rcd.connect === undefined);
     } catch (error) {
       request.destroy();
+      if (signal?.aborted && performance.now() - startedAt > SUSPECT_AFTER_MS) this.#rcd.suspect?.(process);
       if (signal?.aborted && !isLate(signal)) throw abortError(signal);
       throw AppError.is(error) ? error : storageError('STORAGE_UNAVAILABLE', error);
     }

@@ -124,7 +124,11 @@ export class RcloneDriver implements StorageDriver {
 
   /** @throws AppError STORAGE_LOGIN_FAILED | FAILED_PRECONDITION (no such share or folder; no rclone), in words for the admin */
   static async open(settings: RcloneSettings, context: OpenContext): Promise<RcloneDriver> {
-    const source = settings.source?.(context) ?? { hold: () => rcd.hold(context.egress), get: () => rcd.get() };
+    const source = settings.source?.(context) ?? {
+      hold: () => rcd.hold(context.egress),
+      get: () => rcd.get(),
+      suspect: (process) => void rcd.suspect(process),
+    };
     const client = new RcloneClient(settings.openWay(context), source);
     const calls = new Calls();
     const temps = new TempFiles(

@@ -1,5 +1,7 @@
+import http from 'node:http';
 import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
+import { answerOf } from './answer-of.ts';
 import { type RcdProcess, startRcd } from './rcd-process.ts';
 import type { ConnectTo } from './web-way.ts';
 
@@ -9,6 +11,8 @@ const IDLE_MS = 30_000;
 const WELL_MS = 3_000;
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 30_000;
+/** It answers what asks for nothing within some milliseconds; so long it may be kept from it where the machine is busy. */
+const ANSWERS_MS = 20_000;
 
 /**
  * The one `rclone rcd` of this process, for all storages that need it. It is started when it is asked for, again when it has ended, and each time later
@@ -18,6 +22,7 @@ const MAX_PAUSE_MS = 30_000;
  */
 export class Rcd {
   readonly #start: (connect: ConnectTo) => Promise<RcdProcess>;
+  readonly #answersMs: number;
   readonly #users = new Set<{ readonly egress: Egress }>();
   #running: Promise<RcdProcess> | undefined;
   #idle: NodeJS.Timeout | undefined;
@@ -25,9 +30,12 @@ export class Rcd {
   #mayStartAt = 0;
   /** Why it could not be started last time. */
   #failure: unknown;
+  #suspected: RcdProcess | undefined;
 
-  constructor(start: (connect: ConnectTo) => Promise<RcdProcess>) {
+  /** @param answersMs another time than the standard one is given by tests only */
+  constructor(start: (connect: ConnectTo) => Promise<RcdProcess>, answersMs = ANSWERS_MS) {
     this.#start = start;
+    this.#answersMs = answersMs;
   }
 
   /**
@@ -75,6 +83,20 @@ export class Rcd {
     return running;
   }
 
+  /**
+   * It was waited for in vain. One that does not answer at all, as one that was stopped or stands still by a fault of its own, is ended: its calls fail,
+   * and the next one starts another. Servers that are slow are no reason.
+   */
+  async suspect(process: RcdProcess): Promise<void> {
+    if (process.ended.aborted || this.#suspected === process) return;
+    this.#suspected = process;
+    try {
+      if (!(await answersWithin(process, this.#answersMs))) process.kill();
+    } finally {
+      if (this.#suspected === process) this.#suspected = undefined;
+    }
+  }
+
   #stop(): void {
     const running = this.#running;
     this.#running = undefined;
@@ -82,6 +104,19 @@ export class Rcd {
       (process) => process.kill(),
       () => undefined,
     );
+  }
+}
+
+/** Asks for nothing, on a connection of its own. */
+async function answersWithin({ url, authorization }: RcdProcess, limitMs: number): Promise<boolean> {
+  const headers = { Authorization: authorization, 'Content-Length': 0 };
+  const request = http.request(`${url}/rc/noop`, { method: 'POST', headers, agent: false, signal: AbortSignal.timeout(limitMs) });
+  request.end();
+  try {
+    (await answerOf(request)).resume();
+    return true;
+  } catch {
+    return false;
   }
 }
 
