@@ -79,7 +79,11 @@ export class WebdavClient {
     this.#login = new Login(settings);
     this.#rootSegments = segmentsOf(settings.root.pathname) ?? [];
     egress.parseUrl(settings.root.href);
-    this.#client = egress.openClient({ maxConnections: MAX_CONNECTIONS, verifiesTls: settings.verifiesTls });
+    this.#client = egress.openClient({
+      maxConnections: MAX_CONNECTIONS,
+      verifiesTls: settings.verifiesTls,
+      certificate: settings.certificate,
+    });
   }
 
   /** Whether the server has asked who we are. */
