@@ -5,6 +5,7 @@ import { draftRules } from './conformance/draft-rules.suite.ts';
 import { entryRules } from './conformance/entry-rules.suite.ts';
 import { failureRules, raceRules } from './conformance/failure-rules.suite.ts';
 import { faultRules } from './conformance/fault-rules.suite.ts';
+import { hostKeyRules } from './conformance/host-key-rules.suite.ts';
 import { lifeRules } from './conformance/life-rules.suite.ts';
 import { longListingRules } from './conformance/long-folders.suite.ts';
 import { nameRules } from './conformance/name-rules.suite.ts';
@@ -12,7 +13,8 @@ import { copyRules, folderRules, renameRules } from './conformance/placement-rul
 import type { Rule, StorageUnderTest } from './conformance/rule.suite.ts';
 import { atEnd, runToEnd } from './conformance/rule-end.suite.ts';
 import { thumbnailRules } from './conformance/thumbnail-rules.suite.ts';
-import { expiryRules, loginRules, redirectRules, tlsRules } from './conformance/web-rules.suite.ts';
+import { tlsRules } from './conformance/tls-rules.suite.ts';
+import { expiryRules, loginRules, redirectRules } from './conformance/web-rules.suite.ts';
 import { type OptionalOperation, supports } from './storage-driver.ts';
 
 export interface DriverUnderTest {
@@ -29,6 +31,10 @@ export interface DriverUnderTest {
   readonly isRemote?: true;
   /** Its server is reached by HTTP: its storages come with `web`. */
   readonly isWeb?: true;
+  /** It speaks TLS, but not HTTP: its storages come with `tls`. */
+  readonly hasTls?: true;
+  /** Its servers are known by a key: its storages come with `startKeyed`. */
+  readonly hasHostKey?: true;
   /** TLS is verified always: it has no item against that, so rules that need one are left out. */
   readonly hasNoTrustItem?: true;
   /** It logs in: its storages come with `badLogin`. */
@@ -95,9 +101,10 @@ export function describeDriver(tested: DriverUnderTest): void {
     if (hasLogin) group('login', loginRules);
     if (isWeb) {
       group('redirects', (rule) => redirectRules(rule, !tested.hasNoTrustItem));
-      group('TLS', (rule) => tlsRules(rule, !tested.hasNoTrustItem));
       group('login that ends', expiryRules);
     }
+    if (isWeb || tested.hasTls) group('TLS', (rule) => tlsRules(rule, !tested.hasNoTrustItem));
+    if (tested.hasHostKey) group('host keys', hostKeyRules);
     group('abilities', (rule) => {
       rule('it can do all that it is not said to lack', [], async (driver) => {
         expect(OPTIONAL_OPERATIONS.filter((operation) => !supports(driver, operation))).toEqual([...lacks].sort());
