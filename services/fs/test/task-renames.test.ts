@@ -1,6 +1,6 @@
 import { type FaultProxy, isAvailable, isMissing, startCephRgw, startFaultProxy, waitFor } from '@wharf/harness';
 import type { Task } from '@wharf/proto/task';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Bucket, makeBucket } from '../src/drivers/s3/testing/bucket.ts';
 import { as, type FsProcess, startFsProcess } from './fs-process.ts';
 import { type Installation, openInstallation } from './installation.ts';
@@ -25,7 +25,6 @@ describe.runIf(isAvailable('ceph-rgw', ceph))('names given in a bucket, which co
   let installation: Installation;
   let bucket: Bucket;
   let way: FaultProxy;
-  const running: FsProcess[] = [];
 
   beforeAll(async () => {
     if (isMissing(ceph)) throw new Error('there is no Ceph RGW');
@@ -36,20 +35,11 @@ describe.runIf(isAvailable('ceph-rgw', ceph))('names given in a bucket, which co
     const addition = bucket.addition({ endpoint: `http://${way.host}:${way.port}` });
     await installation.writeStorage({ _id: 1, mount_path: '/b', driver: 'S3', addition });
   }, LIMIT_MS);
-  afterEach(async () => {
-    way.latencyMs = 0;
-    for (const process of running.splice(0)) await process.stop();
-  });
   afterAll(async () => {
     await way?.stop();
     await installation?.close();
   });
 
-  const start = async () => {
-    const process = await startFsProcess(installation);
-    running.push(process);
-    return process;
-  };
   const until = (what: string, condition: () => Promise<boolean>) => waitFor(what, condition, { withinMs: LIMIT_MS });
   const namesIn = async (folder: string) => (await bucket.keys(`${folder}/`)).filter((name) => name !== '.wharf');
   const count = (names: readonly string[], first: string) => names.filter((name) => name.startsWith(first)).length;
@@ -76,12 +66,12 @@ describe.runIf(isAvailable('ceph-rgw', ceph))('names given in a bucket, which co
     async (_doing, folder, isAmidst) => {
       await Promise.all(numbers.map((index) => bucket.put(`${folder}/old-${index}`, textOf(index))));
       await bucket.put(`${folder}/beside`, 'beside');
-      const first = await start();
+      const first = await startFsProcess(installation);
+      onTestFinished(async () => void (await first.kill()));
       const id = await begin(first, folder);
       way.latencyMs = LATENCY_MS;
       await until('the middle of it', async () => isAmidst(await namesIn(folder)));
       await first.kill();
-      running.splice(running.indexOf(first), 1);
       way.latencyMs = 0;
 
       const left = await namesIn(folder);
@@ -89,7 +79,8 @@ describe.runIf(isAvailable('ceph-rgw', ceph))('names given in a bucket, which co
       // Each is there by one of its names, or by both.
       expect(numbers.filter((index) => !left.includes(`old-${index}`) && !left.includes(`new-${index}`))).toEqual([]);
 
-      const second = await start();
+      const second = await startFsProcess(installation);
+      onTestFinished(async () => void (await second.stop()));
       await until('the end', async () => [SUCCEEDED, FAILED].includes((await second.task('move', id)).state));
       expect(await second.task('move', id)).toMatchObject({ state: SUCCEEDED, error: '' });
       expect((await namesIn(folder)).toSorted()).toEqual(['beside', ...numbers.map((index) => `new-${index}`)].toSorted());
