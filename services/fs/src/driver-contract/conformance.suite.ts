@@ -23,7 +23,7 @@ export interface DriverUnderTest {
   readonly open: () => Promise<StorageUnderTest>;
   /** A storage with the long folders in it, for rules that only read. Absent: each of them has one of its own, and makes them. */
   readonly openStanding?: () => Promise<StorageUnderTest>;
-  /** Rules wait for a server more than they work: they run beside each other. */
+  /** Rules wait for a server more than they work: they run beside each other, also those of several groups. */
   readonly hasServer?: true;
   /** What it cannot do: rules that need it are left out. It must have every other operation. */
   readonly lacks?: readonly OptionalOperation[];
@@ -58,9 +58,10 @@ interface Documented {
 export function describeDriver(tested: DriverUnderTest): void {
   const { name, open, openStanding = open, lacks = [], isRemote, isWeb, hasLogin, groups, knownGaps = {}, documented } = tested;
   const titles = new Set<string>();
+  const how = { concurrent: tested.hasServer ?? false };
+  let connections: StorageUnderTest['connections'];
   const group = (heading: string, rules: (rule: Rule) => void) => {
     const tests: { title: string; run: () => Promise<void> }[] = [];
-    let connections: StorageUnderTest['connections'];
     rules((title, operations, body, kind) => {
       titles.add(title);
       if (operations.some((operation) => lacks.includes(operation))) return;
@@ -74,17 +75,16 @@ export function describeDriver(tested: DriverUnderTest): void {
       tests.push({ title, run: () => runToEnd(rule) });
     });
     if (tests.length === 0 || (groups && !groups.includes(heading))) return;
-    describe(heading, () => {
-      const how = { concurrent: tested.hasServer ?? false };
+    describe(heading, how, () => {
       for (const { title, run } of tests) {
         if (Object.hasOwn(knownGaps, title)) it.fails(`${title} (known gap: ${knownGaps[title]})`, how, run);
         else it(title, how, run);
       }
-      afterAll(() => vi.waitFor(async () => expect(await connections?.()).toBe(connections && 0), PATIENCE));
     });
   };
 
   describe(`driver ${name}`, () => {
+    afterAll(() => vi.waitFor(async () => expect(await connections?.()).toBe(connections && 0), PATIENCE));
     group('entries', entryRules);
     group('content', contentRules);
     group('names', nameRules);

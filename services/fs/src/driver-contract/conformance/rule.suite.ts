@@ -12,7 +12,7 @@ export interface StorageUnderTest {
   readonly isStanding?: true;
   /** What our own half-done work has left in it: temporary names, uploads in parts. Asked after each rule; it must come down to nothing. */
   readonly leftovers?: () => Promise<readonly string[]>;
-  /** Connections that its server has. Asked after the drivers of a group of rules were closed; it must come down to none. */
+  /** Connections that its server has. Asked after the drivers of all rules were closed; it must come down to none. */
   readonly connections?: () => Promise<number>;
   /** Opens the same storage once more, by a way that can be made bad. */
   readonly throughFaults?: () => Promise<FaultyWay>;

@@ -27,6 +27,7 @@ for (const isCaseSensitive of [true, false]) {
       lacks: LACKS,
       documented: { driver: 'SMB', server: isCaseSensitive ? 'Samba' : 'Samba that folds names' },
       isRemote: true,
+      hasServer: true,
       hasLogin: true,
       open: async () => openIn(await newFolder(server), server, around),
       openStanding: async () => ({ ...(await openIn(await standing(), server, around)), isStanding: true }),
