@@ -53,8 +53,8 @@ async function expectTrust(side: StorageUnderTest, certificate: Certificate, tru
   const server = await tlsOf(side).start(certificate);
   const driver = (await server.open(trust)) as StorageDriver & Able<'write'>;
   atEnd(() => driver.close());
-  await put(driver, '/by tls/file', 'said in secret');
-  expect(await textOf(driver, '/by tls/file')).toBe('said in secret');
+  await put(driver, '/by tls', 'said in secret');
+  expect(await textOf(driver, '/by tls')).toBe('said in secret');
   expect((await driver.stat(MOUNT_ROOT)).isDirectory).toBe(true);
   expect(await server.isSpokenTo()).toBe(true);
 }
