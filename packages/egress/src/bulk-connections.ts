@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import net, { type LookupFunction } from 'node:net';
-import tls from 'node:tls';
+import tls, { type SecureContext } from 'node:tls';
 import { AppError } from '@wharf/errors';
 import type { Answer, AskedRequest } from './asked-request.ts';
 import { hostOf, portOf } from './egress-policy.ts';
@@ -32,12 +32,17 @@ export interface BulkConnections {
 /**
  * @param idleMs how long a connection that nobody uses is kept, in milliseconds
  * @param options.pieceBytes so many bytes wait for the receiver on each connection, in as many buffers of that size as are needed
+ * @param options.secureContext what servers are verified by; absent: the public authorities
  * @param options.remembersUnsuited whether a server is left to Node's client for good after one answer that has no plain length
  */
 export function createBulkConnections(
   lookupOf: (url: URL) => LookupFunction,
   idleMs: number,
-  { remembersUnsuited = true, pieceBytes = PIECE_BYTES } = {},
+  {
+    remembersUnsuited = true,
+    pieceBytes = PIECE_BYTES,
+    secureContext,
+  }: { readonly remembersUnsuited?: boolean; readonly pieceBytes?: number; readonly secureContext?: SecureContext } = {},
 ): BulkConnections {
   const open = new Set<BulkConnection>();
   const idle = new Map<string, BulkConnection[]>();
@@ -48,7 +53,7 @@ export function createBulkConnections(
     idle.set(origin, [...waiting.filter(({ isUsable }) => isUsable), connection]);
   };
   const connect = (url: URL): BulkConnection => {
-    const connection = new BulkConnection(url, lookupOf(url), idleMs, pieceBytes, keep(url.origin));
+    const connection = new BulkConnection(url, { lookup: lookupOf(url), idleMs, pieceBytes, keep: keep(url.origin), secureContext });
     open.add(connection);
     connection.onceClosed(() => {
       open.delete(connection);
@@ -130,6 +135,15 @@ class BulkAnswer implements Answer {
   }
 }
 
+interface BulkSettings {
+  readonly lookup: LookupFunction;
+  readonly idleMs: number;
+  readonly pieceBytes: number;
+  /** Told when the connection may be asked for another body. */
+  readonly keep: (connection: BulkConnection) => void;
+  readonly secureContext: SecureContext | undefined;
+}
+
 /** One socket that is asked for one body after the other. */
 class BulkConnection {
   readonly #socket: net.Socket;
@@ -160,7 +174,7 @@ class BulkConnection {
   /** Whether a byte came since it was asked last. */
   hasHeard = false;
 
-  constructor(url: URL, lookup: LookupFunction, idleMs: number, pieceBytes: number, keep: (connection: BulkConnection) => void) {
+  constructor(url: URL, { lookup, idleMs, pieceBytes, keep, secureContext }: BulkSettings) {
     this.#keep = keep;
     this.#pieceBytes = pieceBytes;
     this.#buffer = Buffer.allocUnsafeSlow(pieceBytes);
@@ -171,7 +185,12 @@ class BulkConnection {
     const settings = { host, port: portOf(url), lookup, onread };
     this.#socket =
       url.protocol === 'https:'
-        ? tls.connect({ ...settings, ...(net.isIP(host) === 0 ? { servername: host } : {}), ALPNProtocols: ['http/1.1'] })
+        ? tls.connect({
+            ...settings,
+            ...(net.isIP(host) === 0 ? { servername: host } : {}),
+            ...(secureContext && { secureContext }),
+            ALPNProtocols: ['http/1.1'],
+          })
         : net.connect(settings);
     this.#socket.on('error', (error) => {
       this.#failure ??= error;

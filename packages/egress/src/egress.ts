@@ -1,7 +1,9 @@
 import net, { type Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import { AppError } from '@wharf/errors';
 import type { EgressPolicy } from './egress-policy.ts';
 import { createGuardedClient, type GuardedClient, type GuardedClientOptions } from './guarded-client.ts';
+import { trustBeside } from './trust.ts';
 
 const CONNECT_TIMEOUT_MS = 15_000;
 
@@ -24,6 +26,8 @@ export interface Egress extends Pick<EgressPolicy, 'parseUrl'> {
    * @throws AppError PERMISSION_DENIED (the policy) | STORAGE_UNAVAILABLE | DEADLINE_EXCEEDED | CANCELLED
    */
   connect(options: ConnectOptions): Promise<Socket>;
+  /** What TLS over such a connection is verified by. @param certificate PEM: trusted beside the public authorities, of a server or of who signed it */
+  trustBeside(certificate: string): SecureContext;
 }
 
 /** @param publicPolicy of what is reached by {@link Egress.toPublic}; the same, when absent */
@@ -34,6 +38,7 @@ export function createEgress(policy: EgressPolicy, publicPolicy = policy): Egres
     },
     parseUrl: (text, base) => policy.parseUrl(text, base),
     openClient: (options) => createGuardedClient(policy, options),
+    trustBeside,
     async connect({ host, port, signal, timeoutMs = CONNECT_TIMEOUT_MS }) {
       const late = AbortSignal.timeout(timeoutMs);
       const stop = signal ? AbortSignal.any([signal, late]) : late;

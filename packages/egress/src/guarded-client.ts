@@ -6,6 +6,7 @@ import { pacePieces } from '@wharf/pace';
 import type { Answer, AskedRequest, RequestBody } from './asked-request.ts';
 import { createBulkConnections, endlessInterim, MAX_INTERIM_ANSWERS } from './bulk-connections.ts';
 import { type EgressPolicy, hostOf, portOf } from './egress-policy.ts';
+import { trustBeside } from './trust.ts';
 
 /** One request. Redirects are the caller's: each hop goes through `EgressPolicy.parseUrl` again. */
 export interface GuardedRequest {
@@ -48,9 +49,15 @@ export interface GuardedClientOptions {
   readonly maxConnections: number;
   /** False: a server may show any certificate. Not for bulk requests. */
   readonly verifiesTls?: boolean;
+  /** PEM: trusted beside the public authorities, of a server itself or of who signed it. */
+  readonly certificate?: string | undefined;
 }
 
-export function createGuardedClient(policy: EgressPolicy, { maxConnections, verifiesTls = true }: GuardedClientOptions): GuardedClient {
+export function createGuardedClient(
+  policy: EgressPolicy,
+  { maxConnections, verifiesTls = true, certificate }: GuardedClientOptions,
+): GuardedClient {
+  const trust = certificate === undefined ? {} : { secureContext: trustBeside(certificate) };
   // What comes while the receiver is busy is handed on in one piece: each piece costs a turn of everything behind.
   const settings = {
     highWaterMark: BUFFERED_BYTES,
@@ -59,8 +66,11 @@ export function createGuardedClient(policy: EgressPolicy, { maxConnections, veri
     maxFreeSockets: maxConnections,
     timeout: IDLE_MS,
   };
-  const agents = { 'http:': new http.Agent(settings), 'https:': new https.Agent({ ...settings, rejectUnauthorized: verifiesTls }) };
-  const bulk = createBulkConnections((url) => policy.lookupFor(portOf(url)), IDLE_MS);
+  const agents = {
+    'http:': new http.Agent(settings),
+    'https:': new https.Agent({ ...settings, ...trust, rejectUnauthorized: verifiesTls }),
+  };
+  const bulk = createBulkConnections((url) => policy.lookupFor(portOf(url)), IDLE_MS, trust);
   return {
     request: (request) =>
       guard(policy, request, async (asked) => {

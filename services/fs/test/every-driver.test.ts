@@ -1,6 +1,7 @@
 import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { ensureCommand, isAvailable } from '@wharf/harness';
 import { describe, expect, it } from 'vitest';
+import { refusalOf } from '../src/domain/testing/refusal.ts';
 import { at, collect, failureWithout } from '../src/driver-contract/conformance/driver-calls.ts';
 import { DRIVERS } from '../src/drivers/index.ts';
 
@@ -54,6 +55,18 @@ describe.each(offered)('a storage of the kind $name', ({ name, items, secretKeys
       expect(await failureWithout(SECRET, refused())).toMatchObject({ code: 'PERMISSION_DENIED' });
     },
   );
+
+  const trusting = items.map((item) => item.name).filter((item) => /insecure|verify/.test(item));
+  it.runIf(trusting.length > 0).each(trusting)('tells whoever runs Wharf that %s is on, each time it is opened (C21)', async (item) => {
+    const openWith = async (isOn: boolean) => {
+      const warned: string[] = [];
+      const warn = (error: unknown) => void warned.push(String(error));
+      await refusalOf(open(JSON.stringify({ ...itemsOn?.('169.254.169.254'), [item]: isOn }), { egress, warn }));
+      return warned;
+    };
+    expect(await openWith(true)).toEqual([expect.stringContaining(item)]);
+    expect(await openWith(false)).toEqual([]);
+  });
 
   it('seals every item that holds a secret (C21)', () => {
     const secret = items.map((item) => item.name).filter((item) => /pass|secret|token|key|salt|cookie|credential|sign/i.test(item));

@@ -1,5 +1,7 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Transformer } from '@napi-rs/image';
-import { type HttpRequest, httpRequest } from '@wharf/harness';
+import { type HttpRequest, httpRequest, isAvailable, isMissing } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { decorated, operationsOf } from '../src/driver-contract/complete-driver.ts';
@@ -9,6 +11,8 @@ import { storageError } from '../src/driver-contract/storage-error.ts';
 import { aliasDriver } from '../src/drivers/alias/index.ts';
 import { cryptDriver } from '../src/drivers/crypt/index.ts';
 import { MemoryDriver } from '../src/drivers/memory/driver.ts';
+import { webdavDriver } from '../src/drivers/webdav/index.ts';
+import { startNextcloudDouble } from '../src/drivers/webdav/testing/nextcloud-double.ts';
 import { readImageHeader } from '../src/thumbnails/image-header.ts';
 import { bombOf, pngOf } from '../src/thumbnails/testing/pictures.ts';
 import { ADMIN, type Installation, openInstallation, type Replica, USER } from './installation.ts';
@@ -46,6 +50,7 @@ const ownDriver = defineDriver({
     }),
 });
 
+const nextcloud = await startNextcloudDouble();
 let installation: Installation;
 let replica: Replica;
 
@@ -59,9 +64,17 @@ beforeAll(async () => {
   };
   await installation.writeStorage({ _id: 3, mount_path: '/crypt', driver: 'Crypt', addition: JSON.stringify(crypt) });
   await stored.makeDirectory(at('/crypt'));
-  replica = await installation.open([ownDriver, aliasDriver, cryptDriver]);
+  if (!isMissing(nextcloud)) {
+    const { url, username, password } = nextcloud;
+    const items = { address: url, username, password, root_folder_path: '/' };
+    await installation.writeStorage({ _id: 4, mount_path: '/cloud', driver: 'WebDav', addition: JSON.stringify(items) });
+  }
+  replica = await installation.open([ownDriver, aliasDriver, cryptDriver, webdavDriver]);
 });
-afterAll(() => installation?.close());
+afterAll(async () => {
+  await installation?.close();
+  if (!isMissing(nextcloud)) await nextcloud.stop();
+});
 
 const thumb = (path: string, rest: Partial<HttpRequest> = {}) =>
   httpRequest(replica.url, { path: `/d${path}?type=thumb&${installation.sign(path)}`, ...rest });
@@ -162,5 +175,14 @@ describe('a picture that a storage has of a file', () => {
     expect((await thumbsIn('/alias'))['through.png']).toContain('type=thumb');
     await make('crypt/sealed.png.bin', pngOf(7, 7), async () => pngOf(5, 5));
     expect(await thumbsIn('/crypt')).toEqual({ 'sealed.png': '' });
+  });
+
+  it.runIf(isAvailable('apache2', nextcloud))('is shown of a Nextcloud, which makes one where it says so', async () => {
+    if (isMissing(nextcloud)) return;
+    for (const name of ['photo.png', 'text.txt']) await writeFile(join(nextcloud.folder, name), pngOf(3000, 1000));
+    nextcloud.picture = (answer) => void answer.writeHead(200, { 'Content-Type': 'image/png' }).end(pngOf(150, 50));
+    expect(await thumbsIn('/cloud')).toEqual({ 'photo.png': expect.stringContaining('type=thumb'), 'text.txt': '' });
+    expect(readImageHeader((await thumb('/cloud/photo.png')).body)).toMatchObject({ format: 'png', width: 144, height: 48 });
+    expect(nextcloud.asked.map((query) => [query.get('file'), query.get('x')])).toEqual([['/photo.png', '144']]);
   });
 });

@@ -1,7 +1,7 @@
-import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeAccount, OWN_ACCOUNTS, UID, USERNAME } from './account.ts';
-import { makeCertificate } from './certificate.ts';
+import { type Certificate, makeCertificate } from './certificate.ts';
 import { ensureCommand, ensureUnpacked } from './debian-package.ts';
 import { freePortRange, onFreePort } from './free-port.ts';
 import { startConfined } from './namespace.ts';
@@ -13,6 +13,8 @@ export interface FtpServerOptions {
   readonly software: 'vsftpd' | 'proftpd';
   /** Required for all connections, with a certificate of its own for 127.0.0.1; default: none. */
   readonly tls?: 'explicit' | 'implicit';
+  /** With `tls`: shows this one in place of its own. */
+  readonly certificate?: Certificate;
 }
 
 /** An FTP server for one user that exists only inside of it and sees nothing but its folder. */
@@ -30,6 +32,8 @@ export interface FtpServer {
   readonly folder: string;
   /** Owner of `folder`, user and group: for what is put there by the side door and is to be the user's. */
   readonly uid: number;
+  /** What its clients have said until now, with TLS: a log of its own form, without passwords. */
+  commands(): Promise<string>;
   /** How many connections for commands it has now. */
   connections(): Promise<number>;
   /** How many connections for data it has now. */
@@ -70,11 +74,11 @@ interface Place {
 }
 
 /** Starts it on free ports of 127.0.0.1. Only root can. */
-export async function startFtpServer({ software, tls }: FtpServerOptions): Promise<FtpServer | Missing> {
+export async function startFtpServer({ software, tls, certificate: given }: FtpServerOptions): Promise<FtpServer | Missing> {
   if (process.getuid?.() !== 0) return { missing: `only root can start a ${software} that lets another user in` };
   const program = await (software === 'vsftpd' ? findVsftpd() : ensureCommand('proftpd', 'proftpd-mod-crypto'));
   if (isMissing(program)) return program;
-  const certificate = tls === undefined ? { key: '', cert: '' } : await makeCertificate(HOST);
+  const certificate = tls === undefined ? { key: '', cert: '' } : (given ?? (await makeCertificate(HOST)));
   if (isMissing(certificate)) return certificate;
   const dir = await makeTempDir('ftp');
   const at = (name: string) => join(dir.path, name);
@@ -105,6 +109,7 @@ export async function startFtpServer({ software, tls }: FtpServerOptions): Promi
   const port = running.ready;
   return {
     ...{ host: HOST, port, passivePorts, username: USERNAME, password, certificate: certificate.cert, folder, uid: UID },
+    commands: () => readFile(at('commands'), 'utf8').catch(() => ''),
     connections: () => countConnections(port),
     transfers: () => countConnections(...passivePorts),
     pause: () => running.pause(),
@@ -142,6 +147,7 @@ function vsftpdLines({ port, passivePorts, at, tls }: Place): string[] {
           'force_local_logins_ssl=YES',
           `rsa_cert_file=${at('cert')}`,
           `rsa_private_key_file=${at('key')}`,
+          ...['xferlog_enable=YES', 'xferlog_std_format=NO', 'log_ftp_protocol=YES', `vsftpd_log_file=${at('commands')}`],
         ]),
     ...(tls === 'implicit' ? ['implicit_ssl=YES'] : []),
   ];
@@ -163,6 +169,7 @@ function proftpdLines({ port, passivePorts, at, tls }: Place): string[] {
           'TLSRequired on',
           `TLSRSACertificateFile ${at('cert')}`,
           `TLSRSACertificateKeyFile ${at('key')}`,
+          `ExtendedLog ${at('commands')} ALL`,
         ]),
     ...(tls === 'implicit' ? ['TLSOptions UseImplicitSSL'] : []),
   ];

@@ -1,6 +1,6 @@
 export { type Api, api, at, type Envelope, login } from './api.ts';
 export { type CephRgw, startCephRgw } from './ceph-rgw.ts';
-export { makeCertificate } from './certificate.ts';
+export { type Certificate, makeCertificate } from './certificate.ts';
 export { type ContainerEngine, startContainerEngine } from './container-engine.ts';
 export { ensureBaseImage, ensurePackageImage } from './container-image.ts';
 export { describeContent, generateContent, lendPieces } from './content.ts';

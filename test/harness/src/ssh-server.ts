@@ -39,6 +39,8 @@ export interface SshServer {
   hostKeyFingerprint(): string;
   /** Ends all connections; the server comes back on the same port with another host key. */
   changeHostKey(): Promise<void>;
+  /** How many logins were decided since it was started or came back, let in or not. */
+  logins(): number;
   /** How many connections it has now. */
   connections(): Promise<number>;
   /** Stops it where it is, sessions too; connections stay open and new ones wait. */
@@ -119,6 +121,7 @@ export async function startSshServer(options: SshServerOptions = {}): Promise<Ss
       restart(async () => {
         fingerprint = await renewHostKey();
       }),
+    logins: () => running.output().match(/^(?:Accepted|Failed) (?:password|publickey) for /gm)?.length ?? 0,
     connections: () => countConnections(port),
     pause: () => running.pause(),
     resume: () => running.resume(),

@@ -26,6 +26,8 @@ interface ItemOptions<Value> {
   readonly kept?: boolean;
   /** Names a folder of the host. An empty text names none, nor does `unless`. */
   readonly hostFolder?: { readonly unless?: string };
+  /** Switched on, certificates of the server are not verified: whoever runs Wharf is told each time the storage is opened. */
+  readonly trustsAnyServer?: boolean;
 }
 
 /** An item whose text names a folder of the host. */
@@ -39,6 +41,7 @@ interface ItemTemplate extends Omit<ConfigItem, 'name'> {
   readonly secret: boolean;
   readonly kept: boolean;
   readonly hostFolder: { readonly unless?: string } | undefined;
+  readonly trustsAnyServer: boolean;
 }
 
 const META_KEY = 'driverItem';
@@ -50,6 +53,16 @@ export function stringItem(options: ItemOptions<string> = {}) {
 /** A text of several lines. @public */
 export function textItem(options: ItemOptions<string> = {}) {
   return z.string().meta({ [META_KEY]: template('text', '', options) });
+}
+
+/** `tls_certificate`, of storages whose server is reached by TLS. */
+export function certificateItem() {
+  return textItem({ help: 'A certificate to trust beside the public ones, as text: of the server itself or of who signed it.' });
+}
+
+/** What was entered in it; undefined: nothing. */
+export function certificateIn(text: string): string | undefined {
+  return text.trim() || undefined;
 }
 
 /** @public */
@@ -76,6 +89,7 @@ function template(type: ConfigItem['type'], options: string, given: ItemOptions<
     secret: given.secret ?? false,
     kept: given.kept ?? false,
     hostFolder: given.hostFolder,
+    trustsAnyServer: given.trustsAnyServer ?? false,
   };
 }
 
@@ -88,6 +102,8 @@ export interface ConfigItems {
   readonly secretKeys: ReadonlySet<string>;
   readonly keptKeys: ReadonlySet<string>;
   readonly hostFolders: readonly HostFolderItem[];
+  /** Those that switch the verification of certificates off. */
+  readonly trustKeys: readonly string[];
 }
 
 /** @throws Error for a field that is no config item: a mistake in the driver's code */
@@ -96,14 +112,16 @@ export function configItems(schema: ConfigSchema): ConfigItems {
   const secretKeys = new Set<string>();
   const keptKeys = new Set<string>();
   const hostFolders: HostFolderItem[] = [];
+  const trustKeys: string[] = [];
   for (const [name, field] of Object.entries(schema.shape)) {
-    const { secret, kept, hostFolder, ...rest } = itemTemplate(name, field);
+    const { secret, kept, hostFolder, trustsAnyServer, ...rest } = itemTemplate(name, field);
     items.push({ name, ...rest });
     if (secret) secretKeys.add(name);
     if (kept) keptKeys.add(name);
+    if (trustsAnyServer) trustKeys.push(name);
     if (hostFolder) hostFolders.push({ name, noFolder: ['', ...(hostFolder.unless === undefined ? [] : [hostFolder.unless])] });
   }
-  return { items, secretKeys, keptKeys, hostFolders };
+  return { items, secretKeys, keptKeys, hostFolders, trustKeys };
 }
 
 function itemTemplate(name: string, field: unknown): ItemTemplate {

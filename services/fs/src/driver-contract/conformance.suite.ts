@@ -5,6 +5,7 @@ import { draftRules } from './conformance/draft-rules.suite.ts';
 import { entryRules } from './conformance/entry-rules.suite.ts';
 import { failureRules, raceRules } from './conformance/failure-rules.suite.ts';
 import { faultRules } from './conformance/fault-rules.suite.ts';
+import { hostKeyRules } from './conformance/host-key-rules.suite.ts';
 import { lifeRules } from './conformance/life-rules.suite.ts';
 import { longListingRules } from './conformance/long-folders.suite.ts';
 import { nameRules } from './conformance/name-rules.suite.ts';
@@ -12,7 +13,8 @@ import { copyRules, folderRules, renameRules } from './conformance/placement-rul
 import type { Rule, StorageUnderTest } from './conformance/rule.suite.ts';
 import { atEnd, runToEnd } from './conformance/rule-end.suite.ts';
 import { thumbnailRules } from './conformance/thumbnail-rules.suite.ts';
-import { expiryRules, loginRules, redirectRules, tlsRules } from './conformance/web-rules.suite.ts';
+import { tlsRules } from './conformance/tls-rules.suite.ts';
+import { expiryRules, loginRules, redirectRules } from './conformance/web-rules.suite.ts';
 import { type OptionalOperation, supports } from './storage-driver.ts';
 
 export interface DriverUnderTest {
@@ -21,7 +23,7 @@ export interface DriverUnderTest {
   readonly open: () => Promise<StorageUnderTest>;
   /** A storage with the long folders in it, for rules that only read. Absent: each of them has one of its own, and makes them. */
   readonly openStanding?: () => Promise<StorageUnderTest>;
-  /** Rules wait for a server more than they work: they run beside each other. */
+  /** Rules wait for a server more than they work: they run beside each other, also those of several groups. */
   readonly hasServer?: true;
   /** What it cannot do: rules that need it are left out. It must have every other operation. */
   readonly lacks?: readonly OptionalOperation[];
@@ -29,6 +31,10 @@ export interface DriverUnderTest {
   readonly isRemote?: true;
   /** Its server is reached by HTTP: its storages come with `web`. */
   readonly isWeb?: true;
+  /** It speaks TLS, but not HTTP: its storages come with `tls`. */
+  readonly hasTls?: true;
+  /** Its servers are known by a key: its storages come with `startKeyed`. */
+  readonly hasHostKey?: true;
   /** TLS is verified always: it has no item against that, so rules that need one are left out. */
   readonly hasNoTrustItem?: true;
   /** It logs in: its storages come with `badLogin`. */
@@ -52,9 +58,10 @@ interface Documented {
 export function describeDriver(tested: DriverUnderTest): void {
   const { name, open, openStanding = open, lacks = [], isRemote, isWeb, hasLogin, groups, knownGaps = {}, documented } = tested;
   const titles = new Set<string>();
+  const how = { concurrent: tested.hasServer ?? false };
+  let connections: StorageUnderTest['connections'];
   const group = (heading: string, rules: (rule: Rule) => void) => {
     const tests: { title: string; run: () => Promise<void> }[] = [];
-    let connections: StorageUnderTest['connections'];
     rules((title, operations, body, kind) => {
       titles.add(title);
       if (operations.some((operation) => lacks.includes(operation))) return;
@@ -68,17 +75,16 @@ export function describeDriver(tested: DriverUnderTest): void {
       tests.push({ title, run: () => runToEnd(rule) });
     });
     if (tests.length === 0 || (groups && !groups.includes(heading))) return;
-    describe(heading, () => {
-      const how = { concurrent: tested.hasServer ?? false };
+    describe(heading, how, () => {
       for (const { title, run } of tests) {
         if (Object.hasOwn(knownGaps, title)) it.fails(`${title} (known gap: ${knownGaps[title]})`, how, run);
         else it(title, how, run);
       }
-      afterAll(() => vi.waitFor(async () => expect(await connections?.()).toBe(connections && 0), PATIENCE));
     });
   };
 
   describe(`driver ${name}`, () => {
+    afterAll(() => vi.waitFor(async () => expect(await connections?.()).toBe(connections && 0), PATIENCE));
     group('entries', entryRules);
     group('content', contentRules);
     group('names', nameRules);
@@ -95,9 +101,10 @@ export function describeDriver(tested: DriverUnderTest): void {
     if (hasLogin) group('login', loginRules);
     if (isWeb) {
       group('redirects', (rule) => redirectRules(rule, !tested.hasNoTrustItem));
-      group('TLS', (rule) => tlsRules(rule, !tested.hasNoTrustItem));
       group('login that ends', expiryRules);
     }
+    if (isWeb || tested.hasTls) group('TLS', (rule) => tlsRules(rule, !tested.hasNoTrustItem));
+    if (tested.hasHostKey) group('host keys', hostKeyRules);
     group('abilities', (rule) => {
       rule('it can do all that it is not said to lack', [], async (driver) => {
         expect(OPTIONAL_OPERATIONS.filter((operation) => !supports(driver, operation))).toEqual([...lacks].sort());

@@ -108,7 +108,7 @@ export interface DriverDefinition {
 }
 
 export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<Schema>): DriverDefinition {
-  const { items, secretKeys, keptKeys, hostFolders } = configItems(source.configSchema);
+  const { items, secretKeys, keptKeys, hostFolders, trustKeys } = configItems(source.configSchema);
   const parse = (addition: string): z.output<Schema> => {
     const values = normaliseAddition(items, addition);
     const missing = findMissingItem(items, values);
@@ -148,9 +148,17 @@ export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<S
     },
     open: async (addition, context = {}) => {
       const config = parse(addition);
-      return source.open(config, plainContext(config, context));
+      const full = plainContext(config, context);
+      for (const item of trustKeys) if (config[item] === true) full.warn(trustsAnyServer(item));
+      return source.open(config, full);
     },
   };
+}
+
+/** What whoever runs Wharf reads each time such a storage is opened. */
+function trustsAnyServer(item: string): AppError {
+  const why = 'certificates of its server are not verified, so that anybody on the way can read and change what passes';
+  return new AppError('FAILED_PRECONDITION', `${item} is on: ${why}`);
 }
 
 /** The first problem. Values are left out: one of them may be a secret. */

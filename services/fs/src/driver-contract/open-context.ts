@@ -102,6 +102,7 @@ export const NO_EGRESS: Egress = {
   parseUrl: refuse,
   openClient: refuse,
   connect: async () => refuse(),
+  trustBeside: refuse,
   get toPublic() {
     return NO_EGRESS;
   },

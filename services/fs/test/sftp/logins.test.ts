@@ -3,7 +3,7 @@ import { MOUNT_ROOT } from '@wharf/paths';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { bytesOf, mpath, textOf } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
-import { itemsOf, keptBy, openSftp } from './open-sftp.ts';
+import { itemsOf, openSftp } from './open-sftp.ts';
 
 const first = await startSshServer();
 
@@ -60,41 +60,6 @@ describe.runIf(isAvailable('sshd', first))('a login by SFTP', () => {
       expect((await driver.copy(mpath(path), mpath(`${path}-2`), { overwrite: true })).sizeBytes).toBe(root_folder_path.length);
       await driver.remove(mpath(path.replace('/b', '')), { recursive: true });
     }
-  });
-
-  it('keeps the first host key, asks for no other, and refuses a changed one with both fingerprints and no password sent', async () => {
-    const own = await begin({});
-    const before = own.hostKeyFingerprint();
-    const kept = keptBy('');
-    const driver = await openSftp(itemsOf(own), kept.context);
-    expect(kept.stored).toEqual([`ssh-ed25519 ${before}`]);
-    await driver.write(mpath('/file'), bytesOf('x'), { overwrite: true });
-    await driver.close();
-    await openSftp(itemsOf(own), kept.context);
-    expect(kept.stored).toHaveLength(1);
-
-    const open = await openSftp(itemsOf(own), kept.context);
-    await own.changeHostKey();
-    for (const attempt of [() => open.stat(mpath('/file')), () => openSftp(itemsOf(own), kept.context)]) {
-      const [code, message] = await refusalOf(attempt());
-      expect(code).toBe('STORAGE_LOGIN_FAILED');
-      for (const part of [before, own.hostKeyFingerprint(), 'host_key']) expect(message).toContain(part);
-    }
-    expect(kept.stored).toHaveLength(1);
-    // What an admin enters in its place.
-    const entered = keptBy(own.hostKeyFingerprint());
-    expect((await (await openSftp(itemsOf(own), entered.context)).stat(mpath('/file'))).sizeBytes).toBe(1);
-    expect(entered.stored).toEqual([]);
-  });
-
-  it('does not go on with a key that could not be kept, or that somebody else has kept another one for', async () => {
-    const other = `ssh-ed25519 SHA256:${'A'.repeat(43)}`;
-    const racing = { keptItem: () => ({ value: '', replace: async () => other }) };
-    const [code, message] = await refusalOf(openSftp(itemsOf(server), racing));
-    expect([code, message]).toEqual(['STORAGE_LOGIN_FAILED', expect.stringContaining(other)]);
-    const failing = { keptItem: () => ({ value: '', replace: async () => Promise.reject(new Error('no store')) }) };
-    await expect(openSftp(itemsOf(server), failing)).rejects.toThrow('no store');
-    await expect.poll(() => server.connections()).toBe(0);
   });
 });
 

@@ -23,22 +23,3 @@ export async function openSftp(items: Record<string, unknown>, context: Partial<
   onTestFinished(() => driver.close());
   return driver as Required<StorageDriver>;
 }
-
-/** What a storage keeps itself, as the service does for it, with all that was stored. */
-export function keptBy(initial: string): { context: Pick<OpenContext, 'keptItem'>; stored: string[] } {
-  const stored: string[] = [];
-  let value = initial;
-  const item = {
-    get value() {
-      return value;
-    },
-    async replace(before: string, after: string) {
-      if (value === before) {
-        value = after;
-        stored.push(after);
-      }
-      return value;
-    },
-  };
-  return { context: { keptItem: () => item }, stored };
-}

@@ -1,11 +1,11 @@
 import { AppError } from '@wharf/errors';
-import { isMissing, makeCertificate } from '@wharf/harness';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { expect } from 'vitest';
 import type { StorageDriver } from '../storage-driver.ts';
 import { at, collect, entriesIn, put, textOf } from './driver-calls.ts';
 import type { Able, Rule, StorageUnderTest } from './rule.suite.ts';
 import { atEnd } from './rule-end.suite.ts';
+import { certificate } from './tls-rules.suite.ts';
 import { startListener, startWebRelay, type WebRelay } from './web-relay.suite.ts';
 
 /** Statuses of redirects: with the first three clients may change the method, with the last they may not. */
@@ -31,7 +31,7 @@ async function opened(opening: Promise<StorageDriver>): Promise<Writable> {
 async function openBehind(driver: Able<'write'>, side: StorageUnderTest, isTls = false): Promise<{ relay: WebRelay; behind: Writable }> {
   const { url, open } = webOf(side);
   await put(driver, '/file', 'old');
-  const relay = await startWebRelay(url, isTls ? await certificate() : undefined);
+  const relay = await startWebRelay(url, isTls ? await certificate('store.example') : undefined);
   return { relay, behind: await opened(open(relay.url, isTls ? 'any certificate' : undefined)) };
 }
 
@@ -107,28 +107,6 @@ export function redirectRules(rule: Rule, hasTrustItem: boolean): void {
   });
 }
 
-/** Of the same: TLS is verified, unless the storage says that it is not. @param hasTrustItem as redirectRules() has it */
-export function tlsRules(rule: Rule, hasTrustItem: boolean): void {
-  rule('a certificate that nobody signed is refused before anything is said, and the admin is told', ['write'], async (driver, side) => {
-    const { url, open, secrets } = webOf(side);
-    await put(driver, '/file', 'old');
-    const relay = await startWebRelay(url, await certificate());
-    const refusal = await open(relay.url).then(
-      (driver) => driver.close(),
-      (error: unknown) => error,
-    );
-    expect(refusal).toMatchObject({ code: 'STORAGE_UNAVAILABLE', message: expect.stringContaining('certificate') });
-    for (const secret of secrets) expect(String((refusal as Error).message)).not.toContain(secret);
-    expect(relay.requests()).toBe(0);
-  });
-  if (!hasTrustItem) return;
-  rule('any certificate is taken where the storage says so', ['write', 'makeDirectory', 'remove'], async (driver, side) => {
-    const { relay, behind } = await openBehind(driver, side, true);
-    expect(await textOf(behind, '/file')).toBe('old');
-    expect(relay.requests()).toBeGreaterThan(0);
-  });
-}
-
 /** Of every storage that is logged in to. */
 export function loginRules(rule: Rule): void {
   rule('a login that is refused is told without its secret, and leaves nothing behind', [], async (_driver, { badLogin }) => {
@@ -162,10 +140,4 @@ export function expiryRules(rule: Rule): void {
       expect((await behind.stat(MOUNT_ROOT)).isDirectory).toBe(true);
     },
   );
-}
-
-async function certificate(): Promise<{ key: string; cert: string }> {
-  const made = await makeCertificate('store.example');
-  if (isMissing(made)) throw new Error(made.missing);
-  return made;
 }

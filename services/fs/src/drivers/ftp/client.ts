@@ -1,5 +1,5 @@
 import { isIP, type Socket } from 'node:net';
-import tls, { type TLSSocket } from 'node:tls';
+import tls, { type SecureContext, type TLSSocket } from 'node:tls';
 import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
@@ -24,6 +24,8 @@ export interface Features {
 export interface ConnectOptions {
   readonly settings: FtpSettings;
   readonly egress: Egress;
+  /** What the server is verified by; undefined: the public authorities. */
+  readonly trust: SecureContext | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -53,7 +55,7 @@ export class FtpSession {
 
   /** @throws AppError STORAGE_UNAVAILABLE | STORAGE_LOGIN_FAILED | DEADLINE_EXCEEDED | PERMISSION_DENIED (egress); RefusedReply: too many connections */
   static async connect(options: ConnectOptions): Promise<FtpSession> {
-    const { settings, egress } = options;
+    const { settings, egress, trust } = options;
     const late = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
     const signal = AbortSignal.any([options.signal, late]);
     const socket = await egress.connect({ host: settings.host, port: settings.port, signal, timeoutMs: CONNECT_TIMEOUT_MS });
@@ -68,7 +70,7 @@ export class FtpSession {
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       if (signal.aborted) onAbort();
-      const secure = settings.tls && new SecureSockets(settings.host, settings.tls);
+      const secure = settings.tls && new SecureSockets(settings.host, settings.tls, trust);
       const first = secure?.isImplicit ? await secure.begin(socket) : socket;
       const session = new FtpSession(new ControlConnection(first), host, options);
       session.#secure = secure;
@@ -227,13 +229,13 @@ class SecureSockets {
   readonly #options: tls.ConnectionOptions;
   #session: Buffer | undefined;
 
-  constructor(host: string, { isImplicit, verifies, certificate }: TlsSettings) {
+  constructor(host: string, { isImplicit, verifies }: TlsSettings, trust: SecureContext | undefined) {
     this.isImplicit = isImplicit;
     this.#options = {
       ...(isIP(host) === 0 ? { servername: host } : {}),
       host,
       rejectUnauthorized: verifies,
-      ...(certificate === undefined ? {} : { ca: [...tls.getCACertificates('default'), certificate] }),
+      ...(trust && { secureContext: trust }),
     };
   }
 

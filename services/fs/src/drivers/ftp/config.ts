@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { parseAddress } from '../../driver-contract/address.ts';
-import { boolItem, selectItem, stringItem, textItem } from '../../driver-contract/config-items.ts';
+import { boolItem, certificateIn, certificateItem, selectItem, stringItem } from '../../driver-contract/config-items.ts';
 import { type NameCodec, nameCodec } from './name-codec.ts';
 
 /** The first six are the family's, in its order. */
@@ -20,8 +20,12 @@ export const ftpConfigSchema = z.object({
     default: 'explicit',
     help: 'explicit: TLS on the usual port. implicit: TLS from the first byte. none: anybody on the way reads the password and all content.',
   }),
-  tls_insecure_skip_verify: boolItem({ default: false, help: 'Take any certificate: whoever is on the way can pass for the server.' }),
-  tls_certificate: textItem({ help: 'A certificate to trust beside the public ones, as text: of the server itself or of who signed it.' }),
+  tls_insecure_skip_verify: boolItem({
+    default: false,
+    trustsAnyServer: true,
+    help: 'Take any certificate: whoever is on the way can pass for the server.',
+  }),
+  tls_certificate: certificateItem(),
 });
 
 export interface TlsSettings {
@@ -51,7 +55,6 @@ export function ftpSettings(config: z.output<typeof ftpConfigSchema>): FtpSettin
   if (/[\0\r\n]/.test(root)) throw new AppError('INVALID_ARGUMENT', 'root_folder_path is not a path');
   const isImplicit = config.encryption === 'implicit';
   const hasTls = isImplicit || config.encryption === 'explicit';
-  const certificate = config.tls_certificate.trim();
   return {
     ...parseAddress(config.address.trim(), isImplicit ? 990 : 21),
     username: oneLine('username', config.username),
@@ -60,7 +63,7 @@ export function ftpSettings(config: z.output<typeof ftpConfigSchema>): FtpSettin
     listsInside: config.cwd_list,
     rootPlace: posix.resolve('/', root),
     tls: hasTls
-      ? { isImplicit, verifies: !config.tls_insecure_skip_verify, certificate: certificate === '' ? undefined : certificate }
+      ? { isImplicit, verifies: !config.tls_insecure_skip_verify, certificate: certificateIn(config.tls_certificate) }
       : undefined,
   };
 }

@@ -67,9 +67,12 @@ export class FtpDriver implements StorageDriver {
     const calls = new Calls(toAppError);
     const root = new RemoteRoot(settings.rootPlace);
     let temps: TempFiles | undefined;
+    const { egress } = context;
+    const certificate = settings.tls?.certificate;
+    const trust = certificate === undefined ? undefined : egress.trustBeside(certificate);
     const pool = new SessionPool(
       async () => {
-        const session = await FtpSession.connect({ settings, egress: context.egress, signal: calls.connecting });
+        const session = await FtpSession.connect({ settings, egress, trust, signal: calls.connecting });
         temps?.removeLeft();
         return session;
       },

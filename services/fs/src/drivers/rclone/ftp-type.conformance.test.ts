@@ -16,6 +16,7 @@ await describeRclone(async () => {
       lacks: [...WITHOUT, 'copy', 'space'],
       ...SOME,
       isRemote: true,
+      hasServer: true,
       open: async () => openIn(await madeFolder(ftp.folder, ftp.uid)),
       openStanding: async () => ({ ...(await openIn(await standing())), isStanding: true }),
     });

@@ -20,7 +20,7 @@ await describeRclone(async () => {
       documented: documentedAs('memory'),
       lacks: [...WITHOUT, 'rename', 'space'],
       ...FEW,
-
+      hasServer: true,
       async open() {
         const bucket = `bucket-${++storages}`;
         const maker = new RcloneClient(openWay(), { hold: () => rcd.hold(egress), get: () => rcd.get() });

@@ -15,7 +15,7 @@ await describeRclone(async () => {
       documented: documentedAs('s3, Ceph RGW'),
       lacks: [...WITHOUT, 'rename', 'space'],
       ...FEW,
-
+      hasServer: true,
       async open() {
         const root = `rule ${++storages}/ä+b`;
         const { access_key_id, secret_access_key } = JSON.parse(bucket.addition({})) as Record<string, string>;

@@ -16,6 +16,7 @@ await describeRclone(async () => {
       lacks: [...WITHOUT, 'copy'],
       ...SOME,
       isRemote: true,
+      hasServer: true,
       open: async () => openIn(await madeFolder(ssh.folder, ssh.uid)),
       openStanding: async () => ({ ...(await openIn(await standing())), isStanding: true }),
     });

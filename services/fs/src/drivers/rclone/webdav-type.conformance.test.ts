@@ -27,7 +27,14 @@ await describeRclone(async () => {
     };
     const lacks = [...WITHOUT, 'space'] as const;
     // Of connections for HTTP, which are rclone's own, idle ones stay for a minute: the rules about faults wait for their end.
-    describeDriver({ name: 'webdav with everything around it', lacks, ...on('other', decorated) });
-    describeDriver({ name: 'webdav', documented: documentedAs('webdav, Apache'), lacks, ...SOME, ...on('owncloud', (driver) => driver) });
+    const common = { lacks, hasServer: true } as const;
+    describeDriver({ ...common, name: 'webdav with everything around it', ...on('other', decorated) });
+    describeDriver({
+      ...common,
+      name: 'webdav',
+      documented: documentedAs('webdav, Apache'),
+      ...SOME,
+      ...on('owncloud', (driver) => driver),
+    });
   });
 });

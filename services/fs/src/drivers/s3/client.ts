@@ -123,7 +123,11 @@ export class S3Client {
     this.#settings = settings;
     this.#signer = createSigner(settings);
     egress.parseUrl(objectUrl(settings, '').href);
-    this.#client = egress.openClient({ maxConnections: MAX_CONNECTIONS, verifiesTls: settings.verifiesTls });
+    this.#client = egress.openClient({
+      maxConnections: MAX_CONNECTIONS,
+      verifiesTls: settings.verifiesTls,
+      certificate: settings.certificate,
+    });
   }
 
   /** @throws AppError ENTRY_NOT_FOUND */

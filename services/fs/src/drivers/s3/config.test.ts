@@ -16,7 +16,7 @@ it('the items are the family’s in their order, with ours at the end, and secre
     ...['root_folder_path', 'bucket', 'endpoint', 'region', 'access_key_id', 'secret_access_key', 'session_token', 'custom_host'],
     ...['enable_custom_host_presign', 'sign_url_expire', 'placeholder', 'force_path_style', 'list_object_version', 'remove_bucket'],
     ...['add_filename_to_disposition', 'enable_direct_upload', 'direct_upload_host', 'user_agent'],
-    ...['storage_class', 'content_md5', 'tls_insecure_skip_verify'],
+    ...['storage_class', 'content_md5', 'tls_insecure_skip_verify', 'tls_certificate'],
   ]);
   expect([...s3Driver.secretKeys]).toEqual(['access_key_id', 'secret_access_key', 'session_token']);
   expect(s3Driver.items.filter(({ required }) => required).map(({ name }) => name)).toEqual([

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { AppError } from '@wharf/errors';
 import { type EntryName, parseEntryName, parseVirtualPath, pathSegments } from '@wharf/paths';
 import { z } from 'zod';
-import { boolItem, numberItem, selectItem, stringItem } from '../../driver-contract/config-items.ts';
+import { boolItem, certificateIn, certificateItem, numberItem, selectItem, stringItem } from '../../driver-contract/config-items.ts';
 
 const DEFAULT_EXPIRY_HOURS = 4;
 /** Signatures hold for seven days at most: https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html (X-Amz-Expires). */
@@ -11,7 +11,7 @@ const DEFAULT_PLACEHOLDER = '.wharf' as EntryName;
 /** What servers without regions take; Amazon's own first one. */
 const DEFAULT_REGION = 'us-east-1';
 
-/** Names, order and defaults are the family's (docs/api-family.md#driver-templates); the last three are ours. */
+/** Names, order and defaults are the family's (docs/api-family.md#driver-templates); the last four are ours. */
 export const s3ConfigSchema = z.object({
   root_folder_path: stringItem({
     default: '/',
@@ -37,7 +37,11 @@ export const s3ConfigSchema = z.object({
   user_agent: stringItem({ help: 'What this server calls itself towards the store.' }),
   storage_class: stringItem({ help: 'Of new objects, for example STANDARD_IA. Empty: what the bucket has.' }),
   content_md5: boolItem({ help: 'Sends the MD5 of what is uploaded along, which the store compares.' }),
-  tls_insecure_skip_verify: boolItem({ help: 'Takes any certificate of the store. Not for networks that others use.' }),
+  tls_insecure_skip_verify: boolItem({
+    trustsAnyServer: true,
+    help: 'Takes any certificate of the store. Not for networks that others use.',
+  }),
+  tls_certificate: certificateItem(),
 });
 
 /** What a storage is opened with, checked. */
@@ -57,6 +61,8 @@ export interface S3Settings {
   readonly storageClass: string | undefined;
   readonly sendsMd5: boolean;
   readonly verifiesTls: boolean;
+  /** PEM: trusted beside the public authorities. Undefined: those alone. */
+  readonly certificate: string | undefined;
   readonly links: LinkSettings;
 }
 
@@ -88,6 +94,7 @@ export function s3Settings(config: z.output<typeof s3ConfigSchema>): S3Settings 
     storageClass: headerText('storage_class', config.storage_class),
     sendsMd5: config.content_md5,
     verifiesTls: !config.tls_insecure_skip_verify,
+    certificate: certificateIn(config.tls_certificate),
     links: {
       customHost: config.custom_host.trim() === '' ? undefined : parseHost('custom_host', config.custom_host),
       signsCustomHost: config.enable_custom_host_presign,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createEgress, createEgressPolicy } from '@wharf/egress';
-import { countConnections, isMissing, makeCertificate, startHttpServer, waitFor } from '@wharf/harness';
+import { countConnections, startHttpServer, waitFor } from '@wharf/harness';
 import { expect, it, onTestFinished } from 'vitest';
 import { at, failureWithout, namesIn, put } from '../../driver-contract/conformance/driver-calls.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -335,13 +335,4 @@ it('a guest is let in where the gateway says so alone', async () => {
   };
   await expect(failure(open('false'))).resolves.toMatchObject({ message: expect.stringContaining('allow_mounted') });
   await open('true');
-});
-
-it('a certificate that nobody signed is refused', async () => {
-  const certificate = await makeCertificate('127.0.0.1');
-  if (isMissing(certificate)) throw new Error(certificate.missing);
-  const server = await startHttpServer((_, response) => say(response, ROOT), certificate);
-  onTestFinished(() => server.stop());
-  const opening = openListDriver.open(JSON.stringify({ url: server.url, token: SECRET, root_folder_path: '/' }), testSurroundings());
-  await expect(failure(opening)).resolves.toMatchObject({ message: expect.stringContaining('certificate') });
 });

@@ -8,6 +8,7 @@ import type { StorageUnderTest } from '../../driver-contract/conformance/rule.su
 import { atEnd } from '../../driver-contract/conformance/rule-end.suite.ts';
 import { describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { decorate } from '../../driver-contract/decorate.ts';
+import type { KeptItem } from '../../driver-contract/kept-item.ts';
 import type { OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { sftpDriver } from './index.ts';
 
@@ -31,7 +32,7 @@ describe.runIf(isAvailable('sshd', server) && isAvailable('sshd', jail))('SFTP o
     return folder;
   };
   const openIn = async (folder: string, at: SshServer, around: (driver: StorageDriver) => StorageDriver): Promise<StorageUnderTest> => {
-    const openAt = async ({ host, port }: { host: string; port: number }, login: Record<string, unknown> = {}) => {
+    const openAt = async ({ host, port }: { host: string; port: number }, login: Record<string, unknown> = {}, kept?: KeptItem) => {
       const items = {
         address: `${host}:${port}`,
         username: at.username,
@@ -39,13 +40,27 @@ describe.runIf(isAvailable('sshd', server) && isAvailable('sshd', jail))('SFTP o
         root_folder_path: `${at.rootPath}/${path.basename(folder)}`,
         ...login,
       };
-      return around(await sftpDriver.open(JSON.stringify(items), { egress }));
+      return around(await sftpDriver.open(JSON.stringify(items), { egress, ...(kept && { keptItem: () => kept }) }));
     };
     return {
       driver: await openAt(at),
       ...folderSide(folder),
       connections: () => at.connections(),
       badLogin: { secret: 'another-secret', open: () => openAt(at, { private_key: '', password: 'another-secret' }) },
+      async startKeyed() {
+        const keyed = await startSshServer();
+        if (isMissing(keyed)) throw new Error(keyed.missing);
+        atEnd(() => keyed.stop());
+        const login = { username: keyed.username, private_key: '', password: keyed.password, root_folder_path: keyed.rootPath };
+        return {
+          secret: keyed.password,
+          fingerprint: () => keyed.hostKeyFingerprint(),
+          changeKey: () => keyed.changeHostKey(),
+          logins: () => keyed.logins(),
+          connections: () => keyed.connections(),
+          open: (kept) => openAt(keyed, login, kept),
+        };
+      },
       async throughFaults() {
         const way = await startFaultProxy({ to: at });
         return { driver: await openAt(way), way };
@@ -61,10 +76,17 @@ describe.runIf(isAvailable('sshd', server) && isAvailable('sshd', jail))('SFTP o
   };
   const common = { lacks: LACKS, isRemote: true, hasServer: true, hasLogin: true } as const;
 
-  describeDriver({ ...common, name: 'SFTP', documented: { driver: 'SFTP', server: 'OpenSSH' }, ...on('server', (driver) => driver) });
+  describeDriver({
+    ...common,
+    name: 'SFTP',
+    documented: { driver: 'SFTP', server: 'OpenSSH' },
+    hasHostKey: true,
+    ...on('server', (driver) => driver),
+  });
   describeDriver({
     ...common,
     name: 'SFTP with everything around it',
+    hasHostKey: true,
     ...on('server', (driver) => decorate(driver, sftpDriver.limits)),
   });
   describeDriver({ ...common, name: 'SFTP for a user who is shut in', ...on('jail', (driver) => driver) });

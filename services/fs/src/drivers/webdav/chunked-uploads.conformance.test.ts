@@ -5,11 +5,11 @@ import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { at, digest, pattern, refuses } from '../../driver-contract/conformance/driver-calls.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { webdavDriver } from './index.ts';
-import { startChunkingServer } from './testing/chunking-server.ts';
+import { startNextcloudDouble } from './testing/nextcloud-double.ts';
 import { testEgress } from './testing/test-egress.ts';
 
 const MIB = 1024 * 1024;
-const server = await startChunkingServer();
+const server = await startNextcloudDouble();
 
 /** In pieces that do not fit into chunks. */
 async function* pieces(bytes: Uint8Array, size = 700_001): AsyncGenerator<Uint8Array, void> {

@@ -5,6 +5,7 @@ import { drain, readText } from '../../driver-contract/answers.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { fileHeaders, type NewFile, type Place, SLOW_MS, UPLOAD_ANSWER_MS, type WebdavClient } from './client.ts';
+import { userFolderOf } from './user-folder.ts';
 
 /*
  * Nextcloud and ownCloud take a big file in chunks, past proxies that refuse its size, and put them together at its name:
@@ -22,9 +23,6 @@ const capabilities = z.object({
   ocs: z.object({ data: z.object({ capabilities: z.object({ dav: z.object({ chunking: z.string() }) }) }) }),
 });
 
-/** Where a user's files lie, and beside it the uploads. */
-const USER_FOLDER = /^(.*)\/remote\.php\/dav\/files\/([^/]+)\//;
-
 /** Uploads in chunks on a server that takes them. */
 export interface ChunkedUploads {
   /** Whether a content is worth it. @param sizeBytes undefined: nobody knows */
@@ -35,17 +33,17 @@ export interface ChunkedUploads {
 
 /** @param root of the storage. @returns undefined: the server says nothing of chunks */
 export async function findChunkedUploads(client: WebdavClient, root: URL, options: CallOptions): Promise<ChunkedUploads | undefined> {
-  const [, before, user] = USER_FOLDER.exec(root.pathname) ?? [];
-  if (before === undefined || user === undefined || !(await saysChunks(client, new URL(`${before}/`, root), options))) return undefined;
-  const uploads = new URL(`${before}/remote.php/dav/uploads/${user}/`, root);
+  const folder = userFolderOf(root);
+  if (folder === undefined || !(await saysChunks(client, folder.server, options))) return undefined;
+  const uploads = new URL(`remote.php/dav/uploads/${folder.user}/`, folder.server);
   return {
     takes: (sizeBytes) => sizeBytes === undefined || sizeBytes > CHUNK_BYTES,
     put: (place, content, file, call) => putInChunks(client, uploads, place, content, file, call),
   };
 }
 
-async function saysChunks(client: WebdavClient, before: URL, { signal }: CallOptions): Promise<boolean> {
-  const url = new URL('ocs/v2.php/cloud/capabilities?format=json', before);
+async function saysChunks(client: WebdavClient, server: URL, { signal }: CallOptions): Promise<boolean> {
+  const url = new URL('ocs/v2.php/cloud/capabilities?format=json', server);
   try {
     const answer = await client.ask({ method: 'GET', url, headers: { 'OCS-APIRequest': 'true', Accept: 'application/json' }, signal });
     const said = capabilities.safeParse(JSON.parse(await readText(answer, signal, MAX_CAPABILITIES_BYTES)));

@@ -12,6 +12,7 @@ import {
   dateOf,
   ENTRY_PROPERTIES,
   hashesOf,
+  PICTURED_PROPERTIES,
   type Resource,
   type Response,
   ROOT_PROPERTIES,
@@ -72,6 +73,7 @@ export class WebdavClient {
   readonly #login: Login;
   readonly #rootSegments: readonly string[];
   #isClosed = false;
+  #properties = ENTRY_PROPERTIES;
 
   constructor(settings: WebdavSettings, egress: Egress) {
     this.#settings = settings;
@@ -79,7 +81,16 @@ export class WebdavClient {
     this.#login = new Login(settings);
     this.#rootSegments = segmentsOf(settings.root.pathname) ?? [];
     egress.parseUrl(settings.root.href);
-    this.#client = egress.openClient({ maxConnections: MAX_CONNECTIONS, verifiesTls: settings.verifiesTls });
+    this.#client = egress.openClient({
+      maxConnections: MAX_CONNECTIONS,
+      verifiesTls: settings.verifiesTls,
+      certificate: settings.certificate,
+    });
+  }
+
+  /** From now on entries say whether there is a picture of them. */
+  askForPreviews(): void {
+    this.#properties = PICTURED_PROPERTIES;
   }
 
   /** Whether the server has asked who we are. */
@@ -103,13 +114,13 @@ export class WebdavClient {
   }
 
   async find(place: Place, { signal }: CallOptions): Promise<Resource | undefined> {
-    const ask: Ask = { method: 'PROPFIND', url: this.urlOf(place), headers: { Depth: '0' }, body: ENTRY_PROPERTIES, signal };
+    const ask: Ask = { method: 'PROPFIND', url: this.urlOf(place), headers: { Depth: '0' }, body: this.#properties, signal };
     return (await this.#first(ask))?.resource;
   }
 
   /** What is in a folder, with the folder itself, as it comes. @throws AppError ENTRY_NOT_FOUND, at the first step */
   async *list(folder: Place, { signal }: CallOptions): AsyncGenerator<ListedResource, void> {
-    const ask: Ask = { method: 'PROPFIND', url: this.urlOf(folder, true), headers: { Depth: '1' }, body: ENTRY_PROPERTIES, signal };
+    const ask: Ask = { method: 'PROPFIND', url: this.urlOf(folder, true), headers: { Depth: '1' }, body: this.#properties, signal };
     const own = [...this.#rootSegments, ...folder.split('/').filter((segment) => segment !== '')];
     for await (const { segments, resource } of this.#responses(ask)) {
       if (segments === undefined || resource === undefined || !own.every((segment, index) => segments[index] === segment)) continue;

@@ -12,7 +12,7 @@ const settingsOf = (items: Record<string, unknown> = {}) => webdavSettings(webda
 it('the items are the family’s in their order, with ours at the end, and the password is sealed', () => {
   expect(webdavDriver.items.map(({ name }) => name)).toEqual([
     ...['vendor', 'address', 'username', 'password', 'root_folder_path', 'tls_insecure_skip_verify'],
-    'redirect_hosts',
+    ...['redirect_hosts', 'tls_certificate'],
   ]);
   expect([...webdavDriver.secretKeys]).toEqual(['password']);
   expect(webdavDriver.items.find(({ name }) => name === 'vendor')).toMatchObject({ options: 'sharepoint,other', default: 'other' });

@@ -1,9 +1,9 @@
 import { AppError } from '@wharf/errors';
 import { parseVirtualPath, pathSegments } from '@wharf/paths';
 import { z } from 'zod';
-import { boolItem, selectItem, stringItem } from '../../driver-contract/config-items.ts';
+import { boolItem, certificateIn, certificateItem, selectItem, stringItem } from '../../driver-contract/config-items.ts';
 
-/** Names, order and defaults are the family's (docs/api-family.md#driver-templates); the last one is ours. */
+/** Names, order and defaults are the family's (docs/api-family.md#driver-templates); the last two are ours. */
 export const webdavConfigSchema = z.object({
   vendor: selectItem(['sharepoint', 'other'], {
     default: 'other',
@@ -20,10 +20,15 @@ export const webdavConfigSchema = z.object({
     required: true,
     help: 'Folder below the address that is shown; nothing outside of it is reached.',
   }),
-  tls_insecure_skip_verify: boolItem({ default: false, help: 'Takes any certificate of the server. Not for networks that others use.' }),
+  tls_insecure_skip_verify: boolItem({
+    default: false,
+    trustsAnyServer: true,
+    help: 'Takes any certificate of the server. Not for networks that others use.',
+  }),
   redirect_hosts: stringItem({
     help: 'Other hosts that the server may send downloads to, separated by commas, as in cdn.example.org. They get no password. Empty: none.',
   }),
+  tls_certificate: certificateItem(),
 });
 
 /** What a storage is opened with, checked. */
@@ -37,6 +42,8 @@ export interface WebdavSettings {
   readonly username: string;
   readonly password: string;
   readonly verifiesTls: boolean;
+  /** PEM: trusted beside the public authorities. Undefined: those alone. */
+  readonly certificate: string | undefined;
   /** With their ports where these are not the usual ones, in lower case. */
   readonly redirectHosts: ReadonlySet<string>;
 }
@@ -54,6 +61,7 @@ export function webdavSettings(config: z.output<typeof webdavConfigSchema>): Web
     username: config.username,
     password: config.password,
     verifiesTls: !config.tls_insecure_skip_verify,
+    certificate: certificateIn(config.tls_certificate),
     redirectHosts: parseHosts(config.redirect_hosts),
   };
 }

@@ -16,6 +16,8 @@ import type {
   RemoveOptions,
   Space,
   StorageDriver,
+  StorageThumbnail,
+  ThumbnailOptions,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { badAnswer, isAway, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
@@ -25,6 +27,7 @@ import { sentContent } from '../../driver-contract/verified-content.ts';
 import { type ChunkedUploads, findChunkedUploads } from './chunked-uploads.ts';
 import { type Place, type Quota, WebdavClient } from './client.ts';
 import type { WebdavSettings } from './config.ts';
+import { type Previews, previewsOf } from './previews.ts';
 import { probeServer, type ServerTraits } from './probe-server.ts';
 import { removeOnce, removeSurely } from './remove-surely.ts';
 import type { Resource } from './resources.ts';
@@ -39,6 +42,7 @@ const MAX_TRIES = 100;
 interface Server extends ServerTraits {
   readonly quota: Quota | undefined;
   readonly chunked: ChunkedUploads | undefined;
+  readonly previews: Previews | undefined;
 }
 
 type Publishing = Pick<WriteOptions, 'overwrite' | 'beforePublish'>;
@@ -55,6 +59,7 @@ export class WebdavDriver implements StorageDriver {
   readonly traits: DriverTraits;
   readonly link?: NonNullable<StorageDriver['link']>;
   readonly space?: NonNullable<StorageDriver['space']>;
+  readonly thumbnail?: NonNullable<StorageDriver['thumbnail']>;
   readonly #client: WebdavClient;
   readonly #calls: Calls;
   readonly #temps: TempFiles;
@@ -64,7 +69,7 @@ export class WebdavDriver implements StorageDriver {
   readonly #knownFolders = new Map<MountPath, number>();
 
   private constructor(client: WebdavClient, calls: Calls, temps: TempFiles, server: Server) {
-    const { quota, chunked } = server;
+    const { quota, chunked, previews } = server;
     this.#client = client;
     this.#chunked = chunked;
     this.#calls = calls;
@@ -80,6 +85,7 @@ export class WebdavDriver implements StorageDriver {
       ...(!server.takesUnknownSizes && { needsSize: true }),
     };
     if (quota !== undefined) this.space = (options) => this.#space(options);
+    if (previews) this.thumbnail = (file, options) => this.#thumbnail(previews, file, options);
     if (!client.hasLogin) this.link = (file, options) => this.#link(file, options);
   }
 
@@ -103,7 +109,9 @@ export class WebdavDriver implements StorageDriver {
         }
         const server = await probeServer(client, temps.newPlace(MOUNT_ROOT), call);
         const chunked = await findChunkedUploads(client, settings.root, call);
-        const driver = new WebdavDriver(client, calls, temps, { ...server, quota: root.quota, chunked });
+        const previews = previewsOf(client, settings.root, root.knowsPreviews);
+        if (previews) client.askForPreviews();
+        const driver = new WebdavDriver(client, calls, temps, { ...server, quota: root.quota, chunked, previews });
         calls.track(driver.#sweepRoot());
         return driver;
       });
@@ -285,6 +293,16 @@ export class WebdavDriver implements StorageDriver {
     return { url: this.#client.urlOf(path).href };
   }
 
+  async #thumbnail(previews: Previews, path: MountPath, options: ThumbnailOptions): Promise<StorageThumbnail> {
+    checkReachable(path);
+    return this.#calls.run(options.signal, async (call) => {
+      const there = await this.#get(path, call);
+      if (there.isFolder) throw storageError('IS_A_DIRECTORY');
+      if (!there.hasPreview) throw storageError('UNSUPPORTED_OPERATION');
+      return { entry: toEntry(nameAt(path), there), image: await previews.get(path, { ...options, signal: call.signal }) };
+    });
+  }
+
   async #space({ signal }: CallOptions = {}): Promise<Space> {
     return this.#calls.run(signal, async (call) => {
       const quota = (await this.#client.findRoot(call))?.quota;
@@ -450,7 +468,7 @@ function isSame(one: Resource | undefined, other: Resource | undefined): boolean
   );
 }
 
-function toEntry(name: EntryName, { isFolder, sizeBytes, modifiedAt, version, hashes }: Resource): Entry {
+function toEntry(name: EntryName, { isFolder, sizeBytes, modifiedAt, version, hashes, hasPreview }: Resource): Entry {
   return {
     name,
     isDirectory: isFolder,
@@ -458,5 +476,6 @@ function toEntry(name: EntryName, { isFolder, sizeBytes, modifiedAt, version, ha
     modifiedAt,
     ...(version !== undefined && { version }),
     ...(hashes && { hashes }),
+    ...(hasPreview && { hasThumbnail: true }),
   };
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type HttpServer, isMissing, makeCertificate, startHttpServer } from '@wharf/harness';
+import { type HttpServer, startHttpServer } from '@wharf/harness';
 import { expect, it, onTestFinished } from 'vitest';
 import { at, failureWithout, namesIn, put, sizeRead } from '../../driver-contract/conformance/driver-calls.ts';
 import type { ByteRange, StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -213,21 +213,4 @@ it('a server that takes another size than was sent is told', async () => {
     answer(response, isFolder ? multistatus() : `<D:multistatus xmlns:D="DAV:">${entry('/dav/file')}</D:multistatus>`);
   });
   await expect(failure(put(driver, '/file', 'hello'))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
-});
-
-it('a certificate that nobody signed is refused, unless the admin takes any', async () => {
-  const certificate = await makeCertificate('127.0.0.1');
-  if (isMissing(certificate)) throw new Error(certificate.missing);
-  const server = await startHttpServer((request, response) => {
-    if (request.method === 'PROPFIND') answer(response, multistatus());
-    else response.writeHead(403).end();
-  }, certificate);
-  onTestFinished(() => server.stop());
-  const open = async (tls_insecure_skip_verify: boolean) => {
-    const addition = { address: `${server.url}/dav`, username: 'u', password: SECRET, root_folder_path: '/', tls_insecure_skip_verify };
-    const driver = await webdavDriver.open(JSON.stringify(addition), { egress: testEgress() });
-    await driver.close();
-  };
-  await expect(failure(open(false))).resolves.toMatchObject({ message: expect.stringContaining('certificate') });
-  await open(true);
 });

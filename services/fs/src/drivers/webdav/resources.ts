@@ -12,6 +12,8 @@ export interface Resource {
   /** Its ETag without quotes. */
   readonly version: string | undefined;
   readonly hashes: Hashes | undefined;
+  /** Of a file: the server makes a small picture of it. */
+  readonly hasPreview?: true;
 }
 
 /** One `response` of a `multistatus`. */
@@ -22,21 +24,24 @@ export interface Response {
   readonly resource: Resource | undefined;
   /** Where the server told them. */
   readonly quota: { readonly availableBytes: number; readonly usedBytes: number } | undefined;
+  /** The server says whether it makes a picture of this; it does so of all entries, folders too, or of none. */
+  readonly knowsPreviews: boolean;
   /** Of the whole response, where it has one. */
   readonly status: number | undefined;
 }
 
+const PROPERTIES = '<resourcetype/><getcontentlength/><getlastmodified/><getetag/>';
 /** What is asked for of each entry. `checksums` is ownCloud's, which Nextcloud and others have too. */
-export const ENTRY_PROPERTIES = propfind('<resourcetype/><getcontentlength/><getlastmodified/><getetag/><o:checksums/>');
-/** The same with what RFC 4331 has. */
-export const ROOT_PROPERTIES = propfind(
-  '<resourcetype/><getcontentlength/><getlastmodified/><getetag/><quota-available-bytes/><quota-used-bytes/>',
-);
+export const ENTRY_PROPERTIES = propfind(`${PROPERTIES}<o:checksums/>`);
+/** The same of a server that makes small pictures (Nextcloud). */
+export const PICTURED_PROPERTIES = propfind(`${PROPERTIES}<o:checksums/><n:has-preview/>`);
+/** What RFC 4331 has, and whether there are pictures. */
+export const ROOT_PROPERTIES = propfind(`${PROPERTIES}<quota-available-bytes/><quota-used-bytes/><n:has-preview/>`);
 
 const MAX_ETAG_LENGTH = 256;
 
 function propfind(properties: string): string {
-  return `<?xml version="1.0" encoding="utf-8"?><propfind xmlns="DAV:" xmlns:o="http://owncloud.org/ns"><prop>${properties}</prop></propfind>`;
+  return `<?xml version="1.0" encoding="utf-8"?><propfind xmlns="DAV:" xmlns:o="http://owncloud.org/ns" xmlns:n="http://nextcloud.org/ns"><prop>${properties}</prop></propfind>`;
 }
 
 /** @throws AppError STORAGE_UNAVAILABLE for what is no response */
@@ -55,12 +60,14 @@ export function readResponse(element: XmlElement): Response {
   return {
     segments: segmentsOf(href.trim()),
     status,
+    knowsPreviews: found('has-preview') !== undefined,
     quota: available === undefined || used === undefined ? undefined : { availableBytes: available, usedBytes: used },
     resource:
       properties.length === 0
         ? undefined
         : {
             isFolder,
+            ...(!isFolder && found('has-preview')?.text.trim() === 'true' && { hasPreview: true }),
             sizeBytes: isFolder ? undefined : sizeOf(found('getcontentlength')?.text),
             modifiedAt: dateOf(found('getlastmodified')?.text),
             version: isFolder ? undefined : versionOf(found('getetag')?.text),

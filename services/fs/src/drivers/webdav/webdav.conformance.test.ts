@@ -4,8 +4,9 @@ import path from 'node:path';
 import { isAvailable, isMissing, startApacheDav, startFaultProxy, type WebdavServer } from '@wharf/harness';
 import { afterAll, describe } from 'vitest';
 import { folderSide, standingFolder } from '../../driver-contract/conformance/folder-side.ts';
-import type { StorageUnderTest } from '../../driver-contract/conformance/rule.suite.ts';
+import type { StorageUnderTest, Trust } from '../../driver-contract/conformance/rule.suite.ts';
 import { atEnd } from '../../driver-contract/conformance/rule-end.suite.ts';
+import { trustItems } from '../../driver-contract/conformance/tls-rules.suite.ts';
 import { type DriverUnderTest, describeDriver } from '../../driver-contract/conformance.suite.ts';
 import { decorate } from '../../driver-contract/decorate.ts';
 import type { OptionalOperation, StorageDriver } from '../../driver-contract/storage-driver.ts';
@@ -50,7 +51,7 @@ async function openIn(folder: string, server: WebdavServer, around: (driver: Sto
     web: {
       url: origin,
       secrets: [server.password, Buffer.from(`${server.username}:${server.password}`).toString('base64')],
-      open: (url: string, trust?: 'any certificate') => openAt(url, { tls_insecure_skip_verify: trust !== undefined }),
+      open: (url: string, trust?: Trust) => openAt(url, trustItems(trust)),
       refuseLogin: (response: ServerResponse) =>
         void response.writeHead(401, { 'WWW-Authenticate': `${server === apache ? 'Basic' : 'Digest'} realm="x", nonce="another"` }).end(),
     },

@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { chmod, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { isMissing, type Missing, startApacheDav, startHttpServer, type WebdavServer } from '@wharf/harness';
 
@@ -10,9 +11,13 @@ const FILES = '/remote.php/dav/files/keeper';
 const UPLOADS = /^\/remote\.php\/dav\/uploads\/keeper\/([\w-]+)\/(.*)$/;
 const LEAST_CHUNK_BYTES = 5 * 1024 * 1024;
 const MOST_CHUNKS = 10_000;
+const PNG_MARK = Buffer.from('\x89PNG', 'latin1');
 
-/** Apache's mod_dav behind a double of Nextcloud's uploads in chunks, which cannot be had here: it keeps to the rules that its manual has for clients. */
-export interface ChunkingServer extends Omit<WebdavServer, 'connections'> {
+/**
+ * Apache's mod_dav behind a double of what Nextcloud has beside it, which cannot be had here: uploads in chunks, by the rules that its manual has for clients,
+ * and small pictures of files that are called `.png`.
+ */
+export interface NextcloudDouble extends Omit<WebdavServer, 'connections'> {
   /** What of a body is too large for the proxy in front of it. */
   maxBodyBytes: number;
   /** What it says of it in its capabilities; empty: nothing. */
@@ -21,21 +26,25 @@ export interface ChunkingServer extends Omit<WebdavServer, 'connections'> {
   failAt: number | undefined;
   /** Sizes of the chunks of uploads that became files. */
   readonly chunks: number[][];
+  /** Answers in the place of a picture; undefined: the picture itself. */
+  picture: ((answer: ServerResponse) => void) | undefined;
+  /** What was asked of the pictures, of each in turn. */
+  readonly asked: URLSearchParams[];
   /** Uploads that were not ended. */
   leftovers(): Promise<string[]>;
 }
 
-export async function startChunkingServer(): Promise<ChunkingServer | Missing> {
+export async function startNextcloudDouble(): Promise<NextcloudDouble | Missing> {
   const apache = await startApacheDav({ path: FILES });
   if (isMissing(apache)) return apache;
   const { folder: files, host, port } = apache;
   const uploads = join(files, '..', 'uploads');
   await mkdir(uploads);
   const http = await startHttpServer(handle);
-  const server: ChunkingServer = {
+  const server: NextcloudDouble = {
     ...apache,
     ...{ url: `${http.url}${FILES}/`, host: http.host, port: http.port },
-    ...{ maxBodyBytes: 100_000_000, chunking: '1.0', failAt: undefined, chunks: [] },
+    ...{ maxBodyBytes: 100_000_000, chunking: '1.0', failAt: undefined, chunks: [], picture: undefined, asked: [] },
     leftovers: () => readdir(uploads),
     async stop() {
       await http.stop();
@@ -46,8 +55,9 @@ export async function startChunkingServer(): Promise<ChunkingServer | Missing> {
   async function handle(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
     const { pathname } = new URL(asked.url ?? '', 'http://nextcloud');
     if (Number(asked.headers['content-length'] ?? 0) > server.maxBodyBytes) return refuse(answer, 413, 'too large for the proxy');
-    if (pathname.startsWith(`${FILES}/`)) return passOn(asked, answer);
+    if (pathname.startsWith(`${FILES}/`)) return asked.method === 'PROPFIND' ? describeEntries(asked, answer) : passOn(asked, answer);
     if (asked.headers.authorization === undefined) return refuse(answer, 401, 'who are you?');
+    if (pathname === '/index.php/core/preview.png') return picture(new URL(asked.url ?? '', 'http://nextcloud').searchParams, answer);
     if (pathname === '/ocs/v2.php/cloud/capabilities') return capabilities(asked, answer);
     const [, id = '', name = ''] = UPLOADS.exec(pathname) ?? [];
     if (id === '') return refuse(answer, 404, 'nothing is there');
@@ -59,6 +69,27 @@ export async function startChunkingServer(): Promise<ChunkingServer | Missing> {
     const dav = server.chunking === '' || !isAsked ? {} : { dav: { chunking: server.chunking } };
     answer.setHeader('Content-Type', 'application/json');
     answer.end(JSON.stringify({ ocs: { meta: { status: 'ok' }, data: { version: { major: 31 }, capabilities: dav } } }));
+  }
+
+  async function picture(query: URLSearchParams, answer: ServerResponse): Promise<void> {
+    server.asked.push(query);
+    if (server.picture) return server.picture(answer);
+    const content = await readFile(join(files, query.get('file') ?? '')).catch(() => undefined);
+    if (content === undefined || !PNG_MARK.equals(content.subarray(0, PNG_MARK.byteLength))) return refuse(answer, 404, 'no picture');
+    answer.writeHead(200, { 'Content-Type': 'image/png' }).end(content);
+  }
+
+  /** What Apache says, and of each entry whether there is a picture, where that is asked. */
+  async function describeEntries(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const body = await text(asked);
+    const headers = { ...asked.headers, 'content-length': String(Buffer.byteLength(body)) };
+    const got = await new Promise<IncomingMessage>((resolve, reject) => {
+      request({ host, port, path: asked.url, method: asked.method, headers }).once('response', resolve).once('error', reject).end(body);
+    });
+    const said = await text(got);
+    const shown = body.includes('has-preview') && got.statusCode === 207 ? withPreviews(said) : said;
+    const { 'transfer-encoding': _, ...rest } = got.headers;
+    answer.writeHead(got.statusCode ?? 502, { ...rest, 'content-length': String(Buffer.byteLength(shown)) }).end(shown);
   }
 
   async function upload(asked: IncomingMessage, answer: ServerResponse, folder: string, name: string): Promise<void> {
@@ -115,6 +146,15 @@ export async function startChunkingServer(): Promise<ChunkingServer | Missing> {
   }
 
   return server;
+}
+
+function withPreviews(multistatus: string): string {
+  const stated = (is: boolean) =>
+    `<D:propstat><D:prop><nc:has-preview xmlns:nc="http://nextcloud.org/ns">${is}</nc:has-preview></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat>`;
+  return multistatus.replaceAll(/<D:href>([^<]*)<\/D:href>(.*?)<\/D:response>/gs, (_, href: string, properties: string) => {
+    const isPicture = href.endsWith('.png') && !properties.includes('<D:collection/>');
+    return `<D:href>${href}</D:href>${properties}${stated(isPicture)}</D:response>`;
+  });
 }
 
 function refuse(answer: ServerResponse, status: number, why: string): void {

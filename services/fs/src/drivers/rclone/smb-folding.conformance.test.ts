@@ -1,0 +1,3 @@
+import { smbSuiteOn } from './testing/smb-suite.ts';
+
+await smbSuiteOn(false);
