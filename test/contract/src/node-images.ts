@@ -26,7 +26,7 @@ async function saveImages({ docker }: ContainerEngine, into: string, version: st
   build('wharf-node-store', [
     `FROM ${store.image}`,
     'USER root',
-    'RUN groupmod -g 999 postgres && usermod -u 999 postgres',
+    'RUN usermod -o -u 999 postgres',
     'USER postgres',
     `ENTRYPOINT ${JSON.stringify(store.command)}`,
   ]);
