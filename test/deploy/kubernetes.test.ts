@@ -18,6 +18,9 @@ const STORES = ['single-node', 'node-1.20'];
 /** The oldest version that manifests are for has no such kinds. */
 const NEWER_KINDS = ['HorizontalPodAutoscaler', 'PodDisruptionBudget', 'ScaledObject'];
 
+/** What is not the same when `try-node` tries an overlay. */
+const OF_THE_TRY = new Set(['image', 'args', 'startupProbe', 'WHARF_EGRESS_ALLOW']);
+
 type Model = new (data: never) => { validate(): void };
 const MODELS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'apps/v1': apps,
@@ -207,6 +210,30 @@ describe.runIf(isAvailable('kustomize', found)).each(OVERLAYS)('the overlay %s',
       expect(metricsIn(query)).toEqual([{ name: 'wharf_downloader_tasks', labels: ['kind', 'state'] }]);
   });
 });
+
+it.runIf(isAvailable('kustomize', found))(
+  'try-node applies the overlay node-1.20 but for images, the store, an address that is allowed, and volumes',
+  async () => {
+    if (typeof found !== 'function') return;
+    const [tried, overlay] = await Promise.all([buildOverlay(found, '../try'), buildOverlay(found, 'node-1.20')]);
+    const volumes = tried.filter(({ kind }) => kind === 'PersistentVolume');
+    expect(volumes).toHaveLength(5);
+    for (const volume of volumes) expect(() => new core.PersistentVolume(volume as never).validate()).not.toThrow();
+    const inCommon = (manifests: readonly Manifest[]) =>
+      manifests
+        .filter(({ kind }) => kind !== 'PersistentVolume')
+        .map((manifest) =>
+          JSON.parse(
+            // The name of a config map ends with the hash of what is in it.
+            JSON.stringify(manifest, (key, value: unknown) => (OF_THE_TRY.has(key) ? undefined : value)).replace(
+              /"wharf-\w{10}"/,
+              '"wharf"',
+            ),
+          ),
+        );
+    expect(inCommon(tried)).toEqual(inCommon(overlay));
+  },
+);
 
 /** The service that an Ingress leads a path to: an exact rule before the others, then the longest one. */
 function targetOf(ingress: unknown, path: string): unknown {
