@@ -13,6 +13,8 @@ export interface AskedRequest {
   readonly body: RequestBody | undefined;
   /** Aborts the request, until the head of the answer has come. */
   readonly signal: AbortSignal;
+  /** It has a connection of its own, which may not stand yet: before, it waited for one of those that others have. */
+  readonly onConnecting?: () => void;
   /** The connection stands. */
   readonly onConnected: () => void;
   /** The connection stands and the body has left. From now on the server is waited for. */

@@ -215,7 +215,7 @@ class BulkConnection {
     this.#socket.destroy();
   }
 
-  ask({ signal, onConnected, onSent }: AskedRequest, text: string): Promise<Answer | undefined> {
+  ask({ signal, onConnecting, onConnected, onSent }: AskedRequest, text: string): Promise<Answer | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer | undefined>();
     const socket = this.#socket;
     const stop = () => void socket.destroy(new Error('stopped'));
@@ -224,6 +224,7 @@ class BulkConnection {
     this.#interim = 0;
     socket.setTimeout(0);
     signal.addEventListener('abort', stop, { once: true });
+    onConnecting?.();
     const begin = () => {
       onConnected();
       onSent();

@@ -93,7 +93,8 @@ async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked:
   const late = (what: string) => () => stop.abort(new AppError('DEADLINE_EXCEEDED', `${url.host} ${what} in time`));
   const onAbort = () => stop.abort(cancelled(signal));
   signal?.addEventListener('abort', onAbort, { once: true });
-  let timer = setTimeout(late('could not be connected to'), options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
+  const busy = () => stop.abort(new AppError('OVERLOADED', `all connections to ${url.host} are in use, try again in a moment`));
+  let timer = setTimeout(busy, options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS);
   try {
     // A literal address is connected to without a lookup, so it is looked at here.
     if (isIP(hostOf(url)) !== 0) await policy.resolve(url.hostname, portOf(url));
@@ -103,6 +104,10 @@ async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked:
       headers: { ...authorizationOf(url), ...options.headers, Host: url.host },
       body: options.body,
       signal: stop.signal,
+      onConnecting() {
+        clearTimeout(timer);
+        timer = setTimeout(late('could not be connected to'), options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
+      },
       onConnected: () => clearTimeout(timer),
       onSent() {
         clearTimeout(timer);
@@ -132,7 +137,7 @@ function endWith(signal: AbortSignal, answer: Answer): void {
 function send(
   policy: EgressPolicy,
   agents: { 'http:': http.Agent; 'https:': https.Agent },
-  { url, method, headers, body, signal, onConnected, onSent }: AskedRequest,
+  { url, method, headers, body, signal, onConnecting, onConnected, onSent }: AskedRequest,
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const isTls = url.protocol === 'https:';
@@ -171,6 +176,7 @@ function send(
   request.once('close', () => reject(Object.assign(new Error('closed without an answer'), { code: 'ECONNRESET' })));
   const connected = new Promise<void>((begin) => {
     request.once('socket', (socket) => {
+      onConnecting?.();
       if (!socket.connecting) begin();
       else socket.once(isTls ? 'secureConnect' : 'connect', begin);
     });

@@ -63,10 +63,10 @@ describe('the guarded client (C6)', () => {
     await expect.poll(() => held.length).toBe(4);
     const leaving = new AbortController();
     const waiting = client.request({ url, signal: leaving.signal });
-    const late = client.request({ url, connectTimeoutMs: 20 });
+    const late = client.request({ url, headersTimeoutMs: 20 });
     leaving.abort();
     await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' });
-    await expect(late).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    await expect(late).rejects.toMatchObject({ code: 'OVERLOADED' });
     const last = client.request({ url });
     for (const response of held) response.end('hello');
     for (const answer of await Promise.all(first)) expect(await text(answer)).toBe('hello');

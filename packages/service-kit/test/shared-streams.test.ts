@@ -156,7 +156,7 @@ describe('shared streams', () => {
     ['that go alone', 1],
   ])('end answers %s to callers who stand still, or whose network is gone', async (_how, alone) => {
     let ended = 0;
-    const { port } = await serve([endlessLists(() => (ended += 1))], { silenceMs: 100 });
+    const { port } = await serve([endlessLists(() => (ended += 1))], { silenceMs: 1_000 });
     const proxy = await startFaultProxy({ to: { host: '127.0.0.1', port } });
     closers.push(() => proxy.stop());
     const { client, counts, untilShared } = open([proxy.port]);
@@ -165,6 +165,7 @@ describe('shared streams', () => {
     const list = entries.listEntries({}, as())[Symbol.asyncIterator]();
     await list.next();
     expect(counts.alone).toBe(alone);
+    expect(ended).toBe(0);
     proxy.stall();
     await waitFor('the answer to end', () => ended === 1);
   });

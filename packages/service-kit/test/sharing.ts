@@ -40,7 +40,9 @@ export function openSharing(ports: readonly number[], { mayGoAlone = true } = {}
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.use_local_subchannel_pool': 1,
     });
-  const factory = createClientFactory().use(withDeadlineAndErrors()).use(waitForConnection);
+  const factory = createClientFactory()
+    .use(withDeadlineAndErrors(() => 30_000))
+    .use(waitForConnection);
   const calls = createReplacedChannel(channelOf, (definition, channel) => factory.create(definition as never, channel), CONNECTION_AGE_MS);
   const broken: unknown[] = [];
   const encode = createMessageWriter();

@@ -29,7 +29,7 @@ it('a storage that takes any certificate is named in the log with the item that 
   expect(JSON.parse(lines()[0] ?? '')).toMatchObject({
     level: 'warn',
     storage: '/lax',
-    err: { message: expect.stringContaining('certificates of its server are not verified') },
+    err: { message: expect.stringContaining('no certificate of its server is verified') },
   });
   expect(running.output()).not.toContain('canary-secret');
   await running.stop();

@@ -133,6 +133,8 @@ describe.each(SERVICES)('the image of %s alone', (service, answering, asked) => 
       await expect.poll(() => callOf(hasty, answering, asked, {}, as(own, ADMIN)), { timeout: 20_000 }).toBe('ok');
     } finally {
       hasty.close();
+      // Where it failed before, the tests that follow have theirs.
+      await runCommand(containers.docker, ['unpause', container.getId()]);
     }
   });
 

@@ -108,7 +108,7 @@ const isRefused = (error: unknown) =>
   error instanceof ClientError && error.code === Status.UNAVAILABLE && error.details === 'Stream refused by server';
 
 /** @internal exported for a test */
-export const withDeadlineAndErrors = (deadlineOf: (method: Pick<MethodDefinition, 'options'>) => number = () => READ_DEADLINE_MS) =>
+export const withDeadlineAndErrors = (deadlineOf: (method: Pick<MethodDefinition, 'options'>) => number) =>
   async function* limited<Request, Response>(
     call: ClientMiddlewareCall<Request, Response>,
     options: CallOptions,

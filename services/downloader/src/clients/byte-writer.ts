@@ -83,7 +83,9 @@ async function sendBody(request: http.ClientRequest, content: AsyncIterable<Uint
   // A request that waits for a connection tells of its end when it would have its turn.
   const onAbort = () => {
     end();
-    answer.reject(signal.reason);
+    answer.reject(
+      AppError.is(signal.reason) ? signal.reason : new AppError('CANCELLED', 'the upload was given up', { cause: signal.reason }),
+    );
   };
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 
@@ -60,9 +61,20 @@ export function certificateItem() {
   return textItem({ help: 'A certificate to trust beside the public ones, as text: of the server itself or of who signed it.' });
 }
 
-/** What was entered in it; undefined: nothing. */
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** What was entered in it; undefined: nothing. @throws AppError INVALID_ARGUMENT: it has no certificate, or one that cannot be read */
 export function certificateIn(text: string): string | undefined {
-  return text.trim() || undefined;
+  if (text.trim() === '') return undefined;
+  const blocks = text.match(CERTIFICATE) ?? [];
+  try {
+    for (const block of blocks) new X509Certificate(block);
+  } catch (cause) {
+    throw new AppError('INVALID_ARGUMENT', 'tls_certificate has a certificate that cannot be read: paste it whole', { cause });
+  }
+  if (blocks.length === 0)
+    throw new AppError('INVALID_ARGUMENT', 'tls_certificate is no certificate: paste its text, from BEGIN to END CERTIFICATE');
+  return blocks.join('\n');
 }
 
 /** @public */

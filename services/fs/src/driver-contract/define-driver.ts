@@ -157,7 +157,8 @@ export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<S
 
 /** What whoever runs Wharf reads each time such a storage is opened. */
 function trustsAnyServer(item: string): AppError {
-  const why = 'certificates of its server are not verified, so that anybody on the way can read and change what passes';
+  const why =
+    'no certificate of its server is verified: where TLS is used, anybody on the way can read and change what passes all the same';
   return new AppError('FAILED_PRECONDITION', `${item} is on: ${why}`);
 }
 

@@ -72,6 +72,7 @@ export function tlsRules(rule: Rule, hasTrustItem: boolean): void {
     const authority = await certificate('authority.example.org');
     const signed = await certificate(HOST, authority);
     await expectTrust(side, signed, { certificate: authority.cert });
+    await expectTrust(side, signed, { certificate: signed.cert });
     const own = await certificate(HOST);
     await expectTrust(side, own, { certificate: own.cert });
   });

@@ -1,5 +1,10 @@
+import { rootCertificates } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { ftpConfigSchema, ftpSettings } from './config.ts';
+
+const [PEM = ''] = rootCertificates;
+/** Without its last lines, as a careless hand copies it. */
+const BROKEN = PEM.replace(/(\n[^-\n]+){4}\n-----END/, '\n-----END');
 
 const items = (given: object) =>
   ftpConfigSchema.parse({
@@ -18,7 +23,10 @@ describe('the settings of an FTP storage', () => {
     ],
     // Of the family's own storages, which have no such item.
     [{ encryption: '' }, { port: 21, tls: undefined }],
-    [{ tls_insecure_skip_verify: true, tls_certificate: ' PEM ' }, { tls: { isImplicit: false, verifies: false, certificate: 'PEM' } }],
+    [
+      { tls_insecure_skip_verify: true, tls_certificate: ` a comment\n${PEM}\n` },
+      { tls: { isImplicit: false, verifies: false, certificate: PEM } },
+    ],
     [{ root_folder_path: 'a/../b/' }, { rootPlace: '/b' }],
     [{ root_folder_path: '/../..' }, { rootPlace: '/' }],
   ])('%j', (given, settings) => {
@@ -32,6 +40,9 @@ describe('the settings of an FTP storage', () => {
     { username: 'a\r\nDELE b' },
     { password: 'a\nb' },
     { root_folder_path: '/a\r\nDELE b' },
+    { tls_certificate: '/etc/ssl/ca.pem' },
+    { tls_certificate: BROKEN },
+    { tls_certificate: `${PEM}\n${BROKEN}` },
   ])('%j cannot be', (given) => {
     expect(() => ftpSettings(items(given))).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
   });

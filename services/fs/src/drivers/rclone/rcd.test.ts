@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Rcd } from './rcd.ts';
 
@@ -44,4 +47,23 @@ it('one that ends as soon as it has started is waited for longer each time, half
   expect(pauses.slice(0, 4)).toEqual([250, 500, 1_000, 2_000]);
   expect(pauses.at(-1)).toBe(30_000);
   expect(await pauseAfter(5_000)).toBe(0);
+});
+
+it('one that is suspected, and of which the first question fails at once, is asked again and left alone', async () => {
+  let asked = 0;
+  const server = http.createServer((request, response) => {
+    asked += 1;
+    if (asked === 1) request.destroy();
+    else response.end('{}');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const ended = new AbortController();
+  const { port } = server.address() as AddressInfo;
+  const process = { url: `http://127.0.0.1:${port}`, authorization: '', ended: ended.signal, kill: () => ended.abort() };
+  const rcd = new Rcd(async () => process);
+  await rcd.get();
+  await rcd.suspect(process);
+  server.close();
+  expect({ asked, isEnded: ended.signal.aborted }).toEqual({ asked: 2, isEnded: false });
 });

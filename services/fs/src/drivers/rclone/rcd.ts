@@ -1,4 +1,5 @@
 import http from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { answerOf } from './answer-of.ts';
@@ -13,6 +14,8 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 30_000;
 /** It answers what asks for nothing within some milliseconds; so long it may be kept from it where the machine is busy. */
 const ANSWERS_MS = 20_000;
+/** After so long it is asked again within that time, where asking itself failed, in milliseconds. */
+const ASK_AGAIN_MS = 500;
 
 /**
  * The one `rclone rcd` of this process, for all storages that need it. It is started when it is asked for, again when it has ended, and each time later
@@ -107,17 +110,20 @@ export class Rcd {
   }
 }
 
-/** Asks for nothing, on a connection of its own. */
-async function answersWithin({ url, authorization }: RcdProcess, limitMs: number): Promise<boolean> {
+/** Asks for nothing, on connections of its own: one that fails at once, as where no file handle is left here, says nothing of the process. */
+async function answersWithin({ url, authorization, ended }: RcdProcess, limitMs: number): Promise<boolean> {
   const headers = { Authorization: authorization, 'Content-Length': 0 };
-  const request = http.request(`${url}/rc/noop`, { method: 'POST', headers, agent: false, signal: AbortSignal.timeout(limitMs) });
-  request.end();
-  try {
-    (await answerOf(request)).resume();
-    return true;
-  } catch {
-    return false;
+  for (const late = AbortSignal.timeout(limitMs); !late.aborted && !ended.aborted; await delay(ASK_AGAIN_MS)) {
+    const request = http.request(`${url}/rc/noop`, { method: 'POST', headers, agent: false, signal: late });
+    request.end();
+    try {
+      (await answerOf(request)).resume();
+      return true;
+    } catch {
+      // Asked again while there is time.
+    }
   }
+  return false;
 }
 
 /** That of this process. Nothing runs before it is asked for. */

@@ -15,7 +15,9 @@ export interface UserFolder {
 
 /** @param root of a storage. @returns undefined: it is no such folder, by its address */
 export function userFolderOf(root: URL): UserFolder | undefined {
-  const [, before, user, below] = USER_FOLDER.exec(root.pathname) ?? [];
+  const match = USER_FOLDER.exec(root.pathname);
+  if (!match) return undefined;
+  const [, before, user = '', below] = match;
   const names = segmentsOf(`/${below}`);
-  return user === undefined || names === undefined ? undefined : { server: new URL(`${before}/`, root), user, below: names };
+  return names && { server: new URL(`${before}/`, root), user, below: names };
 }
