@@ -71,8 +71,12 @@ describe.runIf(isAvailable('ceph-rgw', ceph))('names given in a bucket, which co
       const id = await begin(first, folder);
       way.latencyMs = LATENCY_MS;
       await until('the middle of it', async () => isAmidst(await namesIn(folder)));
+      // What it has not sent by now is never sent.
+      way.stall();
       await first.kill();
+      way.breakAll();
       way.latencyMs = 0;
+      await way.resume();
 
       const left = await namesIn(folder);
       expect(isAmidst(left)).toBe(true);

@@ -46,7 +46,8 @@ export async function publishUpload(
   try {
     await (await claimRoom(operation, 0)).release();
     await drafts.release(session.id);
-    const draft = await openSessionDraft(options.spool, session, { driver, path: located.path, signal }, false).catch(asGone);
+    const openDraft = () => openSessionDraft(options.spool, session, { driver, path: located.path, signal }, false).catch(asGone);
+    const draft = await openDraft();
     try {
       await requireContent(draft, session, running, signal);
       const { overwrite, modifiedAt } = session.upload;
@@ -55,7 +56,11 @@ export async function publishUpload(
       let entry: Entry;
       if (draft.publish && !session.upload.isTakenOver) {
         await store.beginPublishing(session.id, session.path);
-        entry = await draft.publish(publishing).catch(asGone);
+        entry = await draft.publish(publishing).catch(async (error) => {
+          // Of what is not there it may be the draft, or what is above the file.
+          if (AppError.is(error, 'ENTRY_NOT_FOUND')) await (await openDraft()).close();
+          throw error;
+        });
       } else entry = await writeCopy(parts, operation, { session, located, driver, draft }, publishing);
       return await finish(parts, session, operation, { sizeBytes: entry.sizeBytes ?? session.sizeBytes, told: { driver, entry, since } });
     } finally {

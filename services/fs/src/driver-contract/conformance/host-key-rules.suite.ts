@@ -57,7 +57,7 @@ export function hostKeyRules(rule: Rule): void {
     const kept = keptItem('');
     const open = await opened(server, kept);
     await put(open, '/file', 'x');
-    expect(server.logins()).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(server.logins()).toBeGreaterThan(0), { timeout: 10_000, interval: 20 });
     const before = server.fingerprint();
     await server.changeKey();
     for (const attempt of [() => textOf(open, '/file'), () => server.open(kept)]) {
