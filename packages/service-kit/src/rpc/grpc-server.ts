@@ -72,14 +72,21 @@ export async function startGrpcServer(options: {
   return {
     port,
     async stop(graceMs) {
-      const force = setTimeout(() => server.forceShutdown(), graceMs);
+      let force: NodeJS.Timeout | undefined;
+      // What is left is destroyed then. The library may wait for the end of a connection all the same, of one that ended in that moment.
+      const forced = new Promise<void>((resolve) => {
+        force = setTimeout(() => {
+          server.forceShutdown();
+          resolve();
+        }, graceMs);
+      });
       let listenNoMore: NodeJS.Timeout | undefined;
       const limit = new Promise<void>((resolve) => {
         listenNoMore = setTimeout(resolve, Math.min(graceMs, RETIRE_MS));
       });
       await Promise.race([streams.retireAll(), limit]);
       clearTimeout(listenNoMore);
-      await server.shutdown();
+      await Promise.race([server.shutdown(), forced]);
       clearTimeout(force);
     },
   };
