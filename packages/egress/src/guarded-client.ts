@@ -1,7 +1,7 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
-import { AppError } from '@wharf/errors';
+import { AppError, type ErrorCode } from '@wharf/errors';
 import { pacePieces } from '@wharf/pace';
 import type { Answer, AskedRequest, RequestBody } from './asked-request.ts';
 import { createBulkConnections, endlessInterim, MAX_INTERIM_ANSWERS } from './bulk-connections.ts';
@@ -19,7 +19,7 @@ export interface GuardedRequest {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds until the connection, with its TLS, stands. Default 15,000. */
   readonly connectTimeoutMs?: number;
-  /** Milliseconds from the sent request, its body included, to the head of the answer. Default 30,000. */
+  /** Milliseconds from the sent request, its body included, to the head of the answer; so long a request waits for a connection, too. Default 30,000. */
   readonly headersTimeoutMs?: number;
   /** A GET whose answer is big: where the server says how long, its body comes for a fraction of the processor time, in pieces that are lent. */
   readonly isBulk?: boolean;
@@ -90,11 +90,16 @@ async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked:
   const { url, signal } = options;
   if (signal?.aborted) throw cancelled(signal);
   const stop = new AbortController();
-  const late = (what: string) => () => stop.abort(new AppError('DEADLINE_EXCEEDED', `${url.host} ${what} in time`));
+  let timer: NodeJS.Timeout | undefined;
+  /** What is waited for next, and how its lateness is told. */
+  const limit = (ms: number, code: ErrorCode, message: string) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => stop.abort(new AppError(code, message)), ms);
+  };
+  const { connectTimeoutMs = CONNECT_TIMEOUT_MS, headersTimeoutMs = HEADERS_TIMEOUT_MS } = options;
   const onAbort = () => stop.abort(cancelled(signal));
   signal?.addEventListener('abort', onAbort, { once: true });
-  const busy = () => stop.abort(new AppError('OVERLOADED', `all connections to ${url.host} are in use, try again in a moment`));
-  let timer = setTimeout(busy, options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS);
+  limit(headersTimeoutMs, 'OVERLOADED', `all connections to ${url.host} are in use, try again in a moment`);
   try {
     // A literal address is connected to without a lookup, so it is looked at here.
     if (isIP(hostOf(url)) !== 0) await policy.resolve(url.hostname, portOf(url));
@@ -104,15 +109,9 @@ async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked:
       headers: { ...authorizationOf(url), ...options.headers, Host: url.host },
       body: options.body,
       signal: stop.signal,
-      onConnecting() {
-        clearTimeout(timer);
-        timer = setTimeout(late('could not be connected to'), options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
-      },
+      onConnecting: () => limit(connectTimeoutMs, 'DEADLINE_EXCEEDED', `${url.host} could not be connected to in time`),
       onConnected: () => clearTimeout(timer),
-      onSent() {
-        clearTimeout(timer);
-        timer = setTimeout(late('did not answer'), options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS);
-      },
+      onSent: () => limit(headersTimeoutMs, 'DEADLINE_EXCEEDED', `${url.host} did not answer in time`),
     });
     if (signal) endWith(signal, answer);
     return answer;

@@ -78,22 +78,22 @@ export function createApiHandler(parts: GatewayParts): (request: IncomingMessage
     scope.route = route.path;
     let isAllowed = false;
     try {
-      let caller = await establish(request, route);
-      isAllowed = true;
+      const admit = async () => {
+        isAllowed = false;
+        const admitted = await establish(request, route);
+        isAllowed = true;
+        if (admitted) requirePermission(admitted.identity, route.permission);
+        return admitted;
+      };
       // The right to call is checked first: the body of a caller without the right is not read.
-      if (caller) requirePermission(caller.identity, route.permission);
+      let caller = await admit();
       const hasBody = method !== 'GET' && method !== 'HEAD';
       const isBodyToCome = hasBody && !request.complete;
       const { refusal } = route;
       const hold = parts.held.of(response, caller?.identity.id);
       const body = hasBody ? await readBody(request, { isNeeded: route.takes === 'body', refusal, hold }) : ({ kind: 'none' } as const);
-      if (isBodyToCome) {
-        // Whoever sends it slowly may have been logged out meanwhile, or have other rights.
-        isAllowed = false;
-        caller = await establish(request, route);
-        isAllowed = true;
-        if (caller) requirePermission(caller.identity, route.permission);
-      }
+      // Whoever sends it slowly may have been logged out meanwhile, or have other rights.
+      if (isBodyToCome) caller = await admit();
       const call = route.prepare({ query, body });
       const context = new RequestContext(parts, request, response, caller, hold);
       const result = await parts.calls.during(caller, context.address, () => Promise.resolve(call(context)));
