@@ -1,7 +1,7 @@
 import { chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createEgress, createEgressPolicy } from '@wharf/egress';
-import { ensureCommand, isAvailable, isMissing, startSamba } from '@wharf/harness';
+import { ensureCommand, isAvailable, isMissing, startFaultProxy, startSamba } from '@wharf/harness';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { at, collect, digest, namesIn, pattern, put, refuses, textOf } from '../../src/driver-contract/conformance/driver-calls.ts';
 import type { StorageDriver } from '../../src/driver-contract/storage-driver.ts';
@@ -82,6 +82,23 @@ describe.runIf(isAvailable('rclone', rclone) && isAvailable('samba', server))('S
     await driver.rename(at('/Folder'), at('/fOLDER'), { overwrite: false });
     expect(await namesIn(driver, '/')).toEqual(['fOLDER']);
     expect(await textOf(driver, '/fOLDER/fILE')).toBe('x');
+  });
+
+  it('a new file costs the same beside many others: nothing lists their folder for it', async () => {
+    await madeFolder('many');
+    const way = await startFaultProxy({ to: server });
+    onTestFinished(() => way.stop());
+    const driver = await opened({ root_folder_path: 'many', address: `${way.host}:${way.port}` });
+    const costOf = async (name: string) => {
+      const before = way.bytesToClient();
+      await put(driver, `/${name}`, 'x');
+      return way.bytesToClient() - before;
+    };
+    await costOf('first');
+    const beside = await costOf('second');
+    for (let index = 0; index < 300; index += 1) await writeFile(join(server.folder, 'many', `one-of-many-with-a-long-name-${index}`), '');
+    // A list of 300 such names has 60 kB.
+    expect(await costOf('third')).toBeLessThan(beside + 10_000);
   });
 
   it('a closed storage has no connection, also where a reader stands still', async () => {

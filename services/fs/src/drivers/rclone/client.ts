@@ -135,9 +135,13 @@ export class RcloneClient {
   }
 
   /** What is at a place, as rclone finds it: of a file in whatever spelling the server takes. Undefined: nothing. */
-  async find(place: Place, { signal }: CallOptions): Promise<RemoteEntry | undefined> {
-    const { item } = await this.#call('operations/stat', { remote: place, opt: this.#shown }, statSchema, signal);
-    return item ? toRemoteEntry(item) : undefined;
+  find(place: Place, call: CallOptions): Promise<RemoteEntry | undefined> {
+    return this.#stat(place, {}, call);
+  }
+
+  /** The same of a file alone, without a look at the folder around it, which rclone takes for whatever is no file. Undefined: nothing, or a folder. */
+  findFile(place: Place, call: CallOptions): Promise<RemoteEntry | undefined> {
+    return this.#stat(place, { filesOnly: true }, call);
   }
 
   /** @throws AppError ENTRY_NOT_FOUND, at the first step; what the server has for a file */
@@ -293,6 +297,11 @@ export class RcloneClient {
     } finally {
       await source.close();
     }
+  }
+
+  async #stat(place: Place, which: object, { signal }: CallOptions): Promise<RemoteEntry | undefined> {
+    const { item } = await this.#call('operations/stat', { remote: place, opt: { ...this.#shown, ...which } }, statSchema, signal);
+    return item ? toRemoteEntry(item) : undefined;
   }
 
   get #shown(): object {

@@ -226,7 +226,7 @@ export class RcloneDriver implements StorageDriver {
       const sent = sentContent(content, { ...options, signal: call.signal });
       const checkStored = async (place: Place) => {
         sent.requireWhole();
-        const stored = await this.#client.find(place, {});
+        const stored = await this.#client.findFile(place, {});
         if (stored?.sizeBytes !== sent.bytes()) {
           throw storageError('CONTENT_CORRUPT', new Error(`${sent.bytes()} bytes were sent, the server has ${stored?.sizeBytes}`));
         }
@@ -241,7 +241,7 @@ export class RcloneDriver implements StorageDriver {
         await checkStored(this.#root.place(path));
       }
       this.#temps.removeLeft();
-      return this.#toEntry(nameAt(path), await this.#get(path, {}));
+      return this.#placedFile(path);
     });
   }
 
@@ -343,7 +343,7 @@ export class RcloneDriver implements StorageDriver {
         await this.#place(from, to, source.isFolder, there !== undefined, isRespelled).catch((error: unknown) => {
           throw error instanceof Lost ? error.cause : error;
         });
-        return this.#toEntry(nameAt(to), await this.#get(to, {}));
+        return source.isFolder ? this.#toEntry(nameAt(to), await this.#get(to, {})) : this.#placedFile(to);
       }),
     );
   }
@@ -362,7 +362,7 @@ export class RcloneDriver implements StorageDriver {
       if (there?.isFolder) throw storageError('IS_A_DIRECTORY');
       const at = this.#root.place(from);
       const checkWhole = async (place: Place) => {
-        if ((await this.#client.find(place, {}))?.sizeBytes !== source.sizeBytes) throw storageError('CONTENT_CORRUPT');
+        if ((await this.#client.findFile(place, {}))?.sizeBytes !== source.sizeBytes) throw storageError('CONTENT_CORRUPT');
       };
       if (this.#features.moves) {
         await this.#putTogether(to, { overwrite }, call, async (place) => {
@@ -374,7 +374,7 @@ export class RcloneDriver implements StorageDriver {
         await this.#publish(to, { overwrite }, call, () => this.#client.copy(at, place, {}));
         await checkWhole(place);
       }
-      return this.#toEntry(nameAt(to), await this.#get(to, {}));
+      return this.#placedFile(to);
     });
   }
 
@@ -458,6 +458,13 @@ export class RcloneDriver implements StorageDriver {
     const there = await this.#root.find(path, call);
     if (there === undefined) throw storageError('ENTRY_NOT_FOUND');
     return there;
+  }
+
+  /** A file that was given this name just now, so nothing has another spelling of it. @throws AppError ENTRY_NOT_FOUND: it is gone already */
+  async #placedFile(path: MountPath): Promise<Entry> {
+    const file = await this.#client.findFile(this.#root.place(path), {});
+    if (file === undefined) throw storageError('ENTRY_NOT_FOUND');
+    return this.#toEntry(nameAt(path), file);
   }
 
   /** @throws AppError NOT_A_DIRECTORY | ENTRY_NOT_FOUND */

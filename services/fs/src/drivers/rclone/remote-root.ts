@@ -81,6 +81,7 @@ export class RemoteRoot {
   /** The same for what is to be made or replaced. @throws AppError ENTRY_EXISTS: something has another spelling of it */
   async findAny(path: MountPath, call: CallOptions): Promise<RemoteEntry | undefined> {
     const name = baseName(path);
+    if (name !== undefined && (await this.#isFree(path, call))) return undefined;
     if (name === undefined || !this.#names.folds) return this.find(path, call);
     if (!(await this.isSpelled(parentPath(path), call))) {
       // A folder on the way may be spelled otherwise.
@@ -93,6 +94,19 @@ export class RemoteRoot {
     const again = await this.#lookFor(path, name, call);
     if (again.itself === undefined) throw storageError('ENTRY_EXISTS');
     return again.itself;
+  }
+
+  /** Whether the server has nothing by this name, however it is spelled there: asked without a list of the folder around it. */
+  async #isFree(path: MountPath, call: CallOptions): Promise<boolean> {
+    const place = this.place(path);
+    try {
+      if ((await this.#client.findFile(place, call)) !== undefined) return false;
+      for await (const _ of this.#client.list(place, call)) return false;
+      // Stores of objects list what is not there as empty.
+      return this.#names.isBucket;
+    } catch (error) {
+      return AppError.is(error, 'ENTRY_NOT_FOUND');
+    }
   }
 
   /** Whether a folder is there in just this spelling; always true where names do not fold. */
