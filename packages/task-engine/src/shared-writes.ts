@@ -1,8 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { TaskModels } from '@wharf/models';
 import { type TaskUpdate, updateEach } from './update-each.ts';
 
 /** Writes of one request: it takes the store a few milliseconds. */
 const MOST_AT_ONCE = 100;
+/** After a request others are gathered for so long, in milliseconds. */
+const GATHER_MS = 25;
 
 interface Write {
   readonly update: TaskUpdate;
@@ -11,8 +14,8 @@ interface Write {
 }
 
 /**
- * Compare-and-sets of tasks of which all that come while others are written go with the next request. Each has its own answer: whether its task
- * met its filter. One that fails fails no other one.
+ * Compare-and-sets of tasks: the first goes at once, those that come shortly after it go together. Each has its own answer: whether its task met its
+ * filter. One that fails fails no other one.
  */
 export function createSharedWrites(models: Pick<TaskModels, 'tasks'>): (update: TaskUpdate) => Promise<boolean> {
   let waiting: Write[] = [];
@@ -36,7 +39,7 @@ export function createSharedWrites(models: Pick<TaskModels, 'tasks'>): (update: 
     while (waiting.length > 0) {
       const writes = waiting.slice(0, MOST_AT_ONCE);
       waiting = waiting.slice(MOST_AT_ONCE);
-      await write(writes);
+      await Promise.all([write(writes), delay(GATHER_MS)]);
     }
     isWriting = false;
   };

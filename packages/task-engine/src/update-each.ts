@@ -8,7 +8,8 @@ export interface TaskUpdate {
 
 /** Changes tasks in one request, each if it meets its own filter. @returns how many did */
 export async function updateEach({ tasks }: Pick<TaskModels, 'tasks'>, updates: readonly TaskUpdate[]): Promise<number> {
-  const { matchedCount } = await tasks.bulkWrite(
+  // By the driver itself: mongoose takes as long to look at each of them as the store takes to do it.
+  const { matchedCount } = await tasks.collection.bulkWrite(
     updates.map((updateOne) => ({ updateOne })),
     { ordered: false },
   );
