@@ -3,9 +3,9 @@ import type { Logger } from '@wharf/service-kit';
 import { createPassedOver, type PassedOver } from './passed-over.ts';
 import type { StoreClock } from './store-clock.ts';
 import type { StoreContact } from './store-contact.ts';
-import type { ClosedTo } from './task-claims.ts';
 import type { TaskQueue } from './task-queue.ts';
 import { createTurns, type Turns } from './turns.ts';
+import type { ClosedTo } from './waiting-tasks.ts';
 import type { WorkerRuns } from './worker-runs.ts';
 
 /** Users whose tasks are all not yet due that are asked for one by one. Beyond, the queue is gone through by time until there may be new tasks. */

@@ -36,8 +36,18 @@ interface Seat {
   isTaken: boolean;
 }
 
-/** @param shareOf how many of so many places one user may have. @param mayRunAhead false: tasks are claimed one by one, for places that are free. @param nowMs monotonic */
-export function createPlaces(shareOf: (places: number) => number, mayRunAhead: boolean, nowMs: () => number): Places {
+export interface PlacesOptions {
+  /** How many of so many places one user may have. */
+  readonly shareOf: (places: number) => number;
+  /** False: tasks are claimed one by one, for places that are free. */
+  readonly mayRunAhead: boolean;
+  /** A task has left: another one may be claimed. */
+  readonly onRoom: () => void;
+  /** Milliseconds, monotonic. */
+  readonly nowMs: () => number;
+}
+
+export function createPlaces({ shareOf, mayRunAhead, onRoom, nowMs }: PlacesOptions): Places {
   const counts = new Map<string, number>();
   /** In the order of their claims. */
   const seats = new Set<Seat>();
@@ -72,9 +82,10 @@ export function createPlaces(shareOf: (places: number) => number, mayRunAhead: b
         free,
         isAwaited: () => !seat.isTaken,
         leave() {
-          if (!seats.delete(seat) || !seat.isTaken) return;
-          ends.set(task.kind, [...recentEnds(task.kind), nowMs()].slice(-MOST_AHEAD));
+          if (!seats.delete(seat)) return;
+          if (seat.isTaken) ends.set(task.kind, [...recentEnds(task.kind), nowMs()].slice(-MOST_AHEAD));
           seatAll(task.kind);
+          onRoom();
         },
       };
     },

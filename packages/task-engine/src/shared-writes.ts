@@ -28,9 +28,15 @@ export function createSharedWrites(models: Pick<TaskModels, 'tasks'>): (update: 
         models,
         writes.map(({ update }) => update),
       );
-      if (met === writes.length || writes.length === 1) return writes.forEach(({ resolve }) => resolve(met > 0));
+      if (met === writes.length || writes.length === 1) {
+        for (const { resolve } of writes) resolve(met > 0);
+        return;
+      }
     } catch (error) {
-      if (writes.length === 1) return first?.reject(error);
+      if (first && writes.length === 1) {
+        first.reject(error);
+        return;
+      }
     }
     // Which of them it was the store does not say. To ask for one again is harmless.
     await Promise.all(writes.map((one) => write([one])));

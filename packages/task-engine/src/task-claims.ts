@@ -3,40 +3,17 @@ import type { StoreClock } from './store-clock.ts';
 import { inMs, LEASE_MS, NOBODY, stamp } from './task-lease.ts';
 import { CLEANUP_STATES, HELD_STATES, TASK_STATE } from './task-state.ts';
 import type { UserSpan } from './turns.ts';
-import { updateEach } from './update-each.ts';
 
 /** How many workers in a row may die with a task that makes no progress in between. Then the task is taken for the cause, and fails. */
 const MAX_LOSSES = 5;
 const LOST_TOO_OFTEN = 'every worker that took this task ended over it';
 
-/** Tasks that are not to be taken: those with one of the keys, and those that one of the users made. */
-export interface ClosedTo {
-  readonly keys: readonly string[];
-  readonly creators: readonly number[];
-}
-
-/** Which of the waiting tasks are looked at; all where nothing is said. */
-export interface Among {
-  /** Not those that were due before. */
-  readonly from?: Date | undefined;
-  /** Those of this user. */
-  readonly user?: number;
-}
-
-/** Writes to tasks that the caller does not hold: adding, taking and returning them. */
+/** Writes to tasks that the caller does not hold: adding and returning them, and taking those that are to be put away. */
 export interface TaskClaims {
   /** @returns those that were not there yet */
   insert(records: readonly TaskRecord[]): Promise<readonly TaskRecord[]>;
   /** True when a task waits that may be taken; `kinds` are those that may. */
   hasWork(kinds: readonly string[]): Promise<boolean>;
-  /**
-   * Takes the first of the waiting tasks of a kind, with a fence of its own.
-   *
-   * @param closed tasks of these are left alone
-   */
-  claim(kind: string, closed: ClosedTo, worker: string, among?: Among): Promise<TaskRecord | undefined>;
-  /** Takes the first few, in their order: none of them is another worker's, who may take some of them meanwhile. Empty: there is none. */
-  claimSome(kind: string, closed: ClosedTo, worker: string, most: number, among?: Among): Promise<readonly TaskRecord[]>;
   /** The first user in a span who has a task waiting, be it due or not. */
   nextUser(kind: string, span: UserSpan): Promise<number | undefined>;
   /**
@@ -53,24 +30,6 @@ export interface TaskClaims {
 }
 
 export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: StoreClock): TaskClaims {
-  const takenBy = (worker: string) => ({ state: TASK_STATE.running, waiting: false, worker, lease_until: inMs(clock, LEASE_MS) });
-
-  const claim: TaskClaims['claim'] = async (kind, closed, worker, among) => {
-    const now = clock.now();
-    // A pipeline, because the first claim alone sets the start.
-    const claimed = {
-      ...takenBy(worker),
-      start_time: { $ifNull: ['$start_time', now] },
-      updated_at: '$$NOW',
-      revision: { $add: ['$revision', 1] },
-      fence: { $add: ['$fence', 1] },
-    };
-    const options = { sort: { run_at: 1 }, returnDocument: 'after', updatePipeline: true } as const;
-    return (
-      (await tasks.findOneAndUpdate(waitingFor(now, kind, closed, among), [{ $set: claimed }], options).lean<TaskRecord>()) ?? undefined
-    );
-  };
-
   return {
     async insert(records) {
       try {
@@ -88,41 +47,6 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
       if (kinds.length === 0) return false;
       const filter = { waiting: true, kind: { $in: [...kinds] }, run_at: { $lte: clock.now() } };
       return (await tasks.findOne(filter, { _id: 1 }).lean()) !== null;
-    },
-
-    claim,
-
-    async claimSome(kind, closed, worker, most, among) {
-      const now = clock.now();
-      const found =
-        most === 1
-          ? []
-          : await tasks
-              .find(waitingFor(now, kind, closed, among))
-              .sort({ run_at: 1 })
-              .limit(most)
-              .lean<TaskRecord[]>();
-      if (found.length > 1) {
-        const patchOf = ({ start_time }: TaskRecord) => ({ ...takenBy(worker), start_time: start_time ?? now });
-        const updates = found.map((record) => ({
-          // Who has changed nothing knows all of it: it need not be read again.
-          filter: { _id: record._id, revision: record.revision, waiting: true },
-          update: { $set: patchOf(record), $currentDate: stamp.$currentDate, $inc: { revision: 1, fence: 1 } },
-        }));
-        const met = await updateEach({ tasks }, updates);
-        const taken = found.map((record) => ({
-          ...record,
-          ...patchOf(record),
-          revision: record.revision + 1,
-          fence: record.fence + 1,
-        }));
-        if (met === found.length) return taken;
-        const own = { _id: { $in: found.map(({ _id }) => _id) }, worker, state: { $in: HELD_STATES } };
-        const ids = new Set((await tasks.find(own, { _id: 1 }).lean()).map(({ _id }) => _id));
-        if (ids.size > 0) return taken.filter(({ _id }) => ids.has(_id));
-      }
-      const one = await claim(kind, closed, worker, among);
-      return one ? [one] : [];
     },
 
     async nextUser(kind, { above, below }) {
@@ -172,17 +96,5 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
       if (first.length === 0) return;
       await tasks.updateMany({ ...postponed, _id: { $in: first.map(({ _id }) => _id) } }, { $set: { run_at: now }, ...stamp });
     },
-  };
-}
-
-/** The tasks that may be taken. */
-function waitingFor(now: Date, kind: string, { keys, creators }: ClosedTo, { from, user }: Among = {}) {
-  return {
-    waiting: true,
-    kind,
-    run_at: { $lte: now, ...(from === undefined ? {} : { $gte: from }) },
-    ...(keys.length === 0 ? {} : { keys: { $nin: [...keys] } }),
-    ...(creators.length === 0 ? {} : { creator_id: { $nin: [...creators] } }),
-    ...(user === undefined ? {} : { creator_id: user }),
   };
 }

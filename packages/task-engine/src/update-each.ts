@@ -1,4 +1,4 @@
-import type { TaskModels, TaskRecord } from '@wharf/models';
+import type { TaskModels } from '@wharf/models';
 
 /** One compare-and-set of one task. */
 export interface TaskUpdate {

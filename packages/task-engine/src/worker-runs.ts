@@ -1,8 +1,8 @@
 import type { TaskRecord } from '@wharf/models';
 import { createPlaces, type Place } from './places.ts';
 import type { ActiveRun } from './run-task.ts';
-import type { ClosedTo } from './task-claims.ts';
 import { TASK_STATE } from './task-state.ts';
+import type { ClosedTo } from './waiting-tasks.ts';
 
 /** Cleanups that run at a time beside the tasks themselves. */
 const MAX_CLEANUPS = 4;
@@ -45,19 +45,19 @@ export function createWorkerRuns(
 ): WorkerRuns {
   const { limitOfKey, avoidedKeys, shareOf = (all) => Math.max(1, all - 1) } = limits;
   const runs = new Map<string, ActiveRun>();
-  const places = createPlaces(shareOf, limitOfKey === undefined, () => performance.now());
+  const places = createPlaces({
+    shareOf,
+    // Of tasks with keys that are limited too many would be claimed.
+    mayRunAhead: limitOfKey === undefined,
+    onRoom: () => onRoom(false),
+    nowMs: () => performance.now(),
+  });
   let cleanups = 0;
   const working = () => [...runs.values()].filter((run) => run.record.state === TASK_STATE.running);
 
   const beginInPlace = (record: TaskRecord): ActiveRun => {
-    const { leave, ...place } = places.add(record);
-    const run = start(record, {
-      ...place,
-      leave() {
-        leave();
-        onRoom(false);
-      },
-    });
+    const place = places.add(record);
+    const run = start(record, place);
     if (!place.isAwaited()) return run;
     const passOn = setTimeout(() => place.isAwaited() && run.stop('passed on'), PATIENCE_MS);
     void run.ended.then(() => clearTimeout(passOn));
