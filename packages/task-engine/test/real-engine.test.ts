@@ -5,7 +5,7 @@ import { describeQueue } from './queue-contract.ts';
 import { describeSeveral } from './several-contract.ts';
 
 /** `npm run soak -- queue` asks for 10,000. */
-const TASKS = Number(process.env['WHARF_TEST_ENGINE_TASKS'] ?? 300);
+const TASKS = Number(process.env['WHARF_TEST_ENGINE_TASKS'] ?? 1_000);
 
 const given = process.env['WHARF_TEST_MONGODB_URL'];
 const engine = given === undefined ? await startDocumentDb() : { url: given, stop: async () => undefined };
