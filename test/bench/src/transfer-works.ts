@@ -24,7 +24,7 @@ export async function prepareTransferWorks({ wharfs, fixture, isQuick, isWanted,
   const dir = await makeTempDir('bench-transfers');
   keep(() => dir.remove());
   const { many } = fixture.entries;
-  const tasks = isQuick ? 1_000 : 1_000;
+  const tasks = isQuick ? 100 : 1_000;
   const targets = new Map<WharfServer, Target>();
   for (const wharf of wharfs) targets.set(wharf, await makeTarget(wharf, join(dir.path, wharf.name)));
   const contenders = (copy: (target: Target) => Promise<LoadResult>): Contender[] =>
