@@ -4,7 +4,7 @@ import type { TaskOwner } from './models.ts';
 /** Ids of one event; more are several events. */
 export const MAX_WAKE_IDS = 500;
 
-/** A task changed. Published by its owner; what it is now is in the store. */
+/** A task changed, and perhaps others a moment before it. Published by its owner; what they are now is in the store. */
 export const taskProgressed = (owner: TaskOwner) => ({
   name: `wharf.${owner}.task-progressed.v1`,
   schema: z.object({ id: z.string(), list: z.string(), creatorId: z.number(), state: z.number(), progress: z.number() }),

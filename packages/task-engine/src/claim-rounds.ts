@@ -3,9 +3,9 @@ import type { Logger } from '@wharf/service-kit';
 import { createPassedOver, type PassedOver } from './passed-over.ts';
 import type { StoreClock } from './store-clock.ts';
 import type { StoreContact } from './store-contact.ts';
-import type { ClosedTo } from './task-claims.ts';
 import type { TaskQueue } from './task-queue.ts';
 import { createTurns, type Turns } from './turns.ts';
+import type { ClosedTo } from './waiting-tasks.ts';
 import type { WorkerRuns } from './worker-runs.ts';
 
 /** Users whose tasks are all not yet due that are asked for one by one. Beyond, the queue is gone through by time until there may be new tasks. */
@@ -55,6 +55,12 @@ export function createClaimRounds(options: {
     }
   };
 
+  const begin = async (record: TaskRecord): Promise<unknown> => {
+    if (isStopped) return queue.handBack(record._id, record.fence, 0, { run_at: record.run_at });
+    options.onClaim(record.kind, Math.max(0, clock.now().getTime() - record.run_at.getTime()));
+    return runs.begin(record, false);
+  };
+
   const round = async (isWhole: boolean): Promise<void> => {
     await clock.sync();
     if (isWhole) await claimCleanups();
@@ -65,15 +71,11 @@ export function createClaimRounds(options: {
       return;
     }
     for (const kind of open)
-      for (let free = await runs.freeSlots(kind); free > 0 && !isStopped; free -= 1) {
-        const record = await claims.next(kind);
-        if (!record) break;
-        if (isStopped) {
-          await queue.handBack(record._id, record.fence);
-          break;
-        }
-        options.onClaim(kind, Math.max(0, clock.now().getTime() - record.run_at.getTime()));
-        runs.begin(record, false);
+      for (let free = await runs.freeSlots(kind); free > 0 && !isStopped; ) {
+        const records = await claims.next(kind, free);
+        if (records.length === 0) break;
+        free -= records.length;
+        for (const record of records) await begin(record);
       }
   };
 
@@ -128,8 +130,8 @@ export function createClaimRounds(options: {
 }
 
 interface Claims {
-  /** Takes the task of a kind whose turn it is. Undefined: there is none, or none that may be taken now. */
-  next(kind: string): Promise<TaskRecord | undefined>;
+  /** Takes the tasks of a kind whose turn it is, at most so many. Empty: there is none, or none that may be taken now. */
+  next(kind: string, most: number): Promise<readonly TaskRecord[]>;
   /** With these keys and users closed nothing was there. */
   noteNothing(kind: string, closed: readonly string[]): void;
   /** There may be something again. */
@@ -176,35 +178,35 @@ function createClaims(options: {
     return undefined;
   };
   /** By the order of the queue. */
-  const claimFrom = async (kind: string, closed: ClosedTo): Promise<TaskRecord | undefined> => {
+  const claimFrom = async (kind: string, closed: ClosedTo, most: number): Promise<readonly TaskRecord[]> => {
     const names = namesOf(closed);
-    if (isNothing(kind, names)) return undefined;
+    if (isNothing(kind, names)) return [];
     const start = passedOver.start(kind, names);
     const asked = clock.now();
-    const record = await queue.claim(kind, closed, worker, { from: start.from });
-    passedOver.note(kind, names, start, record?.run_at, asked);
-    if (record) turns.note(kind, record.creator_id);
-    else noteNothing(kind, names);
-    return record;
+    const records = await queue.claimSome(kind, closed, worker, most, { from: start.from });
+    passedOver.note(kind, names, start, records[0]?.run_at, asked);
+    for (const record of records) turns.note(kind, record.creator_id);
+    if (records.length === 0) noteNothing(kind, names);
+    return records;
   };
   return {
     noteNothing,
     forget: () => nothing.clear(),
-    async next(kind) {
-      const closed = runs.closedTo(kind);
+    async next(kind, most) {
+      const { most: mostAtOnce, ...closed } = runs.closedTo(kind);
       // What waits behind closed keys is passed over, for which the order of the queue is known better.
       if (closed.keys.length === 0 && turns.isByUser(kind)) {
         const found = await claimInTurn(kind, closed);
-        if (found !== 'by time') return found;
+        if (found !== 'by time') return found ? [found] : [];
         turns.goByTime(kind);
       }
       const served = turns.servedOf(kind);
       if (served.length > 0) {
-        const record = await claimFrom(kind, { ...closed, creators: [...new Set([...closed.creators, ...served])] });
-        if (record) return record;
+        const records = await claimFrom(kind, { ...closed, creators: [...new Set([...closed.creators, ...served])] }, 1);
+        if (records.length > 0) return records;
         turns.end(kind);
       }
-      return claimFrom(kind, closed);
+      return claimFrom(kind, closed, turns.isAlone(kind) ? Math.min(most, mostAtOnce) : 1);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { TaskModels, TaskRecord } from '@wharf/models';
+import { createSharedWrites } from './shared-writes.ts';
 import type { StoreClock } from './store-clock.ts';
 import { inMs, LEASE_MS, NOBODY, stamp } from './task-lease.ts';
 import { CLEANUP_STATES, TASK_STATE } from './task-state.ts';
@@ -23,9 +24,9 @@ export interface HeldTasks {
   write(id: string, fence: number, states: readonly number[], patch: Patch): Promise<TaskRecord | undefined>;
   /** How long ago this worker asked for the lease that it has since it took the task, in milliseconds by the store's clock. */
   askedAgoMs(record: TaskRecord): number;
-  /** Ends a held task in its final state. To ask again when no answer came is harmless. */
-  finish(id: string, fence: number, states: readonly number[], patch: Patch & { state: number }): Promise<TaskRecord | undefined>;
-  /** Gives a running task back to the queue. Another worker goes on, after `delayMs` when that is given. */
+  /** Ends a held task in its final state; those that end at once are written together. To ask again when no answer came is harmless. @returns false: as `write` */
+  finish(id: string, fence: number, states: readonly number[], patch: Patch & { state: number }): Promise<boolean>;
+  /** Gives a running task back to the queue. Another worker goes on, after `delayMs` when that is given; its turn is by that time unless `patch` has another one. */
   handBack(id: string, fence: number, delayMs?: number, patch?: Patch): Promise<TaskRecord | undefined>;
   /** Lets a failed attempt wait for the next one. */
   waitForRetry(id: string, fence: number, delayMs: number, patch: Patch): Promise<TaskRecord | undefined>;
@@ -34,6 +35,7 @@ export interface HeldTasks {
 }
 
 export function createHeldTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: StoreClock): HeldTasks {
+  const writeTogether = createSharedWrites({ tasks });
   const change = async (filter: Filter, patch: Patch): Promise<TaskRecord | undefined> =>
     (await tasks.findOneAndUpdate(filter, { $set: patch, ...stamp }, { returnDocument: 'after' }).lean<TaskRecord>()) ?? undefined;
 
@@ -54,22 +56,19 @@ export function createHeldTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: Sto
     askedAgoMs: ({ lease_until }) => LEASE_MS - (lease_until.getTime() - clock.now().getTime()),
 
     finish: (id, fence, states, patch) =>
-      change(held(id, fence, [...states, patch.state]), {
-        ...patch,
-        ...NOBODY,
-        done: true,
-        paused: false,
-        speed: 0,
-        eta: null,
-        phase: '',
-        end_time: clock.now(),
+      writeTogether({
+        filter: held(id, fence, [...states, patch.state]),
+        update: {
+          $set: { ...patch, ...NOBODY, done: true, paused: false, speed: 0, eta: null, phase: '', end_time: clock.now() },
+          ...stamp,
+        },
       }),
 
     handBack: (id, fence, delayMs = 0, patch = {}) =>
       release(held(id, fence, [TASK_STATE.running]), {
+        run_at: inMs(clock, delayMs),
         ...patch,
         state: TASK_STATE.pending,
-        run_at: inMs(clock, delayMs),
         speed: 0,
         eta: null,
       }),

@@ -3,6 +3,7 @@ import { AppError, ERROR_CODES } from '@wharf/errors';
 import type { TaskRecord } from '@wharf/models';
 import { foreseen, inSpan, type Logger, type OpenSpan, type Tracing } from '@wharf/service-kit';
 import { type HeldTasks, MAX_CLEANUPS } from './held-tasks.ts';
+import type { Place } from './places.ts';
 import { backoffMs, postponedMs } from './postponed.ts';
 import { createRawRuns, type RawRuns } from './raw-run.ts';
 import { holdTask, type StopReason, type TaskHold } from './task-hold.ts';
@@ -32,6 +33,8 @@ export interface RunContext {
   readonly kind: TaskKind<never>;
   readonly logger: Logger;
   readonly tracing: Tracing;
+  /** Undefined: it is not waited for. */
+  readonly place?: Place | undefined;
   /** Something about the task changed in the store. */
   readonly onChange: (record: TaskRecord) => void;
   /** An attempt is over. */
@@ -47,7 +50,10 @@ export function startRun(context: RunContext, record: TaskRecord): ActiveRun {
   const run = { ...context, logger, hold, raw: createRawRuns(context.queue, hold, logger), ending: endingWrites(context.queue, hold) };
   const ended = inSpan(context.tracing, `task ${context.kind.name}`, spanOf(record), (span) => attempt(withSpan(run, span)))
     .catch((error) => logger.warn({ err: error }, 'a task could not be brought to its end here; its lease runs out'))
-    .finally(() => hold.release());
+    .finally(() => {
+      hold.release();
+      context.place?.leave();
+    });
   return { record, look: hold.look, stop: hold.stop, ended };
 }
 
@@ -95,16 +101,20 @@ function withSpan(run: Run, span: OpenSpan | undefined): Run {
 }
 
 async function attempt(run: Run): Promise<void> {
-  const { ending, kind, hold } = run;
-  const { _id: id, fence, state } = hold.record;
+  const { ending, kind, hold, place } = run;
+  const { _id: id, fence, state, run_at } = hold.record;
   if (state === TASK_STATE.canceling) return putAway(run, 'canceled');
   if (state === TASK_STATE.failing) return putAway(run, 'failed');
   let failure: { error: unknown } | undefined;
+  let hasBegun = false;
   try {
+    if (place) await unlessAborted(hold.work, place.free);
+    hasBegun = true;
     await kind.run(run.raw.begin(hold.work));
   } catch (error) {
     failure = { error };
   }
+  if (!failure) place?.leave();
   await hold.settled();
   if (!failure) return succeed(run);
   const reason = hold.reason();
@@ -114,10 +124,24 @@ async function attempt(run: Run): Promise<void> {
   if (reason === 'canceled') return finishCanceled(run);
   const waits = await (reason === undefined
     ? ending.handBack(id, fence, delayMs, { ...hold.meter.take(), status: AppError.from(failure.error).message, phase: 'waiting' })
-    : ending.handBack(id, fence));
+    : // It has not lost its turn.
+      ending.handBack(id, fence, 0, hasBegun ? {} : { run_at }));
   if (!waits) return finishCanceled(run);
   run.onAttempt(reason ?? 'postponed');
   run.onChange(waits);
+}
+
+/** @throws why the signal was aborted, if that is sooner */
+function unlessAborted(signal: AbortSignal, promise: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    void promise.then(() => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    });
+  });
 }
 
 /** The store was away: no fault of the task, which counts no failure. */
@@ -126,11 +150,11 @@ const isOfStore = (error: unknown) => foreseen(error) !== error;
 async function succeed({ queue, ending, kind, hold, raw, onAttempt, onChange }: Run): Promise<void> {
   const { _id: id, fence } = hold.record;
   const done = { ...hold.meter.finished(), state: TASK_STATE.succeeded, error: '', error_code: '' };
-  const ended = await ending.finish(id, fence, [TASK_STATE.running, TASK_STATE.canceling], done);
-  if (!ended) return onAttempt('lost');
+  const isEnded = await ending.finish(id, fence, [TASK_STATE.running, TASK_STATE.canceling], done);
+  if (!isEnded) return onAttempt('lost');
   if (kind.hasChunks && raw.mayHaveChunks()) await queue.removeChunks([id]);
   onAttempt('succeeded');
-  onChange(ended);
+  onChange({ ...hold.record, ...done });
 }
 
 async function fail(run: Run, error: unknown): Promise<void> {
@@ -182,7 +206,7 @@ async function putAway({ queue, ending, kind, hold, raw, logger, onChange }: Run
     if (await queue.postponeCleanup(hold.record)) return;
   }
   await hold.settled();
-  const state = outcome === 'canceled' ? TASK_STATE.canceled : TASK_STATE.failed;
-  const ended = await ending.finish(id, fence, [TASK_STATE.canceling, TASK_STATE.failing], { ...hold.meter.take(), state });
-  if (ended) onChange(ended);
+  const done = { ...hold.meter.take(), state: outcome === 'canceled' ? TASK_STATE.canceled : TASK_STATE.failed };
+  const isEnded = await ending.finish(id, fence, [TASK_STATE.canceling, TASK_STATE.failing], done);
+  if (isEnded) onChange({ ...hold.record, ...done });
 }

@@ -8,32 +8,12 @@ import type { UserSpan } from './turns.ts';
 const MAX_LOSSES = 5;
 const LOST_TOO_OFTEN = 'every worker that took this task ended over it';
 
-/** Tasks that are not to be taken: those with one of the keys, and those that one of the users made. */
-export interface ClosedTo {
-  readonly keys: readonly string[];
-  readonly creators: readonly number[];
-}
-
-/** Which of the waiting tasks are looked at; all where nothing is said. */
-export interface Among {
-  /** Not those that were due before. */
-  readonly from?: Date | undefined;
-  /** Those of this user. */
-  readonly user?: number;
-}
-
-/** Writes to tasks that the caller does not hold: adding, taking and returning them. */
+/** Writes to tasks that the caller does not hold: adding and returning them, and taking those that are to be put away. */
 export interface TaskClaims {
   /** @returns those that were not there yet */
   insert(records: readonly TaskRecord[]): Promise<readonly TaskRecord[]>;
   /** True when a task waits that may be taken; `kinds` are those that may. */
   hasWork(kinds: readonly string[]): Promise<boolean>;
-  /**
-   * Takes the first of the waiting tasks of a kind, with a fence of its own.
-   *
-   * @param closed tasks of these are left alone
-   */
-  claim(kind: string, closed: ClosedTo, worker: string, among?: Among): Promise<TaskRecord | undefined>;
   /** The first user in a span who has a task waiting, be it due or not. */
   nextUser(kind: string, span: UserSpan): Promise<number | undefined>;
   /**
@@ -67,31 +47,6 @@ export function createTaskClaims({ tasks }: Pick<TaskModels, 'tasks'>, clock: St
       if (kinds.length === 0) return false;
       const filter = { waiting: true, kind: { $in: [...kinds] }, run_at: { $lte: clock.now() } };
       return (await tasks.findOne(filter, { _id: 1 }).lean()) !== null;
-    },
-
-    async claim(kind, { keys, creators }, worker, { from, user } = {}) {
-      const now = clock.now();
-      const filter = {
-        waiting: true,
-        kind,
-        run_at: { $lte: now, ...(from === undefined ? {} : { $gte: from }) },
-        ...(keys.length === 0 ? {} : { keys: { $nin: [...keys] } }),
-        ...(creators.length === 0 ? {} : { creator_id: { $nin: [...creators] } }),
-        ...(user === undefined ? {} : { creator_id: user }),
-      };
-      // A pipeline, because the first claim alone sets the start.
-      const claimed = {
-        state: TASK_STATE.running,
-        waiting: false,
-        worker,
-        lease_until: inMs(clock, LEASE_MS),
-        start_time: { $ifNull: ['$start_time', now] },
-        updated_at: '$$NOW',
-        revision: { $add: ['$revision', 1] },
-        fence: { $add: ['$fence', 1] },
-      };
-      const options = { sort: { run_at: 1 }, returnDocument: 'after', updatePipeline: true } as const;
-      return (await tasks.findOneAndUpdate(filter, [{ $set: claimed }], options).lean<TaskRecord>()) ?? undefined;
     },
 
     async nextUser(kind, { above, below }) {

@@ -15,12 +15,13 @@ const ASSERTED_MS = 1_000;
 const GIVE_UP_MS = 30_000;
 
 /** Why a run was told to end. */
-export type StopReason = 'canceled' | 'paused' | 'stopping' | 'lost';
+export type StopReason = 'canceled' | 'paused' | 'stopping' | 'passed on' | 'lost';
 
 const STOPPED: Readonly<Record<StopReason, string>> = {
   canceled: 'the task was cancelled',
   paused: 'the task was paused',
   stopping: 'this worker stops',
+  'passed on': 'this worker has no place for the task',
   lost: 'another worker has this task',
 };
 

@@ -1,8 +1,10 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { MAX_WAKE_IDS, type TaskOwner, type TaskRecord, taskProgressed, taskWake } from '@wharf/models';
 import { type Bus, type Logger, type Tracing, within } from '@wharf/service-kit';
+import { createChangeHints } from './change-hints.ts';
 import { createClaimRounds } from './claim-rounds.ts';
 import type { Housekeeping } from './housekeeping.ts';
+import type { Place } from './places.ts';
 import { startRun } from './run-task.ts';
 import type { StoreClock } from './store-clock.ts';
 import { createStoreContact } from './store-contact.ts';
@@ -56,19 +58,20 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
   const repeats = createRepeats(logger);
   let isStopped = false;
 
-  const announce = ({ _id, list, creator_id: creatorId, state, progress }: TaskRecord) =>
-    bus.publish(progressed, { id: _id, list, creatorId, state, progress });
+  const { changed: announce, ...hints } = createChangeHints(({ _id, list, creator_id: creatorId, state, progress }) =>
+    bus.publish(progressed, { id: _id, list, creatorId, state, progress }),
+  );
   const wakeOthers = (ids: readonly string[]) => {
     for (let start = 0; start === 0 || start < ids.length; start += MAX_WAKE_IDS)
       bus.publish(wake, { ids: ids.slice(start, start + MAX_WAKE_IDS), from: id });
   };
 
-  const start = (record: TaskRecord) => {
+  const start = (record: TaskRecord, place: Place | undefined) => {
     const kind = options.kinds.get(record.kind);
     if (!kind) throw new Error(`there is no kind of task ${record.kind}`);
     announce(record);
     const onAttempt = (result: string) => metrics.countAttempt(kind.name, result);
-    return startRun({ queue, kind, logger, tracing, onChange: announce, onAttempt }, record);
+    return startRun({ queue, kind, logger, tracing, place, onChange: announce, onAttempt }, record);
   };
   const runs = createWorkerRuns(options, start, (isCleanup) => (isCleanup ? rounds.look() : rounds.pump()));
   const rounds = createClaimRounds({
@@ -119,6 +122,7 @@ export function createTaskWorker(options: TaskWorkerOptions): TaskWorker {
       const hadWork = runs.current().length > 0;
       runs.stop();
       await handBackAll(queue, runs, rounds.stop(), logger);
+      hints.close();
       if (hadWork) wakeOthers([]);
     },
   };

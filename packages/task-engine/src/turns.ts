@@ -26,6 +26,8 @@ export function createTurns() {
   return {
     /** Users are asked for one by one, by {@link spansOf}; otherwise the queue is gone through by time. */
     isByUser: (kind: string): boolean => turnOf(kind).mode === 'by user',
+    /** Nobody is known to wait beside the one who was served last. */
+    isAlone: (kind: string): boolean => turnOf(kind).mode === 'alone',
     /** Until {@link look} users are not asked for one by one. */
     goByTime(kind: string): void {
       turnOf(kind).mode = 'by time';

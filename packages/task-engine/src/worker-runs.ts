@@ -1,11 +1,14 @@
 import type { TaskRecord } from '@wharf/models';
+import { createPlaces, type Place } from './places.ts';
 import type { ActiveRun } from './run-task.ts';
-import type { ClosedTo } from './task-claims.ts';
 import { TASK_STATE } from './task-state.ts';
+import type { ClosedTo } from './waiting-tasks.ts';
 
 /** Cleanups that run at a time beside the tasks themselves. */
 const MAX_CLEANUPS = 4;
 const DEFAULT_CONCURRENCY = 5;
+/** A task that has waited here for a place for so long, in milliseconds, is left to other replicas: those before it take longer than was thought. */
+const PATIENCE_MS = 250;
 
 /** What limits how much a replica works on at a time. */
 export interface WorkLimits {
@@ -25,8 +28,8 @@ export interface WorkerRuns {
   begin(record: TaskRecord, isCleanup: boolean): void;
   mayCleanUp(): boolean;
   freeSlots(kind: string): Promise<number>;
-  /** Tasks of a kind that are not to be taken; users have a share of the places that `freeSlots` found last. */
-  closedTo(kind: string): ClosedTo;
+  /** Tasks of a kind that are not to be taken, and how many others may be taken at once; users have a share of the places that `freeSlots` found last. */
+  closedTo(kind: string): ClosedTo & { readonly most: number };
   /** Makes the runs of these tasks read at once whether a cancel or a pause was asked for, without waiting for the bus. */
   look(ids: readonly string[]): void;
   /** Tells all runs that this worker stops. */
@@ -34,44 +37,60 @@ export interface WorkerRuns {
   current(): ActiveRun[];
 }
 
-/** @param start begins to work on a task. @param onEnd a run, or a cleanup, has ended: there is room for another one */
+/** @param start begins to work on a task, once its place is free. @param onRoom there is room for another task, or for another cleanup */
 export function createWorkerRuns(
   limits: WorkLimits,
-  start: (record: TaskRecord) => ActiveRun,
-  onEnd: (isCleanup: boolean) => void,
+  start: (record: TaskRecord, place: Place | undefined) => ActiveRun,
+  onRoom: (isCleanup: boolean) => void,
 ): WorkerRuns {
+  const { limitOfKey, avoidedKeys, shareOf = (all) => Math.max(1, all - 1) } = limits;
   const runs = new Map<string, ActiveRun>();
-  const places = new Map<string, number>();
-  const shareOf = limits.shareOf ?? ((all) => Math.max(1, all - 1));
+  const places = createPlaces({
+    shareOf,
+    // Of tasks with keys that are limited too many would be claimed.
+    mayRunAhead: limitOfKey === undefined,
+    onRoom: () => onRoom(false),
+    nowMs: () => performance.now(),
+  });
   let cleanups = 0;
   const working = () => [...runs.values()].filter((run) => run.record.state === TASK_STATE.running);
+
+  const beginInPlace = (record: TaskRecord): ActiveRun => {
+    const place = places.add(record);
+    const run = start(record, place);
+    if (!place.isAwaited()) return run;
+    const passOn = setTimeout(() => place.isAwaited() && run.stop('passed on'), PATIENCE_MS);
+    void run.ended.then(() => clearTimeout(passOn));
+    return run;
+  };
+
   return {
     begin(record, isCleanup) {
-      const run = start(record);
+      const run = isCleanup ? start(record, undefined) : beginInPlace(record);
       // The same task may come back here under a higher fence before its old run has noticed.
       const key = `${record._id}:${record.fence}`;
       runs.set(key, run);
       if (isCleanup) cleanups += 1;
       void run.ended.then(() => {
         runs.delete(key);
-        if (isCleanup) cleanups -= 1;
-        onEnd(isCleanup);
+        if (isCleanup) {
+          cleanups -= 1;
+          onRoom(true);
+        }
       });
     },
     mayCleanUp: () => cleanups < MAX_CLEANUPS,
     async freeSlots(kind) {
       const wanted = (await limits.concurrencyOf?.(kind)) ?? DEFAULT_CONCURRENCY;
-      places.set(kind, Math.max(1, wanted));
-      return Math.max(1, wanted) - working().filter((run) => run.record.kind === kind).length;
+      return places.room(kind, Math.max(1, wanted));
     },
     closedTo(kind) {
-      const { limitOfKey, avoidedKeys } = limits;
       const keys = counted(working().flatMap(({ record }) => record.keys));
-      const creators = counted(working().flatMap(({ record }) => (record.kind === kind ? [record.creator_id] : [])));
-      const share = shareOf(places.get(kind) ?? DEFAULT_CONCURRENCY);
+      const { closed, most } = places.limits(kind);
       return {
         keys: [...atLimit(keys, (key) => limitOfKey?.(key) ?? Number.POSITIVE_INFINITY), ...(avoidedKeys?.() ?? [])],
-        creators: atLimit(creators, () => share),
+        creators: closed,
+        most,
       };
     },
     look(ids) {

@@ -4,7 +4,7 @@ import { documentsRead } from './documents-read.ts';
 import { describeLongQueue } from './long-queue.ts';
 
 /** `npm run soak -- queue` asks for 100,000. */
-const TASKS = Number(process.env['WHARF_TEST_TASKS'] ?? 1_200);
+const TASKS = Number(process.env['WHARF_TEST_TASKS'] ?? 3_000);
 
 let store: StoreProcess;
 afterAll(() => store?.stop());

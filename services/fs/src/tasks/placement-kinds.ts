@@ -51,8 +51,7 @@ async function place(placement: PlacementRun): Promise<void> {
   await placement.ends();
   if (state.phase === 'listing') {
     await listSource(placement);
-    await enter(placement, 'copying');
-    placement.hasBegunCopying = true;
+    await enterCopying(placement);
   }
   if (state.phase === 'copying') {
     run.progress({ status: 'uploading', phase: 'copying', totalBytes: state.totalBytes });
@@ -65,7 +64,7 @@ async function place(placement: PlacementRun): Promise<void> {
         return copyEntries(placement);
       });
     if (placement.verb === 'copy') return;
-    await enter(placement, 'removing');
+    await enterRemoving(placement);
   }
   const { operation } = await placement.ends();
   // Up to here everything is where it was, at least.
@@ -88,8 +87,19 @@ function placesOfRun({ run: { input } }: PlacementRun): [source: VirtualPath, ta
   return [parseVirtualPath(input.source), parseVirtualPath(input.target)];
 }
 
-/** Begins a phase, durably. */
-async function enter({ state, manifest, save }: PlacementRun, phase: 'copying' | 'removing'): Promise<void> {
-  Object.assign(state, await manifest.save(), { phase, next: FIRST, begunBefore: phase === 'copying' ? WINDOW : 0 });
+/**
+ * Begins to copy. Whoever goes on must know that entries may be there already: a checkpoint says so. For the copy of a single entry the fence does,
+ * which rises with each attempt.
+ */
+async function enterCopying(placement: PlacementRun): Promise<void> {
+  const { verb, state, run, save } = placement;
+  Object.assign(state, { phase: 'copying', next: FIRST, begunBefore: WINDOW });
+  const isSingle = verb === 'copy' && state.totalEntries <= 1;
+  if (!isSingle) await save(true);
+  placement.hasBegunCopying = !isSingle || run.fence === 1;
+}
+
+async function enterRemoving({ state, save }: PlacementRun): Promise<void> {
+  Object.assign(state, { phase: 'removing', next: FIRST, begunBefore: 0 });
   await save(true);
 }

@@ -137,6 +137,29 @@ describe('an attempt', () => {
     expect(await memory.textOf('/t/d/sub/f3')).toBe('content 3');
   });
 
+  it('copies a single file without a checkpoint, and when its worker is lost before it could say so, the next one finds the copy', async () => {
+    const { memory, writes } = await openWorld(3);
+    const one = input({ source: '/a/d/f1', target: '/t/f1' });
+    const run = createTestRun({ signal: new AbortController().signal });
+    await runPlacement(memory.operation(), 'copy', one, run);
+    expect([run.checkpoints(), writes]).toEqual([0, ['/f1']]);
+    await runPlacement(memory.operation(), 'copy', one, run);
+    expect(writes).toEqual(['/f1']);
+    expect(await memory.textOf('/t/f1')).toBe('content 1');
+    const another = createTestRun({ signal: new AbortController().signal });
+    expect((await refusalOf(runPlacement(memory.operation(), 'copy', one, another)))[0]).toBe('ENTRY_EXISTS');
+  });
+
+  it('leaves a single file that is another one as it is, also when it is continued', async () => {
+    const { memory, target } = await openWorld(3);
+    await target.storeOf().write(mpath('/f1'), bytesOf('somebody else has stored this'), { overwrite: false });
+    const one = input({ source: '/a/d/f1', target: '/t/f1' });
+    const run = createTestRun({ signal: new AbortController().signal });
+    run.begin('{}');
+    expect((await refusalOf(runPlacement(memory.operation(), 'copy', one, run)))[0]).toBe('ENTRY_EXISTS');
+    expect(await memory.textOf('/t/f1')).toBe('somebody else has stored this');
+  });
+
   it('that replaces files, and is continued, replaces also those of the same size and time', async () => {
     const { memory, target } = await openWorld(5);
     const { entry } = await getEntry(memory.snapshot, parseVirtualPath('/a/d/f1'), undefined);

@@ -1,0 +1,94 @@
+import { expect, it } from 'vitest';
+import { createPlaces } from './places.ts';
+
+const COPY = 'copy';
+
+/** Five places of which one user has four. */
+function open({ mayRunAhead = true } = {}) {
+  let nowMs = 0;
+  const begun: string[] = [];
+  const places = createPlaces({ shareOf: (all) => all - 1, mayRunAhead, onRoom: () => {}, nowMs: () => nowMs });
+  places.room(COPY, 5);
+  const add = (name: string, creator = 1) => {
+    const place = places.add({ kind: COPY, creator_id: creator });
+    void place.free.then(() => begun.push(name));
+    return place;
+  };
+  return {
+    begun,
+    places,
+    add,
+    /** So many tasks come and end at once. */
+    endSome(count: number) {
+      for (let index = 0; index < count; index += 1) add('quick').leave();
+      begun.length = 0;
+    },
+    pass: (ms: number) => (nowMs += ms),
+  };
+}
+const settled = () => new Promise(setImmediate);
+
+it('tasks are claimed for the places that there are, as long as none has ended lately', () => {
+  const { places, add } = open();
+  expect(places.room(COPY, 5)).toBe(5);
+  for (let index = 0; index < 4; index += 1) add('task');
+  expect(places.room(COPY, 5)).toBe(1);
+  expect(places.limits(COPY).closed).toEqual([1]);
+  expect(places.limits('move').closed).toEqual([]);
+});
+
+it('as many more are claimed as have ended lately, half of them at once, and they begin in order when places are left', async () => {
+  const { places, add, begun, endSome } = open();
+  endSome(6);
+  await settled();
+  begun.length = 0;
+  expect([places.room(COPY, 5), places.limits(COPY)]).toEqual([11, { closed: [], most: 10 }]);
+  const [first] = [...'abcdefgh'].map((name) => add(name));
+  await settled();
+  expect(begun).toEqual(['a', 'b', 'c', 'd']);
+  // Four wait, which is more than half of six.
+  expect(places.room(COPY, 5)).toBe(0);
+  first?.leave();
+  first?.leave();
+  await settled();
+  expect(begun).toEqual(['a', 'b', 'c', 'd', 'e']);
+  // Seven ended lately by now, seven are here.
+  expect(places.room(COPY, 5)).toBe(5);
+});
+
+it('nobody waits for a place behind a user who has the share', async () => {
+  const { add, begun, endSome } = open();
+  endSome(16);
+  await settled();
+  begun.length = 0;
+  for (const name of 'abcdefgh') add(name);
+  add('of another', 2);
+  await settled();
+  expect(begun).toEqual(['a', 'b', 'c', 'd', 'of another']);
+});
+
+it('where tasks take longer none is claimed ahead', () => {
+  const { places, endSome, pass } = open();
+  endSome(40);
+  expect(places.room(COPY, 5)).toBe(5 + 16);
+  pass(100);
+  expect(places.room(COPY, 5)).toBe(5);
+});
+
+it('where keys have limits none is claimed ahead, and each by itself', () => {
+  const { places, endSome } = open({ mayRunAhead: false });
+  endSome(16);
+  expect([places.room(COPY, 5), places.limits(COPY).most]).toEqual([5, 1]);
+});
+
+it('a task that leaves before its turn has ended nothing, and the next one has its place', async () => {
+  const { places, add, begun, endSome } = open();
+  endSome(2);
+  await settled();
+  begun.length = 0;
+  const [, , , , fifth] = [...'abcde'].map((name) => add(name));
+  const isAwaited = fifth?.isAwaited();
+  fifth?.leave();
+  await settled();
+  expect([isAwaited, begun, places.room(COPY, 5)]).toEqual([true, ['a', 'b', 'c', 'd'], 5 + 2 - 4]);
+});

@@ -1,0 +1,111 @@
+import type { TaskRecord } from '@wharf/models';
+
+/** As many tasks as ended in the last so many milliseconds are claimed beyond the places... */
+const AHEAD_MS = 100;
+/** ... up to so many. */
+const MOST_AHEAD = 16;
+
+type Placed = Pick<TaskRecord, 'kind' | 'creator_id'>;
+
+/** Where one task is worked on. */
+export interface Place {
+  /** Resolves when it may begin: the tasks of a kind do so in the order in which they came, but for users who have their share. */
+  readonly free: Promise<void>;
+  /** Its task may not begin yet. */
+  isAwaited(): boolean;
+  /** Makes room for another task. Safe twice. */
+  leave(): void;
+}
+
+/**
+ * The places of a replica: so many for each kind, of which one user has a share. While tasks end within milliseconds, a few more are claimed than
+ * there are places, so that one request to the store takes several; they wait here until one is free.
+ */
+export interface Places {
+  /** For a task that was claimed. */
+  add(task: Placed): Place;
+  /** How many more tasks of a kind may be claimed. @param count of places that it has from now on */
+  room(kind: string, count: number): number;
+  /** Users of whom no more may be claimed, and how many may be claimed at once, whosoever they are. */
+  limits(kind: string): { readonly closed: readonly number[]; readonly most: number };
+}
+
+interface Seat {
+  readonly task: Placed;
+  readonly begin: () => void;
+  isTaken: boolean;
+}
+
+export interface PlacesOptions {
+  /** How many of so many places one user may have. */
+  readonly shareOf: (places: number) => number;
+  /** False: tasks are claimed one by one, for places that are free. */
+  readonly mayRunAhead: boolean;
+  /** A task has left: another one may be claimed. */
+  readonly onRoom: () => void;
+  /** Milliseconds, monotonic. */
+  readonly nowMs: () => number;
+}
+
+export function createPlaces({ shareOf, mayRunAhead, onRoom, nowMs }: PlacesOptions): Places {
+  const counts = new Map<string, number>();
+  /** In the order of their claims. */
+  const seats = new Set<Seat>();
+  /** When tasks of a kind left their places last. */
+  const ends = new Map<string, readonly number[]>();
+
+  const of = (kind: string) => [...seats].filter(({ task }) => task.kind === kind);
+  const countOf = (kind: string) => counts.get(kind) ?? 1;
+  const recentEnds = (kind: string) => (ends.get(kind) ?? []).filter((atMs) => nowMs() - atMs < AHEAD_MS);
+  const aheadIn = (kind: string) => (mayRunAhead ? recentEnds(kind).length : 0);
+
+  const seatAll = (kind: string) => {
+    const all = of(kind);
+    const working = all.filter(({ isTaken }) => isTaken);
+    for (const seat of all) {
+      if (working.length >= countOf(kind)) return;
+      const own = working.filter(({ task }) => task.creator_id === seat.task.creator_id);
+      if (seat.isTaken || own.length >= shareOf(countOf(kind))) continue;
+      seat.isTaken = true;
+      working.push(seat);
+      seat.begin();
+    }
+  };
+
+  return {
+    add(task) {
+      const { promise: free, resolve: begin } = Promise.withResolvers<void>();
+      const seat: Seat = { task, begin, isTaken: false };
+      seats.add(seat);
+      seatAll(task.kind);
+      return {
+        free,
+        isAwaited: () => !seat.isTaken,
+        leave() {
+          if (!seats.delete(seat)) return;
+          if (seat.isTaken) ends.set(task.kind, [...recentEnds(task.kind), nowMs()].slice(-MOST_AHEAD));
+          seatAll(task.kind);
+          onRoom();
+        },
+      };
+    },
+    room(kind, count) {
+      counts.set(kind, count);
+      seatAll(kind);
+      const [all, ahead] = [of(kind), aheadIn(kind)];
+      // Not one by one: a request takes as many as half of them.
+      if (all.filter(({ isTaken }) => !isTaken).length > ahead / 2) return 0;
+      return count + ahead - all.length;
+    },
+    limits(kind) {
+      const held = Map.groupBy(of(kind), ({ task }) => task.creator_id);
+      const share = shareOf(countOf(kind)) + aheadIn(kind);
+      const lefts = [...held].map(([id, { length }]) => ({ id, left: share - length }));
+      const open = lefts.filter(({ left }) => left > 0);
+      return {
+        closed: lefts.filter(({ left }) => left <= 0).map(({ id }) => id),
+        most: mayRunAhead ? Math.min(share, ...open.map(({ left }) => left)) : 1,
+      };
+    },
+  };
+}
