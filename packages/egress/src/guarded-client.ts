@@ -180,9 +180,9 @@ function send(
       else socket.once(isTls ? 'secureConnect' : 'connect', begin);
     });
   }).then(onConnected);
-  const isAnswered = new AbortController();
+  const progress = { isAnswered: false };
   request.once('response', (answer) => {
-    isAnswered.abort();
+    progress.isAnswered = true;
     // An answer that came before the end of the request's body ends that body: its memory is used for other things then. The connection cannot be used
     // again.
     answer.once('close', () => {
@@ -193,7 +193,7 @@ function send(
     request.end(body);
     void connected.then(onSent);
   } else {
-    connected.then(() => sendBody(request, body, isAnswered.signal)).then(onSent, reject);
+    connected.then(() => sendBody(request, body, progress)).then(onSent, reject);
   }
   return promise.finally(() => signal.removeEventListener('abort', stop));
 }
@@ -202,10 +202,14 @@ function send(
 class BodyFailure extends Error {}
 
 /** Passes a body on as fast as the server takes it. @throws BodyFailure */
-async function sendBody(request: http.ClientRequest, body: AsyncIterable<Uint8Array>, isAnswered: AbortSignal): Promise<void> {
+async function sendBody(
+  request: http.ClientRequest,
+  body: AsyncIterable<Uint8Array>,
+  progress: { readonly isAnswered: boolean },
+): Promise<void> {
   try {
     for await (const piece of body) {
-      if (isAnswered.aborted) return;
+      if (progress.isAnswered) return;
       // A piece is only lent: the next one is asked for when this one has left the process.
       await new Promise<void>((resolve) => {
         request.once('close', resolve);
