@@ -158,6 +158,7 @@ function send(
   };
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
+  const progress = { isAnswered: false };
   let interim = 0;
   request.on('information', () => {
     interim += 1;
@@ -172,7 +173,9 @@ function send(
   });
   request.on('error', reject);
   // Node ends a request that is answered with 101, and tells neither an answer nor an error.
-  request.once('close', () => reject(Object.assign(new Error('closed without an answer'), { code: 'ECONNRESET' })));
+  request.once('close', () => {
+    if (!progress.isAnswered) reject(Object.assign(new Error('closed without an answer'), { code: 'ECONNRESET' }));
+  });
   const connected = new Promise<void>((begin) => {
     request.once('socket', (socket) => {
       onConnecting?.();
@@ -180,7 +183,6 @@ function send(
       else socket.once(isTls ? 'secureConnect' : 'connect', begin);
     });
   }).then(onConnected);
-  const progress = { isAnswered: false };
   request.once('response', (answer) => {
     progress.isAnswered = true;
     // An answer that came before the end of the request's body ends that body: its memory is used for other things then. The connection cannot be used
