@@ -158,6 +158,7 @@ function send(
   };
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
+  const progress = { isAnswered: false };
   let interim = 0;
   request.on('information', () => {
     interim += 1;
@@ -172,7 +173,9 @@ function send(
   });
   request.on('error', reject);
   // Node ends a request that is answered with 101, and tells neither an answer nor an error.
-  request.once('close', () => reject(Object.assign(new Error('closed without an answer'), { code: 'ECONNRESET' })));
+  request.once('close', () => {
+    if (!progress.isAnswered) reject(Object.assign(new Error('closed without an answer'), { code: 'ECONNRESET' }));
+  });
   const connected = new Promise<void>((begin) => {
     request.once('socket', (socket) => {
       onConnecting?.();
@@ -180,9 +183,8 @@ function send(
       else socket.once(isTls ? 'secureConnect' : 'connect', begin);
     });
   }).then(onConnected);
-  const isAnswered = new AbortController();
   request.once('response', (answer) => {
-    isAnswered.abort();
+    progress.isAnswered = true;
     // An answer that came before the end of the request's body ends that body: its memory is used for other things then. The connection cannot be used
     // again.
     answer.once('close', () => {
@@ -193,7 +195,7 @@ function send(
     request.end(body);
     void connected.then(onSent);
   } else {
-    connected.then(() => sendBody(request, body, isAnswered.signal)).then(onSent, reject);
+    connected.then(() => sendBody(request, body, progress)).then(onSent, reject);
   }
   return promise.finally(() => signal.removeEventListener('abort', stop));
 }
@@ -202,10 +204,14 @@ function send(
 class BodyFailure extends Error {}
 
 /** Passes a body on as fast as the server takes it. @throws BodyFailure */
-async function sendBody(request: http.ClientRequest, body: AsyncIterable<Uint8Array>, isAnswered: AbortSignal): Promise<void> {
+async function sendBody(
+  request: http.ClientRequest,
+  body: AsyncIterable<Uint8Array>,
+  progress: { readonly isAnswered: boolean },
+): Promise<void> {
   try {
     for await (const piece of body) {
-      if (isAnswered.aborted) return;
+      if (progress.isAnswered) return;
       // A piece is only lent: the next one is asked for when this one has left the process.
       await new Promise<void>((resolve) => {
         request.once('close', resolve);

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 
@@ -20,7 +20,9 @@ export function currentOwner(): ProcessOwner {
 }
 
 export function newOwnedName(owner: ProcessOwner): string {
-  return `${owner.host}-${owner.pid}-${owner.start}-${randomBytes(8).toString('hex')}`;
+  // Its first and its last digits are random, and many are drawn from the system at a time.
+  const drawn = randomUUID();
+  return `${owner.host}-${owner.pid}-${owner.start}-${drawn.slice(0, 8)}${drawn.slice(-8)}`;
 }
 
 /** Undefined for a name that was not made by {@link newOwnedName}. */

@@ -81,7 +81,7 @@ async function bench(options: BenchOptions): Promise<void> {
   const save = async (results: readonly RemoteResult[]) => {
     if (options.savesRemote) console.error(`saved to ${await saveDriverFigures(results)}: npm run gen`);
   };
-  const remote = isWanted('remote') ? await measureRemote(whole, fixture, options.rounds, options.storages, save) : [];
+  const remote = isWanted('remote') ? await measureRemote(whole, fixture, generator, options.rounds, options.storages, save) : [];
   if (isInterrupted) return;
   if (results.length > 0) {
     console.error('at rest');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { at, login, upload } from '@wharf/harness';
 import { alignColumns } from './align-columns.ts';
 import type { Fixture } from './fixture.ts';
+import type { LoadGenerator } from './load.ts';
 import { readUsage, resetPeaks } from './process-usage.ts';
 import { type RemoteField, startRemoteField } from './remote-field.ts';
 import { mountOf, type RemoteKind, type RemoteName } from './remote-kinds.ts';
@@ -49,6 +50,12 @@ interface RemoteCase {
 }
 
 const LATENCIES_MS = [0, 20];
+/** Small files that are written, and their names in the fixture, which may have more of them. */
+const MANY = 1_000;
+const MANY_NAMES = '/holiday picture 00{0???,1000}.jpg';
+/** Of them that are written at a time, and connections that their client keeps for that. */
+const AT_A_TIME = 8;
+const MANY_WITHIN_MS = 600_000;
 /** Uploads at once whose memory is looked at, and what they may take above idle. */
 const UPLOADS = 8;
 const GROWTH_MIB = 150;
@@ -65,6 +72,7 @@ const MIB = 1024 * 1024;
 export async function measureRemote(
   wharfs: readonly WharfServer[],
   fixture: Fixture,
+  generator: LoadGenerator,
   rounds: number,
   names: readonly RemoteName[],
   save: (results: readonly RemoteResult[]) => Promise<void>,
@@ -76,7 +84,7 @@ export async function measureRemote(
     const field = await startRemoteField(name, (UPLOADS + 4) * fixture.sizeBytes.big + 1024 * MIB);
     if (field === undefined) continue;
     try {
-      const own = await measureField(wharf, field, fixture, rounds);
+      const own = await measureField(wharf, field, fixture, generator, rounds);
       await save(own);
       results.push(...own);
     } finally {
@@ -86,13 +94,19 @@ export async function measureRemote(
   return results;
 }
 
-async function measureField(wharf: WharfServer, field: RemoteField, fixture: Fixture, rounds: number): Promise<RemoteResult[]> {
+async function measureField(
+  wharf: WharfServer,
+  field: RemoteField,
+  fixture: Fixture,
+  generator: LoadGenerator,
+  rounds: number,
+): Promise<RemoteResult[]> {
   const { kind } = field;
   const place = await mount(wharf, kind);
   const results: RemoteResult[] = [];
   for (const latencyMs of LATENCIES_MS) {
     kind.proxy.latencyMs = latencyMs / 2;
-    for (const each of comparedCases(place, field, fixture)) results.push(await measureCase(each, field, latencyMs, rounds));
+    for (const each of comparedCases(place, field, fixture, generator)) results.push(await measureCase(each, field, latencyMs, rounds));
   }
   kind.proxy.latencyMs = 0;
   results.push(await measureMemory(place, field, fixture), await measureIsolation(place, field));
@@ -125,15 +139,15 @@ async function mount(wharf: WharfServer, { name, addition, below }: RemoteKind):
 const atLeast = (share: number) => (own: number, other: number | undefined) =>
   other === undefined ? '' : `${(other / own).toFixed(2)} of rclone, >= ${share}: ${other / own >= share ? 'ok' : 'under'}`;
 
-function comparedCases(place: Place, { kind, rclone }: RemoteField, fixture: Fixture): RemoteCase[] {
+function comparedCases(place: Place, { kind, rclone }: RemoteField, fixture: Fixture, generator: LoadGenerator): RemoteCase[] {
   const big = join(fixture.filesDir, 'big.bin');
   const bytes = fixture.sizeBytes.big;
   const asked = (args: readonly string[]) => rclone && { rclone: () => counted(kind, () => rclone(args)) };
   const own = (run: () => Promise<unknown>) => () => counted(kind, () => timed(place, run));
   const folder = (name: string) => `${kind.rclonePath}${kind.rclonePath.endsWith(':') ? '' : '/'}${name}`;
-  const files = Array.from({ length: Math.min(1_000, fixture.entries.many) }, (_, index) => index);
+  const files = Math.min(MANY, fixture.entries.many);
   const put = (name: string, path: string) => putFile(place, name, path);
-  const putMany = () => inParallel(files, 8, (index) => put(`wharf/many/${index}.jpg`, join(fixture.filesDir, 'many', manyName(index))));
+  const putMany = () => putSmall(place, generator, 'wharf/many/{n}.jpg', files, fixture.sizeBytes.each);
   return [
     {
       ...{ work: 'write big', title: `write ${bytes / MIB} MiB`, amount: bytes },
@@ -148,21 +162,24 @@ function comparedCases(place: Place, { kind, rclone }: RemoteField, fixture: Fix
       judge: atLeast(0.8),
     },
     {
-      ...{ work: 'write many', title: `write ${files.length} files of ${fixture.sizeBytes.each / 1024} KiB, 8 at a time` },
-      amount: files.length,
+      ...{ work: 'write many', title: `write ${files} files of ${fixture.sizeBytes.each / 1024} KiB, ${AT_A_TIME} at a time` },
+      amount: files,
       wharf: own(putMany),
-      ...asked(['copy', join(fixture.filesDir, 'many'), folder('rclone/many'), '--transfers', '8', '--ignore-times', '--no-traverse']),
+      ...asked([
+        ...['copy', join(fixture.filesDir, 'many'), folder('rclone/many'), '--include', MANY_NAMES],
+        ...['--transfers', String(AT_A_TIME), '--ignore-times', '--no-traverse'],
+      ]),
       judge: atLeast(0.8),
     },
     {
-      ...{ work: 'first listing', title: `first listing of ${files.length}`, amount: files.length },
+      ...{ work: 'first listing', title: `first listing of ${files}`, amount: files },
       wharf: own(() => list(place, 'wharf/many', true)),
       ...asked(['lsf', '--format', 'ps', folder('rclone/many')]),
       judge: (own, other) =>
         other === undefined ? '' : `${(own / other).toFixed(2)} times rclone, <= 1.5: ${own <= 1.5 * other ? 'ok' : 'over'}`,
     },
     {
-      ...{ work: 'second listing', title: 'second listing', amount: files.length },
+      ...{ work: 'second listing', title: 'second listing', amount: files },
       wharf: own(() => list(place, 'wharf/many', false)),
       judge: (own) => `<= 10 ms: ${own <= 10 ? 'ok' : 'over'}`,
     },
@@ -273,6 +290,16 @@ async function putFile({ wharf, path }: Place, name: string, file: string): Prom
   if (at(answer.json(), 'code') !== 200) throw new Error(`${name}: ${answer.text()}`);
 }
 
+/** As clients send many files: over connections that they keep, each with its length. @param name with `{n}` for the number of the file */
+async function putSmall({ wharf, path }: Place, generator: LoadGenerator, name: string, files: number, sizeBytes: number): Promise<void> {
+  const { failure } = await generator.run({
+    ...{ base: wharf.base, method: 'PUT', path: '/api/fs/put', body: sizeBytes, expect: { prefix: '{"code":200,' } },
+    headers: { authorization: wharf.token, 'file-path': encodeURIComponent(`${path}/${name}`).replace('%7Bn%7D', '{n}') },
+    ...{ connections: AT_A_TIME, requests: files, limitMs: MANY_WITHIN_MS },
+  });
+  if (failure !== undefined) throw new Error(failure);
+}
+
 async function get({ wharf, path }: Place, name: string): Promise<void> {
   const answer = await fetch(new URL(await wharf.linkTo(`${path}/${name}`), wharf.base));
   for await (const _ of answer.body ?? []);
@@ -280,10 +307,6 @@ async function get({ wharf, path }: Place, name: string): Promise<void> {
 
 async function list({ call, path }: Place, folder: string, refresh: boolean): Promise<void> {
   await call('/api/fs/list', { path: `${path}/${folder}`, per_page: 0, refresh });
-}
-
-function manyName(index: number): string {
-  return `holiday picture ${String(index + 1).padStart(6, '0')}.jpg`;
 }
 
 async function inParallel<Item>(items: readonly Item[], count: number, run: (item: Item) => Promise<void>): Promise<void> {

@@ -4,7 +4,11 @@ import type { UploadRequest } from '../domain/changing/upload.ts';
 import type { Hashes } from '../driver-contract/storage-driver.ts';
 
 /** Hexadecimal digits of each digest. */
-const DIGEST_LENGTH = { md5: 32, sha1: 40, sha256: 64 } as const;
+const DIGESTS = [
+  { name: 'md5', header: 'x-file-md5', length: 32 },
+  { name: 'sha1', header: 'x-file-sha1', length: 40 },
+  { name: 'sha256', header: 'x-file-sha256', length: 64 },
+] as const;
 
 /** What the headers of an upload say (docs/api-family.md#upload-headers). @throws AppError INVALID_ARGUMENT naming the header */
 export function readUploadHeaders(headers: IncomingHttpHeaders): Omit<UploadRequest, 'sizeBytes'> {
@@ -64,8 +68,8 @@ function readTime(value: string | string[] | undefined): Date | undefined {
 
 function readHashes(headers: IncomingHttpHeaders): Hashes {
   const hashes: Record<string, string> = {};
-  for (const [name, length] of Object.entries(DIGEST_LENGTH)) {
-    const value = headers[`x-file-${name}`];
+  for (const { name, header, length } of DIGESTS) {
+    const value = headers[header];
     if (typeof value !== 'string' || value === '') continue;
     if (value.length !== length || !/^[0-9a-f]+$/i.test(value))
       throw new AppError('INVALID_ARGUMENT', `X-File-${name} must be ${length} hexadecimal digits`);

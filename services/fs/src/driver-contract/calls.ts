@@ -57,18 +57,25 @@ export class Calls {
     work: (call: Call) => Promise<Result>,
     drop: (late: Result) => Promise<void> = async () => undefined,
   ): Promise<Result> {
-    const until = this.until(outer);
-    if (until.aborted) throw abortError(until);
+    // One signal for both would cost more than to listen to both.
+    const until = outer ? [this.#closing.signal, outer] : [this.#closing.signal];
+    const findAborted = () => until.find(({ aborted }) => aborted);
+    const late = findAborted();
+    if (late) throw abortError(late);
     const ending = new AbortController();
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     let isAnswered = false;
-    const onAbort = () => {
-      isAnswered = true;
-      reject(abortError(until));
-      ending.abort(until.reason);
+    const letGo = () => {
+      for (const signal of until) signal.removeEventListener('abort', onAbort);
     };
-    const letGo = () => until.removeEventListener('abort', onAbort);
-    until.addEventListener('abort', onAbort, { once: true });
+    const onAbort = () => {
+      const aborted = findAborted() ?? this.#closing.signal;
+      letGo();
+      isAnswered = true;
+      reject(abortError(aborted));
+      ending.abort(aborted.reason);
+    };
+    for (const signal of until) signal.addEventListener('abort', onAbort, { once: true });
     this.track(
       work({ signal: ending.signal, commit: letGo }).then(
         (result) => (isAnswered ? drop(result) : resolve(result)),

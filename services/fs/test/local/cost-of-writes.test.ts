@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { createDiskOperations } from '../../src/drivers/local/disk-operations.ts';
@@ -7,17 +7,18 @@ import { at, makeFolders } from './open-local.ts';
 
 const NEVER = new AbortController().signal;
 
-afterEach(() => void vi.restoreAllMocks());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+function diskOf(rootPath: string) {
+  return createDiskOperations({ rootPath, addsUpFolders: false, showsHidden: true, folderMode: 0o777, recycleBinPath: undefined });
+}
 
 /** Writes so many empty files at once, and counts what is asked of the system beside what each file needs. */
 async function writeAtOnce(root: string, count: number) {
-  const disk = createDiskOperations({
-    rootPath: root,
-    addsUpFolders: false,
-    showsHidden: true,
-    folderMode: 0o777,
-    recycleBinPath: undefined,
-  });
+  const disk = diskOf(root);
   const calls = { mkdir: vi.spyOn(fs, 'mkdirSync'), rmdir: vi.spyOn(fs, 'rmdirSync'), readFile: vi.spyOn(fs, 'readFileSync') };
   const paths = Array.from({ length: count }, (_, index) => at(`/d/${count}-${index}`));
   const begun = await Promise.all(paths.map(async (file) => ({ file, ...(await disk.beginWrite(NEVER, file, false)) })));
@@ -36,4 +37,28 @@ it('files that are written at once share the folder of temporary files, and the 
   expect([await writeAtOnce(root, 16), await writeAtOnce(root, 32)]).toEqual([few, few]);
   expect((await readdir(root)).sort()).toEqual(['d']);
   expect(await readdir(path.join(root, 'd'))).toHaveLength(56);
+});
+
+it('small files that are stored at once look for the folder of temporary files once, and each for its own folder once', async () => {
+  const { root } = await makeFolders();
+  await mkdir(path.join(root, 'd'));
+  const disk = diskOf(root);
+  // What is held is looked for anew after a second.
+  vi.useFakeTimers({ toFake: ['performance'] });
+  for (const count of [8, 16, 32]) {
+    const paths = Array.from({ length: count }, (_, index) => at(`/d/${count}-${index}`));
+    const store = () => Promise.all(paths.map((file) => disk.writeWhole(NEVER, file, Buffer.from(file), true, undefined)));
+    await store();
+    const calls = { open: vi.spyOn(fs, 'openSync'), lstat: vi.spyOn(fs, 'lstatSync'), rename: vi.spyOn(fs, 'renameSync') };
+    await store();
+    const places = calls.open.mock.calls.map(([place]) => String(place));
+    expect(places.filter((place) => place === path.join(root, 'd'))).toHaveLength(count);
+    expect(places.filter((place) => place.endsWith('/.wharf-tmp')).length).toBeLessThanOrEqual(2);
+    // Before it is written, and right before it gets its name.
+    expect(calls.lstat).toHaveBeenCalledTimes(2 * count);
+    expect(calls.rename).toHaveBeenCalledTimes(count);
+    vi.restoreAllMocks();
+    for (const file of paths) expect(await readFile(path.join(root, file), 'utf8')).toBe(file);
+  }
+  expect((await readdir(root)).sort()).toEqual(['d']);
 });

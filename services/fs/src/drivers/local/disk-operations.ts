@@ -52,6 +52,8 @@ export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts
     addUp: (signal: AbortSignal, path: MountPath) => reads.addUp(path, signal),
     space: (_signal: AbortSignal) => reads.space(),
     beginWrite: (_signal: AbortSignal, path: MountPath, overwrite: boolean) => writes.beginWrite(path, overwrite),
+    writeWhole: (_signal: AbortSignal, path: MountPath, content: Uint8Array, overwrite: boolean, modifiedMs: number | undefined) =>
+      writes.writeWhole(path, content, overwrite, modifiedMs),
     openDraft: (_signal: AbortSignal, path: MountPath, id: string, create: boolean) => writes.openDraft(path, id, create),
     seal: (_signal: AbortSignal, fd: number, path: MountPath, overwrite: boolean, isDraft: boolean) =>
       writes.seal(fd, path, overwrite, isDraft),

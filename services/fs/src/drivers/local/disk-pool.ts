@@ -74,6 +74,7 @@ const WAITS_FOR_SYNC: ReadonlySet<keyof DiskOperations> = new Set([
   'rename',
   'seal',
   'sweep',
+  'writeWhole',
 ]);
 /** Their results may be shared: they change nothing, and whoever joins before they have begun gets what is true after that moment. */
 const SHARED: ReadonlySet<keyof DiskOperations> = new Set(['findOnHost', 'list', 'listNames', 'open', 'stat', 'statMany']);

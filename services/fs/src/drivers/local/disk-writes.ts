@@ -48,20 +48,35 @@ export class DiskWrites {
 
   /** Makes missing parents and, with `make`, a temporary file that `publish` can give the name `path`. */
   async beginWrite(path: MountPath, overwrite: boolean, make = createFile): Promise<BegunWrite> {
-    if (path === '/') throw storageError(overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
-    const begin = () =>
-      this.#withTarget(path, overwrite, ({ folder, folderPath }) => {
-        const { ref, made } = this.#temp.create(folder, folderPath, make);
-        return { temp: ref, fd: made };
-      });
-    try {
-      return await begin();
-    } catch (error) {
-      const errno = errnoOf(error);
-      if (errno !== 'ENOENT' && errno !== 'ELOOP') throw error;
-      await this.#makeFolders(parentPath(path));
-      return begin();
-    }
+    return this.#inMadeFolder(path, overwrite, ({ folder, folderPath }) => {
+      const { ref, made } = this.#temp.create(folder, folderPath, make);
+      return { temp: ref, fd: made };
+    });
+  }
+
+  /**
+   * Stores a file whole whose content is here: what {@link beginWrite} and {@link publish} do, with the folder held once. Whatever fails, nothing is left.
+   * @param modifiedMs since 1970; undefined: it is modified now
+   */
+  async writeWhole(path: MountPath, content: Uint8Array, overwrite: boolean, modifiedMs: number | undefined): Promise<PackedEntry> {
+    return this.#temp.whileHeld(() =>
+      this.#inMadeFolder(path, overwrite, async (target) => {
+        const { ref, made: fd } = this.#temp.create(target.folder, target.folderPath, createFile);
+        try {
+          for (let done = 0; done < content.byteLength; ) done += fs.writeSync(fd, content, done);
+          if (modifiedMs !== undefined) fs.futimesSync(fd, new Date(), new Date(modifiedMs));
+          await sealFor(fd, target.existing);
+          const isSame = stampOf(lookAt(target.place)) === stampOf(target.existing) && target.folder.isInPlace();
+          if (isSame) return await this.#giveName(ref, fd, target, overwrite);
+          return await this.#withTarget(path, overwrite, (found) => this.#giveName(ref, fd, found, overwrite));
+        } catch (error) {
+          await this.#temp.discard(ref);
+          throw error;
+        } finally {
+          fs.closeSync(fd);
+        }
+      }),
+    );
   }
 
   /**
@@ -96,8 +111,7 @@ export class DiskWrites {
   async seal(fd: number, path: MountPath, overwrite: boolean, isDraft: boolean): Promise<string> {
     if (isDraft) await this.#makeFolders(parentPath(path));
     return this.#withTarget(path, overwrite, async ({ existing }) => {
-      if (existing !== undefined) keepOwnership(fd, existing);
-      await syncHandle(fd);
+      await sealFor(fd, existing);
       return stampOf(existing);
     });
   }
@@ -230,6 +244,19 @@ export class DiskWrites {
     fs.unlinkSync(place);
   }
 
+  /** The same where the folder may be missing: it is made then, with those above it. */
+  async #inMadeFolder<Result>(path: MountPath, overwrite: boolean, use: (target: Target) => Result | Promise<Result>): Promise<Result> {
+    if (path === '/') throw storageError(overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
+    try {
+      return await this.#withTarget(path, overwrite, use);
+    } catch (error) {
+      const errno = errnoOf(error);
+      if (errno !== 'ENOENT' && errno !== 'ELOOP') throw error;
+      await this.#makeFolders(parentPath(path));
+      return this.#withTarget(path, overwrite, use);
+    }
+  }
+
   /**
    * Finds the place that content for `path` goes to. A link counts as its target; one without a target inside the root is refused.
    */
@@ -237,7 +264,7 @@ export class DiskWrites {
     const { folder, name } = this.#root.holdParent(path);
     try {
       const place = folder.prefix + name;
-      const existing = fs.lstatSync(place, { throwIfNoEntry: false });
+      const existing = lookAt(place);
       await this.checkFree(folder, path);
       if (existing !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
       if (existing?.isSymbolicLink()) {
@@ -325,6 +352,16 @@ export class DiskWrites {
 /** Tells one state of a file from every other. */
 function stampOf(stats: fs.Stats | undefined): string {
   return stats === undefined ? '' : [stats.dev, stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs].join(' ');
+}
+
+function lookAt(place: string): fs.Stats | undefined {
+  return fs.lstatSync(place, { throwIfNoEntry: false });
+}
+
+/** Makes an open file durable, with what it takes over of the one that it replaces. */
+async function sealFor(fd: number, replaced: fs.Stats | undefined): Promise<void> {
+  if (replaced !== undefined) keepOwnership(fd, replaced);
+  await syncHandle(fd);
 }
 
 /** A new file with the mode that the umask leaves. @throws EEXIST */

@@ -27,6 +27,13 @@ const MAX_TRIES = 50;
 /** Whether a folder lies on the disk of the root is asked again after that. What is mounted between the question and the name is met by the rename. */
 const MOUNTS_HOLD_MS = 1_000;
 
+/** A folder that several use at once: it is closed when it is retired and nobody has it any more. */
+interface SharedFolder {
+  readonly openedAt: number;
+  lend(): HeldFolder;
+  retire(): void;
+}
+
 /** Where files are put together before they get their name. Everything in it carries the name of its owner, see `temp-names.ts`. */
 export class TempArea {
   readonly #root: ConfinedRoot;
@@ -36,6 +43,10 @@ export class TempArea {
   readonly #pending = new Set<string>();
   /** By real path. */
   readonly #onRootMount = new LRUCache<string, boolean>({ max: 100, ttl: MOUNTS_HOLD_MS });
+
+  /** Those that `whileHeld` runs, and what they share of the folder of temporary entries. */
+  #holders = 0;
+  #shared: SharedFolder | undefined;
 
   constructor(root: ConfinedRoot) {
     this.#root = root;
@@ -57,6 +68,17 @@ export class TempArea {
     }
     const name = newBesideName(this.#owner);
     return { ref: { besideIn: targetPath, name }, made: make(target.prefix + name) };
+  }
+
+  /** Keeps the folder of temporary entries open while `work` uses it, for all who do at once: to find it takes five calls. */
+  async whileHeld<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#holders += 1;
+    try {
+      return await work();
+    } finally {
+      this.#holders -= 1;
+      if (this.#holders === 0) this.#forgetShared();
+    }
   }
 
   /** Makes or opens the draft of a file that will be in `target`. @throws ENOENT | EEXIST */
@@ -157,11 +179,17 @@ export class TempArea {
         const errno = errnoOf(error);
         if (errno === 'EACCES' || errno === 'EPERM') return undefined;
         if (errno !== 'ENOENT') throw error;
+        this.#forgetShared();
       } finally {
         area.close();
       }
     }
     return undefined;
+  }
+
+  #forgetShared(): void {
+    this.#shared?.retire();
+    this.#shared = undefined;
   }
 
   #isOnRootMount(target: HeldFolder): boolean {
@@ -193,6 +221,16 @@ export class TempArea {
   }
 
   #findArea(): HeldFolder | undefined {
+    if (this.#holders === 0) return this.#openArea();
+    if (this.#shared !== undefined && performance.now() - this.#shared.openedAt > MOUNTS_HOLD_MS) this.#forgetShared();
+    if (this.#shared === undefined) {
+      const area = this.#openArea();
+      this.#shared = area && shared(area);
+    }
+    return this.#shared?.lend();
+  }
+
+  #openArea(): HeldFolder | undefined {
     const root = this.#root.holdFolder(MOUNT_ROOT);
     try {
       return this.#root.holdOwnFolder(root, TEMP_FOLDER);
@@ -228,6 +266,22 @@ export class TempArea {
       root.close();
     }
   }
+}
+
+function shared(folder: HeldFolder): SharedFolder {
+  let users = 1;
+  const leave = () => {
+    users -= 1;
+    if (users === 0) folder.close();
+  };
+  return {
+    openedAt: performance.now(),
+    lend() {
+      users += 1;
+      return { ...folder, close: leave };
+    },
+    retire: leave,
+  };
 }
 
 /** Whether an entry of a folder is a temporary one that lies beside its target. */

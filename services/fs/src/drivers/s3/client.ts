@@ -10,17 +10,7 @@ import { type StoreAnswer, toAppError } from './errors.ts';
 import { MAX_KEY_BYTES } from './keys.ts';
 import { encodeText, linkUrl, objectUrl } from './object-url.ts';
 import { createSigner, queryText, type Signer, UNSIGNED_PAYLOAD } from './signer.ts';
-
-/** What a store says of an object. */
-export interface ObjectHead {
-  readonly sizeBytes: number;
-  /** On whole seconds, as answers to HEAD say it. */
-  readonly modifiedAt: Date;
-  /** Its ETag without quotes. */
-  readonly version: string;
-  /** Which draft it was, where it was one and the store was asked for it alone. */
-  readonly draftId?: string | undefined;
-}
+import { type ObjectHead, StoreClock, type Taken } from './store-clock.ts';
 
 /** What a new object is told to be. */
 export interface NewObject {
@@ -117,6 +107,7 @@ export class S3Client {
   readonly #settings: S3Settings;
   readonly #client: GuardedClient;
   readonly #signer: Signer;
+  readonly #clock = new StoreClock();
   #isClosed = false;
 
   constructor(settings: S3Settings, egress: Egress) {
@@ -204,11 +195,25 @@ export class S3Client {
   }
 
   /** @param isNew only where there is none. @throws AppError STALE_VERSION: there is one */
-  async put(key: string, payload: Payload, object: NewObject, isNew: boolean, options: UploadOptions): Promise<void> {
+  async put(key: string, payload: Payload, object: NewObject, isNew: boolean, options: UploadOptions): Promise<Taken> {
     const { signal, onProgress } = options;
     const headers = { ...this.#newObject(object), 'If-None-Match': isNew ? '*' : undefined };
     const ask: Ask = { method: 'PUT', key, headers, payload, signal, onProgress, headersTimeoutMs: UPLOAD_ANSWER_MS };
-    await drain(await this.#ask(ask), signal);
+    const sentAt = this.#clock.latest;
+    const answer = await this.#ask(ask);
+    const { date, etag } = answer.headers;
+    await drain(answer, signal);
+    const version = etag === undefined ? undefined : plainEtag(etag);
+    return { version, sizeBytes: payload.bytes.byteLength, sentAt, answeredAt: this.#clock.hear(date) };
+  }
+
+  /** What the store has of an object that it has just taken. It is asked where its answer did not tell. @throws AppError ENTRY_NOT_FOUND */
+  async headOfTaken(key: string, taken: Taken, options: CallOptions): Promise<ObjectHead> {
+    const known = this.#clock.headOf(taken);
+    if (known) return known;
+    const head = await this.head(key, options);
+    this.#clock.compare(taken, head);
+    return head;
   }
 
   /** Nothing there is success. */
@@ -429,6 +434,7 @@ export class S3Client {
       },
       body: payload && (payload.bytes.byteLength > PIECE_BYTES ? piecesOf(payload.bytes, onProgress) : payload.bytes),
     });
+    this.#clock.hear(answer.headers.date);
     if (this.#isClosed) {
       answer.destroy();
       throw storageError('STORAGE_UNAVAILABLE');

@@ -25,7 +25,7 @@ import type {
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
-import { type ListedPage, type ObjectHead, PAGE_KEYS, payloadOf, S3Client } from './client.ts';
+import { type ListedPage, PAGE_KEYS, payloadOf, S3Client } from './client.ts';
 import type { S3Settings } from './config.ts';
 import { createKeys, type Keys, longestPath } from './keys.ts';
 import { KnownFolders } from './known-folders.ts';
@@ -33,6 +33,7 @@ import { ListedTree } from './list-tree.ts';
 import { createNotedUploads, type NotedUploads } from './noted-uploads.ts';
 import { cutIntoParts, growingPartBytes, type Part, type PartHashes, type PartSource, partBytesOf } from './part-source.ts';
 import { type DraftPlace, S3Draft } from './s3-draft.ts';
+import type { ObjectHead, Taken } from './store-clock.ts';
 import { type DraftStore, StoredDraft, sweepDrafts } from './stored-draft.ts';
 import { copyParts, uploadParts } from './upload-parts.ts';
 
@@ -186,8 +187,9 @@ export class S3Driver implements StorageDriver {
     const { sizeBytes } = options;
     const stop = new AbortController();
     const forward = () => stop.abort(options.signal?.reason);
+    const close = () => stop.abort(storageError('STORAGE_UNAVAILABLE'));
     options.signal?.addEventListener('abort', forward, { once: true });
-    this.#closing.signal.addEventListener('abort', () => stop.abort(storageError('STORAGE_UNAVAILABLE')), { signal: stop.signal });
+    this.#closing.signal.addEventListener('abort', close, { once: true });
     const source = cutIntoParts(verifiedContent(content, { ...options, signal: stop.signal }), {
       sizeBytes,
       partBytes: sizeBytes === undefined ? growingPartBytes : () => partBytesOf(sizeBytes),
@@ -195,19 +197,23 @@ export class S3Driver implements StorageDriver {
       onProgress: options.onProgress,
       hashes: this.#hashes(),
     });
+    let taken: Taken | undefined;
     try {
       throwIfAborted(options.signal);
       const first = await source.next(stop.signal);
       const place = { path, key };
-      if (first.isLast) await this.#putWhole(place, first, options, stop.signal);
+      if (first.isLast) taken = await this.#putWhole(place, first, options, stop.signal);
       else await this.#putInParts(place, first, source, options, stop);
+    } catch (error) {
+      stop.abort(error);
+      throw error;
     } finally {
       options.signal?.removeEventListener('abort', forward);
-      stop.abort();
+      this.#closing.signal.removeEventListener('abort', close);
       await source.end();
     }
     this.#known.made(this.#keys.keysAbove(path));
-    return fileEntry(nameAt(path), await this.#client.head(key, options));
+    return fileEntry(nameAt(path), await (taken ? this.#client.headOfTaken(key, taken, options) : this.#client.head(key, options)));
   }
 
   async makeDirectory(path: MountPath, options: CallOptions = {}): Promise<Entry> {
@@ -495,14 +501,14 @@ export class S3Driver implements StorageDriver {
     }
   }
 
-  async #putWhole(place: Place, part: Part, options: WriteOptions, signal: AbortSignal): Promise<void> {
+  async #putWhole(place: Place, part: Part, options: WriteOptions, signal: AbortSignal): Promise<Taken> {
     const { key } = place;
     const { overwrite, onProgress } = options;
     const { exclusiveCreate } = this.traits;
     try {
       await this.#mayPublish(place, options, exclusiveCreate);
       const isNew = !overwrite && exclusiveCreate;
-      await exclusively(this.#client.put(key, part, { contentType: contentType(key) }, isNew, { signal, onProgress }));
+      return await exclusively(this.#client.put(key, part, { contentType: contentType(key) }, isNew, { signal, onProgress }));
     } finally {
       part.release();
     }
@@ -585,9 +591,9 @@ async function createsExclusively(settings: S3Settings, client: S3Client, leaves
   throw foldsCase();
 }
 
-async function exclusively(publishing: Promise<void>): Promise<void> {
+async function exclusively<Result>(publishing: Promise<Result>): Promise<Result> {
   try {
-    await publishing;
+    return await publishing;
   } catch (error) {
     throw AppError.is(error, 'STALE_VERSION') ? storageError('ENTRY_EXISTS', error) : error;
   }

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, type Hash, hash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { type PartBuffer, takePartBuffer } from '../../driver-contract/part-buffers.ts';
 import type { Payload } from './client.ts';
@@ -6,6 +6,8 @@ import type { Payload } from './client.ts';
 const MIB = 1024 * 1024;
 /** What a part has at least, but the last one: 5 MiB is the least that stores take, and fewer calls are quicker. */
 const LEAST_PART_BYTES = 8 * MIB;
+/** A part of up to so many bytes is digested at once when it is there. To begin a digest, which goes along with longer ones, costs more than that. */
+const SMALL_BYTES = 256 * 1024;
 /** Half of what all uploads have together. */
 const MOST_PART_BYTES = 32 * MIB;
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html */
@@ -66,23 +68,25 @@ export function cutIntoParts(
       const buffer = await waiting(takePartBuffer(neededBytes, { signal, caller }), onProgress);
       const { memory } = buffer;
       try {
-        const digests = { sha256: startHash(hashes.sha256, 'sha256'), md5: startHash(hashes.md5, 'md5') };
+        const digests =
+          neededBytes > SMALL_BYTES ? { sha256: startHash(hashes.sha256, 'sha256'), md5: startHash(hashes.md5, 'md5') } : undefined;
         let filled = 0;
         for (;;) {
           if (rest === undefined && !isEnded) await pull();
           if (rest === undefined || filled === memory.byteLength) break;
           const bytes = rest.subarray(0, memory.byteLength - filled);
           memory.set(bytes, filled);
-          digests.sha256?.update(bytes);
-          digests.md5?.update(bytes);
+          digests?.sha256?.update(bytes);
+          digests?.md5?.update(bytes);
           filled += bytes.byteLength;
           rest = bytes.byteLength === rest.byteLength ? undefined : rest.subarray(bytes.byteLength);
         }
         takenBytes += filled;
+        const bytes = memory.subarray(0, filled);
         return {
-          bytes: memory.subarray(0, filled),
-          sha256: digests.sha256?.digest('hex'),
-          md5: digests.md5?.digest('base64'),
+          ...(digests
+            ? { bytes, sha256: digests.sha256?.digest('hex'), md5: digests.md5?.digest('base64') }
+            : payloadOfPart(bytes, hashes)),
           isLast: rest === undefined,
           release: buffer.release,
         };
@@ -123,8 +127,8 @@ export function growingPartBytes(count: number): number {
 export function payloadOfPart(bytes: Uint8Array, { sha256, md5 }: PartHashes): Payload {
   return {
     bytes,
-    sha256: startHash(sha256, 'sha256')?.update(bytes).digest('hex'),
-    md5: startHash(md5, 'md5')?.update(bytes).digest('base64'),
+    sha256: sha256 ? hash('sha256', bytes) : undefined,
+    md5: md5 ? hash('md5', bytes, 'base64') : undefined,
   };
 }
 

@@ -7,7 +7,6 @@ import { badAnswer, storageError } from '../../driver-contract/storage-error.ts'
 import {
   isGoneUpload,
   type ListedObject,
-  type ObjectHead,
   type OpenUpload,
   payloadOf,
   type S3Client,
@@ -16,6 +15,7 @@ import {
 } from './client.ts';
 import { UPLOADS_FOLDER } from './keys.ts';
 import { MAX_PARTS, type Part, type PartHashes, partBytesOf, payloadOfPart, tooLarge, waiting } from './part-source.ts';
+import type { ObjectHead } from './store-clock.ts';
 
 const MIB = 1024 * 1024;
 /** Of a file of unknown size: up to 156 GiB. */

@@ -1,6 +1,7 @@
 import type { WriteOptions } from '../../driver-contract/storage-driver.ts';
-import type { ObjectHead, S3Client, UploadedPart, UploadOptions } from './client.ts';
+import type { S3Client, UploadedPart, UploadOptions } from './client.ts';
 import { MAX_PARTS, type Part, type PartSource } from './part-source.ts';
+import type { ObjectHead } from './store-clock.ts';
 
 /** Parts of one upload that are on their way at once. */
 const PARALLEL_PARTS = 4;

@@ -42,7 +42,7 @@ import { isRefusal, STATUS, toAppError } from './errors.ts';
 import { readStretch } from './file-content.ts';
 import { changedHostKey, formatHostKey, parseHostKey } from './host-key.ts';
 import { probeNames } from './probe-names.ts';
-import { checkReplaceable, placeExclusively, placeFolderExclusively, publishFile, replace } from './publish-file.ts';
+import { placeExclusively, placeFolderExclusively, publishFile, replace, requireReplaceable } from './publish-file.ts';
 import { pumpContent } from './pump-content.ts';
 import { RemoteFile, RemoteNames } from './remote-file.ts';
 import { orAbsent, RemoteRoot, type Seen } from './remote-root.ts';
@@ -353,10 +353,13 @@ export class SftpDriver implements StorageDriver {
     const place = this.#temps.newPlace(parentPath(path));
     let replaced: RemoteAttrs | undefined;
     const file = await this.#open('bytes', async (session) => {
-      [replaced] = await Promise.all([
-        checkReplaceable(session, this.#root, path, options.overwrite),
-        this.#ensureFolder(session, parentPath(path), call.signal),
+      const ensureFolder = () => this.#ensureFolder(session, parentPath(path), call.signal);
+      const [{ seen, hasFolder }] = await Promise.all([
+        this.#root.lookWithFolder(session, path),
+        session.placesMissing ? undefined : ensureFolder(),
       ]);
+      replaced = await requireReplaceable(session, this.#root, path, options.overwrite, seen);
+      if (session.placesMissing && !hasFolder) await ensureFolder();
       throwIfAborted(call.signal);
       return session.open(place, OPEN.WRITE | OPEN.CREATE | OPEN.EXCLUSIVE);
     });

@@ -6,7 +6,7 @@ import type { WriteOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { OPEN, type RemoteAttrs, type SftpSession } from './client.ts';
 import { isRefusal, STATUS } from './errors.ts';
-import { orAbsent, type RemoteRoot } from './remote-root.ts';
+import { orAbsent, type RemoteRoot, type Seen } from './remote-root.ts';
 
 /** So often the name may be given to something else between a question and its answer. */
 const MAX_QUESTIONS = 100;
@@ -54,7 +54,17 @@ export async function checkReplaceable(
   file: MountPath,
   overwrite: boolean,
 ): Promise<RemoteAttrs | undefined> {
-  const there = await root.look(session, file);
+  return requireReplaceable(session, root, file, overwrite, await root.look(session, file));
+}
+
+/** The same where it was looked at. @param there what is there */
+export async function requireReplaceable(
+  session: SftpSession,
+  root: RemoteRoot,
+  file: MountPath,
+  overwrite: boolean,
+  there: Seen | undefined,
+): Promise<RemoteAttrs | undefined> {
   if (there === undefined) {
     await root.checkFree(session, file);
     return undefined;

@@ -52,14 +52,30 @@ export class RemoteRoot {
 
   /** The same for a path that is known to be spelled as the server lists it. */
   async lookAtListed(session: SftpSession, path: MountPath): Promise<Seen | undefined> {
+    return (await this.#lookAt(session, path)).seen;
+  }
+
+  /**
+   * The same as {@link look}, and whether the folder that it is in is known to be there. It is where something was found in it that is no link; and OpenSSH
+   * says of a missing name where it would be only if its folder is there.
+   */
+  async lookWithFolder(session: SftpSession, path: MountPath): Promise<{ seen: Seen | undefined; hasFolder: boolean }> {
+    if (this.#names !== undefined || this.realPath === '/') return { seen: await this.look(session, path), hasFolder: false };
+    const { seen, isPlaced } = await this.#lookAt(session, path);
+    return { seen, hasFolder: isPlaced && (seen === undefined ? session.placesMissing : !seen.isLink) };
+  }
+
+  /** @returns also whether the server said where the place really is */
+  async #lookAt(session: SftpSession, path: MountPath): Promise<{ seen: Seen | undefined; isPlaced: boolean }> {
     const place = this.place(path);
     const [real, attrs] = await Promise.all([this.#realPathOf(session, place), orAbsent(session.lstat(place))]);
     this.#check(real);
-    if (attrs === undefined) return undefined;
-    if (attrs.kind !== 'link') return real === undefined ? undefined : { attrs, isLink: false, isBroken: false };
-    const target = real === undefined ? undefined : await orAbsent(session.stat(place));
-    if (target === undefined) return { attrs: { ...attrs, kind: 'file', sizeBytes: 0 }, isLink: true, isBroken: true };
-    return { attrs: target, isLink: true, isBroken: false };
+    const isPlaced = real !== undefined;
+    if (attrs === undefined) return { seen: undefined, isPlaced };
+    if (attrs.kind !== 'link') return { seen: isPlaced ? { attrs, isLink: false, isBroken: false } : undefined, isPlaced };
+    const target = isPlaced ? await orAbsent(session.stat(place)) : undefined;
+    if (target !== undefined) return { seen: { attrs: target, isLink: true, isBroken: false }, isPlaced };
+    return { seen: { attrs: { ...attrs, kind: 'file', sizeBytes: 0 }, isLink: true, isBroken: true }, isPlaced };
   }
 
   /** The entry itself, also where it is a link. @throws AppError PERMISSION_DENIED when its folder is not below the root */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { CreateMultipartUploadCommand, HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
-import type { Egress } from '@wharf/egress';
+import type { Answer, Egress } from '@wharf/egress';
 import {
   type CephRgw,
   httpRequest,
@@ -44,8 +44,8 @@ async function* pausedPieces(sizeBytes: number, isUnderWay: () => void, pause: P
 
 const certificate = await makeCertificate('store.example');
 
-/** @param sent what each call is for */
-function notingEgress(sent: string[]): Egress {
+/** @param sent what each call is for. @param change what becomes of an answer on its way */
+function notingEgress(sent: string[], change: (answer: Answer) => Answer = (answer) => answer): Egress {
   const egress = testEgress();
   return {
     ...egress,
@@ -56,10 +56,19 @@ function notingEgress(sent: string[]): Egress {
         request(asked) {
           const isCopiedPart = asked.headers?.['x-amz-copy-source-range'] !== undefined;
           sent.push(`${asked.method} ${isCopiedPart ? 'copied part' : asked.url.searchParams.has('uploads') ? 'uploads' : ''}`);
-          return client.request(asked);
+          return client.request(asked).then(change);
         },
       };
     },
+  };
+}
+
+/** As of a store whose clock stands still. @param stored false: it dates objects by another clock */
+function atOneMoment(stored: boolean): (answer: Answer) => Answer {
+  return (answer) => {
+    answer.headers.date = new Date(0).toUTCString();
+    if (stored && answer.headers['last-modified'] !== undefined) answer.headers['last-modified'] = answer.headers.date;
+    return answer;
   };
 }
 
@@ -260,7 +269,7 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
     const root = `own-${++roots}`;
     const sent: string[] = [];
     const driver = (await s3Driver.open(bucket.addition({ root_folder_path: root, list_object_version: 'v2' }), {
-      egress: notingEgress(sent),
+      egress: notingEgress(sent, atOneMoment(true)),
       storageId: 1,
     })) as Required<StorageDriver>;
     onTestFinished(() => driver.close());
@@ -283,7 +292,29 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       next: await callsOf(() => driver.write(at('/d/next'), piecesOf(Buffer.from('x')), { overwrite: false })),
       third: await callsOf(() => driver.write(at('/d/third'), piecesOf(Buffer.from('x')), { overwrite: false })),
       replace: await callsOf(() => driver.write(at('/d/next'), piecesOf(Buffer.from('y')), { overwrite: true })),
-    }).toEqual({ list: 3, tree: 3, stat: 1, folder: 2, range: 1, link: 0, write: 5, next: 3, third: 2, replace: 2 });
+    }).toEqual({ list: 3, tree: 3, stat: 1, folder: 2, range: 1, link: 0, write: 5, next: 2, third: 1, replace: 1 });
+  });
+
+  it('is asked for each new file where its objects and its answers have dates of two clocks', async () => {
+    const sent: string[] = [];
+    const egress = notingEgress(sent, atOneMoment(false));
+    const driver = (await s3Driver.open(bucket.addition({ root_folder_path: `own-${++roots}` }), {
+      egress,
+      storageId: 1,
+    })) as Required<StorageDriver>;
+    onTestFinished(() => driver.close());
+    for (const name of ['first', 'second', 'third', 'fourth']) {
+      const written = await driver.write(at(`/${name}`), piecesOf(Buffer.from('x')), { overwrite: true });
+      expect(written).toEqual(await driver.stat(at(`/${name}`)));
+    }
+    expect(sent.filter((call) => call.startsWith('HEAD')).length).toBeGreaterThanOrEqual(8);
+  });
+
+  it('tells of each new file what it is found to be, also of many in a row', async () => {
+    const { driver } = await open();
+    const names = Array.from({ length: 200 }, (_, index) => at(`/row/${index}`));
+    for (const name of names)
+      expect(await driver.write(name, piecesOf(Buffer.from(name)), { overwrite: true })).toEqual(await driver.stat(name));
   });
 
   it('a file never takes the name of a folder that came a moment ago, where files come in a row', async () => {

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { StoreClock, type Taken } from './store-clock.ts';
+
+const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
+const sizeBytes = 10;
+const version = 'etag';
+
+/** An object that was sent and taken at these seconds of the store's time. */
+function take(clock: StoreClock, answered: number): Taken {
+  return { version, sizeBytes, sentAt: clock.latest, answeredAt: clock.hear(at(answered).toUTCString()) };
+}
+
+describe('what a store has of an object that it has just taken', () => {
+  it('is known from two answers of one second, once objects were found in the time between', () => {
+    const clock = new StoreClock();
+    clock.hear(at(1).toUTCString());
+    const first = take(clock, 1);
+    expect(clock.headOf(first)).toBeUndefined();
+    clock.compare(first, { sizeBytes, version, modifiedAt: at(1) });
+    expect(clock.headOf(take(clock, 1))).toEqual({ sizeBytes, version, modifiedAt: at(1) });
+    const later = take(clock, 2);
+    expect(clock.headOf(later)).toBeUndefined();
+    expect(clock.headOf(take(clock, 2))).toMatchObject({ modifiedAt: at(2) });
+  });
+
+  it.each([
+    ['earlier than it was sent', { sizeBytes, version, modifiedAt: at(0) }],
+    ['later than it was answered', { sizeBytes, version, modifiedAt: at(2) }],
+    ['of another size', { sizeBytes: 11, version, modifiedAt: at(1) }],
+  ])('is asked for ever after an object was found %s', (_, found) => {
+    const clock = new StoreClock();
+    clock.hear(at(1).toUTCString());
+    clock.compare(take(clock, 1), { sizeBytes, version, modifiedAt: at(1) });
+    clock.compare(take(clock, 1), found);
+    expect(clock.headOf(take(clock, 1))).toBeUndefined();
+    clock.compare(take(clock, 1), { sizeBytes, version, modifiedAt: at(1) });
+    expect(clock.headOf(take(clock, 1))).toBeUndefined();
+  });
+
+  it('is not learnt from an object that somebody made since, nor from one that took long', () => {
+    const clock = new StoreClock();
+    clock.hear(at(1).toUTCString());
+    clock.compare(take(clock, 1), { sizeBytes: 11, version: 'another', modifiedAt: at(9) });
+    clock.compare(take(clock, 9), { sizeBytes, version, modifiedAt: at(2) });
+    expect(clock.headOf(take(clock, 9))).toBeUndefined();
+    clock.compare(take(clock, 9), { sizeBytes, version, modifiedAt: at(9) });
+    expect(clock.headOf(take(clock, 9))).toBeDefined();
+  });
+
+  it('is asked where answers have no date or no ETag, and where another of its clocks is behind', () => {
+    const clock = new StoreClock();
+    clock.hear(at(5).toUTCString());
+    clock.compare(take(clock, 5), { sizeBytes, version, modifiedAt: at(5) });
+    expect(clock.headOf({ ...take(clock, 5), version: undefined })).toBeUndefined();
+    expect(clock.headOf({ ...take(clock, 5), answeredAt: clock.hear(undefined) })).toBeUndefined();
+    expect(clock.headOf(take(clock, 4))).toBeUndefined();
+    expect(clock.latest).toBe(at(5).getTime());
+  });
+});

@@ -1,0 +1,60 @@
+/** Dates are on whole seconds. */
+const SECOND_MS = 1_000;
+
+/** What a store says of an object. */
+export interface ObjectHead {
+  readonly sizeBytes: number;
+  /** On whole seconds, as answers to HEAD say it. */
+  readonly modifiedAt: Date;
+  /** Its ETag without quotes. */
+  readonly version: string;
+  /** Which draft it was, where it was one and the store was asked for it alone. */
+  readonly draftId?: string | undefined;
+}
+
+/** What a store said of an object as it took it. */
+export interface Taken {
+  readonly version: string | undefined;
+  readonly sizeBytes: number;
+  /** The store's time, in milliseconds since 1970: not later than when it was sent, and when it was answered. Undefined: it did not say. */
+  readonly sentAt: number | undefined;
+  readonly answeredAt: number | undefined;
+}
+
+/**
+ * Spares a question for each new object. A store tells its time with each answer (`Date`): where it told the same second before an object was sent and after it
+ * was taken, the object is of that second. That holds for stores whose dates of objects come from the same clock. So it is believed only of a store
+ * whose objects were found in the time between, and never again of one where one was not.
+ */
+export class StoreClock {
+  #latest: number | undefined;
+  #isTrusted: boolean | undefined;
+
+  /** The latest that was told, in milliseconds since 1970. */
+  get latest(): number | undefined {
+    return this.#latest;
+  }
+
+  /** @param date of any answer. @returns what it says */
+  hear(date: string | undefined): number | undefined {
+    const told = Date.parse(date ?? '');
+    if (Number.isNaN(told)) return undefined;
+    if (this.#latest === undefined || told > this.#latest) this.#latest = told;
+    return told;
+  }
+
+  /** What the store has now, where that is known. */
+  headOf({ version, sizeBytes, sentAt, answeredAt }: Taken): ObjectHead | undefined {
+    if (!this.#isTrusted || version === undefined || answeredAt === undefined || sentAt !== answeredAt) return undefined;
+    return { sizeBytes, modifiedAt: new Date(answeredAt), version };
+  }
+
+  /** Learns from what the store says of an object that it has just taken. */
+  compare({ version, sizeBytes, sentAt, answeredAt }: Taken, head: ObjectHead): void {
+    // Somebody may have made another one since.
+    if (sentAt === undefined || answeredAt === undefined || version !== head.version) return;
+    const storedAt = head.modifiedAt.getTime();
+    if (storedAt < sentAt || storedAt > answeredAt || sizeBytes !== head.sizeBytes) this.#isTrusted = false;
+    else if (answeredAt - storedAt <= SECOND_MS) this.#isTrusted ??= true;
+  }
+}
