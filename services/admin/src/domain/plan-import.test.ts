@@ -161,7 +161,12 @@ describe('an exported configuration', () => {
     const plan = await planImport(readDocument(file), undefined, state({ storages: [storage({ addition: present })] }));
     expect(JSON.stringify(plan)).not.toContain('canary');
     expect(outcomes(plan)).toEqual([
-      ['storage', '/s3', 'updated', `without its secrets: secret_access_key; they are not kept, as the file changes ${Object.keys(more)[0]}`],
+      [
+        'storage',
+        '/s3',
+        'updated',
+        `without its secrets: secret_access_key; they are not kept, as the file changes ${Object.keys(more)[0]}`,
+      ],
     ]);
   });
 

@@ -162,7 +162,7 @@ function decideStorage(
   const present = storages.find((each) => each.mount_path === mount_path);
   if (present && present.driver !== storage.driver)
     throw new AppError('INVALID_ARGUMENT', `a storage of the driver ${present.driver} is mounted there`);
-  const whole = valueOf(secrets?.storages, storage.mount_path);
+  const whole = entryOf(secrets?.storages, storage.mount_path);
   // What the file has it does not leave out, whatever it says: else a change would pass for a secret that is kept.
   const has = itemsOf(typeof storage.addition === 'string' ? {} : storage.addition);
   const omitted = leftOut.filter((item) => !has.has(item));
@@ -201,7 +201,7 @@ function decideRule(
   const path = cleanPath(rule.path, 'path');
   const present = state.rules.find((each) => each.path === path);
   const isOmitted = omitted.includes('password');
-  const known = isOmitted ? (valueOf(secrets?.metas, rule.path) ?? (present?.password || undefined)) : rule.password;
+  const known = isOmitted ? (entryOf(secrets?.metas, rule.path) ?? (present?.password || undefined)) : rule.password;
   // A protected path must not become open because the file contains no secrets.
   const fields = parseRuleFields({ ...rule, path, password: known ?? state.unknowablePassword() });
   const readers = namesOf('read_users', rule.read_users);
@@ -235,7 +235,7 @@ function changedItems(given: string | Record<string, unknown>, present: unknown,
 const itemsOf = (values: unknown): ReadonlyMap<string, unknown> => new Map(Object.entries(Object(values)));
 
 /** Of a record of the file, whose keys may be names that every object has. */
-function valueOf(record: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
+function entryOf(record: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
   return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
