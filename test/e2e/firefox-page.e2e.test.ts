@@ -1,13 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { isAvailable, isMissing, makeTempDir, startStandalone } from '@wharf/harness';
 import type { Browser, Page } from 'puppeteer-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { put, rawPath } from './support/files.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFinder, openFirefox, watchFirefox } from './support/firefox.ts';
-import { hostileFiles } from './support/hostile-files.ts';
 import { buildWebPage } from './support/web-page.ts';
 import { openWorld, type World } from './support/world.ts';
 
@@ -145,49 +141,5 @@ describe.runIf(isAvailable('firefox-esr', found))('the page in Firefox', () => {
     await find.menuItem('Log out').click();
     await find.button('Log in').wait();
     expect(said).toEqual([]);
-  });
-
-  test('no script of a stored file runs, in its name neither: it knows no trusted types', { timeout: 300_000 }, async () => {
-    const beacons: string[] = [];
-    const elsewhere = createServer((request, response) => {
-      beacons.push(request.url ?? '');
-      response.writeHead(200, { 'Access-Control-Allow-Origin': '*' }).end();
-    });
-    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void elsewhere.close());
-    const beacon = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/beacon`;
-    const { path } = await world.folder('hostile');
-    const files = hostileFiles(beacon);
-    for (const { name, content } of files) await put(world.admin, world.base, `${path}/${name}`, content);
-
-    const tab = await (found as Browser).newPage();
-    await tab.goto(`${world.base}/ping`);
-    await tab.evaluate((token) => localStorage.setItem('wharf.token', token), world.admin.token ?? '');
-    await tab.goto(world.base + path);
-    for (const { name } of files) {
-      const isNamed = `(link) => link.textContent === ${JSON.stringify(name)}`;
-      await tab.waitForFunction(`(() => {
-        const link = [...document.querySelectorAll('[role="row"] a')].find(${isNamed});
-        link?.click();
-        return link !== undefined;
-      })()`);
-      await tab.waitForFunction(`(() => {
-        const stage = document.querySelector('[role="dialog"] .viewer-stage');
-        return stage !== null && stage.textContent !== 'Loading…';
-      })()`);
-      await tab.keyboard.press('Escape');
-      await tab.waitForSelector('[role="dialog"]', { hidden: true });
-    }
-    // Opened by themselves, as a link to them does.
-    for (const { name } of files) {
-      const link = await rawPath(world.admin, `${path}/${name}`);
-      await tab.goto(`${world.base}${link}`).catch(() => undefined);
-    }
-    await tab.goto(`${world.base}/ping`);
-    expect(await tab.evaluate(() => localStorage.getItem('ran'))).toBeNull();
-    // What was sent before has come when this has.
-    await tab.evaluate((address) => fetch(`${address}?own`).then((answer) => answer.text()), beacon).catch(() => undefined);
-    expect(beacons.filter((address) => address !== '/beacon?own')).toEqual([]);
-    await tab.close();
   });
 });
