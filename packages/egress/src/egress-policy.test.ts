@@ -175,6 +175,9 @@ describe('what an admin allows', () => {
       '0.0.0.0',
       '224.0.0.1',
       '[::ffff:169.254.169.254]',
+      '[::ffff:100.100.100.200]',
+      '[64:ff9b::100.100.100.200]',
+      '[2002:6464:64c8::1]',
     ])
       expect(() => admin.parseUrl(`http://${host}/`)).toThrowError(/not allowed/);
   });

@@ -64,7 +64,7 @@ export function createEgressPolicy(options: EgressOptions): EgressPolicy {
     const kind = kindOfAddress(address);
     if (kind === 'unspecified') return false;
     if (hosts.has(host) || isAllowedBlock(address)) return true;
-    if (METADATA.some((block) => contains(block, address))) return false;
+    if (METADATA.some((block) => contains(block, carriedIpv4(address) ?? address))) return false;
     return options.audience === 'admin' ? ADMIN_KINDS.has(kind) : kind === 'public';
   };
   /** Asked again each time: the store may have moved. */

@@ -150,6 +150,37 @@ describe('an exported configuration', () => {
     ]);
   });
 
+  it.each([
+    ['a server that was none before', { endpoint: 'https://elsewhere.example' }],
+    ['less security', { tls_insecure_skip_verify: true }],
+  ])('keeps no secret of a storage that the file leads to %s, though it says that it leaves that out', async (_what, more) => {
+    const present = '{"bucket":"b","endpoint":"","secret_access_key":"canary"}';
+    const { id: _i, status: _s, modified: _m, version: _v, ...fields } = storage();
+    const omitted = ['secret_access_key', ...Object.keys(more)];
+    const file = JSON.stringify({ storages: [{ ...fields, addition: { bucket: 'b', ...more }, omitted }] });
+    const plan = await planImport(readDocument(file), undefined, state({ storages: [storage({ addition: present })] }));
+    expect(JSON.stringify(plan)).not.toContain('canary');
+    expect(outcomes(plan)).toEqual([
+      [
+        'storage',
+        '/s3',
+        'updated',
+        `without its secrets: secret_access_key; they are not kept, as the file changes ${Object.keys(more)[0]}`,
+      ],
+    ]);
+  });
+
+  it('takes no name that every object has for a secret of the file', async () => {
+    const { id: _i, status: _s, modified: _m, version: _v, ...fields } = storage();
+    const rules = [{ path: 'constructor', password: '', omitted: ['password'] }];
+    const file = JSON.stringify({ storages: [{ ...fields, mount_path: 'constructor' }], metas: rules });
+    const plan = await planImport(readDocument(file), { settings: {}, storages: {}, metas: {} }, state());
+    expect(outcomes(plan)).toEqual([
+      ['storage', '/constructor', 'created', ''],
+      ['rule', '/constructor', 'created', expect.stringContaining('set one')],
+    ]);
+  });
+
   it('keeps no secret of a download tool that the file leads elsewhere', async () => {
     const settings = [{ key: 'aria2_uri', value: 'http://elsewhere.example/jsonrpc' }];
     const file = JSON.stringify({ encrypted: '', settings });

@@ -152,7 +152,7 @@ function decideUser({ id: _id, ...user }: ImportedUser, present: readonly Export
 
 /** As decideUser. */
 function decideStorage(
-  { omitted, ...storage }: ImportedStorage,
+  { omitted: leftOut, ...storage }: ImportedStorage,
   secrets: DocumentSecrets | undefined,
   { storages, drivers }: State,
 ): ImportPlan['storages'][number] | string {
@@ -162,7 +162,10 @@ function decideStorage(
   const present = storages.find((each) => each.mount_path === mount_path);
   if (present && present.driver !== storage.driver)
     throw new AppError('INVALID_ARGUMENT', `a storage of the driver ${present.driver} is mounted there`);
-  const whole = secrets?.storages[storage.mount_path];
+  const whole = entryOf(secrets?.storages, storage.mount_path);
+  // What the file has it does not leave out, whatever it says: else a change would pass for a secret that is kept.
+  const has = itemsOf(typeof storage.addition === 'string' ? {} : storage.addition);
+  const omitted = leftOut.filter((item) => !has.has(item));
   const before: unknown = omitted.length > 0 && whole === undefined && present ? JSON.parse(present.addition) : undefined;
   const known = pick(before, omitted);
   const changed = Object.keys(known).length > 0 ? changedItems(storage.addition, before, omitted) : [];
@@ -198,7 +201,7 @@ function decideRule(
   const path = cleanPath(rule.path, 'path');
   const present = state.rules.find((each) => each.path === path);
   const isOmitted = omitted.includes('password');
-  const known = isOmitted ? (secrets?.metas[rule.path] ?? (present?.password || undefined)) : rule.password;
+  const known = isOmitted ? (entryOf(secrets?.metas, rule.path) ?? (present?.password || undefined)) : rule.password;
   // A protected path must not become open because the file contains no secrets.
   const fields = parseRuleFields({ ...rule, path, password: known ?? state.unknowablePassword() });
   const readers = namesOf('read_users', rule.read_users);
@@ -230,6 +233,11 @@ function changedItems(given: string | Record<string, unknown>, present: unknown,
 }
 
 const itemsOf = (values: unknown): ReadonlyMap<string, unknown> => new Map(Object.entries(Object(values)));
+
+/** Of a record of the file, whose keys may be names that every object has. */
+function entryOf(record: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
+  return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
+}
 
 function pick(values: unknown, names: readonly string[]): Record<string, unknown> {
   if (typeof values !== 'object' || values === null) return {};

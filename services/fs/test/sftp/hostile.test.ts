@@ -30,6 +30,10 @@ interface Answers {
   kind: { mode: number; size: number };
   /** Told how many questions about one place wait for their answer. */
   onWaiting: (count: number) => void;
+  /** Told what it was to write where. */
+  onWritten: (offset: number, bytes: Buffer) => void;
+  /** What it says to every `OPEN` and `OPENDIR` in the place of a handle. */
+  opens: number | undefined;
   /** Told what was given another name. */
   onRenamed: (from: string) => void;
   /** Told how many messages it got rid of after it was asked for `/root/flood`. */
@@ -46,6 +50,8 @@ async function startHostile(given: Partial<Answers>) {
     onWaiting: () => undefined,
     onFlooded: () => undefined,
     onRenamed: () => undefined,
+    onWritten: () => undefined,
+    opens: undefined,
     ...given,
   };
   const server = new ssh2.Server({ hostKeys: [privateKey] }, (client) => {
@@ -80,7 +86,7 @@ async function flood(client: ssh2.Connection): Promise<number> {
 
 function serve(
   sftp: SFTPWrapper,
-  { realpath, names, bytes, kind, onWaiting, onFlooded, onRenamed, flood }: Answers & { flood: () => Promise<number> },
+  { realpath, names, bytes, kind, onWaiting, onFlooded, onRenamed, onWritten, opens, flood }: Answers & { flood: () => Promise<number> },
 ): void {
   let waiting = 0;
   const later = (answer: () => void) => {
@@ -105,10 +111,15 @@ function serve(
   sftp.on('REMOVE', (id) => later(() => sftp.status(id, STATUS.OK)));
   const isTried = (path: string) => path.startsWith('/root/.wharf-tmp');
   sftp.on('STAT', look).on('LSTAT', (id, path) => (isTried(path) ? sftp.status(id, STATUS.NO_SUCH_FILE) : look(id, path)));
-  sftp.on('OPENDIR', (id, path) => sftp.handle(id, Buffer.from(isTried(path) ? path : [requests.push(0) - 1])));
-  sftp.on('OPEN', (id) => sftp.handle(id, Buffer.from('file')));
+  const open = (id: number, path: string, handle: Buffer) =>
+    opens !== undefined && !isTried(path) ? sftp.status(id, opens) : sftp.handle(id, handle);
+  sftp.on('OPENDIR', (id, path) => open(id, path, Buffer.from(isTried(path) ? path : [requests.push(0) - 1])));
+  sftp.on('OPEN', (id, path) => open(id, path, Buffer.from('file')));
   sftp.on('FSTAT', (id) => sftp.attrs(id, attrsOf(FILE)));
-  sftp.on('WRITE', (id) => sftp.status(id, STATUS.OK));
+  sftp.on('WRITE', (id, _handle, offset, data) => {
+    onWritten(offset, data);
+    later(() => sftp.status(id, STATUS.OK));
+  });
   sftp.on('FSETSTAT', (id) => sftp.status(id, STATUS.OK));
   sftp.on('RENAME', (id, from) => {
     onRenamed(from);
@@ -157,6 +168,28 @@ describe('an SFTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     // Whatever is written, it has a file of a million bytes.
     await expect(writing).rejects.toMatchObject({ code: 'CONTENT_CORRUPT' });
     expect(renamed).toEqual([]);
+  });
+
+  it.each([10_000, 32 * 1024, 100_000])(
+    'that is no OpenSSH is written what was given, in pieces of %i bytes whose memory is used again',
+    async (pieceBytes) => {
+      const stored = Buffer.alloc(FILE.size);
+      const driver = await openSftp(await startHostile({ onWritten: (offset, data) => void data.copy(stored, offset) }));
+      const expected = Buffer.from(Array.from({ length: FILE.size }, (_, index) => (index * 31 + (index >> 8)) % 251));
+      const lent = Buffer.alloc(pieceBytes);
+      const pieces = async function* () {
+        for (let at = 0; at < expected.byteLength; at += pieceBytes) yield lent.subarray(0, expected.copy(lent, 0, at));
+      };
+      await driver.write(mpath('/file'), pieces(), { overwrite: true });
+      expect(stored.equals(expected)).toBe(true);
+    },
+  );
+
+  it('cannot have us use a handle that it did not give', async () => {
+    const driver = await openSftp(await startHostile({ opens: STATUS.OK }));
+    const listing = Array.fromAsync(driver.list(mpath('/')));
+    const reading = (async () => Array.fromAsync(await driver.read(mpath('/file'))))();
+    for (const trial of [listing, reading]) expect((await refusalOf(trial))[0]).toBe('STORAGE_UNAVAILABLE');
   });
 
   it('cannot say names that lead elsewhere, or one twice', async () => {

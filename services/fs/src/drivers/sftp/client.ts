@@ -181,6 +181,8 @@ function gatherRequests(sftp: SFTPWrapper): void {
   Reflect.set(sftp, '_protocol', gathering);
 }
 
+/** A server takes 32 KiB in a request (draft-ietf-secsh-filexfer-02, 3). */
+const MIN_REQUEST_BYTES = 4 * 1024;
 /** 2 MiB, which is what OpenSSH takes before it answers: more would wait in our memory, twice. */
 const MAX_WRITES = 64;
 
@@ -269,7 +271,11 @@ export class SftpSession {
   }
 
   async open(path: string, flags: number, mode?: number): Promise<Handle> {
-    return this.#ask<Buffer>((sftp, done) => (mode === undefined ? sftp.open(path, flags, done) : sftp.open(path, flags, { mode }, done)));
+    return asHandle(
+      await this.#ask<unknown>((sftp, done) =>
+        mode === undefined ? sftp.open(path, flags, done) : sftp.open(path, flags, { mode }, done),
+      ),
+    );
   }
 
   async close(handle: Handle): Promise<void> {
@@ -281,10 +287,28 @@ export class SftpSession {
     return this.#ask<number>((sftp, done) => sftp.read(handle, into, at, lengthBytes, position, done));
   }
 
-  /** The bytes may be changed once this has returned. */
+  /** The bytes may be changed once this has returned. @throws RefusedRequest | AppError, once nothing of it is on its way any more */
   async write(handle: Handle, bytes: Uint8Array, position: number): Promise<void> {
     const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return this.#ask((sftp, done) => sftp.write(handle, view, 0, view.byteLength, position, (error) => done(error)));
+    const most = this.#requestBytes();
+    const requests: Promise<void>[] = [];
+    for (let at = 0; at < view.byteLength; at += most) {
+      const length = Math.min(most, view.byteLength - at);
+      requests.push(this.#ask((sftp, done) => sftp.write(handle, view, at, length, position + at, (error) => done(error))));
+    }
+    for (const outcome of await Promise.allSettled(requests)) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  /**
+   * What the server takes of content in one request. Of more the library sends the rest when the first part is acknowledged, out of memory that has
+   * other content by then.
+   *
+   * @throws AppError STORAGE_UNAVAILABLE: so little that requests without number would be on their way
+   */
+  #requestBytes(): number {
+    const most: unknown = Reflect.get(this.#sftp, '_maxWriteLen');
+    if (typeof most !== 'number' || most < MIN_REQUEST_BYTES) throw storageError('STORAGE_UNAVAILABLE', new Error('it takes no requests'));
+    return most;
   }
 
   async fstat(handle: Handle): Promise<RemoteAttrs> {
@@ -349,7 +373,7 @@ export class SftpSession {
   }
 
   async openFolder(path: string): Promise<Handle> {
-    return this.#ask<Buffer>((sftp, done) => sftp.opendir(path, done));
+    return asHandle(await this.#ask<unknown>((sftp, done) => sftp.opendir(path, done)));
   }
 
   /** Some names of an open folder, as the server sends them: anything may be in them. Undefined at the end. */
@@ -511,6 +535,12 @@ function extensionsOf(sftp: SFTPWrapper): Extensions {
     statvfs: has('statvfs@openssh.com'),
     copyData: has('copy-data'),
   };
+}
+
+/** @throws AppError STORAGE_UNAVAILABLE: the server says that all is well, and gives none */
+function asHandle(answer: unknown): Handle {
+  if (!Buffer.isBuffer(answer)) throw storageError('STORAGE_UNAVAILABLE', new Error('no handle'));
+  return answer;
 }
 
 /** What is missing, or is no number, counts as 0: servers need not say any of it. */
