@@ -48,7 +48,7 @@ export async function publishFile(
 }
 
 /** @throws AppError ENTRY_EXISTS | IS_A_DIRECTORY */
-export async function checkReplaceable(
+async function checkReplaceable(
   session: SftpSession,
   root: RemoteRoot,
   file: MountPath,
