@@ -49,6 +49,33 @@ describe.runIf(isAvailable('apache2', server))('uploads in chunks', () => {
     expect(await server.leftovers()).toEqual([]);
   });
 
+  it('pieces whose memory is used again arrive as they were, also where one ends with its chunk and the next comes after the answer', async () => {
+    const driver = await opened();
+    server.maxBodyBytes = 100_000_000;
+    server.chunks.length = 0;
+    const content = pattern(40 * MIB);
+    const lent = Buffer.alloc(MIB);
+    const source = (async function* () {
+      for (let start = 0; start < content.byteLength; start += MIB) {
+        lent.fill(0);
+        if (start === 32 * MIB)
+          await vi.waitFor(() => expect(server.taken).toBe(1), { timeout: 10_000, interval: 5 }).catch(() => undefined);
+        content.copy(lent, 0, start);
+        yield lent;
+      }
+    })();
+    server.taken = 0;
+    await driver.write(at('/lent'), source, { overwrite: true, sizeBytes: content.byteLength });
+    expect(digest(await readFile(join(server.folder, 'lent')))).toBe(digest(content));
+  });
+
+  it('a chunk that is answered before its end is none', async () => {
+    const driver = await opened();
+    server.answerEarlyAt = 1;
+    const content = pattern(40 * MIB);
+    await refuses('STORAGE_UNAVAILABLE', driver.write(at('/early'), pieces(content), { overwrite: true, sizeBytes: content.byteLength }));
+  });
+
   it('small files, and those on a server that says nothing of chunks, are sent whole', async () => {
     server.maxBodyBytes = 100_000_000;
     server.chunks.length = 0;

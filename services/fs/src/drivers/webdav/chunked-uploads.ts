@@ -3,7 +3,7 @@ import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { drain, readText } from '../../driver-contract/answers.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
-import { throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { fileHeaders, type NewFile, type Place, SLOW_MS, UPLOAD_ANSWER_MS, type WebdavClient } from './client.ts';
 import { userFolderOf } from './user-folder.ts';
 
@@ -95,22 +95,32 @@ async function putInChunks(
   }
 }
 
-/** A content as several, one after the other: each is read to its end before the next is asked for. The last may be shorter; of nothing there is one. */
+/**
+ * A content as several, one after the other: each is read to its end before the next is asked for. The last may be shorter; of nothing there is one.
+ * At the end of a chunk nothing more is asked of the content: its server may have answered by then, and a piece is lent until the next one is asked for.
+ *
+ * @throws AppError STORAGE_UNAVAILABLE: the server answered before it had all of a chunk
+ */
 async function* cutAt(content: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<AsyncIterable<Uint8Array>, void> {
   const pieces = content[Symbol.asyncIterator]();
   let piece = await nextOf(pieces);
   try {
     do {
+      let left = bytes;
+      let hasEnded = false;
       yield (async function* () {
-        for (let left = bytes; piece; ) {
+        while (left > 0) {
+          piece ??= await nextOf(pieces);
+          hasEnded = piece === undefined;
+          if (!piece) return;
           const part: Uint8Array = piece.subarray(0, left);
-          yield part;
           left -= part.byteLength;
-          // What is left of it was lent until the next one is asked for.
-          piece = part.byteLength < piece.byteLength ? piece.subarray(part.byteLength) : await nextOf(pieces);
-          if (left === 0) return;
+          piece = part.byteLength < piece.byteLength ? piece.subarray(part.byteLength) : undefined;
+          yield part;
         }
       })();
+      if (left > 0 && !hasEnded) throw storageError('STORAGE_UNAVAILABLE', new Error('the server answered before it had all of a chunk'));
+      if (!hasEnded) piece ??= await nextOf(pieces);
     } while (piece);
   } finally {
     await pieces.return?.();

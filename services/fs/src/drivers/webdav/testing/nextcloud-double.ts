@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { chmod, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
@@ -24,6 +25,10 @@ export interface NextcloudDouble extends Omit<WebdavServer, 'connections'> {
   chunking: string;
   /** The next chunk of this number is not taken. */
   failAt: number | undefined;
+  /** The next chunk of this number is answered when some of it has come. */
+  answerEarlyAt: number | undefined;
+  /** Chunks that were answered. */
+  taken: number;
   /** Sizes of the chunks of uploads that became files. */
   readonly chunks: number[][];
   /** Answers in the place of a picture; undefined: the picture itself. */
@@ -44,7 +49,16 @@ export async function startNextcloudDouble(): Promise<NextcloudDouble | Missing>
   const server: NextcloudDouble = {
     ...apache,
     ...{ url: `${http.url}${FILES}/`, host: http.host, port: http.port },
-    ...{ maxBodyBytes: 100_000_000, chunking: '1.0', failAt: undefined, chunks: [], picture: undefined, asked: [] },
+    ...{
+      maxBodyBytes: 100_000_000,
+      chunking: '1.0',
+      failAt: undefined,
+      answerEarlyAt: undefined,
+      taken: 0,
+      chunks: [],
+      picture: undefined,
+      asked: [],
+    },
     leftovers: () => readdir(uploads),
     async stop() {
       await http.stop();
@@ -114,8 +128,15 @@ export async function startNextcloudDouble(): Promise<NextcloudDouble | Missing>
   async function takeChunk(asked: IncomingMessage, answer: ServerResponse, folder: string, number: number): Promise<void> {
     if (!Number.isInteger(number) || number < 1 || number > MOST_CHUNKS) return refuse(answer, 400, 'no number of a chunk');
     if (server.failAt === number) return refuse(answer, 507, 'full');
+    if (server.answerEarlyAt === number) {
+      server.answerEarlyAt = undefined;
+      await once(asked, 'data');
+      return void answer.writeHead(201).end();
+    }
     await pipeline(asked, createWriteStream(join(folder, String(number)), { flags: 'w' }));
-    answer.writeHead(201).end();
+    answer.writeHead(201).end(() => {
+      server.taken += 1;
+    });
   }
 
   async function putTogether(asked: IncomingMessage, answer: ServerResponse, folder: string, target: string): Promise<void> {
