@@ -32,6 +32,8 @@ interface Answers {
   onWaiting: (count: number) => void;
   /** Told what it was to write where. */
   onWritten: (offset: number, bytes: Buffer) => void;
+  /** The most that a message to it may carry. */
+  messageBytes: number | undefined;
   /** What it says to every `OPEN` and `OPENDIR` in the place of a handle. */
   opens: number | undefined;
   /** Told what was given another name. */
@@ -52,6 +54,7 @@ async function startHostile(given: Partial<Answers>) {
     onRenamed: () => undefined,
     onWritten: () => undefined,
     opens: undefined,
+    messageBytes: undefined,
     ...given,
   };
   const server = new ssh2.Server({ hostKeys: [privateKey] }, (client) => {
@@ -59,6 +62,11 @@ async function startHostile(given: Partial<Answers>) {
     // Its many small answers would wait for each other.
     (Reflect.get(client, '_sock') as Socket).setNoDelay(true);
     client.on('authentication', (login) => login.accept());
+    if (answers.messageBytes !== undefined) {
+      const protocol = Reflect.get(client, '_protocol') as { channelOpenConfirm(...told: number[]): void };
+      const confirm = protocol.channelOpenConfirm.bind(protocol);
+      protocol.channelOpenConfirm = (...told) => confirm(...told.slice(0, -1), answers.messageBytes ?? 0);
+    }
     client.on('session', (accept) => accept().on('sftp', (acceptSftp) => serve(acceptSftp(), { ...answers, flood: () => flood(client) })));
   });
   server.listen(0, '127.0.0.1');
@@ -184,6 +192,10 @@ describe('an SFTP server that is up to no good', { timeout: LIMIT_MS }, () => {
       expect(stored.equals(expected)).toBe(true);
     },
   );
+
+  it.each([0, 1, 100])('that takes messages of %i bytes is not spoken to', async (messageBytes) => {
+    expect((await refusalOf(openSftp(await startHostile({ messageBytes }))))[0]).toBe('STORAGE_UNAVAILABLE');
+  });
 
   it('cannot have us use a handle that it did not give', async () => {
     const driver = await openSftp(await startHostile({ opens: STATUS.OK }));

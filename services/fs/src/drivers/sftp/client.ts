@@ -140,6 +140,21 @@ function prepareKeys(client: Client): void {
   }
 }
 
+/** Less in a message would have small requests go out in very many. */
+const LEAST_MESSAGE_BYTES = 1024;
+
+/** Has a server refused that opens a channel for messages of next to nothing, before the library cuts what it sends into them: of 0 bytes it does so for ever. */
+function requireMessages(client: Client, fail: (error: unknown) => void): void {
+  const handlers = Reflect.get(Object(Reflect.get(client, '_protocol')), '_handlers') as { CHANNEL_OPEN_CONFIRMATION: OnOpened };
+  const { CHANNEL_OPEN_CONFIRMATION: onOpened } = handlers;
+  handlers.CHANNEL_OPEN_CONFIRMATION = (protocol, info) => {
+    if (info.packetSize >= LEAST_MESSAGE_BYTES) onOpened(protocol, info);
+    else fail(storageError('STORAGE_UNAVAILABLE', new Error('the server takes no messages')));
+  };
+}
+
+type OnOpened = (protocol: unknown, info: { readonly packetSize: number }) => void;
+
 /** What the library's channel of files sends by, and keeps to itself. */
 interface Sender {
   channelData(channel: number, data: Buffer): void;
@@ -156,7 +171,7 @@ const MESSAGE_BYTES = 32 * 1024;
 function gatherRequests(sftp: SFTPWrapper): void {
   const sender = Reflect.get(sftp, '_protocol') as Sender;
   const { packetSize } = Reflect.get(sftp, 'outgoing') as { readonly packetSize: number };
-  const room = Buffer.allocUnsafeSlow(Math.min(MESSAGE_BYTES, packetSize || 1));
+  const room = Buffer.allocUnsafeSlow(Math.min(MESSAGE_BYTES, packetSize));
   let filledBytes = 0;
   const flush = (channel: number) => {
     const message = room.subarray(0, filledBytes);
@@ -181,7 +196,7 @@ function gatherRequests(sftp: SFTPWrapper): void {
   Reflect.set(sftp, '_protocol', gathering);
 }
 
-/** A server takes 32 KiB in a request (draft-ietf-secsh-filexfer-02, 3). */
+/** A server should take 32 KiB in a request (draft-ietf-secsh-filexfer-02, 3); one that takes less than this is not written to. */
 const MIN_REQUEST_BYTES = 4 * 1024;
 /** 2 MiB, which is what OpenSSH takes before it answers: more would wait in our memory, twice. */
 const MAX_WRITES = 64;
@@ -246,6 +261,7 @@ export class SftpSession {
       if (signal.aborted) onAbort();
       await Promise.race([ready(client, { ...connectConfig(options), sock: socket, hostVerifier: check }), failed]);
       prepareKeys(client);
+      requireMessages(client, fail);
       const sftp = await Promise.race([openChannel(client), failed]);
       if (hostKey === undefined) throw storageError('STORAGE_UNAVAILABLE');
       gatherRequests(sftp);

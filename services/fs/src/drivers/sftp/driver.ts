@@ -354,12 +354,10 @@ export class SftpDriver implements StorageDriver {
     let replaced: RemoteAttrs | undefined;
     const file = await this.#open('bytes', async (session) => {
       const ensureFolder = () => this.#ensureFolder(session, parentPath(path), call.signal);
-      const [{ seen, hasFolder }] = await Promise.all([
-        this.#root.lookWithFolder(session, path),
-        session.placesMissing ? undefined : ensureFolder(),
-      ]);
+      const tellsFolder = this.#root.tellsFolder(session);
+      const [{ seen, hasFolder }] = await Promise.all([this.#root.lookWithFolder(session, path), tellsFolder ? undefined : ensureFolder()]);
       replaced = await requireReplaceable(session, this.#root, path, options.overwrite, seen);
-      if (session.placesMissing && !hasFolder) await ensureFolder();
+      if (tellsFolder && !hasFolder) await ensureFolder();
       throwIfAborted(call.signal);
       return session.open(place, OPEN.WRITE | OPEN.CREATE | OPEN.EXCLUSIVE);
     });

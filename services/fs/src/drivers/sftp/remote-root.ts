@@ -60,9 +60,14 @@ export class RemoteRoot {
    * says of a missing name where it would be only if its folder is there.
    */
   async lookWithFolder(session: SftpSession, path: MountPath): Promise<{ seen: Seen | undefined; hasFolder: boolean }> {
-    if (this.#names !== undefined || this.realPath === '/') return { seen: await this.look(session, path), hasFolder: false };
+    if (!this.tellsFolder(session)) return { seen: await this.look(session, path), hasFolder: false };
     const { seen, isPlaced } = await this.#lookAt(session, path);
-    return { seen, hasFolder: isPlaced && (seen === undefined ? session.placesMissing : !seen.isLink) };
+    return { seen, hasFolder: isPlaced && !seen?.isLink };
+  }
+
+  /** Whether a look at a path may tell that its folder is there. */
+  tellsFolder(session: SftpSession): boolean {
+    return session.placesMissing && this.#names === undefined && this.realPath !== '/';
   }
 
   /** @returns also whether the server said where the place really is */
