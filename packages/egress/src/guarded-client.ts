@@ -91,9 +91,12 @@ async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked:
   if (signal?.aborted) throw cancelled(signal);
   const stop = new AbortController();
   let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
   /** What is waited for next, and how its lateness is told. */
   const limit = (ms: number, code: ErrorCode, message: string) => {
     clearTimeout(timer);
+    // The end of a body may be seen after its answer.
+    if (isOver) return;
     timer = setTimeout(() => stop.abort(new AppError(code, message)), ms);
   };
   const { connectTimeoutMs = CONNECT_TIMEOUT_MS, headersTimeoutMs = HEADERS_TIMEOUT_MS } = options;
@@ -120,6 +123,7 @@ async function guard(policy: EgressPolicy, options: GuardedRequest, ask: (asked:
     if (error instanceof BodyFailure) throw error.cause;
     throw AppError.is(error) ? error : new AppError('STORAGE_UNAVAILABLE', describe(error, url), { cause: error });
   } finally {
+    isOver = true;
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
   }

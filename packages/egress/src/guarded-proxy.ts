@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import http from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { closeTogether } from './close-together.ts';
 import type { EgressPolicy } from './egress-policy.ts';
 
 /** A proxy for programs that open connections themselves: it lets them through to where the policy allows, and nowhere else. */
@@ -28,7 +29,7 @@ export async function startGuardedProxy(policy: EgressPolicy, host: string, port
   });
   const refuse = (client: Duplex, status: string) => client.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 
-  server.on('connect', (request: http.IncomingMessage, client: Duplex, head: Buffer) => {
+  server.on('connect', (request: http.IncomingMessage, client: Socket, head: Buffer) => {
     client.on('error', () => client.destroy());
     sockets.add(client);
     client.once('close', () => sockets.delete(client));
@@ -59,22 +60,23 @@ export async function startGuardedProxy(policy: EgressPolicy, host: string, port
 }
 
 /** @throws what the policy says */
-async function tunnel(policy: EgressPolicy, client: Duplex, head: Buffer, host: string, port: number, sockets: Set<Duplex>): Promise<void> {
+async function tunnel(policy: EgressPolicy, client: Socket, head: Buffer, host: string, port: number, sockets: Set<Duplex>): Promise<void> {
   const [address] = await policy.resolve(host, port);
   if (address === undefined) throw new Error('no address');
   // The address that was checked, not its name: the name could mean another one by now.
   const server: Socket = net.connect({ host: address, port, timeout: CONNECT_TIMEOUT_MS });
   sockets.add(server);
-  server.once('close', () => {
-    sockets.delete(server);
-    client.destroy();
-  });
-  client.once('close', () => server.destroy());
-  server.on('timeout', () => server.destroy());
-  server.on('error', () => {
-    if (!client.writableEnded) client.end('HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-  });
+  server.once('close', () => sockets.delete(server));
+  const abandon = () => server.destroy();
+  client.once('close', abandon);
+  server.on('timeout', () => server.destroy(new Error('nothing moves')));
+  const fail = () => client.end('HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+  server.once('error', fail);
   server.once('connect', () => {
+    // From here on what the client reads is the server's.
+    server.off('error', fail).on('error', () => undefined);
+    client.off('close', abandon);
+    closeTogether(client, server);
     server.setTimeout(IDLE_MS);
     client.write('HTTP/1.1 200 Connection established\r\n\r\n');
     server.write(head);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { createEgressPolicy, type GuardedProxy, startGuardedProxy } from '../src/index.ts';
 
@@ -54,6 +55,51 @@ it('connects to the address that was checked', async () => {
   let asked = 0;
   const { proxy, port } = await open({ resolve: async () => answers[asked++] ?? [] });
   expect(await tunnel(proxy, `rebind.example:${port}`)).toBe('HTTP/1.1 403 Forbidden');
+});
+
+/** A tunnel to a server that does with its connection what it is told; what comes through it, and how it ends. */
+async function tunnelTo(serve: (socket: net.Socket) => void): Promise<net.Socket> {
+  const server = net.createServer(serve).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => server.close());
+  const target = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { proxy } = await open({ allow: ['127.0.0.1'] });
+  const socket = net.connect(proxy.port, '127.0.0.1');
+  closing.push(() => socket.destroy());
+  const login = Buffer.from(`${proxy.username}:${proxy.password}`).toString('base64');
+  socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\nProxy-Authorization: Basic ${login}\r\n\r\n`);
+  expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 200 [^\r]*\r\n\r\n$/);
+  return socket;
+}
+
+it('adds nothing to what a server sent that breaks off, and breaks off too', async () => {
+  const socket = await tunnelTo((server) =>
+    server.once('data', () => server.write('half of it', () => server.once('data', () => server.resetAndDestroy()))),
+  );
+  socket.write('send');
+  let came = '';
+  const ended = new Promise((resolve) => socket.on('error', resolve).on('end', () => resolve('end')));
+  socket.on('data', (bytes) => {
+    came += bytes;
+    if (came === 'half of it') socket.write('break');
+  });
+  expect(await ended).toMatchObject({ code: 'ECONNRESET' });
+  expect(came).toBe('half of it');
+});
+
+it('hands on all that a server sent before it ended, to whoever takes it slowly', async () => {
+  const sentBytes = 12_000_000;
+  const socket = await tunnelTo((server) => {
+    server.on('error', () => undefined);
+    server.once('data', () => server.end(Buffer.alloc(sentBytes)));
+  });
+  socket.write('send');
+  let cameBytes = 0;
+  for await (const bytes of socket) {
+    cameBytes += (bytes as Buffer).byteLength;
+    for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+  }
+  expect(cameBytes).toBe(sentBytes);
 });
 
 it('refuses who has no password, and what is no tunnel', async () => {

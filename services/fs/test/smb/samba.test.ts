@@ -84,19 +84,23 @@ describe.runIf(isAvailable('rclone', rclone) && isAvailable('samba', server))('S
     expect(await textOf(driver, '/fOLDER/fILE')).toBe('x');
   });
 
-  it('a new file costs the same beside many others: nothing lists their folder for it', async () => {
+  it('a new file costs the same beside many others: nothing lists their folder for it, also when the folder is not known any more', async () => {
     await madeFolder('many');
     const way = await startFaultProxy({ to: server });
     onTestFinished(() => way.stop());
     const driver = await opened({ root_folder_path: 'many', address: `${way.host}:${way.port}` });
     const costOf = async (name: string) => {
+      // What was known of folders is forgotten with a removal.
+      await put(driver, '/folder/gone', 'x');
+      await driver.remove(at('/folder/gone'), { recursive: false });
       const before = way.bytesToClient();
-      await put(driver, `/${name}`, 'x');
+      await put(driver, `/folder/${name}`, 'x');
       return way.bytesToClient() - before;
     };
     await costOf('first');
     const beside = await costOf('second');
-    for (let index = 0; index < 300; index += 1) await writeFile(join(server.folder, 'many', `one-of-many-with-a-long-name-${index}`), '');
+    for (let index = 0; index < 300; index += 1)
+      await writeFile(join(server.folder, 'many/folder', `one-of-many-with-a-long-name-${index}`), '');
     // A list of 300 such names has 60 kB.
     expect(await costOf('third')).toBeLessThan(beside + 10_000);
   });

@@ -471,8 +471,11 @@ function isLate({ reason }: AbortSignal): boolean {
 async function sendBody(request: http.ClientRequest, body: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
   for await (const piece of body) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const closed = () => reject(storageError('STORAGE_UNAVAILABLE'));
+    // One that still waits for a connection when it is ended tells nobody of its pieces.
+    request.once('close', closed);
     request.write(piece, (error) => (error ? reject(error) : resolve()));
-    await promise;
+    await promise.finally(() => request.off('close', closed));
   }
   request.end();
 }

@@ -477,7 +477,8 @@ export class RcloneDriver implements StorageDriver {
   /** Makes a folder with those above it, as far as they are missing. @throws AppError NOT_A_DIRECTORY | ENTRY_EXISTS (spelled otherwise) */
   async #ensureFolder(path: MountPath, call: CallOptions): Promise<void> {
     if (path === MOUNT_ROOT || this.#root.isKnownFolder(path)) return;
-    const there = await this.#root.findAny(path, call);
+    // It is there most often, and then a look for a free name would list all that is in it.
+    const there = (await this.#root.find(path, call)) ?? (await this.#root.findAny(path, call));
     if (there !== undefined && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
     if (there === undefined) {
       await this.#ensureFolder(parentPath(path), call);

@@ -10,13 +10,17 @@ async function openControl() {
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const { port } = server.address() as { port: number };
-  const relay = await openFtpRelay(async () => connect(port, '127.0.0.1'));
+  const data: unknown[] = [];
+  const relay = await openFtpRelay(async (_signal, place) => {
+    if (place) data.push(place);
+    return connect(port, '127.0.0.1');
+  });
   onTestFinished(() => relay.close());
   const client = connect(relay.port, '127.0.0.1').setEncoding('utf8');
   onTestFinished(() => void client.destroy());
   const [server1] = (await once(server, 'connection')) as [Socket];
   onTestFinished(() => void server1.destroy());
-  return { client, server: server1 };
+  return { client, server: server1, data };
 }
 
 const PASSIVE = '227 Entering Passive Mode (127,0,0,1,200,1).\r\n';
@@ -41,6 +45,16 @@ it('a port for a transfer is closed once the server names the next one', async (
   server.write(PASSIVE);
   const second = await nextPort(client);
   expect([await isOpen(first), await isOpen(second)]).toEqual([false, true]);
+});
+
+it('data come from the address that the commands go to, and from no port of a service', async () => {
+  const { client, server, data } = await openControl();
+  server.write('227 Entering Passive Mode (10,0,0,5,200,1).\r\n');
+  await isOpen(await nextPort(client));
+  await expect.poll(() => data).toEqual([{ host: '127.0.0.1', port: 51_201 }]);
+  const line = '227 Entering Passive Mode (127,0,0,1,0,80).\r\n';
+  server.write(line);
+  expect((await once(client, 'data'))[0]).toBe(line);
 });
 
 it('a server that says more than rclone takes is not read on', async () => {

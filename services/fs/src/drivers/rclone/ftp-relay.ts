@@ -2,6 +2,15 @@ import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { openRelay, type Relay } from './relay.ts';
 
+/** Where a server waits for data. */
+export interface DataPlace {
+  /** An address, no name. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Below it are ports of services, which no server opens for data. */
+const LEAST_DATA_PORT = 1024;
 /** No line of a server is longer. */
 const MAX_LINE_BYTES = 64 * 1024;
 
@@ -9,9 +18,9 @@ const MAX_LINE_BYTES = 64 * 1024;
  * The same for FTP without TLS, whose server opens a port for each transfer: a port of ours takes its place, which leads to that port of the same server,
  * whatever address it names.
  *
- * @param connect makes a connection to a port of the server; absent: the one of its commands
+ * @param connect makes a connection to the server; where it waits for data, to the address that its commands go to: its name may mean another one by now
  */
-export function openFtpRelay(connect: (signal: AbortSignal, port?: number) => Promise<Socket>): Promise<Relay> {
+export function openFtpRelay(connect: (signal: AbortSignal, data?: DataPlace) => Promise<Socket>): Promise<Relay> {
   return openRelay(connect, (inner, outer) => {
     /** For the transfer that comes next, or is under way. */
     let data: Relay | undefined;
@@ -22,7 +31,9 @@ export function openFtpRelay(connect: (signal: AbortSignal, port?: number) => Pr
       if (port === undefined) return line;
       // The one before has been used, or never will be: a server may name ports without end.
       data?.retire();
-      const relay = await openRelay((signal) => connect(signal, port));
+      const host = outer.remoteAddress;
+      if (host === undefined) return line;
+      const relay = await openRelay((signal) => connect(signal, { host, port }));
       data = relay;
       if (inner.destroyed) relay.close();
       return line.startsWith('229')
@@ -56,5 +67,5 @@ function passivePort(line: string): number | undefined {
 }
 
 function valid(port: number): number | undefined {
-  return port > 0 && port < 65_536 ? port : undefined;
+  return port >= LEAST_DATA_PORT && port < 65_536 ? port : undefined;
 }

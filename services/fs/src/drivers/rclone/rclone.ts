@@ -52,7 +52,7 @@ function openWay({ type, allowed, parameters, rcd }: RemoteSettings, { egress, k
   if (host === undefined) throw new AppError('INVALID_ARGUMENT', 'option host is missing');
   const port = Number(values['port'] ?? PORTS[allowed.way]);
   if (values['pass'] === undefined && values['key_pem'] === undefined) throw new AppError('INVALID_ARGUMENT', 'secret pass is missing');
-  const connect = (signal: AbortSignal, at = port) => egress.connect({ host, port: at, signal });
+  const connect = (signal: AbortSignal, place = { host, port }) => egress.connect({ ...place, signal });
   const way = relayedWay(
     () => (allowed.way === 'ftp' ? openFtpRelay(connect) : openRelay((signal) => connect(signal))),
     (at, atPort) => remoteOf({ host: at, port: atPort }),

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { closeTogether } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 
 /** A port of this machine that leads to one server. */
@@ -34,8 +35,7 @@ export async function openRelay(connect: (signal: AbortSignal) => Promise<Socket
       const outer = await connect(closing.signal);
       keep(outer);
       failure = undefined;
-      inner.once('close', () => outer.destroy());
-      outer.once('close', () => inner.destroy());
+      closeTogether(inner, outer);
       if (inner.destroyed || closing.signal.aborted) outer.destroy();
       else join(inner, outer);
     } catch (error) {

@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { closeTogether } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { answerOf } from './answer-of.ts';
 
@@ -55,15 +56,14 @@ export async function openWebWay(connect: ConnectTo): Promise<WebWay> {
   });
   server.requestTimeout = 0;
   server.on('connection', keep);
-  server.on('connect', async (request: http.IncomingMessage, client: Duplex, head: Buffer) => {
+  server.on('connect', async (request: http.IncomingMessage, client: Socket, head: Buffer) => {
     keep(client);
     try {
       const target = URL.parse(`http://${request.url ?? ''}`);
       const port = Number(/:(\d{1,5})$/.exec(request.url ?? '')?.[1] ?? 0);
       if (!target || port === 0) throw new AppError('INVALID_ARGUMENT', 'not an address');
       const outer = await connectKept(bareHost(target), port);
-      client.once('close', () => outer.destroy());
-      outer.once('close', () => client.destroy());
+      closeTogether(client, outer);
       if (client.destroyed || closing.signal.aborted) return void outer.destroy();
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
       outer.write(head);
