@@ -75,7 +75,7 @@ export function createClaimRounds(options: {
         const records = await claims.next(kind, free);
         if (records.length === 0) break;
         free -= records.length;
-        for (const record of records) await begin(record);
+        await allDone(records.map(begin));
       }
   };
 
@@ -209,4 +209,9 @@ function createClaims(options: {
       return claimFrom(kind, closed, turns.isAlone(kind) ? Math.min(most, mostAtOnce) : 1);
     },
   };
+}
+
+/** Each is carried out, whatever becomes of the others. @throws what the first that failed has thrown */
+async function allDone(works: readonly Promise<unknown>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(works)) if (outcome.status === 'rejected') throw outcome.reason;
 }

@@ -46,14 +46,26 @@ it('as many more are claimed as have ended lately, half of them at once, and the
   const [first] = [...'abcdefgh'].map((name) => add(name));
   await settled();
   expect(begun).toEqual(['a', 'b', 'c', 'd']);
-  // Four wait, which is more than half of six.
-  expect(places.room(COPY, 5)).toBe(0);
+  // Four wait, which is more than half of six. The fifth place is another user's.
+  expect([places.room(COPY, 5), places.limits(COPY).closed]).toEqual([1, [1]]);
   first?.leave();
   first?.leave();
   await settled();
   expect(begun).toEqual(['a', 'b', 'c', 'd', 'e']);
   // Seven ended lately by now, seven are here.
   expect(places.room(COPY, 5)).toBe(5);
+});
+
+it('quick tasks of one user let no more be claimed of another, whose tasks take long, and hold up nobody', () => {
+  const [ann, bob] = [1, 2];
+  const { places, add } = open();
+  for (let index = 0; index < 4; index += 1) add('long', ann);
+  for (let index = 0; index < 6; index += 1) add('quick', bob).leave();
+  expect(places.limits(COPY).closed).toEqual([ann]);
+  // Claimed before that was known.
+  for (let index = 0; index < 4; index += 1) add('long', ann);
+  expect(places.room(COPY, 5)).toBe(1);
+  expect(places.limits(COPY).closed).toEqual([ann]);
 });
 
 it('nobody waits for a place behind a user who has the share', async () => {

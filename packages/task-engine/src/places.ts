@@ -1,6 +1,6 @@
 import type { TaskRecord } from '@wharf/models';
 
-/** As many tasks as ended in the last so many milliseconds are claimed beyond the places... */
+/** As many tasks of a user as ended in the last so many milliseconds are claimed beyond the places... */
 const AHEAD_MS = 100;
 /** ... up to so many. */
 const MOST_AHEAD = 16;
@@ -18,8 +18,8 @@ export interface Place {
 }
 
 /**
- * The places of a replica: so many for each kind, of which one user has a share. While tasks end within milliseconds, a few more are claimed than
- * there are places, so that one request to the store takes several; they wait here until one is free.
+ * The places of a replica: so many for each kind, of which one user has a share. While tasks of a user end within milliseconds, a few more of them are
+ * claimed than there are places, so that one request to the store takes several; they wait here until one is free.
  */
 export interface Places {
   /** For a task that was claimed. */
@@ -51,13 +51,16 @@ export function createPlaces({ shareOf, mayRunAhead, onRoom, nowMs }: PlacesOpti
   const counts = new Map<string, number>();
   /** In the order of their claims. */
   const seats = new Set<Seat>();
-  /** When tasks of a kind left their places last. */
-  const ends = new Map<string, readonly number[]>();
+  /** The last tasks of a kind that left their places: when, and whose they were. */
+  const ends = new Map<string, readonly { readonly atMs: number; readonly creator: number }[]>();
 
   const of = (kind: string) => [...seats].filter(({ task }) => task.kind === kind);
   const countOf = (kind: string) => counts.get(kind) ?? 1;
-  const recentEnds = (kind: string) => (ends.get(kind) ?? []).filter((atMs) => nowMs() - atMs < AHEAD_MS);
+  const recentEnds = (kind: string) => (ends.get(kind) ?? []).filter(({ atMs }) => nowMs() - atMs < AHEAD_MS);
   const aheadIn = (kind: string) => (mayRunAhead ? recentEnds(kind).length : 0);
+  /** Quick tasks of one user let none be claimed of another, whose tasks may take long. */
+  const aheadOf = (kind: string, user: number) => (mayRunAhead ? recentEnds(kind).filter(({ creator }) => creator === user).length : 0);
+  const awaitedIn = (some: readonly Seat[]) => some.filter(({ isTaken }) => !isTaken).length;
 
   const seatAll = (kind: string) => {
     const all = of(kind);
@@ -83,7 +86,7 @@ export function createPlaces({ shareOf, mayRunAhead, onRoom, nowMs }: PlacesOpti
         isAwaited: () => !seat.isTaken,
         leave() {
           if (!seats.delete(seat)) return;
-          if (seat.isTaken) ends.set(task.kind, [...recentEnds(task.kind), nowMs()].slice(-MOST_AHEAD));
+          if (seat.isTaken) ends.set(task.kind, [...recentEnds(task.kind), { atMs: nowMs(), creator: task.creator_id }].slice(-MOST_AHEAD));
           seatAll(task.kind);
           onRoom();
         },
@@ -93,18 +96,21 @@ export function createPlaces({ shareOf, mayRunAhead, onRoom, nowMs }: PlacesOpti
       counts.set(kind, count);
       seatAll(kind);
       const [all, ahead] = [of(kind), aheadIn(kind)];
+      const awaited = awaitedIn(all);
       // Not one by one: a request takes as many as half of them.
-      if (all.filter(({ isTaken }) => !isTaken).length > ahead / 2) return 0;
-      return count + ahead - all.length;
+      return count - (all.length - awaited) + (awaited > ahead / 2 ? 0 : ahead - awaited);
     },
     limits(kind) {
       const held = Map.groupBy(of(kind), ({ task }) => task.creator_id);
-      const share = shareOf(countOf(kind)) + aheadIn(kind);
-      const lefts = [...held].map(([id, { length }]) => ({ id, left: share - length }));
+      const share = shareOf(countOf(kind));
+      const lefts = [...held].map(([id, own]) => {
+        const ahead = aheadOf(kind, id);
+        return { id, left: awaitedIn(own) > ahead / 2 ? 0 : share + ahead - own.length };
+      });
       const open = lefts.filter(({ left }) => left > 0);
       return {
         closed: lefts.filter(({ left }) => left <= 0).map(({ id }) => id),
-        most: mayRunAhead ? Math.min(share, ...open.map(({ left }) => left)) : 1,
+        most: mayRunAhead ? Math.min(share + aheadIn(kind), ...open.map(({ left }) => left)) : 1,
       };
     },
   };

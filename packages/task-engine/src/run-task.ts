@@ -114,7 +114,7 @@ async function attempt(run: Run): Promise<void> {
   } catch (error) {
     failure = { error };
   }
-  if (!failure) place?.leave();
+  if (!failure || !hasBegun) place?.leave();
   await hold.settled();
   if (!failure) return succeed(run);
   const reason = hold.reason();
@@ -127,7 +127,7 @@ async function attempt(run: Run): Promise<void> {
     : // It has not lost its turn.
       ending.handBack(id, fence, 0, hasBegun ? {} : { run_at }));
   if (!waits) return finishCanceled(run);
-  run.onAttempt(reason ?? 'postponed');
+  if (hasBegun) run.onAttempt(reason ?? 'postponed');
   run.onChange(waits);
 }
 

@@ -6,6 +6,8 @@ import { type TaskUpdate, updateEach } from './update-each.ts';
 const MOST_AT_ONCE = 100;
 /** After a request others are gathered for so long, in milliseconds. */
 const GATHER_MS = 25;
+/** A request that has no answer for so long holds up no other one. */
+const STUCK_MS = 1_000;
 
 interface Write {
   readonly update: TaskUpdate;
@@ -45,7 +47,12 @@ export function createSharedWrites(models: Pick<TaskModels, 'tasks'>): (update: 
     while (waiting.length > 0) {
       const writes = waiting.slice(0, MOST_AT_ONCE);
       waiting = waiting.slice(MOST_AT_ONCE);
-      await Promise.all([write(writes), delay(GATHER_MS)]);
+      const stuck = new AbortController();
+      await Promise.race([
+        Promise.all([write(writes), delay(GATHER_MS)]),
+        delay(STUCK_MS, undefined, { signal: stuck.signal }).catch(() => undefined),
+      ]);
+      stuck.abort();
     }
     isWriting = false;
   };

@@ -45,11 +45,12 @@ export function createWorkerRuns(
 ): WorkerRuns {
   const { limitOfKey, avoidedKeys, shareOf = (all) => Math.max(1, all - 1) } = limits;
   const runs = new Map<string, ActiveRun>();
+  // Of tasks with keys that are limited too many would be claimed. Their keys are free when their end is written.
+  const mayRunAhead = limitOfKey === undefined;
   const places = createPlaces({
     shareOf,
-    // Of tasks with keys that are limited too many would be claimed.
-    mayRunAhead: limitOfKey === undefined,
-    onRoom: () => onRoom(false),
+    mayRunAhead,
+    onRoom: () => mayRunAhead && onRoom(false),
     nowMs: () => performance.now(),
   });
   let cleanups = 0;
@@ -73,10 +74,8 @@ export function createWorkerRuns(
       if (isCleanup) cleanups += 1;
       void run.ended.then(() => {
         runs.delete(key);
-        if (isCleanup) {
-          cleanups -= 1;
-          onRoom(true);
-        }
+        if (isCleanup) cleanups -= 1;
+        if (isCleanup || !mayRunAhead) onRoom(isCleanup);
       });
     },
     mayCleanUp: () => cleanups < MAX_CLEANUPS,
