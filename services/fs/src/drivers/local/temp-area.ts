@@ -260,6 +260,7 @@ export class TempArea {
     const root = this.#root.holdFolder(MOUNT_ROOT);
     try {
       fs.rmdirSync(root.prefix + TEMP_FOLDER);
+      this.#forgetShared();
     } catch {
       // Somebody else's file is in it, or nothing is there.
     } finally {
