@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import http from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { closeTogether } from './close-together.ts';
+import { closeTogether } from '@wharf/pace';
 import type { EgressPolicy } from './egress-policy.ts';
 
 /** A proxy for programs that open connections themselves: it lets them through to where the policy allows, and nowhere else. */

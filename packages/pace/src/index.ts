@@ -1,3 +1,4 @@
+export { closeTogether } from './close-together.ts';
 export { drained } from './drained.ts';
 export { createGate, type Gate } from './gate.ts';
 export { giveWay } from './give-way.ts';

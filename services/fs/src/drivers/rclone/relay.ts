@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { closeTogether } from '@wharf/egress';
+
 import { AppError } from '@wharf/errors';
+import { closeTogether } from '@wharf/pace';
 
 /** A port of this machine that leads to one server. */
 export interface Relay {

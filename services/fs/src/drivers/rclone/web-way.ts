@@ -3,8 +3,9 @@ import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { closeTogether } from '@wharf/egress';
+
 import { AppError } from '@wharf/errors';
+import { closeTogether } from '@wharf/pace';
 import { answerOf } from './answer-of.ts';
 
 /** The proxy by which rclone reaches servers that speak HTTP. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { closeTogether } from '../src/index.ts';
+import { closeTogether } from './close-together.ts';
 
 /** Both ends of one connection. The far one is not read before somebody does. */
 async function openPair(): Promise<{ near: Socket; far: Socket }> {
