@@ -11,3 +11,4 @@ export { isHugePattern } from './pattern-cost.ts';
 export { boundsOf, type Slice, sliceOf, WHOLE } from './slice.ts';
 export { sortInTurns } from './sort-in-turns.ts';
 export { createTurns } from './turns.ts';
+export { unlessAborted } from './unless-aborted.ts';

@@ -57,9 +57,9 @@ export function createPlaces({ shareOf, mayRunAhead, onRoom, nowMs }: PlacesOpti
   const of = (kind: string) => [...seats].filter(({ task }) => task.kind === kind);
   const countOf = (kind: string) => counts.get(kind) ?? 1;
   const recentEnds = (kind: string) => (ends.get(kind) ?? []).filter(({ atMs }) => nowMs() - atMs < AHEAD_MS);
-  const aheadIn = (kind: string) => (mayRunAhead ? recentEnds(kind).length : 0);
-  /** Quick tasks of one user let none be claimed of another, whose tasks may take long. */
-  const aheadOf = (kind: string, user: number) => (mayRunAhead ? recentEnds(kind).filter(({ creator }) => creator === user).length : 0);
+  /** @param user quick tasks of one let none be claimed of another, whose tasks may take long; absent: of all */
+  const aheadOf = (kind: string, user?: number) =>
+    mayRunAhead ? recentEnds(kind).filter(({ creator }) => user === undefined || creator === user).length : 0;
   const awaitedIn = (some: readonly Seat[]) => some.filter(({ isTaken }) => !isTaken).length;
 
   const seatAll = (kind: string) => {
@@ -95,7 +95,7 @@ export function createPlaces({ shareOf, mayRunAhead, onRoom, nowMs }: PlacesOpti
     room(kind, count) {
       counts.set(kind, count);
       seatAll(kind);
-      const [all, ahead] = [of(kind), aheadIn(kind)];
+      const [all, ahead] = [of(kind), aheadOf(kind)];
       const awaited = awaitedIn(all);
       // Not one by one: a request takes as many as half of them.
       return count - (all.length - awaited) + (awaited > ahead / 2 ? 0 : ahead - awaited);
@@ -110,7 +110,7 @@ export function createPlaces({ shareOf, mayRunAhead, onRoom, nowMs }: PlacesOpti
       const open = lefts.filter(({ left }) => left > 0);
       return {
         closed: lefts.filter(({ left }) => left <= 0).map(({ id }) => id),
-        most: mayRunAhead ? Math.min(share + aheadIn(kind), ...open.map(({ left }) => left)) : 1,
+        most: mayRunAhead ? Math.min(share + aheadOf(kind), ...open.map(({ left }) => left)) : 1,
       };
     },
   };

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError, ERROR_CODES } from '@wharf/errors';
 import type { TaskRecord } from '@wharf/models';
+import { unlessAborted } from '@wharf/pace';
 import { foreseen, inSpan, type Logger, type OpenSpan, type Tracing } from '@wharf/service-kit';
 import { type HeldTasks, MAX_CLEANUPS } from './held-tasks.ts';
 import type { Place } from './places.ts';
@@ -129,19 +130,6 @@ async function attempt(run: Run): Promise<void> {
   if (!waits) return finishCanceled(run);
   if (hasBegun) run.onAttempt(reason ?? 'postponed');
   run.onChange(waits);
-}
-
-/** @throws why the signal was aborted, if that is sooner */
-function unlessAborted(signal: AbortSignal, promise: Promise<void>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    void promise.then(() => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    });
-  });
 }
 
 /** The store was away: no fault of the task, which counts no failure. */

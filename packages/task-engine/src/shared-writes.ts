@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TaskModels } from '@wharf/models';
+import { within } from '@wharf/service-kit';
 import { type TaskUpdate, updateEach } from './update-each.ts';
 
 /** Writes of one request: it takes the store a few milliseconds. */
@@ -47,12 +48,8 @@ export function createSharedWrites(models: Pick<TaskModels, 'tasks'>): (update: 
     while (waiting.length > 0) {
       const writes = waiting.slice(0, MOST_AT_ONCE);
       waiting = waiting.slice(MOST_AT_ONCE);
-      const stuck = new AbortController();
-      await Promise.race([
-        Promise.all([write(writes), delay(GATHER_MS)]),
-        delay(STUCK_MS, undefined, { signal: stuck.signal }).catch(() => undefined),
-      ]);
-      stuck.abort();
+      const written = Promise.all([write(writes), delay(GATHER_MS)]);
+      await within(STUCK_MS, written, 'the store does not answer').catch(() => undefined);
     }
     isWriting = false;
   };

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
+import { unlessAborted } from '@wharf/pace';
 import type { UploadSession, UploadStore } from './upload-session.ts';
 
 /** A claim that was not renewed for so long is anybody's, in milliseconds. */
@@ -136,19 +137,6 @@ const KEEP_MS = 2_000;
 
 /** Between two looks at a claim of another process, in milliseconds. */
 const POLL_MS = 500;
-
-/** @throws the reason of the signal as soon as it is aborted */
-async function unlessAborted(signal: AbortSignal, work: Promise<unknown>): Promise<void> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    signal.throwIfAborted();
-    await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-}
 
 /** @param forMs at the most, unless its writer goes on */
 function heldElsewhere(forMs: number): AppError {
