@@ -27,6 +27,7 @@ interface Figure {
   readonly rcloneMs?: number;
   readonly wharfQuestions?: number;
   readonly rcloneQuestions?: number;
+  readonly besideMs?: number;
 }
 
 const MIB = 1024 * 1024;
@@ -102,31 +103,62 @@ export function factsTables(facts: readonly MeasuredFacts[]): string[] {
 
 /** What work cost in a storage, and what it cost rclone on the same server. */
 export function figuresTable({ server, rcloneVersion, measuredOn, figures }: DriverFigures): string[] {
-  const compared = figures.filter(({ rcloneMs, amount }) => rcloneMs !== undefined && amount > 0);
-  const rows = compared.map(({ work, amount, latencyMs, wharfMs, rcloneMs, wharfQuestions, rcloneQuestions }) => {
-    const isBig = work.endsWith('big');
-    const speed = (ms: number) => {
-      const perSecond = (isBig ? amount / MIB : amount) / (ms / 1000);
-      return `${perSecond.toPrecision(perSecond < 100 ? 2 : 3)} ${isBig ? 'MiB/s' : work === 'write many' ? 'files/s' : 'entries/s'}`.replace(
-        /^([\d.]+)e\+(\d+)/,
-        (text) => String(Number(text)),
-      );
-    };
-    const titles: Readonly<Record<string, string>> = {
-      'write big': `write ${amount / MIB} MiB`,
-      'read big': `read ${amount / MIB} MiB`,
-      'write many': `write ${amount} files of 10 KiB, 8 at once`,
-      'first listing': `list ${amount} entries`,
-    };
-    const shown = [speed(wharfMs), rcloneMs === undefined ? '' : speed(rcloneMs), wharfQuestions, rcloneQuestions];
-    return [titles[work] ?? work, `${latencyMs} ms`, ...shown.map((value) => String(value ?? ''))];
+  const rows = figures.flatMap((figure) => {
+    const { work, latencyMs, wharfMs, rcloneMs, wharfQuestions, rcloneQuestions } = figure;
+    const row = ROWS[work];
+    if (row === undefined) return [];
+    const shown = [row.speed(wharfMs, figure), rcloneMs === undefined ? '' : row.speed(rcloneMs, figure), wharfQuestions, rcloneQuestions];
+    return [[row.title(figure), `${latencyMs} ms`, ...shown.map((value) => String(value ?? ''))]];
   });
   return [
     `Measured on ${server}, beside rclone ${rcloneVersion}, whose start is in its times (${measuredOn}, two cores, other work beside it). \`away\`: what an answer`,
     'takes more. `asked`: how often something was asked and waited for, logins too.',
     '',
     ...table(['work', 'away', 'Wharf', 'rclone', 'asked by Wharf', 'by rclone'], rows),
+    ...besides(figures),
   ];
+}
+
+/** Of a figure that stands in the table: what was done, and how fast it was. */
+interface FigureRow {
+  readonly title: (figure: Figure) => string;
+  readonly speed: (ms: number, figure: Figure) => string;
+}
+
+const perSecond = (unit: string, unitAmount = 1) => {
+  return (ms: number, { amount }: Figure) => `${threeDigits(amount / unitAmount / (ms / 1000))} ${unit}`;
+};
+const duration = (ms: number) => `${threeDigits(ms)} ms`;
+
+const ROWS: Readonly<Record<string, FigureRow>> = {
+  'write big': { title: ({ amount }) => `write ${amount / MIB} MiB`, speed: perSecond('MiB/s', MIB) },
+  'read big': { title: ({ amount }) => `read ${amount / MIB} MiB`, speed: perSecond('MiB/s', MIB) },
+  'write many': { title: ({ amount }) => `write ${amount} files of 10 KiB, 8 at once`, speed: perSecond('files/s') },
+  'first listing': { title: ({ amount }) => `list ${amount} entries`, speed: perSecond('entries/s') },
+  'second listing': { title: () => 'the same again', speed: duration },
+  get: { title: () => 'look at a file', speed: duration },
+  range: { title: () => 'read 1 MiB of a file', speed: duration },
+};
+
+/** What was measured beside other work. */
+function besides(figures: readonly Figure[]): string[] {
+  const waits = figures.flatMap(({ work, besideMs }) => (work === 'first listing' && besideMs !== undefined ? [besideMs] : []));
+  const memory = figures.find(({ work }) => work === 'memory');
+  const isolation = figures.find(({ work }) => work === 'isolation');
+  const said = [
+    ...(waits.length > 0 ? [`While such a folder is listed, others wait up to ${threeDigits(Math.max(...waits))} ms.`] : []),
+    ...(memory ? [`Eight uploads at once take ${memory.amount} MiB.`] : []),
+    ...(isolation?.besideMs === undefined
+      ? []
+      : [
+          `While 64 downloads from it stand still, a listing elsewhere takes ${threeDigits(isolation.wharfMs)} ms (p99; ${threeDigits(isolation.besideMs)} alone).`,
+        ]),
+  ];
+  return said.length > 0 ? [said.join(' '), ''] : [];
+}
+
+function threeDigits(value: number): string {
+  return String(Number(value.toPrecision(value < 100 ? 2 : 3)));
 }
 
 function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string[] {

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
 import { httpRequest } from '@wharf/harness';
 import { alignColumns } from './align-columns.ts';
 import { type BlockedCase, prepareBlockedCases } from './blocked-cases.ts';
 import type { Fixture } from './fixture.ts';
+import { type Pinger, startPinger } from './pinger.ts';
 import type { WharfServer } from './wharf-server.ts';
 
 /** How long a ping may wait beside any other request. */
@@ -28,29 +27,24 @@ export async function measureBlocked(wharfs: readonly WharfServer[], fixture: Fi
   const waits: Wait[] = [];
   for (const wharf of wharfs) {
     const cases = await prepareBlockedCases(wharf, fixture);
-    const pinger = new Worker(new URL('./ping-worker.ts', import.meta.url), { workerData: { base: wharf.base } });
-    const longestPing = async (): Promise<number> => {
-      pinger.postMessage('');
-      const [ms]: number[] = await once(pinger, 'message');
-      return ms ?? Number.NaN;
-    };
+    const pinger = startPinger(wharf.base);
     try {
       for (const each of cases) {
         const measured: Wait[] = [];
-        for (let round = 0; round < rounds; round += 1) measured.push(await measureOne(wharf, each, longestPing));
+        for (let round = 0; round < rounds; round += 1) measured.push(await measureOne(wharf, each, pinger));
         const best = measured.sort((left, right) => left.longestPingMs - right.longestPingMs)[0];
         if (best) waits.push(best);
         console.error(`${wharf.name}, ${each.title}: ${Math.round(best?.longestPingMs ?? Number.NaN)} ms`);
       }
     } finally {
-      await pinger.terminate();
+      await pinger.stop();
     }
   }
   return waits;
 }
 
-async function measureOne(wharf: WharfServer, { title, requests }: BlockedCase, longestPing: () => Promise<number>): Promise<Wait> {
-  await longestPing();
+async function measureOne(wharf: WharfServer, { title, requests }: BlockedCase, pinger: Pinger): Promise<Wait> {
+  await pinger.longestMs();
   const startedAt = performance.now();
   const answers = await Promise.all(
     requests.map(async (request) => {
@@ -59,7 +53,7 @@ async function measureOne(wharf: WharfServer, { title, requests }: BlockedCase, 
     }),
   );
   const answeredMs = performance.now() - startedAt;
-  const longestPingMs = await longestPing();
+  const longestPingMs = await pinger.longestMs();
   return { title, server: wharf.name, longestPingMs, answeredMs, answers: [...new Set(answers)].join(', ') };
 }
 

@@ -6,7 +6,10 @@ import type { RemoteResult } from './remote.ts';
 const FIGURES_FILE = fileURLToPath(new URL('../driver-figures.json', import.meta.url));
 
 /** One line of a driver's figures. */
-type Figure = Pick<RemoteResult, 'work' | 'amount' | 'latencyMs' | 'wharfMs' | 'rcloneMs' | 'wharfQuestions' | 'rcloneQuestions'>;
+type Figure = Pick<
+  RemoteResult,
+  'work' | 'amount' | 'latencyMs' | 'wharfMs' | 'rcloneMs' | 'wharfQuestions' | 'rcloneQuestions' | 'besideMs'
+>;
 
 interface DriverFigures {
   readonly server: string;
@@ -27,7 +30,8 @@ export async function saveDriverFigures(results: readonly RemoteResult[]): Promi
   return FIGURES_FILE;
 }
 
-function figureOf({ work, amount, latencyMs, wharfMs, rcloneMs, wharfQuestions, rcloneQuestions }: RemoteResult): Figure {
+function figureOf({ work, amount, latencyMs, wharfMs, rcloneMs, wharfQuestions, rcloneQuestions, besideMs }: RemoteResult): Figure {
   const rounded = (value: number | undefined) => (value === undefined ? undefined : Number(value.toPrecision(3)));
-  return { work, amount, latencyMs, wharfMs: rounded(wharfMs) ?? 0, rcloneMs: rounded(rcloneMs), wharfQuestions, rcloneQuestions };
+  const times = { wharfMs: rounded(wharfMs) ?? 0, rcloneMs: rounded(rcloneMs), besideMs: rounded(besideMs) };
+  return { work, amount, latencyMs, ...times, wharfQuestions, rcloneQuestions };
 }

@@ -35,8 +35,8 @@ export async function makeFixture(isQuick: boolean): Promise<Fixture> {
   return { filesDir, uploadsDir, storeNamesDir, entries, sizeBytes, remove: () => dir.remove() };
 }
 
-/** @param content a few bytes of their own where it is missing: what a listing costs does not depend on it. */
-async function makeFolder(path: string, count: number, content?: Uint8Array): Promise<void> {
+/** Files `holiday picture 000001.jpg` and so on. @param content a few bytes of their own where it is missing: what a listing costs does not depend on it. */
+export async function makeFolder(path: string, count: number, content?: Uint8Array): Promise<void> {
   await mkdir(path, { recursive: true });
   let next = 0;
   const maker = async () => {

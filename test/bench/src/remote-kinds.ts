@@ -25,6 +25,8 @@ export interface RemoteKind {
   /** Variables by which rclone knows it as `remote:`, and the folder there. Without rclone they say less. */
   readonly rcloneEnv: Readonly<Record<string, string>>;
   readonly rclonePath: string;
+  /** Its root on this machine, by which many files are there at once; absent where there is none. */
+  readonly folder?: string;
   /** What it stands on, which is mounted before it. */
   readonly below?: RemoteKind;
   stop(): Promise<void>;
@@ -44,7 +46,6 @@ export interface KindNeeds {
 type Starter = (needs: KindNeeds) => Promise<RemoteKind | Missing>;
 
 const BUCKET = 'bench';
-const FOLDER = 'encrypted';
 
 /** Where a kind is mounted. */
 export function mountOf(name: RemoteName): string {
@@ -75,7 +76,7 @@ export const STARTERS: Readonly<Record<RemoteName, Starter>> = {
       rcloneEnv: {
         ...below.rcloneEnv,
         RCLONE_CONFIG_HIDDEN_TYPE: 'crypt',
-        RCLONE_CONFIG_HIDDEN_REMOTE: `${below.rclonePath}/${FOLDER}`,
+        RCLONE_CONFIG_HIDDEN_REMOTE: below.rclonePath,
         RCLONE_CONFIG_HIDDEN_PASSWORD: await needs.obscured(password),
         RCLONE_CONFIG_HIDDEN_PASSWORD2: await needs.obscured(salt),
       },
@@ -115,7 +116,7 @@ async function startSftp(): Promise<RemoteKind | Missing> {
   await writeFile(keyFile, sshd.privateKey);
   await chmod(keyFile, 0o600);
   return {
-    ...{ name: 'SFTP', server: 'OpenSSH', proxy, stop: stopBoth(proxy, sshd, { stop: () => dir.remove() }) },
+    ...{ name: 'SFTP', server: 'OpenSSH', proxy, folder: sshd.folder, stop: stopBoth(proxy, sshd, { stop: () => dir.remove() }) },
     addition: {
       ...{ root_folder_path: sshd.rootPath, address: `${proxy.host}:${proxy.port}` },
       ...{ username: sshd.username, private_key: sshd.privateKey },
@@ -143,7 +144,8 @@ async function startDav(name: 'WebDav' | 'Rclone', { obscured }: KindNeeds): Pro
     },
   };
   return {
-    ...{ name, server: name === 'Rclone' ? 'Apache mod_dav, by the type webdav' : 'Apache mod_dav', proxy, stop: stopBoth(proxy, apache) },
+    ...{ name, server: name === 'Rclone' ? 'Apache mod_dav, by the type webdav' : 'Apache mod_dav' },
+    ...{ proxy, folder: apache.folder, stop: stopBoth(proxy, apache) },
     addition: additions[name],
     rcloneEnv: remote({ TYPE: 'webdav', URL: url, VENDOR: 'other', USER: username, PASS: await obscured(password) }),
     rclonePath: 'remote:',
@@ -156,7 +158,7 @@ async function startFtp({ obscured }: KindNeeds): Promise<RemoteKind | Missing> 
   const proxy = await startFaultProxy({ to: ftpd, samePorts: ftpd.passivePorts });
   const address = { HOST: proxy.host, PORT: String(proxy.port) };
   return {
-    ...{ name: 'FTP', server: 'vsftpd, without TLS', proxy, stop: stopBoth(proxy, ftpd) },
+    ...{ name: 'FTP', server: 'vsftpd, without TLS', proxy, folder: ftpd.folder, stop: stopBoth(proxy, ftpd) },
     addition: {
       ...{ address: `${proxy.host}:${proxy.port}`, encoding: 'utf-8', encryption: 'none' },
       ...{ username: ftpd.username, password: ftpd.password, root_folder_path: '/' },
@@ -173,7 +175,7 @@ async function startSmb({ obscured }: KindNeeds): Promise<RemoteKind | Missing> 
   const proxy = await startFaultProxy({ to: samba });
   const address = { HOST: proxy.host, PORT: String(proxy.port) };
   return {
-    ...{ name: 'SMB', server: 'Samba, which does not tell A from a', proxy, stop: stopBoth(proxy, samba) },
+    ...{ name: 'SMB', server: 'Samba, which does not tell A from a', proxy, folder: samba.folder, stop: stopBoth(proxy, samba) },
     addition: {
       ...{ root_folder_path: '.', address: `${proxy.host}:${proxy.port}` },
       ...{ username: samba.username, password: samba.password, share_name: samba.share },

@@ -1,9 +1,9 @@
-import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { at, login, upload } from '@wharf/harness';
+import { at, login } from '@wharf/harness';
 import { alignColumns } from './align-columns.ts';
-import type { Fixture } from './fixture.ts';
-import type { LoadGenerator } from './load.ts';
+import { type Fixture, makeFolder } from './fixture.ts';
+import type { LoadGenerator, LoadRequest, LoadResult } from './load.ts';
+import { type Pinger, startPinger } from './pinger.ts';
 import { readUsage, resetPeaks } from './process-usage.ts';
 import { type RemoteField, startRemoteField } from './remote-field.ts';
 import { mountOf, type RemoteKind, type RemoteName } from './remote-kinds.ts';
@@ -28,15 +28,27 @@ export interface RemoteResult {
   readonly wharfQuestions: number | undefined;
   readonly rcloneQuestions: number | undefined;
   readonly rcloneVersion: string;
+  /** Of a listing: how long a ping waited at most beside it. Of isolation: what a look takes with nothing else. */
+  readonly besideMs: number | undefined;
   readonly verdict: string;
 }
 
-export type RemoteWork = 'write big' | 'read big' | 'write many' | 'first listing' | 'second listing' | 'memory' | 'isolation';
+export type RemoteWork =
+  | 'write big'
+  | 'read big'
+  | 'write many'
+  | 'first listing'
+  | 'second listing'
+  | 'get'
+  | 'range'
+  | 'memory'
+  | 'isolation';
 
 interface Measured {
   readonly elapsedMs: number;
   readonly cpuMs: number;
   readonly questions?: number;
+  readonly pingMs?: number;
 }
 
 /** What is measured, and what it is held to. */
@@ -46,7 +58,7 @@ interface RemoteCase {
   readonly amount: number;
   wharf(): Promise<Measured>;
   rclone?(): Promise<Measured>;
-  judge(wharfMs: number, rcloneMs: number | undefined): string;
+  judge(wharf: Measured, rcloneMs: number | undefined): string;
 }
 
 const LATENCIES_MS = [0, 20];
@@ -55,7 +67,14 @@ const MANY = 1_000;
 const MANY_NAMES = '/holiday picture 00{0???,1000}.jpg';
 /** Of them that are written at a time, and connections that their client keeps for that. */
 const AT_A_TIME = 8;
-const MANY_WITHIN_MS = 600_000;
+const WITHIN_MS = 600_000;
+/** Entries of the folder that is listed, and what is in each where they are put there by us. */
+const CROWD = 10_000;
+const CROWD_BYTES = 16;
+/** What anybody else may wait beside a listing, in milliseconds, and how often a server is asked for what is known already. */
+const BESIDE_MS = 50;
+const SECOND_MS = 10;
+const MOST_QUESTIONS = 1;
 /** Uploads at once whose memory is looked at, and what they may take above idle. */
 const UPLOADS = 8;
 const GROWTH_MIB = 150;
@@ -102,11 +121,18 @@ async function measureField(
   rounds: number,
 ): Promise<RemoteResult[]> {
   const { kind } = field;
-  const place = await mount(wharf, kind);
+  const place = await mount(wharf, generator, kind);
+  const pinger = startPinger(wharf.base);
   const results: RemoteResult[] = [];
-  for (const latencyMs of LATENCIES_MS) {
-    kind.proxy.latencyMs = latencyMs / 2;
-    for (const each of comparedCases(place, field, fixture, generator)) results.push(await measureCase(each, field, latencyMs, rounds));
+  if (kind.folder === undefined) await putFiles(place, 'crowd/{n}.jpg', CROWD, CROWD_BYTES);
+  else await makeFolder(join(kind.folder, 'crowd'), CROWD);
+  try {
+    for (const latencyMs of LATENCIES_MS) {
+      kind.proxy.latencyMs = latencyMs / 2;
+      for (const each of comparedCases(place, field, fixture, pinger)) results.push(await measureCase(each, field, latencyMs, rounds));
+    }
+  } finally {
+    await pinger.stop();
   }
   kind.proxy.latencyMs = 0;
   results.push(await measureMemory(place, field, fixture), await measureIsolation(place, field));
@@ -117,18 +143,30 @@ async function measureField(
 interface Place {
   readonly wharf: WharfServer;
   readonly path: string;
+  /** Clients on a thread of their own: this one is the server's network. */
+  send(
+    request: Omit<LoadRequest, 'expect'> & Partial<Pick<LoadRequest, 'expect'>>,
+    requests?: number,
+    connections?: number,
+  ): Promise<LoadResult>;
   call(route: string, input: object): Promise<unknown>;
   unmount(): Promise<void>;
 }
 
-async function mount(wharf: WharfServer, { name, addition, below }: RemoteKind): Promise<Place> {
-  const lower = below && (await mount(wharf, below));
+async function mount(wharf: WharfServer, generator: LoadGenerator, { name, addition, below }: RemoteKind): Promise<Place> {
+  const lower = below && (await mount(wharf, generator, below));
   const admin = await login(wharf.base, 'admin', wharf.adminPassword);
   const path = mountOf(name);
   const storage = { mount_path: path, driver: name, addition: JSON.stringify(addition), cache_expiration: 30, web_proxy: true };
   const id = at(await admin.call('/api/admin/storage/create', storage), 'id');
   return {
     ...{ wharf, path, call: (route, input) => admin.call(route, input) },
+    async send(request, requests = 1, connections = 1) {
+      const expect = { prefix: '{"code":200,' };
+      const result = await generator.run({ base: wharf.base, expect, ...request, requests, connections, limitMs: WITHIN_MS });
+      if (result.failure !== undefined) throw new Error(result.failure);
+      return result;
+    },
     async unmount() {
       await admin.call(`/api/admin/storage/delete?id=${id}`, {});
       await lower?.unmount();
@@ -136,35 +174,49 @@ async function mount(wharf: WharfServer, { name, addition, below }: RemoteKind):
   };
 }
 
-const atLeast = (share: number) => (own: number, other: number | undefined) =>
-  other === undefined ? '' : `${(other / own).toFixed(2)} of rclone, >= ${share}: ${other / own >= share ? 'ok' : 'under'}`;
+const atLeast =
+  (share: number): RemoteCase['judge'] =>
+  ({ elapsedMs: own }, other) =>
+    other === undefined ? '' : `${(other / own).toFixed(2)} of rclone, >= ${share}: ${other / own >= share ? 'ok' : 'under'}`;
 
-function comparedCases(place: Place, { kind, rclone }: RemoteField, fixture: Fixture, generator: LoadGenerator): RemoteCase[] {
+const judgeFirst: RemoteCase['judge'] = ({ elapsedMs, pingMs = 0 }, other) => {
+  const verdict = `others wait ${Math.round(pingMs)} ms, <= ${BESIDE_MS}: ${pingMs <= BESIDE_MS ? 'ok' : 'over'}`;
+  if (other === undefined) return verdict;
+  return `${(elapsedMs / other).toFixed(2)} times rclone, <= 1.5: ${elapsedMs <= 1.5 * other ? 'ok' : 'over'}; ${verdict}`;
+};
+
+const judgeKnown: RemoteCase['judge'] = ({ questions = 0 }) =>
+  `asked ${questions}, <= ${MOST_QUESTIONS}: ${questions <= MOST_QUESTIONS ? 'ok' : 'over'}`;
+
+function comparedCases(place: Place, { kind, rclone }: RemoteField, fixture: Fixture, pinger: Pinger): RemoteCase[] {
   const big = join(fixture.filesDir, 'big.bin');
   const bytes = fixture.sizeBytes.big;
   const asked = (args: readonly string[]) => rclone && { rclone: () => counted(kind, () => rclone(args)) };
   const own = (run: () => Promise<unknown>) => () => counted(kind, () => timed(place, run));
   const folder = (name: string) => `${kind.rclonePath}${kind.rclonePath.endsWith(':') ? '' : '/'}${name}`;
   const files = Math.min(MANY, fixture.entries.many);
-  const put = (name: string, path: string) => putFile(place, name, path);
-  const putMany = () => putSmall(place, generator, 'wharf/many/{n}.jpg', files, fixture.sizeBytes.each);
+  const listBeside = async () => {
+    await pinger.longestMs();
+    const measured = await counted(kind, () => timed(place, () => list(place, 'crowd', true)));
+    return { ...measured, pingMs: await pinger.longestMs() };
+  };
   return [
     {
       ...{ work: 'write big', title: `write ${bytes / MIB} MiB`, amount: bytes },
-      wharf: own(() => put('wharf/big.bin', big)),
+      wharf: own(() => putFiles(place, 'wharf/big.bin', 1, bytes)),
       ...asked(['copyto', big, folder('rclone/big.bin'), '--ignore-times']),
       judge: atLeast(0.8),
     },
     {
       ...{ work: 'read big', title: `read ${bytes / MIB} MiB`, amount: bytes },
-      wharf: own(() => get(place, 'wharf/big.bin')),
+      wharf: own(() => read(place, 'wharf/big.bin', bytes)),
       ...asked(['cat', folder('rclone/big.bin')]),
       judge: atLeast(0.8),
     },
     {
       ...{ work: 'write many', title: `write ${files} files of ${fixture.sizeBytes.each / 1024} KiB, ${AT_A_TIME} at a time` },
       amount: files,
-      wharf: own(putMany),
+      wharf: own(() => putFiles(place, 'wharf/many/{n}.jpg', files, fixture.sizeBytes.each)),
       ...asked([
         ...['copy', join(fixture.filesDir, 'many'), folder('rclone/many'), '--include', MANY_NAMES],
         ...['--transfers', String(AT_A_TIME), '--ignore-times', '--no-traverse'],
@@ -172,16 +224,25 @@ function comparedCases(place: Place, { kind, rclone }: RemoteField, fixture: Fix
       judge: atLeast(0.8),
     },
     {
-      ...{ work: 'first listing', title: `first listing of ${files}`, amount: files },
-      wharf: own(() => list(place, 'wharf/many', true)),
-      ...asked(['lsf', '--format', 'ps', folder('rclone/many')]),
-      judge: (own, other) =>
-        other === undefined ? '' : `${(own / other).toFixed(2)} times rclone, <= 1.5: ${own <= 1.5 * other ? 'ok' : 'over'}`,
+      ...{ work: 'first listing', title: `first listing of ${CROWD}`, amount: CROWD },
+      wharf: listBeside,
+      ...asked(['lsf', '--format', 'ps', folder('crowd')]),
+      judge: judgeFirst,
     },
     {
-      ...{ work: 'second listing', title: 'second listing', amount: files },
-      wharf: own(() => list(place, 'wharf/many', false)),
-      judge: (own) => `<= 10 ms: ${own <= 10 ? 'ok' : 'over'}`,
+      ...{ work: 'second listing', title: 'second listing', amount: CROWD },
+      wharf: own(() => list(place, 'crowd', false)),
+      judge: ({ elapsedMs }) => `<= ${SECOND_MS} ms: ${elapsedMs <= SECOND_MS ? 'ok' : 'over'}`,
+    },
+    {
+      ...{ work: 'get', title: 'get of a file', amount: 1 },
+      wharf: own(() => ask(place, '/api/fs/get', { path: `${place.path}/wharf/big.bin` })),
+      judge: judgeKnown,
+    },
+    {
+      ...{ work: 'range', title: 'range of 1 MiB', amount: 1 },
+      wharf: own(() => read(place, 'wharf/big.bin', MIB, 2 * MIB)),
+      judge: judgeKnown,
     },
   ];
 }
@@ -208,7 +269,8 @@ async function measureCase(each: RemoteCase, field: RemoteField, latencyMs: numb
     ...{ title: each.title, work: each.work, amount: each.amount, storage: kind.name, server: kind.server, latencyMs },
     ...{ wharfMs: own.elapsedMs, wharfCpuMs: own.cpuMs, wharfQuestions: own.questions },
     ...{ rcloneMs: other?.elapsedMs, rcloneCpuMs: other?.cpuMs, rcloneQuestions: other?.questions, rcloneVersion },
-    verdict: each.judge(own.elapsedMs, other?.elapsedMs),
+    besideMs: own.pingMs,
+    verdict: each.judge(own, other?.elapsedMs),
   };
 }
 
@@ -216,14 +278,7 @@ async function measureMemory(place: Place, field: RemoteField, fixture: Fixture)
   const pids = place.wharf.pids();
   const idle = readUsage(pids).residentBytes;
   resetPeaks(pids);
-  const big = join(fixture.filesDir, 'big.bin');
-  const { elapsedMs, cpuMs } = await timed(place, () =>
-    inParallel(
-      Array.from({ length: UPLOADS }, (_, index) => index),
-      UPLOADS,
-      (index) => putFile(place, `wharf/at-once/${index}.bin`, big),
-    ),
-  );
+  const { elapsedMs, cpuMs } = await timed(place, () => putFiles(place, 'wharf/at-once/{n}.bin', UPLOADS, fixture.sizeBytes.big));
   const grownMib = Math.round((readUsage(pids).peakBytes - idle) / MIB);
   await place.call('/api/fs/remove', { dir: `${place.path}/wharf`, names: ['at-once'] });
   return {
@@ -236,15 +291,7 @@ async function measureMemory(place: Place, field: RemoteField, fixture: Fixture)
 /** Looks at a local folder, with nothing else and while downloads from this storage stand still. */
 async function measureIsolation(place: Place, field: RemoteField): Promise<RemoteResult> {
   const { kind } = field;
-  const looks = async () => {
-    const waits: number[] = [];
-    for (let look = 0; look < LOOKS; look += 1) {
-      const startedAt = performance.now();
-      await place.call('/api/fs/list', { path: '/local/small', per_page: 0, refresh: true });
-      waits.push(performance.now() - startedAt);
-    }
-    return waits.sort((one, other) => one - other)[Math.ceil(LOOKS * 0.99) - 1] ?? Number.NaN;
-  };
+  const looks = async () => (await ask(place, '/api/fs/list', { path: '/local/small', per_page: 0, refresh: true }, LOOKS)).p99Ms;
   await looks();
   const idleMs = await looks();
   const link = new URL(await place.wharf.linkTo(`${place.path}/wharf/big.bin`), place.wharf.base);
@@ -262,14 +309,20 @@ async function measureIsolation(place: Place, field: RemoteField): Promise<Remot
   await kind.proxy.resume();
   return {
     ...alone(field, 'isolation', `p99 of a local listing while ${STANDING} downloads stand still`, 0),
-    ...{ wharfMs: besideMs, wharfCpuMs: stalled.cpuMs / LOOKS },
+    ...{ wharfMs: besideMs, wharfCpuMs: stalled.cpuMs / LOOKS, besideMs: idleMs },
     verdict: `${idleMs.toFixed(1)} ms alone, <= 2 times: ${besideMs <= 2 * idleMs ? 'ok' : 'over'}`,
   };
 }
 
 /** What rclone does not do. */
 function alone({ kind, rcloneVersion }: RemoteField, work: RemoteWork, title: string, amount: number) {
-  const nothing = { wharfQuestions: undefined, rcloneQuestions: undefined, rcloneMs: undefined, rcloneCpuMs: undefined };
+  const nothing = {
+    wharfQuestions: undefined,
+    rcloneQuestions: undefined,
+    rcloneMs: undefined,
+    rcloneCpuMs: undefined,
+    besideMs: undefined,
+  };
   return { ...nothing, work, title, amount, storage: kind.name, server: kind.server, latencyMs: 0, rcloneVersion };
 }
 
@@ -280,42 +333,27 @@ async function timed<Result>({ wharf }: Place, run: () => Promise<Result>): Prom
   return { result, elapsedMs: performance.now() - startedAt, cpuMs: readUsage(wharf.pids()).cpuMs - before };
 }
 
-async function putFile({ wharf, path }: Place, name: string, file: string): Promise<void> {
-  const answer = await upload(wharf.base, {
-    method: 'PUT',
-    path: '/api/fs/put',
-    headers: { Authorization: wharf.token, 'File-Path': encodeURIComponent(`${path}/${name}`) },
-    body: createReadStream(file, { highWaterMark: MIB }),
-  });
-  if (at(answer.json(), 'code') !== 200) throw new Error(`${name}: ${answer.text()}`);
+/** As clients send files: over connections that they keep, each with its length. @param name with `{n}` for the number of the file */
+async function putFiles(place: Place, name: string, files: number, sizeBytes: number): Promise<void> {
+  const { wharf, path } = place;
+  const headers = { authorization: wharf.token, 'file-path': encodeURIComponent(`${path}/${name}`).replace('%7Bn%7D', '{n}') };
+  await place.send({ method: 'PUT', path: '/api/fs/put', body: sizeBytes, headers }, files, AT_A_TIME);
 }
 
-/** As clients send many files: over connections that they keep, each with its length. @param name with `{n}` for the number of the file */
-async function putSmall({ wharf, path }: Place, generator: LoadGenerator, name: string, files: number, sizeBytes: number): Promise<void> {
-  const { failure } = await generator.run({
-    ...{ base: wharf.base, method: 'PUT', path: '/api/fs/put', body: sizeBytes, expect: { prefix: '{"code":200,' } },
-    headers: { authorization: wharf.token, 'file-path': encodeURIComponent(`${path}/${name}`).replace('%7Bn%7D', '{n}') },
-    ...{ connections: AT_A_TIME, requests: files, limitMs: MANY_WITHIN_MS },
-  });
-  if (failure !== undefined) throw new Error(failure);
+/** @param offset with it only so many bytes from there */
+async function read(place: Place, name: string, sizeBytes: number, offset?: number): Promise<void> {
+  const path = await place.wharf.linkTo(`${place.path}/${name}`);
+  const headers: Record<string, string> = offset === undefined ? {} : { range: `bytes=${offset}-${offset + sizeBytes - 1}` };
+  await place.send({ method: 'GET', path, headers, expect: { sizeBytes } });
 }
 
-async function get({ wharf, path }: Place, name: string): Promise<void> {
-  const answer = await fetch(new URL(await wharf.linkTo(`${path}/${name}`), wharf.base));
-  for await (const _ of answer.body ?? []);
+function ask(place: Place, route: string, input: object, times = 1): Promise<LoadResult> {
+  const headers = { authorization: place.wharf.token, 'content-type': 'application/json' };
+  return place.send({ method: 'POST', path: route, headers, body: JSON.stringify(input) }, times);
 }
 
-async function list({ call, path }: Place, folder: string, refresh: boolean): Promise<void> {
-  await call('/api/fs/list', { path: `${path}/${folder}`, per_page: 0, refresh });
-}
-
-async function inParallel<Item>(items: readonly Item[], count: number, run: (item: Item) => Promise<void>): Promise<void> {
-  const left = items.values();
-  await Promise.all(
-    Array.from({ length: count }, async () => {
-      for (const item of left) await run(item);
-    }),
-  );
+function list(place: Place, folder: string, refresh: boolean): Promise<LoadResult> {
+  return ask(place, '/api/fs/list', { path: `${place.path}/${folder}`, per_page: 0, refresh });
 }
 
 function medianOf(measured: readonly Measured[]): Measured {

@@ -30,6 +30,10 @@ interface Answers {
   kind: { mode: number; size: number };
   /** Told how many questions about one place wait for their answer. */
   onWaiting: (count: number) => void;
+  /** Told with each request for bytes how many more it may send before it has to wait. */
+  onRead: (windowBytes: number) => void;
+  /** What an open file has. */
+  fileBytes: number;
   /** Told what it was to write where. */
   onWritten: (offset: number, bytes: Buffer) => void;
   /** The most that a message to it may carry. */
@@ -52,6 +56,8 @@ async function startHostile(given: Partial<Answers>) {
     onWaiting: () => undefined,
     onFlooded: () => undefined,
     onRenamed: () => undefined,
+    onRead: () => undefined,
+    fileBytes: FILE.size,
     onWritten: () => undefined,
     opens: undefined,
     messageBytes: undefined,
@@ -94,7 +100,22 @@ async function flood(client: ssh2.Connection): Promise<number> {
 
 function serve(
   sftp: SFTPWrapper,
-  { realpath, names, bytes, kind, onWaiting, onFlooded, onRenamed, onWritten, opens, flood }: Answers & { flood: () => Promise<number> },
+  {
+    realpath,
+    names,
+    bytes,
+    kind,
+    onWaiting,
+    onFlooded,
+    onRenamed,
+    onRead,
+    fileBytes,
+    onWritten,
+    opens,
+    flood,
+  }: Answers & {
+    flood: () => Promise<number>;
+  },
 ): void {
   let waiting = 0;
   const later = (answer: () => void) => {
@@ -123,7 +144,7 @@ function serve(
     opens !== undefined && !isTried(path) ? sftp.status(id, opens) : sftp.handle(id, handle);
   sftp.on('OPENDIR', (id, path) => open(id, path, Buffer.from(isTried(path) ? path : [requests.push(0) - 1])));
   sftp.on('OPEN', (id, path) => open(id, path, Buffer.from('file')));
-  sftp.on('FSTAT', (id) => sftp.attrs(id, attrsOf(FILE)));
+  sftp.on('FSTAT', (id) => sftp.attrs(id, attrsOf({ ...FILE, size: fileBytes })));
   sftp.on('WRITE', (id, _handle, offset, data) => {
     onWritten(offset, data);
     later(() => sftp.status(id, STATUS.OK));
@@ -154,7 +175,9 @@ function serve(
         page.map((filename) => ({ filename, longname: filename, attrs: attrsOf(kind) })),
       );
   });
+  const { outgoing } = sftp as unknown as { outgoing: { window: number } };
   sftp.on('READ', (id, _handle, offset, length) => {
+    onRead(outgoing.window);
     const data = bytes(offset, length);
     if (data === undefined) sftp.status(id, STATUS.EOF);
     else sftp.data(id, data);
@@ -279,6 +302,20 @@ describe('an SFTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     let bytes = 0;
     for await (const piece of await driver.read(mpath('/file'))) bytes += piece.byteLength;
     expect(bytes).toBe(FILE.size);
+  });
+
+  it('never has to wait before it may send what is asked of it', async () => {
+    let least = Number.POSITIVE_INFINITY;
+    const onRead = (windowBytes: number) => {
+      least = Math.min(least, windowBytes);
+    };
+    const asked = { fileBytes: 24 * 1024 * 1024, bytes: (_offset: number, length: number) => Buffer.alloc(length, 'x') };
+    const driver = await openSftp(await startHostile({ ...asked, onRead }));
+    let bytes = 0;
+    for await (const piece of await driver.read(mpath('/file'))) bytes += piece.byteLength;
+    expect(bytes).toBe(asked.fileBytes);
+    // What is asked for at once is 4 MiB.
+    expect(least).toBeGreaterThan(1024 * 1024);
   });
 
   it.each(['/', '/rootless', '/root/../etc', 'root', '/etc'])(

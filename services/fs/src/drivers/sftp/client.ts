@@ -196,6 +196,39 @@ function gatherRequests(sftp: SFTPWrapper): void {
   Reflect.set(sftp, '_protocol', gathering);
 }
 
+/** What a server may have under way to us: four times the library's, which lets a reader far away have 1 MiB for each round trip. */
+const WINDOW_BYTES = 8 * 1024 * 1024;
+/** Of it what may be used before it is told that it may send as much more: with the 4 MiB that a reader asks for at once it never has to wait. */
+const USED_BYTES = 2 * 1024 * 1024;
+
+/** What the library's channel of files keeps to itself. */
+interface WindowedChannel {
+  readonly incoming: { window: number };
+  readonly outgoing: { readonly id: number; readonly state: string };
+  readonly _protocol: { channelWindowAdjust(channel: number, amountBytes: number): void };
+  push(data: Buffer): boolean;
+}
+
+/** Opens the window of a channel wider than the library does, and again before the library would. */
+function widenWindow(sftp: SFTPWrapper): void {
+  const channel = sftp as unknown as WindowedChannel;
+  const { incoming, outgoing, _protocol: protocol } = channel;
+  const push = channel.push.bind(channel);
+  const widen = () => {
+    if (incoming.window > WINDOW_BYTES - USED_BYTES || outgoing.state === 'closed') return;
+    const missingBytes = WINDOW_BYTES - incoming.window;
+    incoming.window += missingBytes;
+    protocol.channelWindowAdjust(outgoing.id, missingBytes);
+  };
+  channel.push = (data) => {
+    widen();
+    return push(data);
+  };
+  widen();
+}
+
+/** What every server answers at once. */
+const READ_BYTES = 32 * 1024;
 /** A server should take 32 KiB in a request (draft-ietf-secsh-filexfer-02, 3); one that takes less than this is not written to. */
 const MIN_REQUEST_BYTES = 4 * 1024;
 /** 2 MiB, which is what OpenSSH takes before it answers: more would wait in our memory, twice. */
@@ -264,6 +297,7 @@ export class SftpSession {
       requireMessages(client, fail);
       const sftp = await Promise.race([openChannel(client), failed]);
       if (hostKey === undefined) throw storageError('STORAGE_UNAVAILABLE');
+      widenWindow(sftp);
       gatherRequests(sftp);
       return new SftpSession(client, socket, reading, sftp, hostKey);
     } catch (error) {
@@ -298,7 +332,12 @@ export class SftpSession {
     return this.#ask((sftp, done) => sftp.close(handle, done));
   }
 
-  /** @returns how many bytes came, at least one; 0 at the end of the file */
+  /** What one request for bytes may ask for. Of more the library asks for the rest when the first part has come. @throws AppError STORAGE_UNAVAILABLE */
+  get readBytes(): number {
+    return Math.min(READ_BYTES, this.#mostBytes('_maxReadLen'));
+  }
+
+  /** @param lengthBytes at most `readBytes`. @returns how many bytes came, at least one; 0 at the end of the file */
   async read(handle: Handle, into: Buffer, at: number, lengthBytes: number, position: number): Promise<number> {
     return this.#ask<number>((sftp, done) => sftp.read(handle, into, at, lengthBytes, position, done));
   }
@@ -306,7 +345,7 @@ export class SftpSession {
   /** The bytes may be changed once this has returned. @throws RefusedRequest | AppError, once nothing of it is on its way any more */
   async write(handle: Handle, bytes: Uint8Array, position: number): Promise<void> {
     const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const most = this.#requestBytes();
+    const most = this.#mostBytes('_maxWriteLen');
     const requests: Promise<void>[] = [];
     for (let at = 0; at < view.byteLength; at += most) {
       const length = Math.min(most, view.byteLength - at);
@@ -316,13 +355,13 @@ export class SftpSession {
   }
 
   /**
-   * What the server takes of content in one request. Of more the library sends the rest when the first part is acknowledged, out of memory that has
-   * other content by then.
+   * What the server takes or gives of content in one request. Of more the library sends the rest when the first part is acknowledged, out of memory
+   * that has other content by then.
    *
    * @throws AppError STORAGE_UNAVAILABLE: so little that requests without number would be on their way
    */
-  #requestBytes(): number {
-    const most: unknown = Reflect.get(this.#sftp, '_maxWriteLen');
+  #mostBytes(name: '_maxReadLen' | '_maxWriteLen'): number {
+    const most: unknown = Reflect.get(this.#sftp, name);
     if (typeof most !== 'number' || most < MIN_REQUEST_BYTES) throw storageError('STORAGE_UNAVAILABLE', new Error('it takes no requests'));
     return most;
   }

@@ -4,12 +4,10 @@ import { storageError, throwIfAborted } from '../../driver-contract/storage-erro
 import { isRefusal, STATUS } from './errors.ts';
 import type { RemoteFile } from './remote-file.ts';
 
-/** What every server answers at once. */
-export const REQUEST_BYTES = 32 * 1024;
 /** What is handed out at once. */
 const PIECE_BYTES = 256 * 1024;
-/** So much is on its way to a reader that keeps up: 64 requests. */
-const MAX_AHEAD = 8;
+/** So much is on its way to a reader that keeps up: 4 MiB in 128 requests, which at 20 ms for an answer are 200 MiB a second. */
+const MAX_AHEAD = 16;
 
 interface Piece {
   readonly memory: Buffer;
@@ -106,8 +104,9 @@ class FileReader implements AsyncIterator<Uint8Array, undefined> {
 /** @throws AppError CONTENT_CORRUPT when the file ends before */
 async function fill(file: RemoteFile, bytes: Buffer, position: number): Promise<void> {
   const requests: Promise<void>[] = [];
-  for (let at = 0; at < bytes.byteLength; at += REQUEST_BYTES) {
-    requests.push(fillPart(file, bytes, at, Math.min(at + REQUEST_BYTES, bytes.byteLength), position));
+  const { readBytes } = file.session;
+  for (let at = 0; at < bytes.byteLength; at += readBytes) {
+    requests.push(fillPart(file, bytes, at, Math.min(at + readBytes, bytes.byteLength), position));
   }
   await Promise.all(requests);
 }

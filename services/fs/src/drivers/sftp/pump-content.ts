@@ -1,5 +1,7 @@
-import { REQUEST_BYTES } from './file-content.ts';
 import type { RemoteFile } from './remote-file.ts';
+
+/** Small pieces are gathered to so much, which a server should take in one request. */
+const REQUEST_BYTES = 32 * 1024;
 
 /**
  * Writes content to an open file, from an offset on, with as many requests on their way at once as the connection may have. A piece is not looked at any more when the next
