@@ -23,7 +23,7 @@ export interface AskedRequest {
 
 /**
  * An answer whose body waits to be read. A reader that stops before the end destroys the answer. A piece of a bulk answer is lent until the
- * next one is asked for.
+ * next one is asked for. Node's messages are answers, too.
  */
 export interface Answer extends AsyncIterable<Uint8Array> {
   readonly statusCode?: number | undefined;
@@ -31,7 +31,7 @@ export interface Answer extends AsyncIterable<Uint8Array> {
   /** Whether the last byte of the body has come. */
   readonly complete: boolean;
   /** It came before all of the request's body had left: a server that calls that a success cannot have all of it. */
-  readonly isEarly: boolean;
+  readonly isEarly?: boolean;
   destroy(error?: Error): unknown;
   /** When its reader is done with it, or has left it. */
   once(event: 'close', run: () => void): unknown;

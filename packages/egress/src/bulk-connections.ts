@@ -108,8 +108,6 @@ class BulkAnswer implements Answer {
   readonly headers: Record<string, string>;
   readonly #connection: BulkConnection;
   readonly #whenClosed: (() => void)[] = [];
-  /** What is asked has no body. */
-  readonly isEarly = false;
   complete = false;
 
   constructor({ statusCode, headers }: ResponseHead, connection: BulkConnection) {
