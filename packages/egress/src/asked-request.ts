@@ -30,6 +30,8 @@ export interface Answer extends AsyncIterable<Uint8Array> {
   readonly headers: IncomingHttpHeaders;
   /** Whether the last byte of the body has come. */
   readonly complete: boolean;
+  /** It came before all of the request's body had left: a server that calls that a success cannot have all of it. */
+  readonly isEarly?: boolean;
   destroy(error?: Error): unknown;
   /** When its reader is done with it, or has left it. */
   once(event: 'close', run: () => void): unknown;

@@ -1,4 +1,4 @@
-import http, { type IncomingMessage } from 'node:http';
+import http from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
 import { AppError, type ErrorCode } from '@wharf/errors';
@@ -141,8 +141,8 @@ function send(
   policy: EgressPolicy,
   agents: { 'http:': http.Agent; 'https:': https.Agent },
   { url, method, headers, body, signal, onConnecting, onConnected, onSent }: AskedRequest,
-): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const isTls = url.protocol === 'https:';
   const request = (isTls ? https : http).request({
     protocol: url.protocol,
@@ -162,7 +162,10 @@ function send(
   };
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
-  const progress = { isAnswered: false };
+  const progress = { isAnswered: false, leftBytes: 0 };
+  const length = headers['Content-Length'];
+  // The end of a body in pieces may be told after its last byte has left.
+  const hasLeft = () => request.writableFinished || (length !== undefined && progress.leftBytes === Number(length));
   let interim = 0;
   request.on('information', () => {
     interim += 1;
@@ -173,7 +176,7 @@ function send(
   });
   request.once('response', (answer) => {
     pacePieces(answer);
-    resolve(answer);
+    resolve(Object.assign(answer, { isEarly: !hasLeft() }));
   });
   request.on('error', reject);
   // Node ends a request that is answered with 101, and tells neither an answer nor an error.
@@ -211,7 +214,7 @@ class BodyFailure extends Error {}
 async function sendBody(
   request: http.ClientRequest,
   body: AsyncIterable<Uint8Array>,
-  progress: { readonly isAnswered: boolean },
+  progress: { readonly isAnswered: boolean; leftBytes: number },
 ): Promise<void> {
   try {
     for await (const piece of body) {
@@ -219,7 +222,8 @@ async function sendBody(
       // A piece is only lent: the next one is asked for when this one has left the process.
       await new Promise<void>((resolve) => {
         request.once('close', resolve);
-        request.write(piece, () => {
+        request.write(piece, (error) => {
+          if (!error) progress.leftBytes += piece.byteLength;
           request.off('close', resolve);
           resolve();
         });

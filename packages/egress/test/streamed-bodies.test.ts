@@ -107,6 +107,51 @@ it('of a body in memory nothing is sent after its answer: that memory may hold s
   expect(Buffer.concat(received).includes('BBB')).toBe(false);
 });
 
+/** More than the systems of both ends hold. */
+const BIG = Buffer.alloc(16 * 1024 * 1024);
+const inOne = async function* () {
+  yield BIG;
+};
+const inMany = async function* () {
+  for (let piece = 0; piece < 256; piece++) yield BIG.subarray(0, BIG.byteLength / 256);
+};
+
+it.each([
+  ['in memory', () => BIG, true],
+  ['in one piece of known length', inOne, true],
+  ['in many pieces', inMany, false],
+])('an answer before all of a body %s has left is known for it, and one after that is not', async (_, body, hasLength) => {
+  const url = await serve((request, response) => {
+    if (request.url === '/early')
+      return void request.once('data', () => {
+        request.pause();
+        response.writeHead(200, { Connection: 'close' }).end();
+      });
+    request.resume().once('end', () => response.end());
+  });
+  const headers = hasLength ? { 'Content-Length': String(BIG.byteLength) } : {};
+  const client = openClient();
+  const early = await client.request({ url: new URL('/early', url), method: 'PUT', headers, body: body() });
+  early.destroy();
+  for (let round = 0; round < 5; round++) {
+    const whole = await client.request({ url, method: 'PUT', headers, body: body() });
+    expect([early.isEarly, whole.isEarly]).toEqual([true, false]);
+    expect(await text(whole)).toBe('');
+  }
+});
+
+it('an answer to a body whose length has left is not early where its source is slow to end', async () => {
+  const answered = Promise.withResolvers<void>();
+  const url = await serve((request, response) => void request.resume().once('end', () => response.end('all')));
+  const slow = async function* () {
+    yield Buffer.from('hello');
+    await answered.promise;
+  };
+  const answer = await openClient().request({ url, method: 'PUT', headers: { 'Content-Length': '5' }, body: slow() });
+  answered.resolve();
+  expect([answer.isEarly, await text(answer)]).toEqual([false, 'all']);
+});
+
 describe('a plain connection', () => {
   it('leads where the policy lets it, and nowhere else', async () => {
     const url = await serve(() => undefined);

@@ -56,7 +56,7 @@ export function createClaimRounds(options: {
   };
 
   const begin = async (record: TaskRecord): Promise<unknown> => {
-    if (isStopped) return queue.handBack(record._id, record.fence, 0, { run_at: record.run_at });
+    if (isStopped) return queue.passOn(record);
     options.onClaim(record.kind, Math.max(0, clock.now().getTime() - record.run_at.getTime()));
     return runs.begin(record, false);
   };

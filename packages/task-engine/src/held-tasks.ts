@@ -28,6 +28,8 @@ export interface HeldTasks {
   finish(id: string, fence: number, states: readonly number[], patch: Patch & { state: number }): Promise<boolean>;
   /** Gives a running task back to the queue. Another worker goes on, after `delayMs` when that is given; its turn is by that time unless `patch` has another one. */
   handBack(id: string, fence: number, delayMs?: number, patch?: Patch): Promise<TaskRecord | undefined>;
+  /** Gives back a task that was taken and not begun: it has its turn, and its attempts, as before. */
+  passOn(record: TaskRecord): Promise<TaskRecord | undefined>;
   /** Lets a failed attempt wait for the next one. */
   waitForRetry(id: string, fence: number, delayMs: number, patch: Patch): Promise<TaskRecord | undefined>;
   /** Lets a failed cleanup wait for the next one. False: it has been tried often enough. */
@@ -50,6 +52,15 @@ export function createHeldTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: Sto
     );
   };
 
+  const handBack: HeldTasks['handBack'] = (id, fence, delayMs = 0, patch = {}) =>
+    release(held(id, fence, [TASK_STATE.running]), {
+      run_at: inMs(clock, delayMs),
+      ...patch,
+      state: TASK_STATE.pending,
+      speed: 0,
+      eta: null,
+    });
+
   return {
     write: (id, fence, states, patch) => change(held(id, fence, states), { ...patch, lease_until: inMs(clock, LEASE_MS) }),
 
@@ -64,14 +75,9 @@ export function createHeldTasks({ tasks }: Pick<TaskModels, 'tasks'>, clock: Sto
         },
       }),
 
-    handBack: (id, fence, delayMs = 0, patch = {}) =>
-      release(held(id, fence, [TASK_STATE.running]), {
-        run_at: inMs(clock, delayMs),
-        ...patch,
-        state: TASK_STATE.pending,
-        speed: 0,
-        eta: null,
-      }),
+    handBack,
+
+    passOn: ({ _id, fence, run_at, unbegun = 0 }) => handBack(_id, fence, 0, { run_at, unbegun: unbegun + 1 }),
 
     waitForRetry: (id, fence, delayMs, patch) =>
       release(held(id, fence, [TASK_STATE.running]), {

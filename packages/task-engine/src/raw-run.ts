@@ -14,10 +14,11 @@ export interface RawRuns {
 export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger): RawRuns {
   const { record } = hold;
   const { _id: id, fence } = record;
+  const attempt = fence - (record.unbegun ?? 0);
   /** What the attempt saved last is what its cleanup begins from. */
   let checkpoint = record.checkpoint;
-  let areChunksFenced = fence === 1;
-  let mayHaveChunks = fence > 1;
+  let areChunksFenced = attempt === 1;
+  let mayHaveChunks = attempt > 1;
   const fenceChunks = async () => {
     if (areChunksFenced) return;
     await queue.fenceChunks(id, fence);
@@ -28,6 +29,7 @@ export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger):
     name: record.name,
     creator: record.creator_id === 0 ? undefined : { id: record.creator_id, name: record.creator, role: record.creator_role },
     fence,
+    attempt,
     signal,
     logger,
     input: record.input,

@@ -64,13 +64,13 @@ interface Run extends RunContext {
   readonly ending: EndingWrites;
 }
 
-type EndingWrites = Pick<HeldTasks, 'write' | 'finish' | 'handBack' | 'waitForRetry'>;
+type EndingWrites = Pick<HeldTasks, 'write' | 'finish' | 'handBack' | 'passOn' | 'waitForRetry'>;
 
 /**
  * Writes of what became of a run. Each is repeated while the store is away: what the run did is done, and would be done again by whoever takes
  * the task over. Nobody does while the store is away, and for a lease after it.
  */
-function endingWrites({ write, finish, handBack, waitForRetry }: TaskQueue, { cleanup: given }: TaskHold): EndingWrites {
+function endingWrites({ write, finish, handBack, passOn, waitForRetry }: TaskQueue, { cleanup: given }: TaskHold): EndingWrites {
   const repeated =
     <Args extends unknown[], Answer>(ask: (...args: Args) => Promise<Answer>) =>
     async (...args: Args): Promise<Answer> => {
@@ -81,7 +81,13 @@ function endingWrites({ write, finish, handBack, waitForRetry }: TaskQueue, { cl
           if (!isOfStore(error) || given.aborted || performance.now() > untilMs) throw error;
         }
     };
-  return { write: repeated(write), finish: repeated(finish), handBack: repeated(handBack), waitForRetry: repeated(waitForRetry) };
+  return {
+    write: repeated(write),
+    finish: repeated(finish),
+    handBack: repeated(handBack),
+    passOn: repeated(passOn),
+    waitForRetry: repeated(waitForRetry),
+  };
 }
 
 /** Each attempt is a part of the trace in which the task was queued. */
@@ -103,7 +109,7 @@ function withSpan(run: Run, span: OpenSpan | undefined): Run {
 
 async function attempt(run: Run): Promise<void> {
   const { ending, kind, hold, place } = run;
-  const { _id: id, fence, state, run_at } = hold.record;
+  const { _id: id, fence, state } = hold.record;
   if (state === TASK_STATE.canceling) return putAway(run, 'canceled');
   if (state === TASK_STATE.failing) return putAway(run, 'failed');
   let failure: { error: unknown } | undefined;
@@ -125,8 +131,9 @@ async function attempt(run: Run): Promise<void> {
   if (reason === 'canceled') return finishCanceled(run);
   const waits = await (reason === undefined
     ? ending.handBack(id, fence, delayMs, { ...hold.meter.take(), status: AppError.from(failure.error).message, phase: 'waiting' })
-    : // It has not lost its turn.
-      ending.handBack(id, fence, 0, hasBegun ? {} : { run_at }));
+    : hasBegun
+      ? ending.handBack(id, fence)
+      : ending.passOn(hold.record));
   if (!waits) return finishCanceled(run);
   if (hasBegun) run.onAttempt(reason ?? 'postponed');
   run.onChange(waits);

@@ -98,7 +98,12 @@ export function holdTask(queue: TaskQueue, record: TaskRecord, logger: Logger, o
     return next;
   };
 
+  let isLookDue = false;
   const look = () => {
+    // One that has not begun reads all that was asked for by then.
+    if (isLookDue) return;
+    isLookDue = true;
+    void writing.then(() => (isLookDue = false));
     write({}).catch((error) => {
       if (reason !== 'lost') logger.warn({ err: error }, 'the lease could not be renewed');
     });

@@ -30,6 +30,8 @@ export interface TaskRun<Input, Checkpoint, Chunk> {
   readonly creator: TaskCreator | undefined;
   /** Different for each worker that takes the task: names made with id and fence are this attempt's own. */
   readonly fence: number;
+  /** 1: no worker has begun it before. Workers that are lost count, those that gave it back unbegun do not. */
+  readonly attempt: number;
   /** What an earlier attempt, or this one, saved last; undefined: nothing. */
   readonly checkpoint: Checkpoint | undefined;
   /** Aborted by cancel, pause, stop and by a lost lease. The run then throws; in between it may still save a checkpoint. */
@@ -144,6 +146,7 @@ function typedRun<Input, Checkpoint, Chunk>(
     name: raw.name,
     creator: raw.creator,
     fence: raw.fence,
+    attempt: raw.attempt,
     signal: raw.signal,
     logger: raw.logger,
     progress: (progress) => raw.progress(progress),

@@ -1,10 +1,12 @@
+import { taskWake } from '@wharf/models';
+import { createLocalBus } from '@wharf/service-kit';
 import { Query } from 'mongoose';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTaskKind } from '../src/index.ts';
 import { TASK_STATE } from '../src/task-state.ts';
 import { documentsRead } from './documents-read.ts';
-import { ANN, BOB, type Installation, openOwnInstallation, unlessAborted } from './installation.ts';
+import { ANN, BOB, EVERYBODY, type Installation, idle, openOwnInstallation, unlessAborted } from './installation.ts';
 
 const TASKS = 300;
 /**
@@ -79,6 +81,23 @@ it('a lease that was asserted a second ago is asked for again, once for all who 
   const { _id: id } = await engine.add(kind, { name: 'one', creator: ANN, input: {} });
   await place.untilState(id, TASK_STATE.succeeded);
   expect(asked).toBe(1);
+});
+
+it('a task that is told to look again and again asks the store once more, and hears what was asked for', async () => {
+  const bus = createLocalBus(() => undefined);
+  const engine = await place.open([idle], { bus });
+  const { _id: id } = await engine.add(idle, { name: 'one', creator: ANN, input: {} });
+  await place.untilState(id, TASK_STATE.running);
+  const asked = vi.spyOn(Query.prototype, 'exec');
+  try {
+    for (let event = 0; event < 1_000; event++) bus.publish(taskWake('fs'), { ids: [id] });
+    await engine.apply('cancel', [id], 'idle', EVERYBODY);
+    await place.untilState(id, TASK_STATE.canceled);
+    const isWrite = (query: unknown) => query instanceof Query && query.getFilter()['_id'] === id && query.getFilter()['fence'] !== undefined;
+    expect(asked.mock.contexts.filter(isWrite).length).toBeLessThan(20);
+  } finally {
+    asked.mockRestore();
+  }
 });
 
 it('a task costs the same however many wait, and whoever they belong to', async () => {

@@ -145,7 +145,16 @@ export function describeSeveral(name: string, openStore: () => Promise<{ url: st
 
     it('a worker that stops gives back at once what it has not begun, in its turn, and nothing runs twice', async () => {
       const ran: number[] = [];
-      const kind = defineTaskKind({ name: 'stopped', input: number, maxRetries: 0, run: async (run) => void ran.push(run.input.number) });
+      const attempts = new Set<number>();
+      const kind = defineTaskKind({
+        name: 'stopped',
+        input: number,
+        maxRetries: 0,
+        async run(run) {
+          ran.push(run.input.number);
+          attempts.add(run.attempt);
+        },
+      });
       const bus = createLocalBus(() => {});
       await add(kind, TASKS);
       const first = await place.open([kind], { bus });
@@ -157,6 +166,7 @@ export function describeSeveral(name: string, openStore: () => Promise<{ url: st
       expect(times.every((at) => at.getTime() <= Date.now())).toBe(true);
       await place.open([kind], { bus });
       await untilSucceeded(TASKS);
+      expect([...attempts]).toEqual([1]);
       expect(ran.toSorted((one, other) => one - other)).toEqual(Array.from({ length: TASKS }, (_, index) => index));
     });
 
@@ -182,6 +192,20 @@ export function describeSeveral(name: string, openStore: () => Promise<{ url: st
       expect(answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : 'failed'))).toEqual([true, false, 'failed', true]);
       const statuses = await Promise.all([one, stale, wrong, other].map(async (id) => (await place.read(id)).status));
       expect(statuses).toEqual(['met', '', '', 'met']);
+    });
+
+    it('a request without an answer holds up no other one', async () => {
+      const [first, second] = await add(idle, 2);
+      const write = createSharedWrites(place.models);
+      const stuck = Promise.withResolvers<never>();
+      const requests = vi.spyOn(place.models.tasks.collection, 'bulkWrite').mockReturnValueOnce(stuck.promise);
+      const rename = (_id = '') => write({ filter: { _id }, update: { $set: { name: 'met' } } });
+      const waiting = rename(first?._id);
+      await vi.waitFor(() => expect(requests).toHaveBeenCalled());
+      expect(await rename(second?._id)).toBe(true);
+      stuck.reject(new Error('no answer came'));
+      await expect(waiting).rejects.toThrow('no answer came');
+      requests.mockRestore();
     });
   });
 }

@@ -97,3 +97,20 @@ it('a refusal before all has been sent ends the sending, and is told', async () 
   gone.abort();
   await expect(sending).rejects.toThrowError();
 });
+
+it('a success before all has been sent is none', async () => {
+  const writer = await open((request, response) => void request.resume().once('data', () => response.writeHead(204).end()));
+  const ended = Promise.withResolvers<void>();
+  const content = async function* () {
+    try {
+      for (let piece = 0; piece < 1_000; piece++) {
+        yield Buffer.alloc(100_000);
+        await turn();
+      }
+    } finally {
+      ended.resolve();
+    }
+  };
+  await expect(writer.writeRange(SESSION, 0, content(), never)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  await ended.promise;
+});

@@ -48,6 +48,8 @@ const fields = {
   losses: number,
   /** Rises with each worker that takes it; every write of a worker carries the one it was given. */
   fence: number,
+  /** How many workers took it and gave it back before they began. */
+  unbegun: addedLater(number),
   /** Who holds it; empty: nobody. */
   worker: text,
   lease_until: required.date,

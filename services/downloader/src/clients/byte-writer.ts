@@ -89,16 +89,18 @@ async function sendBody(request: http.ClientRequest, content: AsyncIterable<Uint
   };
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
+  let isAllSent = true;
   try {
     for await (const chunk of content) {
+      isAllSent = !isOver;
       if (isOver) break;
       await new Promise<void>((resolve) => {
         wake = resolve;
         request.write(chunk, () => resolve());
       });
     }
-    if (!isOver) request.end();
-    await readAnswer(await answer.promise);
+    if (isAllSent) request.end();
+    await readAnswer(await answer.promise, isAllSent);
   } catch (error) {
     request.destroy();
     if (signal.aborted && AppError.is(signal.reason)) throw signal.reason;
@@ -108,10 +110,11 @@ async function sendBody(request: http.ClientRequest, content: AsyncIterable<Uint
   }
 }
 
-async function readAnswer(response: http.IncomingMessage): Promise<void> {
+/** @param isAllSent false: what was sent is not all there is, so it cannot have been taken */
+async function readAnswer(response: http.IncomingMessage, isAllSent: boolean): Promise<void> {
   let text = '';
   for await (const chunk of response.setEncoding('utf8')) if (text.length < MAX_REFUSAL_BYTES) text += chunk;
-  if (response.statusCode === 204) return;
+  if (response.statusCode === 204 && isAllSent) return;
   const refusal = refusalShape.safeParse(parseJson(text));
   if (refusal.success && isErrorCode(refusal.data.code)) throw new AppError(refusal.data.code, refusal.data.message);
   throw new AppError('STORAGE_UNAVAILABLE', 'the file service did not take the bytes');

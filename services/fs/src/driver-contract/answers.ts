@@ -2,7 +2,7 @@ import type { Answer } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { giveWay } from '@wharf/pace';
 import type { CallOptions, Entry, FileContent } from './storage-driver.ts';
-import { abortError, badAnswer, largeThumbnail, throwIfAborted } from './storage-error.ts';
+import { abortError, badAnswer, largeThumbnail, storageError, throwIfAborted } from './storage-error.ts';
 
 /** What is read of an answer that nobody needs, so that its connection can be used again. */
 const MAX_DRAINED_BYTES = 256 * 1024;
@@ -14,6 +14,13 @@ export interface AnsweredRange {
   readonly answer: Answer;
   readonly start: number;
   readonly end: number;
+}
+
+/** To be asked of a success to what carries content. @throws AppError STORAGE_UNAVAILABLE: the server cannot have all of it */
+export function requireAllSent(answer: Answer): void {
+  if (!answer.isEarly) return;
+  answer.destroy();
+  throw storageError('STORAGE_UNAVAILABLE', new Error('the server answered before it had all of the content'));
 }
 
 /** The bytes of an answer as they come. One that breaks off, or has more than it said, fails. */

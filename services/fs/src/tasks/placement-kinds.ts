@@ -88,15 +88,15 @@ function placesOfRun({ run: { input } }: PlacementRun): [source: VirtualPath, ta
 }
 
 /**
- * Begins to copy. Whoever goes on must know that entries may be there already: a checkpoint says so. For the copy of a single entry the fence does,
- * which rises with each attempt.
+ * Begins to copy. Whoever goes on must know that entries may be there already: a checkpoint says so. For the copy of a single entry the
+ * number of the attempt does.
  */
 async function enterCopying(placement: PlacementRun): Promise<void> {
   const { verb, state, run, save } = placement;
   Object.assign(state, { phase: 'copying', next: FIRST, begunBefore: WINDOW });
   const isSingle = verb === 'copy' && state.totalEntries <= 1;
   if (!isSingle) await save(true);
-  placement.hasBegunCopying = !isSingle || run.fence === 1;
+  placement.hasBegunCopying = !isSingle || run.attempt === 1;
 }
 
 async function enterRemoving({ state, save }: PlacementRun): Promise<void> {

@@ -150,6 +150,16 @@ describe('an attempt', () => {
     expect((await refusalOf(runPlacement(memory.operation(), 'copy', one, another)))[0]).toBe('ENTRY_EXISTS');
   });
 
+  it('takes no single file for its own that was there before, however alike, where earlier workers did not begin', async () => {
+    const { memory, target } = await openWorld(3);
+    const { entry } = await getEntry(memory.snapshot, parseVirtualPath('/a/d/f1'), undefined);
+    await target.storeOf().write(mpath('/f1'), bytesOf('CONTENT 1'), { overwrite: false, modifiedAt: entry.modifiedAt });
+    const run = createTestRun({ signal: new AbortController().signal });
+    run.passOn();
+    const one = input({ source: '/a/d/f1', target: '/t/f1' });
+    expect((await refusalOf(runPlacement(memory.operation(), 'copy', one, run)))[0]).toBe('ENTRY_EXISTS');
+  });
+
   it('leaves a single file that is another one as it is, also when it is continued', async () => {
     const { memory, target } = await openWorld(3);
     await target.storeOf().write(mpath('/f1'), bytesOf('somebody else has stored this'), { overwrite: false });

@@ -90,7 +90,7 @@ export async function beginPlacement(
   let changes: Operation['changes'] | undefined;
   /** Folders, and whether all that changed in them is known. */
   const pending = new Map<VirtualPath, boolean>();
-  const isFirst = run.checkpoint === undefined && run.fence === 1;
+  const isFirst = run.checkpoint === undefined && run.attempt === 1;
   const save = async () => {
     // The state first: what is settled while the manifest is written is looked at again by whoever goes on.
     const settled = { ...state, failed: [...state.failed] };

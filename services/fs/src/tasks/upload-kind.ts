@@ -48,8 +48,8 @@ export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Pr
       try {
         await storeBody(run, area, operationOf);
       } catch (error) {
-        if (!AppError.is(error, 'STORAGE_UNAVAILABLE') || run.fence > MAX_PAUSES) throw error;
-        throw postponed(error.message, backoffMs(run.fence));
+        if (!AppError.is(error, 'STORAGE_UNAVAILABLE') || run.attempt > MAX_PAUSES) throw error;
+        throw postponed(error.message, backoffMs(run.attempt));
       }
     },
   });
@@ -59,7 +59,7 @@ async function storeBody(run: UploadRun, area: UploadArea, operationOf: (run: Up
   const { input } = run;
   run.progress({ status: 'uploading', phase: 'storing', totalBytes: input.sizeBytes });
   const operation = await operationOf(run);
-  if (run.fence > 1 && (await isStored(operation, input, area))) return area.remove(input.file);
+  if (run.attempt > 1 && (await isStored(operation, input, area))) return area.remove(input.file);
   const upload = await beginStoring(operation, input);
   const content = await area.read(input.file);
   if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');

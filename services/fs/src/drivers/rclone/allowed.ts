@@ -6,6 +6,8 @@ export interface AllowedType {
   readonly way: Way;
   /** Digests of listings cost a call for each file. */
   readonly hasDearHashes?: true;
+  /** rclone does not hold its servers to a key. */
+  readonly takesAnyKey?: true;
   /** Options that are there whatever the admin says. */
   readonly fixed?: Readonly<Record<string, string>>;
   /** Options that are there where the admin says nothing else. */
@@ -40,7 +42,11 @@ export const TYPES: Readonly<Record<string, AllowedType>> = {
   s3: { way: 'web', hasDearHashes: true },
   seafile: WEB,
   // Digests would be commands on the server. Without a password or a key rclone would ask the agent of this machine.
-  sftp: { way: 'ssh', fixed: { disable_hashcheck: 'true', shell_type: 'none', set_modtime: 'false', key_use_agent: 'false' } },
+  sftp: {
+    way: 'ssh',
+    takesAnyKey: true,
+    fixed: { disable_hashcheck: 'true', shell_type: 'none', set_modtime: 'false', key_use_agent: 'false' },
+  },
   sugarsync: WEB,
   swift: { way: 'web', hasDearHashes: true },
   webdav: WEB,

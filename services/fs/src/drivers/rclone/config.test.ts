@@ -1,12 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import { plainContext } from '../../driver-contract/open-context.ts';
-import { smbConfigSchema, smbSettings } from './config.ts';
+import { rcloneConfigSchema, remoteSettings, smbConfigSchema, smbSettings } from './config.ts';
+import { rcloneStorage } from './rclone.ts';
 import { smbStorage } from './smb.ts';
 
 const ITEMS = { root_folder_path: '.', address: 'nas.example.org', username: 'anna', password: 'secret', share_name: 'files' };
 const settings = (changed: Partial<typeof ITEMS> = {}) => smbSettings(smbConfigSchema.parse({ ...ITEMS, ...changed }));
+const RCLONE = { options: '', secrets: '', oauth_token: '', root_folder_path: '/', rcd_url: '', rcd_username: '', rcd_password: '' };
 /** All that rclone is told of a storage. */
 const ALLOWED = ['case_insensitive', 'domain', 'host', 'pass', 'port', 'user'];
+
+it.each([
+  ['sftp', 'host = 127.0.0.1', ['FAILED_PRECONDITION']],
+  ['ftp', 'host = 127.0.0.1', []],
+  ['webdav', 'url = https://127.0.0.1', []],
+])('a storage of the type %s that takes any server is told of when it is opened', (type, options, codes) => {
+  const config = rcloneConfigSchema.parse({ ...RCLONE, type, options, secrets: 'pass = canary-secret' });
+  const told: unknown[] = [];
+  rcloneStorage(remoteSettings(config))
+    .openWay(plainContext(config, { warn: (error) => void told.push(error) }))
+    .close();
+  expect(told).toEqual(codes.map((code) => expect.objectContaining({ code, message: expect.not.stringContaining('canary') })));
+});
 
 describe('the items of SMB', () => {
   it('are the family’s, in its order', () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Answer, Egress, GuardedClient, GuardedRequest } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
-import { boundedBody, drain, readText } from '../../driver-contract/answers.ts';
+import { boundedBody, drain, readText, requireAllSent } from '../../driver-contract/answers.ts';
 import type { CallOptions, WriteOptions } from '../../driver-contract/storage-driver.ts';
 import { badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { childrenOf, escapeXml, parseXml, textOf, type XmlElement } from '../../driver-contract/xml.ts';
@@ -207,12 +207,15 @@ export class S3Client {
     return { version, sizeBytes: payload.bytes.byteLength, sentAt, answeredAt: this.#clock.hear(date) };
   }
 
-  /** What the store has of an object that it has just taken. It is asked where its answer did not tell. @throws AppError ENTRY_NOT_FOUND */
+  /** What the store has of an object that it has just taken. It is asked where its answer did not tell. @throws AppError ENTRY_NOT_FOUND | CONTENT_CORRUPT: less or more than it was sent */
   async headOfTaken(key: string, taken: Taken, options: CallOptions): Promise<ObjectHead> {
     const known = this.#clock.headOf(taken);
     if (known) return known;
     const head = await this.head(key, options);
     this.#clock.compare(taken, head);
+    if (head.version === taken.version && head.sizeBytes !== taken.sizeBytes) {
+      throw storageError('CONTENT_CORRUPT', new Error(`${taken.sizeBytes} bytes were sent, the store has ${head.sizeBytes}`));
+    }
     return head;
   }
 
@@ -440,7 +443,10 @@ export class S3Client {
       throw storageError('STORAGE_UNAVAILABLE');
     }
     const { statusCode = 0 } = answer;
-    if (statusCode >= 200 && statusCode < 300) return answer;
+    if (statusCode >= 200 && statusCode < 300) {
+      requireAllSent(answer);
+      return answer;
+    }
     throw toAppError(await failureOf(answer, statusCode, rest.signal));
   }
 

@@ -2,7 +2,7 @@ import type { Answer, Egress, GuardedClient, GuardedRequest } from '@wharf/egres
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { type AnsweredFile, answeredRange } from '../../driver-contract/answered-range.ts';
-import { boundedBody, drain, readThumbnail } from '../../driver-contract/answers.ts';
+import { boundedBody, drain, readThumbnail, requireAllSent } from '../../driver-contract/answers.ts';
 import type { Trail } from '../../driver-contract/open-context.ts';
 import type { CallOptions, Hashes, LinkClient } from '../../driver-contract/storage-driver.ts';
 import { badAnswer, largeThumbnail, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
@@ -348,6 +348,7 @@ export class GatewayClient {
     const envelope = yield* readEnvelope(boundedBody(answer, signal), listed);
     const [name, retryAfter] = [headerOf(answer.headers, 'x-error-code'), headerOf(answer.headers, 'retry-after')];
     if (envelope.code !== 200) throw toAppError({ code: envelope.code, message: envelope.message, name, retryAfter });
+    requireAllSent(answer);
     return envelope;
   }
 

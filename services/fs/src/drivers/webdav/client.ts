@@ -1,7 +1,7 @@
 import type { Answer, Egress, GuardedClient, GuardedRequest, RequestBody } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { type AnsweredFile, answeredRange } from '../../driver-contract/answered-range.ts';
-import { boundedBody, drain } from '../../driver-contract/answers.ts';
+import { boundedBody, drain, requireAllSent } from '../../driver-contract/answers.ts';
 import type { CallOptions, Hashes, WriteOptions } from '../../driver-contract/storage-driver.ts';
 import { badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { readChildren } from '../../driver-contract/xml.ts';
@@ -245,6 +245,7 @@ export class WebdavClient {
         throw storageError('STORAGE_UNAVAILABLE');
       }
       const { statusCode: status = 0, headers } = answer;
+      if (status >= 200 && status < 300) requireAllSent(answer);
       if ((status >= 200 && status < 300) || expected.includes(status)) return answer;
       await drain(answer, ask.signal);
       const isRepeatable = ask.body === undefined || typeof ask.body === 'string';

@@ -143,6 +143,30 @@ it.each([10, undefined])('a server that answers before it has all of a file (%s 
   expect(changes).toEqual(['DELETE']);
 });
 
+it('a server that answers while the last piece is on its way has not stored it, whatever it lists', async () => {
+  // More than the systems of both ends hold.
+  const content = Buffer.alloc(16_000_000);
+  const changes: string[] = [];
+  const { driver } = await openOn((request, response) => {
+    const { method = '', url = '' } = request;
+    if (method === 'PUT')
+      return void request.once('data', () => {
+        request.pause();
+        response.writeHead(201, { Connection: 'close' }).end();
+      });
+    if (method !== 'PROPFIND') changes.push(method);
+    if (method !== 'PROPFIND') return void response.writeHead(204).end();
+    const kept = `<D:multistatus xmlns:D="DAV:">${entry(url).replace('>1<', `>${content.byteLength}<`)}</D:multistatus>`;
+    answer(response, url === '/dav/' ? multistatus() : kept);
+  });
+  const pieces = async function* () {
+    yield content;
+  };
+  const writing = driver.write(at('/file'), pieces(), { overwrite: true, sizeBytes: content.byteLength });
+  await expect(failure(writing)).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  expect(changes).toEqual(['DELETE']);
+});
+
 const redirected = (Location: string) => openOn((_request, response) => void response.writeHead(307, { Location }).end());
 
 it.each(['http://other.example/x', 'http://169.254.169.254/latest/meta-data/', 'file:///etc/passwd', 'http://u:p@127.0.0.1:1/'])(

@@ -8,6 +8,8 @@ type RawRun = Parameters<TaskKind<never>['run']>[0];
 export interface TestRun {
   /** An attempt. */
   begin(input: string): RawRun;
+  /** A worker takes it, and gives it back before it begins. */
+  passOn(): void;
   readonly progress: TaskProgress[];
   /** How often a checkpoint was written. */
   checkpoints(): number;
@@ -23,6 +25,7 @@ export function createTestRun({ signal }: { signal: AbortSignal }): TestRun {
   let checkpoint = '';
   let checkpoints = 0;
   let fence = 0;
+  let unbegun = 0;
   let lost = new AbortController();
   let onCheckpoint: () => void | Promise<void> = () => {};
   const held = () => lost.signal.throwIfAborted();
@@ -35,6 +38,10 @@ export function createTestRun({ signal }: { signal: AbortSignal }): TestRun {
     lose() {
       lost.abort(new AppError('CANCELLED', 'another worker has this task'));
     },
+    passOn() {
+      fence += 1;
+      unbegun += 1;
+    },
     begin(input) {
       fence += 1;
       lost = new AbortController();
@@ -43,6 +50,7 @@ export function createTestRun({ signal }: { signal: AbortSignal }): TestRun {
         name: 'a task of a test',
         creator: undefined,
         fence,
+        attempt: fence - unbegun,
         signal: AbortSignal.any([signal, lost.signal]),
         logger: pino({ level: 'silent' }),
         input,
