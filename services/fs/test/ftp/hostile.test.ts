@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { AppError } from '@wharf/errors';
 import { isMissing, makeCertificate, waitFor } from '@wharf/harness';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { bytesOf, mpath } from '../../src/domain/testing/memory-tree.ts';
@@ -182,5 +183,68 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     const driver = await openFtp(itemsOf(server));
     const stats = Array.from({ length: 8 }, () => driver.stat(mpath('/file')));
     expect((await Promise.all(stats)).map(({ sizeBytes }) => sizeBytes)).toEqual(Array.from({ length: 8 }, () => SIZE));
+  });
+
+  it.each(['421 too many', '530 Sorry, the maximum number of clients (3) for this user are already connected.'])(
+    'that takes three connections keeps one for names while downloads stand still, and is asked for no fourth one again: %s',
+    async (refusal) => {
+      let logins = 0;
+      const server = await startHostile({
+        reply: (verb) => (verb === 'USER' && ++logins > 3 ? refusal : undefined),
+        data: (verb) => (verb === 'RETR' ? [Buffer.alloc(SIZE)] : []),
+      });
+      const driver = await openFtp(itemsOf(server));
+      const gone = new AbortController();
+      let begun = 0;
+      const reading = Array.from({ length: 8 }, () =>
+        driver.read(mpath('/file'), undefined, { signal: gone.signal }).then(
+          () => (begun += 1),
+          () => undefined,
+        ),
+      );
+      await waitFor('all that begin', () => begun === 2 && logins > 3);
+      const asked = logins;
+      for (let look = 0; look < 8; look += 1) await driver.stat(mpath('/file'));
+      expect([begun, logins]).toEqual([2, asked]);
+      gone.abort();
+      await Promise.all(reading);
+      expect(await driver.write(mpath('/file'), bytesOf('x'.repeat(SIZE)), { overwrite: true })).toMatchObject({ sizeBytes: SIZE });
+    },
+  );
+
+  it('that takes one connection serves all by it, and a write that fails is cleaned up', async () => {
+    let logins = 0;
+    const server = await startHostile({
+      reply: (verb) => (verb === 'USER' && ++logins > 1 ? '421 too many' : undefined),
+      data: (verb) => (verb === 'RETR' ? [Buffer.alloc(SIZE)] : []),
+    });
+    const driver = await openFtp(itemsOf(server));
+    const failing = async function* () {
+      yield Buffer.from('x');
+      throw new AppError('QUOTA_EXCEEDED', 'no');
+    };
+    expect((await refusalOf(driver.write(mpath('/new'), failing(), { overwrite: true })))[0]).toBe('QUOTA_EXCEEDED');
+    expect(server.commands.some((line) => line.startsWith('DELE /root/.wharf-tmp-'))).toBe(true);
+    expect((await driver.stat(mpath('/file'))).sizeBytes).toBe(SIZE);
+  });
+
+  it.each(['less', 'more'])('that keeps %s than it was sent has not taken a file', async (what) => {
+    const size = what === 'less' ? 3 : 5;
+    const server = await startHostile({
+      reply: (verb, place) =>
+        !place.includes('.wharf-tmp-')
+          ? undefined
+          : verb === 'MLST'
+            ? `250-it is\r\n type=file;size=${size};modify=20210304050607; ${place}\r\n250 End`
+            : verb === 'SIZE'
+              ? `213 ${size}`
+              : undefined,
+    });
+    const driver = await openFtp(itemsOf(server));
+    expect((await refusalOf(driver.write(mpath('/new'), bytesOf('four'), { overwrite: true, sizeBytes: 4 })))[0]).toBe(
+      'STORAGE_UNAVAILABLE',
+    );
+    expect(server.commands.filter((line) => line.startsWith('RNTO'))).toEqual([]);
+    expect(server.commands.some((line) => line.startsWith('DELE /root/.wharf-tmp-'))).toBe(true);
   });
 });

@@ -5,6 +5,7 @@ import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { childPlace, isOneName, MAX_PLACE_LENGTH } from '../../driver-contract/remote-places.ts';
+import { SeenFolders } from '../../driver-contract/seen-folders.ts';
 import type {
   ByteRange,
   CallOptions,
@@ -20,6 +21,7 @@ import { storageError, throwIfAborted } from '../../driver-contract/storage-erro
 import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { isWorthAsking } from '../../driver-contract/worth-asking.ts';
 import { type Features, FtpSession, LEAVE_MS } from './client.ts';
 import type { FtpSettings } from './config.ts';
 import { isRefusal, toAppError } from './errors.ts';
@@ -31,7 +33,7 @@ import { OwnChanges } from './own-changes.ts';
 import { checkFree, type Names, publishFile, replace } from './publish-file.ts';
 import { refuseFolding } from './refuse-folding.ts';
 import { RemoteRoot } from './remote-root.ts';
-import { sendContent } from './send-content.ts';
+import { checkStored, sendContent } from './send-content.ts';
 import { type Lane, SessionPool } from './session-pool.ts';
 
 /** A folder of an FTP server. README tells the whole. */
@@ -43,6 +45,7 @@ export class FtpDriver implements StorageDriver {
   readonly #pool: SessionPool;
   readonly #temps: TempFiles;
   readonly #changes = new OwnChanges();
+  readonly #seen = new SeenFolders();
 
   private constructor(settings: FtpSettings, calls: Calls, pool: SessionPool, temps: TempFiles, root: RemoteRoot, features: Features) {
     this.#settings = settings;
@@ -165,35 +168,45 @@ export class FtpDriver implements StorageDriver {
   async write(path: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry> {
     checkUnreserved(path);
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
-    return this.#calls.run(options.signal, (call) =>
-      this.#with('writes', call.signal, async (session) => {
-        const names = this.#names(session, call);
-        const kind = await kindOf(session, this.#root.place(path));
-        if (kind !== undefined && !options.overwrite) throw storageError('ENTRY_EXISTS');
-        if (kind === 'folder') throw storageError('IS_A_DIRECTORY');
-        if (kind === undefined) await this.#ensureFolder(session, parentPath(path), call.signal);
-        throwIfAborted(call.signal);
-        const temp = this.#temps.newPlace(parentPath(path));
-        try {
-          await sendContent(session, temp, verifiedContent(content, { ...options, signal: call.signal }), call.signal);
-          if (options.modifiedAt && session.features.mfmt) await orRefused(session.ask('MFMT', `${toTimeVal(options.modifiedAt)} ${temp}`));
-          await publishFile(names, temp, path, options, call);
-        } catch (error) {
-          // Until the server is done with it, it could make the file again.
-          await session.settle();
-          await this.#temps.discard(temp);
-          throw error;
-        }
-        return this.#entry(path, await names.look(path));
-      }),
-    );
+    return this.#calls.run(options.signal, async (call) => {
+      const folder = parentPath(path);
+      const temp = this.#temps.newPlace(folder);
+      let isBegun = false;
+      try {
+        return await this.#with('writes', call.signal, async (session) => {
+          try {
+            if (isWorthAsking(options)) await this.#checkReplaceable(session, path, options);
+            throwIfAborted(call.signal);
+            const transfer = await this.#inFolder(session, folder, call.signal, () => {
+              isBegun = true;
+              return session.transfer('STOR', temp, call.signal);
+            });
+            const sentBytes = await sendContent(transfer, verifiedContent(content, { ...options, signal: call.signal }), call.signal);
+            if (options.modifiedAt && session.features.mfmt)
+              await orRefused(session.ask('MFMT', `${toTimeVal(options.modifiedAt)} ${temp}`));
+            const stored = await checkStored(session, this.#settings, temp, sentBytes);
+            await publishFile(this.#names(session, call), temp, path, options, call);
+            return this.#entry(path, stored ?? (await this.#look(session, path, call.signal)));
+          } catch (error) {
+            // Until the server is done with it, it could make the file again.
+            if (isBegun) await session.settle();
+            throw error;
+          }
+        });
+      } catch (error) {
+        // Once this session is given back: the server may take no other one.
+        if (isBegun) await this.#temps.discard(temp);
+        throw error;
+      }
+    });
   }
 
   async makeDirectory(path: MountPath, { signal }: CallOptions = {}): Promise<Entry> {
     checkUnreserved(path);
     return this.#onNames(signal, async (session, call) => {
-      if ((await kindOf(session, this.#root.place(path))) === 'file') throw storageError('ENTRY_EXISTS');
-      await this.#ensureFolder(session, path, call.signal);
+      const kind = await kindOf(session, this.#root.place(path));
+      if (kind === 'file') throw storageError('ENTRY_EXISTS');
+      if (kind === undefined) await this.#makeFolder(session, path, call.signal);
       return this.#entry(path, await this.#look(session, path, call.signal));
     });
   }
@@ -206,6 +219,7 @@ export class FtpDriver implements StorageDriver {
         throwIfAborted(call.signal);
         const place = this.#root.place(path);
         this.#changes.changed(path);
+        this.#seen.clear();
         // A link to a folder is removed as a file is: it is never followed.
         const refusal = await session.ask('DELE', place).then(() => undefined, refusalOf);
         if (refusal === undefined) return;
@@ -237,6 +251,7 @@ export class FtpDriver implements StorageDriver {
         throwIfAborted(call.signal);
         call.commit();
         for (const path of [from, to]) this.#changes.changed(path);
+        this.#seen.clear();
         await replace(names, this.#root.place(from), to);
       });
       return this.#entry(to, await names.look(to));
@@ -268,18 +283,45 @@ export class FtpDriver implements StorageDriver {
     return look(session, this.#settings, this.#root, path, signal);
   }
 
+  /** What would be refused when the content is there. @throws AppError ENTRY_EXISTS | IS_A_DIRECTORY */
+  async #checkReplaceable(session: FtpSession, path: MountPath, { overwrite }: WriteOptions): Promise<void> {
+    const kind = await kindOf(session, this.#root.place(path));
+    if (kind !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
+    if (kind === 'folder') throw storageError('IS_A_DIRECTORY');
+  }
+
+  /** Does what needs a folder, which is made where it is missing. One that was seen a moment ago may be gone since. @throws AppError NOT_A_DIRECTORY */
+  async #inFolder<Result>(session: FtpSession, folder: MountPath, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    const isSeen = this.#seen.has(folder);
+    await this.#ensureFolder(session, folder, signal);
+    try {
+      return await work();
+    } catch (error) {
+      if (!isSeen || !isRefusal(error)) throw error;
+      this.#seen.clear();
+      await this.#ensureFolder(session, folder, signal);
+      return work();
+    }
+  }
+
   /** Makes a folder with those above it, as far as they are missing. @throws AppError NOT_A_DIRECTORY */
   async #ensureFolder(session: FtpSession, path: MountPath, signal: AbortSignal): Promise<void> {
-    const place = this.#root.place(path);
-    const kind = await kindOf(session, place);
-    if (kind === 'folder') return;
+    if (this.#seen.has(path)) return;
+    const kind = await kindOf(session, this.#root.place(path));
     if (kind === 'file') throw storageError('NOT_A_DIRECTORY');
+    if (kind === undefined) await this.#makeFolder(session, path, signal);
+    this.#seen.add(path);
+  }
+
+  async #makeFolder(session: FtpSession, path: MountPath, signal: AbortSignal): Promise<void> {
     if (path === MOUNT_ROOT) throw storageError('STORAGE_UNAVAILABLE', new Error('the root folder is gone'));
-    await this.#ensureFolder(session, parentPath(path), signal);
-    throwIfAborted(signal);
-    const refusal = await session.ask('MKD', place).then(() => undefined, refusalOf);
-    // Somebody else may have been faster.
-    if (refusal !== undefined && (await kindOf(session, place)) !== 'folder') throw refusal;
+    const place = this.#root.place(path);
+    await this.#inFolder(session, parentPath(path), signal, async () => {
+      throwIfAborted(signal);
+      const refusal = await session.ask('MKD', place).then(() => undefined, refusalOf);
+      // Somebody else may have been faster.
+      if (refusal !== undefined && (await kindOf(session, place)) !== 'folder') throw refusal;
+    });
   }
 
   async #removeContent(session: FtpSession, place: string, removal: Removal, count: { removed: number }): Promise<void> {

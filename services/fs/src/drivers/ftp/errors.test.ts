@@ -32,10 +32,18 @@ describe('what a server refuses', () => {
     expect(of(530, 'SSL is not for you', true)).toMatchObject({ message: expect.stringContaining('keeper') });
   });
 
-  it('by 421 is that it takes no more connections, at the login too, which is tried again later', () => {
-    const error = new RefusedReply(421, 'Too many users');
+  it.each([
+    [421, 'Too many users'],
+    [530, 'Sorry, the maximum number of clients (8) for this user are already connected.'],
+    [530, 'Too many connections from your address.'],
+  ])('by %i %s is that it takes no more connections, at the login too, which is tried again later', (code, text) => {
+    const error = new RefusedReply(code, text);
     expect(toLoginError(error, 'keeper', true)).toBe(error);
     expect(toAppError(error)).toMatchObject({ code: 'STORAGE_UNAVAILABLE', message: expect.stringContaining('no more connections') });
+  });
+
+  it('by 530 for too many tries is no such thing', () => {
+    expect(toLoginError(new RefusedReply(530, 'Too many failed logins.'), 'keeper', true)).toMatchObject({ code: 'STORAGE_LOGIN_FAILED' });
   });
 
   it('is told from what is no refusal', () => {

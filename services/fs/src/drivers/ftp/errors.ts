@@ -23,9 +23,12 @@ export function isUnknownCommand(error: unknown): boolean {
   return isRefusal(error) && UNKNOWN_COMMAND.has(error.code);
 }
 
+/** Some servers answer a login with 530 then: `the maximum number of clients (8) for this user are already connected`. */
+const TOO_MANY = /\b(?:too many|maximum)\b.*\b(?:clients?|users?|connections?|sessions?)\b/i;
+
 /** The server has as many connections as it wants. */
 export function isTooMany(error: unknown): boolean {
-  return isRefusal(error) && error.code === 421;
+  return isRefusal(error) && (error.code === 421 || (error.code === 530 && TOO_MANY.test(error.message)));
 }
 
 const CODE_OF_REPLY: ReadonlyMap<number, StorageErrorCode> = new Map<number, StorageErrorCode>([

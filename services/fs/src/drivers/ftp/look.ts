@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { baseName, type MountPath, parentPath } from '@wharf/paths';
 import type { FtpSession } from './client.ts';
 import type { FtpSettings } from './config.ts';
@@ -15,11 +16,7 @@ export async function look(
   signal: AbortSignal,
 ): Promise<RemoteEntry | undefined> {
   const place = root.place(path);
-  if (session.features.mlst) {
-    const lines = await orRefused(session.ask('MLST', place).then((reply) => reply.lines));
-    const facts = lines?.find((line) => line.startsWith(' '));
-    return facts === undefined ? undefined : parseFacts(facts.slice(1), settings.names);
-  }
+  if (session.features.mlst) return factsOf(session, settings, place);
   const kind = await kindOf(session, place);
   if (kind === undefined) return undefined;
   const name = baseName(path);
@@ -27,6 +24,11 @@ export async function look(
   // Of one file a line of its listing is all there is; of a folder, the same question would list what is in it.
   const own = kind === 'file' ? await listedAlone(session, settings, place, name) : undefined;
   return own ?? (await readFolder(session, settings, root.place(parentPath(path)), signal)).find((entry) => entry.name === name);
+}
+
+/** The same of what is surely a file. Undefined where the server does not say it at once. */
+export async function lookAtFile(session: FtpSession, settings: FtpSettings, place: string): Promise<RemoteEntry | undefined> {
+  return session.features.mlst ? factsOf(session, settings, place) : listedAlone(session, settings, place, posix.basename(place));
 }
 
 /** Without what only a listing tells. */
@@ -46,6 +48,12 @@ export async function sizeOf(session: FtpSession, place: string): Promise<number
   const reply = await orRefused(session.ask('SIZE', place));
   const size = /^\d+$/.test(reply?.lines[0]?.trim() ?? '') ? Number(reply?.lines[0]) : Number.NaN;
   return Number.isSafeInteger(size) ? size : undefined;
+}
+
+async function factsOf(session: FtpSession, settings: FtpSettings, place: string): Promise<RemoteEntry | undefined> {
+  const lines = await orRefused(session.ask('MLST', place).then((reply) => reply.lines));
+  const facts = lines?.find((line) => line.startsWith(' '));
+  return facts === undefined ? undefined : parseFacts(facts.slice(1), settings.names);
 }
 
 /** Undefined where the server answers in another way than with one line about it. */

@@ -1,25 +1,21 @@
 import type { Socket } from 'node:net';
 import { AppError } from '@wharf/errors';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
-import type { FtpSession } from './client.ts';
+import type { FtpSession, Transfer } from './client.ts';
+import type { FtpSettings } from './config.ts';
 import { isRefusal } from './errors.ts';
-import { sizeOf } from './look.ts';
+import type { RemoteEntry } from './listing.ts';
+import { lookAtFile, sizeOf } from './look.ts';
 
 /** The server did not take it. The source is ended, and what it throws stays its own. */
 class BrokenTransfer extends Error {}
 
 /**
- * Sends content to a file of the server, and sees that all of it is there.
+ * Sends content to a file of the server.
  *
- * @throws what `content` throws; RefusedReply; AppError STORAGE_UNAVAILABLE | CANCELLED
+ * @returns how many bytes. @throws what `content` throws; RefusedReply; AppError STORAGE_UNAVAILABLE | CANCELLED
  */
-export async function sendContent(
-  session: FtpSession,
-  place: string,
-  content: AsyncIterable<Uint8Array>,
-  signal: AbortSignal,
-): Promise<void> {
-  const { socket, finish } = await session.transfer('STOR', place, signal);
+export async function sendContent({ socket, finish }: Transfer, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number> {
   const onAbort = () => socket.destroy(storageError('CANCELLED'));
   signal.addEventListener('abort', onAbort, { once: true });
   let sentBytes = 0;
@@ -34,6 +30,7 @@ export async function sendContent(
     throwIfAborted(signal);
     await end(socket);
     await finish();
+    return sentBytes;
   } catch (error) {
     socket.destroy();
     throwIfAborted(signal);
@@ -46,8 +43,24 @@ export async function sendContent(
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
+}
+
+/**
+ * Sees that a file which was sent is there whole.
+ *
+ * @returns what the server says of it; undefined where it is to be asked by its name. @throws AppError STORAGE_UNAVAILABLE
+ */
+export async function checkStored(
+  session: FtpSession,
+  settings: FtpSettings,
+  place: string,
+  sentBytes: number,
+): Promise<RemoteEntry | undefined> {
+  const stored = await lookAtFile(session, settings, place);
+  if (stored?.sizeBytes === sentBytes) return stored;
   const keptBytes = await sizeOf(session, place);
   if (keptBytes !== undefined && keptBytes !== sentBytes) throw storageError('STORAGE_UNAVAILABLE', new Error('the transfer was cut off'));
+  return undefined;
 }
 
 /** A piece is only lent: ends when it has left the process. */

@@ -2,13 +2,15 @@ import { abortError, storageError } from '../../driver-contract/storage-error.ts
 import type { FtpSession } from './client.ts';
 import { isTooMany, toAppError } from './errors.ts';
 
-/** A session does one thing at a time, so each kind of work has sessions of its own: a listing does not wait behind downloads. */
-export const LANES = { names: 4, reads: 8, writes: 4 } as const;
+/** A session does one thing at a time, so each kind of work has a share of them: a listing does not wait behind downloads. */
+export const LANES = { names: 4, reads: 8, writes: 12 } as const;
 
 export type Lane = keyof typeof LANES;
 
 /** A session that nobody uses ends after that long. */
 const IDLE_MS = 60_000;
+/** How long it counts that a server takes no more sessions. */
+const FULL_MS = 60_000;
 
 /** A session for one user, to be given back. */
 export interface Lease {
@@ -18,151 +20,177 @@ export interface Lease {
 }
 
 interface Waiting {
-  resolve(session: FtpSession | undefined): void;
+  readonly lane: Lane;
+  resolve(): void;
   reject(error: unknown): void;
 }
 
-/** The sessions of one lane. */
-interface Kept {
-  readonly max: number;
-  /** With those that are being made. */
-  count: number;
-  readonly idle: { readonly session: FtpSession; readonly timer: NodeJS.Timeout }[];
-  readonly waiting: Set<Waiting>;
-}
-
-/** The sessions of one storage: bounded, made when needed, replaced when broken, ended when idle. A server that takes fewer of them is asked for no more. */
+/**
+ * The sessions of one storage: bounded, made when needed, replaced when broken, ended when idle. A server that takes fewer of them is asked for no more
+ * for a while; then transfers leave one for names, and one for transfers the other way, as far as there are so many.
+ */
 export class SessionPool {
   readonly #connect: () => Promise<FtpSession>;
   readonly #track: (work: Promise<unknown>) => void;
-  readonly #lanes: Readonly<Record<Lane, Kept>>;
+  /** How many somebody has, with those that are being made and those that are given back. */
+  readonly #held: Record<Lane, number> = { names: 0, reads: 0, writes: 0 };
+  readonly #idle: { readonly session: FtpSession; readonly timer: NodeJS.Timeout }[] = [];
+  readonly #waiting = new Set<Waiting>();
   readonly #open = new Set<FtpSession>();
   readonly #connecting = new Set<Promise<unknown>>();
+  /** How many the server has taken when it took no more, and until when that counts. */
+  #full: { readonly sessions: number; readonly untilMs: number } | undefined;
   #isClosed = false;
 
   /** @param track what is done behind a call, and waited for when all is closed */
   constructor(connect: () => Promise<FtpSession>, track: (work: Promise<unknown>) => void) {
     this.#connect = connect;
     this.#track = track;
-    const lane = (max: number): Kept => ({ max, count: 0, idle: [], waiting: new Set() });
-    this.#lanes = { names: lane(LANES.names), reads: lane(LANES.reads), writes: lane(LANES.writes) };
   }
 
   /** @throws AppError STORAGE_UNAVAILABLE when closed; what `connect` says */
   async take(lane: Lane, signal?: AbortSignal): Promise<Lease> {
-    const kept = this.#lanes[lane];
-    const session = await this.#next(kept, signal);
-    let isHeld = true;
-    return {
-      session,
-      release: () => {
-        if (isHeld) this.#track(this.#giveBack(kept, session));
-        isHeld = false;
-      },
-    };
+    for (;;) {
+      await this.#enter(lane, signal);
+      try {
+        const session = this.#findIdle(lane) ?? (await this.#make());
+        if (session) return this.#leaseOf(lane, session);
+      } catch (error) {
+        this.#leave(lane);
+        throw error;
+      }
+      this.#leave(lane);
+    }
   }
 
   /** Ends all sessions, also those that are being made. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { idle, waiting } of Object.values(this.#lanes)) {
-      for (const { timer } of idle.splice(0)) clearTimeout(timer);
-      for (const { reject } of waiting) reject(storageError('STORAGE_UNAVAILABLE'));
-    }
+    for (const { timer } of this.#idle.splice(0)) clearTimeout(timer);
+    for (const { reject } of this.#waiting) reject(storageError('STORAGE_UNAVAILABLE'));
     for (const session of this.#open) session.end();
     await Promise.allSettled(this.#connecting);
   }
 
-  async #next(kept: Kept, signal: AbortSignal | undefined): Promise<FtpSession> {
-    for (;;) {
-      if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
-      for (let last = kept.idle.pop(); last !== undefined; last = kept.idle.pop()) {
-        clearTimeout(last.timer);
-        if (!last.session.isEnded) return last.session;
-        this.#forget(kept, last.session);
-      }
-      if (kept.count < kept.max) {
-        const made = await this.#make(kept);
-        if (made) return made;
-      }
-      if (kept.idle.length > 0) continue;
-      const handed = await this.#wait(kept, signal);
-      if (handed) return handed;
+  #leaseOf(lane: Lane, session: FtpSession): Lease {
+    let isHeld = true;
+    return {
+      session,
+      release: () => {
+        if (isHeld) this.#track(this.#giveBack(lane, session));
+        isHeld = false;
+      },
+    };
+  }
+
+  /** Waits for a turn. */
+  async #enter(lane: Lane, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const own = { lane, resolve, reject };
+    const onAbort = () => {
+      if (this.#waiting.delete(own) && signal) reject(abortError(signal));
+    };
+    this.#waiting.add(own);
+    this.#admit();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    try {
+      await promise;
+    } finally {
+      this.#waiting.delete(own);
+      signal?.removeEventListener('abort', onAbort);
     }
   }
 
+  #leave(lane: Lane): void {
+    this.#held[lane] -= 1;
+    this.#admit();
+  }
+
+  /** First come, first served, in each lane. */
+  #admit(): void {
+    for (const waiting of this.#waiting) {
+      const { lane } = waiting;
+      if (this.#held[lane] >= LANES[lane] || !this.#hasRoom(lane)) continue;
+      this.#waiting.delete(waiting);
+      this.#held[lane] += 1;
+      waiting.resolve();
+    }
+  }
+
+  /** How many sessions the server takes, as far as it has said. */
+  get #bound(): number {
+    return this.#full !== undefined && this.#full.untilMs > performance.now() ? this.#full.sessions : Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether the server has another one for a lane. */
+  #hasRoom(lane: Lane): boolean {
+    const empty = (Object.keys(LANES) as Lane[]).filter((other) => other !== lane && this.#held[other] === 0);
+    const kept = this.#held[lane] > 0 ? empty.length : Number(lane !== 'names' && empty.includes('names'));
+    const { names, reads, writes } = this.#held;
+    return this.#bound - (names + reads + writes) > Math.min(kept, this.#bound - 1);
+  }
+
+  /** The last one is left to names: where the server takes no more, they would wait for a transfer to end. */
+  #findIdle(lane: Lane): FtpSession | undefined {
+    const left = lane === 'names' || this.#held.names > 0 ? 0 : Math.min(1, this.#bound - 1);
+    while (this.#idle.length > left) {
+      const { session, timer } = this.#idle.pop() ?? {};
+      clearTimeout(timer);
+      if (session && !session.isEnded) return session;
+      if (session) this.#open.delete(session);
+    }
+    return undefined;
+  }
+
   /** Undefined where the server takes no more, and there are others to wait for. */
-  async #make(kept: Kept): Promise<FtpSession | undefined> {
-    kept.count += 1;
+  async #make(): Promise<FtpSession | undefined> {
     const connecting = this.#connect();
     this.#connecting.add(connecting);
     try {
       const session = await connecting;
       this.#open.add(session);
-      if (!this.#isClosed) return session;
-      session.end();
-      throw storageError('STORAGE_UNAVAILABLE');
+      if (this.#isClosed) {
+        session.end();
+        throw storageError('STORAGE_UNAVAILABLE');
+      }
+      // Another one may have been refused while this one logged in.
+      if (this.#full && this.#full.sessions < this.#live) {
+        this.#full = { ...this.#full, sessions: this.#live };
+        this.#admit();
+      }
+      return session;
     } catch (error) {
-      kept.count -= 1;
-      this.#wakeOne(kept);
-      if (isTooMany(error) && kept.count > 0) return undefined;
-      throw toAppError(error);
+      if (!isTooMany(error) || this.#live === 0) throw toAppError(error);
+      this.#full = { sessions: this.#live, untilMs: performance.now() + FULL_MS };
+      return undefined;
     } finally {
       this.#connecting.delete(connecting);
     }
   }
 
-  /** @returns a session, or undefined when there is room for another one */
-  async #wait({ waiting }: Kept, signal: AbortSignal | undefined): Promise<FtpSession | undefined> {
-    const { promise, resolve, reject } = Promise.withResolvers<FtpSession | undefined>();
-    const own = { resolve, reject };
-    const onAbort = () => {
-      waiting.delete(own);
-      if (signal) reject(abortError(signal));
-    };
-    waiting.add(own);
-    signal?.addEventListener('abort', onAbort, { once: true });
-    if (signal?.aborted) onAbort();
-    try {
-      return await promise;
-    } finally {
-      waiting.delete(own);
-      signal?.removeEventListener('abort', onAbort);
-    }
+  get #live(): number {
+    return [...this.#open].filter(({ isEnded }) => !isEnded).length;
   }
 
-  async #giveBack(kept: Kept, session: FtpSession): Promise<void> {
+  async #giveBack(lane: Lane, session: FtpSession): Promise<void> {
     if (!session.isSettled) await session.settle();
     if (session.isEnded || this.#isClosed) {
       session.end();
-      this.#forget(kept, session);
-      return;
-    }
-    const [first] = kept.waiting;
-    if (first) {
-      kept.waiting.delete(first);
-      first.resolve(session);
-      return;
-    }
+      this.#open.delete(session);
+    } else this.#keep(session);
+    this.#leave(lane);
+  }
+
+  #keep(session: FtpSession): void {
     const timer = setTimeout(() => {
-      const at = kept.idle.findIndex((item) => item.session === session);
-      if (at >= 0) kept.idle.splice(at, 1);
+      const at = this.#idle.findIndex((item) => item.session === session);
+      if (at >= 0) this.#idle.splice(at, 1);
       session.end();
-      this.#forget(kept, session);
+      this.#open.delete(session);
     }, IDLE_MS);
     timer.unref();
-    kept.idle.push({ session, timer });
-  }
-
-  #forget(kept: Kept, session: FtpSession): void {
-    if (this.#open.delete(session)) kept.count -= 1;
-    this.#wakeOne(kept);
-  }
-
-  #wakeOne(kept: Kept): void {
-    const [first] = kept.waiting;
-    if (!first) return;
-    kept.waiting.delete(first);
-    first.resolve(undefined);
+    this.#idle.push({ session, timer });
   }
 }

@@ -5,6 +5,7 @@ import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { PathLocks } from '../../driver-contract/path-locks.ts';
+import { SeenFolders } from '../../driver-contract/seen-folders.ts';
 import type {
   ByteRange,
   CallOptions,
@@ -32,9 +33,6 @@ import { probeServer, type ServerTraits } from './probe-server.ts';
 import { removeOnce, removeSurely } from './remove-surely.ts';
 import type { Resource } from './resources.ts';
 
-/** How long a look at the folder above a new file counts for other files in it, in milliseconds. */
-const KNOWN_FOLDER_MS = 1_000;
-const MAX_KNOWN_FOLDERS = 1_000;
 /** So often the name may be given to something else between a question and its answer, or a look and a move. */
 const MAX_TRIES = 100;
 
@@ -65,8 +63,7 @@ export class WebdavDriver implements StorageDriver {
   readonly #temps: TempFiles;
   readonly #locks = new PathLocks();
   readonly #chunked: ChunkedUploads | undefined;
-  /** Folders that were seen a moment ago: until when that counts, by the clock of the process. */
-  readonly #knownFolders = new Map<MountPath, number>();
+  readonly #seen = new SeenFolders();
 
   private constructor(client: WebdavClient, calls: Calls, temps: TempFiles, server: Server) {
     const { quota, chunked, previews } = server;
@@ -225,8 +222,8 @@ export class WebdavDriver implements StorageDriver {
       const { isFolder } = await this.#get(path, call);
       if (isFolder && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
       throwIfAborted(call.signal);
-      this.#knownFolders.clear();
-      await this.#client.delete(path, isFolder, call).finally(() => this.#knownFolders.clear());
+      this.#seen.clear();
+      await this.#client.delete(path, isFolder, call).finally(() => this.#seen.clear());
     });
   }
 
@@ -242,7 +239,7 @@ export class WebdavDriver implements StorageDriver {
         if (there !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
         if (there !== undefined) await this.#checkReplaceable(source, to, there, call);
         await this.#move(from, to, source.isFolder, there !== undefined, call);
-        this.#knownFolders.clear();
+        this.#seen.clear();
         return toEntry(nameAt(to), await this.#get(to, {}));
       }),
     );
@@ -425,12 +422,11 @@ export class WebdavDriver implements StorageDriver {
 
   /** Makes a folder with those above it, as far as they are missing. @throws AppError NOT_A_DIRECTORY */
   async #ensureFolder(path: MountPath, call: CallOptions): Promise<void> {
-    if ((this.#knownFolders.get(path) ?? 0) > performance.now()) return;
+    if (this.#seen.has(path)) return;
     const there = await this.#client.find(path, call);
     if (there !== undefined && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
     if (there === undefined) await this.#makeFolder(path, call);
-    if (this.#knownFolders.size >= MAX_KNOWN_FOLDERS) this.#knownFolders.clear();
-    this.#knownFolders.set(path, performance.now() + KNOWN_FOLDER_MS);
+    this.#seen.add(path);
   }
 
   async #makeFolder(path: MountPath, call: CallOptions): Promise<void> {
