@@ -73,10 +73,10 @@ export class TempFiles {
     }
   }
 
-  /** Behind a listing: removes what a process that has ended left there, and what came back of ours after it was removed. @param name of any entry, @param modifiedMs when it was written to last */
-  sweep(folder: MountPath, name: string, modifiedMs: number, remove = (place: string) => this.#places.remove(place)): void {
+  /** Behind a listing: removes what a process that has ended left there, and what came back of ours after it was removed. @param name of any entry, @param touchedMs when it was written to, or given a date, as far as the storage tells */
+  sweep(folder: MountPath, name: string, touchedMs: number, remove = (place: string) => this.#places.remove(place)): void {
     const place = this.placeOf(folder, name);
-    if (!this.#discarded.has(place) && !isAbandoned(name, modifiedMs, this.#owner, Date.now(), OTHERS_MAX_AGE_MS)) return;
+    if (!this.#discarded.has(place) && !isAbandoned(name, touchedMs, this.#owner, Date.now(), OTHERS_MAX_AGE_MS)) return;
     this.#calls.track(this.#removals.run(() => remove(place)));
   }
 

@@ -49,18 +49,20 @@ export function checkUnreserved(path: MountPath): void {
 /**
  * Whether a temporary file may go: its owner is a process of this host that has ended, or is somebody else's and was not written for a day,
  * or for `othersMaxAgeMs`. A name that is not ours never may.
+ *
+ * @param touchedMs when it was last worked on: its time of change alone may be the old date that its file is to have
  */
 export function isAbandoned(
   name: string,
-  modifiedMs: number,
+  touchedMs: number,
   self: ProcessOwner,
   nowMs: number,
   othersMaxAgeMs = OTHERS_MAX_AGE_MS,
 ): boolean {
   const own = name.startsWith(BESIDE_PREFIX) ? name.slice(BESIDE_PREFIX.length) : name;
-  if (DRAFT_NAME.test(own)) return nowMs - modifiedMs > DRAFTS_MAX_AGE_MS;
+  if (DRAFT_NAME.test(own)) return nowMs - touchedMs > DRAFTS_MAX_AGE_MS;
   const state = ownerOf(own, self);
-  return state === 'gone' || (state === 'elsewhere' && nowMs - modifiedMs > othersMaxAgeMs);
+  return state === 'gone' || (state === 'elsewhere' && nowMs - touchedMs > othersMaxAgeMs);
 }
 
 /** Whether a temporary file belongs to another process of this host: when that still lives, the file is to be looked at again. */

@@ -1,10 +1,11 @@
 import { link, open, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { AppError } from '@wharf/errors';
 import { waitFor } from '@wharf/harness';
 import { describe, expect, it } from 'vitest';
 import type { Draft } from '../../src/driver-contract/storage-driver.ts';
-import { at, codeOf, makeFolders, openLocal } from './open-local.ts';
+import { at, codeOf, makeFolders, namesIn, openLocal, put } from './open-local.ts';
 
 const ID = '0'.repeat(32);
 const PIECE = Buffer.alloc(200_000, 'X');
@@ -64,5 +65,26 @@ describe('a draft that an earlier process made', () => {
     expect(await readdir(root)).toEqual(['.wharf-tmp']);
     await (await driver.openDraft(at('/shows/film.bin'), '1'.repeat(32), { create: false })).publish({ overwrite: false });
     expect(await readdir(root, { recursive: true })).toEqual(['shows', 'shows/film.bin']);
+  });
+});
+
+describe('a draft that was given the date of its file, and not its name', () => {
+  it('stays when the storage is opened again, and its folder is listed', async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    await put(driver, '/film.bin', 'old');
+    const draft = await driver.openDraft(at('/film.bin'), ID, { create: true });
+    await draft.write(0, Readable.from([PIECE]));
+    const beforePublish = async () => {
+      throw new AppError('STORAGE_UNAVAILABLE', 'away');
+    };
+    const publishing = draft.publish({ overwrite: true, modifiedAt: new Date('2019-01-01'), beforePublish });
+    expect(await codeOf(publishing)).toBe('STORAGE_UNAVAILABLE');
+    const again = await openLocal(root);
+    expect(await namesIn(again, '/')).toEqual(['film.bin']);
+    const kept = await again.openDraft(at('/film.bin'), ID, { create: false });
+    expect(await kept.sizeBytes()).toBe(PIECE.byteLength);
+    await kept.publish({ overwrite: true });
+    expect((await again.stat(at('/film.bin'))).sizeBytes).toBe(PIECE.byteLength);
   });
 });

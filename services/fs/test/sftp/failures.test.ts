@@ -1,5 +1,6 @@
-import { chown, mkdir, readdir, readFile, readlink, utimes, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readdir, readFile, readlink, rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AppError } from '@wharf/errors';
 import { isAvailable, isMissing, startSshServer, waitFor } from '@wharf/harness';
 import { currentOwner, newOwnedName } from '@wharf/owned-names';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
@@ -161,6 +162,54 @@ describe.runIf(isAvailable('sshd', server))('an SFTP server that', () => {
     await noLeftovers();
     expect(await server.connections()).toBeLessThanOrEqual(4);
     expect((await Array.fromAsync(driver.list(mpath('/')))).filter((entry) => entry.name.startsWith(name))).toHaveLength(1);
+  });
+
+  it('was told the date of a file, and not its name yet, keeps the draft', async () => {
+    const driver = await openSftp(itemsOf(server));
+    const [file, id] = [mpath('/dated/film.bin'), '0'.repeat(32)];
+    await driver.write(file, bytesOf('old'), { overwrite: true });
+    const draft = await driver.openDraft(file, id, { create: true });
+    await draft.write(0, bytesOf('the new one'));
+    const beforePublish = async () => {
+      await Array.fromAsync(driver.list(mpath('/dated')));
+      throw new AppError('STORAGE_UNAVAILABLE', 'away');
+    };
+    const publishing = draft.publish({ overwrite: true, modifiedAt: new Date('2019-01-01'), beforePublish });
+    expect(await code(publishing)).toBe('STORAGE_UNAVAILABLE');
+    const again = await openSftp(itemsOf(server));
+    await Array.fromAsync(again.list(mpath('/dated')));
+    // What a listing has removed is gone once the storage is closed.
+    await Promise.all([driver.close(), again.close()]);
+    const last = await openSftp(itemsOf(server));
+    await (await last.openDraft(file, id, { create: false })).publish({ overwrite: true });
+    expect(await textOf(await last.read(file))).toBe('the new one');
+  });
+
+  it('holds a file of an old date that another process has not named yet keeps it', async () => {
+    const driver = await openSftp(itemsOf(server));
+    const sealed = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const file = mpath('/copied/file');
+    const publishing = driver.write(file, bytesOf('new'), {
+      overwrite: true,
+      modifiedAt: new Date('2019-01-01'),
+      async beforePublish() {
+        sealed.resolve();
+        await go.promise;
+      },
+    });
+    await sealed.promise;
+    const [name = ''] = (await readdir(join(server.folder, 'copied'))).filter((each) => each.startsWith('.wharf-tmp'));
+    const elsewhere = `.wharf-tmp-${newOwnedName({ ...currentOwner(), host: 'f'.repeat(12) })}`;
+    // As a process in another container has named it.
+    await rename(join(server.folder, 'copied', name), join(server.folder, 'copied', elsewhere));
+    const other = await openSftp(itemsOf(server));
+    await Array.fromAsync(other.list(mpath('/copied')));
+    await other.close();
+    expect(await readdir(join(server.folder, 'copied'))).toEqual([elsewhere]);
+    await rename(join(server.folder, 'copied', elsewhere), join(server.folder, 'copied', name));
+    go.resolve();
+    await publishing;
   });
 
   it('has files of processes that ended loses them, and no others', async () => {

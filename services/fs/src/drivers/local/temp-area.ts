@@ -144,8 +144,9 @@ export class TempArea {
   /** Removes one temporary entry of a folder if its owner has ended. @returns as {@link sweep} */
   async sweepOne(folder: HeldFolder, name: string): Promise<boolean> {
     try {
-      const { mtimeMs } = fs.lstatSync(folder.prefix + name);
-      if (!isAbandoned(name, mtimeMs, this.#owner, Date.now())) return !isOfAnotherProcess(name, this.#owner);
+      const { mtimeMs, ctimeMs } = fs.lstatSync(folder.prefix + name);
+      // What is about to be named has the date of its file by then: when it got that tells that somebody works on it.
+      if (!isAbandoned(name, Math.max(mtimeMs, ctimeMs), this.#owner, Date.now())) return !isOfAnotherProcess(name, this.#owner);
       await removeAny(folder.prefix + name);
       return true;
     } catch (error) {

@@ -328,7 +328,7 @@ export class SftpDriver implements StorageDriver {
         }
         return {
           sizeBytes: source.sizeBytes,
-          attrs: await file.seal({ mode: source.mode, atime: source.accessedAt, mtime: source.modifiedAt }),
+          attrs: await file.seal({ mode: source.mode, ...timesOf(new Date(source.modifiedAt * 1000)) }),
         };
       });
     });
@@ -487,7 +487,9 @@ export class SftpDriver implements StorageDriver {
   #sweep(session: SftpSession, directory: MountPath, page: readonly RemoteName[]): void {
     for (const { name, attrs } of page) {
       if (!isReservedName(name) || (attrs.kind !== 'file' && attrs.kind !== 'link')) continue;
-      this.#temps.sweep(directory, name, attrs.modifiedAt * 1000, (place) => session.removeFile(place));
+      // What is about to be named has the date of its file by then; timesOf() noted when it got that.
+      const touchedAt = Math.max(attrs.modifiedAt, attrs.accessedAt);
+      this.#temps.sweep(directory, name, touchedAt * 1000, (place) => session.removeFile(place));
     }
   }
 
@@ -590,7 +592,7 @@ function toEntry(name: EntryName, { attrs, isLink }: Seen): Entry {
   };
 }
 
-/** The protocol has unsigned seconds. */
+/** The protocol has unsigned seconds. That it was used now tells of a file which has no name of its own yet that it is not abandoned. */
 function timesOf(modifiedAt: Date | undefined): ChangedAttrs {
   if (modifiedAt === undefined) return {};
   const seconds = (ms: number) => Math.min(MAX_SECONDS, Math.max(0, Math.floor(ms / 1000)));
