@@ -1,5 +1,6 @@
-import { ensureCommand, isAvailable, isMissing, startApacheDav, startStandalone } from '@wharf/harness';
+import { at, ensureCommand, isAvailable, isMissing, startApacheDav, startStandalone } from '@wharf/harness';
 import { afterAll, describe, expect, test } from 'vitest';
+import { dataOf } from './support/people.ts';
 import { carry, clear, plantTree, treeOf } from './support/storage-pairs.ts';
 import { openWorld } from './support/world.ts';
 
@@ -33,6 +34,27 @@ describe.runIf(isAvailable('rclone', rclone) && isAvailable('webdav', dav))('a s
     expect(answer).toContain('bearer_token_command');
     expect(answer).toContain('cannot be used');
     await world.admin.call('/api/admin/storage/create', tried);
+  });
+
+  test('is described as rclone does it: types, and options of the chosen one with those that may be given alone', async () => {
+    expect(at(await dataOf(world.admin, '/api/admin/driver/info?driver=Rclone'), 'options_by')).toEqual([
+      'type',
+      'rcd_url',
+      'rcd_username',
+      'rcd_password',
+    ]);
+    const options = (await world.admin.call('/api/admin/driver/options', { driver: 'Rclone', addition })) as Record<string, unknown>[];
+    expect(options.map(({ name }) => name)).toEqual(['type', 'url', 'vendor', 'user', 'pass', 'bearer_token']);
+    expect(options[0]).toMatchObject({
+      choices: expect.arrayContaining([{ value: 'webdav', help: 'WebDAV' }]),
+      exclusive: true,
+      shapes: true,
+    });
+    expect(options[4]).toMatchObject({ item: 'secrets', type: 'string', secret: true, advanced: false, help: 'Password.' });
+    expect(JSON.stringify(options)).not.toContain(JSON.stringify(dav.password).slice(1, -1));
+    expect(await world.admin.post('/api/admin/driver/options', { driver: 'Rclone', addition: '{"type":"local"}' })).toMatchObject({
+      code: 400,
+    });
   });
 
   test('trees are copied and moved there, within it and back, with every byte', async () => {

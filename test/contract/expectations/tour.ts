@@ -186,6 +186,8 @@ async function visitStorages(admin: Api): Promise<void> {
     addition: '{"root_folder_path":"/","num_file":3,"num_folder":1,"max_file_size":1000,"min_file_size":10}',
   };
   await ask(admin, [
+    ['/api/admin/driver/options', { driver: 'Virtual', addition: storage.addition }],
+    ['/api/admin/driver/options', { driver: 'Nothing' }],
     ['/api/admin/storage/test', storage],
     ['/api/admin/storage/test', { ...storage, driver: 'Nothing' }],
     ['/api/admin/storage/create', storage],

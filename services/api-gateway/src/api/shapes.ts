@@ -217,6 +217,22 @@ export const driverShape = z.object({
     only_indices: z.boolean(),
     prefer_proxy: z.boolean(),
   }),
+  /** The items of `additional` that the answer of driver/options depends on; empty: the driver has no options there. */
+  options_by: z.array(z.string()),
+});
+
+export const driverOptionShape = z.object({
+  name: z.string(),
+  item: z.string(),
+  type: z.enum(['string', 'text', 'number', 'bool', 'size', 'duration']),
+  help: z.string(),
+  default: z.string(),
+  choices: z.array(z.object({ value: z.string(), help: z.string() })),
+  exclusive: z.boolean(),
+  required: z.boolean(),
+  secret: z.boolean(),
+  advanced: z.boolean(),
+  shapes: z.boolean(),
 });
 
 export const taskShape = z.object({

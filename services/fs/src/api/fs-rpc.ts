@@ -18,6 +18,7 @@ import { explainAccessHandler } from './explain-access.ts';
 import { getEntryHandler } from './get-entry.ts';
 import { getLinkHandler } from './get-link.ts';
 import { listDirectoriesHandler } from './list-directories.ts';
+import { listDriverOptionsHandler } from './list-driver-options.ts';
 import { listDriversHandler } from './list-drivers.ts';
 import { listEntriesHandler } from './list-entries.ts';
 import { listStorageHealthHandler } from './list-storage-health.ts';
@@ -58,6 +59,7 @@ export function createFsRpc({ context, keeper, mounts, registry, tests, replica 
     removeEntries: forUsers(removeEntriesHandler(context)),
     removeEmptyDirectories: forUsers(removeEmptyDirectoriesHandler(context)),
     listDrivers: forAdmins(listDriversHandler(registry)),
+    listDriverOptions: forAdmins(listDriverOptionsHandler(registry, tests)),
     buildIndex: forAdmins(buildIndexHandler(context, keeper)),
     updateIndex: forAdmins(updateIndexHandler(context, keeper)),
     stopIndex: forAdmins(stopIndexHandler(context, keeper)),

@@ -15,6 +15,7 @@ export const listDriversHandler = (registry: DriverRegistry) => async (): Promis
         config,
         secret_items: [...driver.secretKeys],
         host_folder_items: driver.hostFolders.map(({ name }) => name),
+        options_by: [...driver.optionsBy],
       };
     }),
 });

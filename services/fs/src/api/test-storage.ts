@@ -58,7 +58,7 @@ export const testStorageHandler =
   };
 
 /** What could not be saved is not tried either. @throws AppError INVALID_ARGUMENT, in the words of admin */
-function checkedAddition(text: string | undefined): string | undefined {
+export function checkedAddition<Text extends string | undefined>(text: Text): Text {
   if (text !== undefined && Buffer.byteLength(text) > MAX_STORAGE_TEXT_BYTES)
     throw new AppError('INVALID_ARGUMENT', `addition is longer than ${MAX_STORAGE_TEXT_BYTES} bytes`, { details: { field: 'addition' } });
   return text;
@@ -71,7 +71,7 @@ async function getSaved(tests: StorageTests, id: number): Promise<SavedStorage> 
 }
 
 /** Refuses the drivers that admin refuses when a storage is saved. */
-function driverOf(registry: DriverRegistry, asked: string, saved: SavedStorage | undefined): DriverDefinition {
+export function driverOf(registry: DriverRegistry, asked: string, saved?: SavedStorage): DriverDefinition {
   const name = asked === '' ? (saved?.driver ?? '') : asked;
   if (name === '') throw new AppError('INVALID_ARGUMENT', 'driver is required', { details: { field: 'driver' } });
   if (saved && name !== saved.driver) throw new AppError('FAILED_PRECONDITION', 'driver cannot be changed');
@@ -85,7 +85,7 @@ function driverOf(registry: DriverRegistry, asked: string, saved: SavedStorage |
  * A driver may renew a token while it is opened, and the old one is void then. So a storage that is tested as it is saved stores the new
  * one. In every other test it stays in memory.
  */
-function contextOf(
+export function contextOf(
   { egress, given, keepItem, openMount, onError }: StorageTests,
   definition: DriverDefinition,
   addition = '',

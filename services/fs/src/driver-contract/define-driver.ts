@@ -8,6 +8,7 @@ import {
   type HostFolderItem,
   normaliseAddition,
 } from './config-items.ts';
+import type { DriverOption } from './driver-options.ts';
 import { type ContextParts, type OpenContext, plainContext } from './open-context.ts';
 import type { StorageDriver } from './storage-driver.ts';
 import type { StorageLimits } from './with-limits.ts';
@@ -70,6 +71,13 @@ interface DriverSource<Schema extends ConfigSchema> {
   readonly thumbnails?: (config: z.output<Schema>) => ThumbnailSettings | undefined;
   /** Of a storage behind a network: what it is asked at once. */
   readonly limits?: StorageLimits;
+  /** What can be chosen in its items, where that depends on others of them. */
+  readonly options?: {
+    /** The items that it depends on. */
+    readonly by: readonly (keyof z.output<Schema> & string)[];
+    /** @param config as the form has it so far: required items may be empty. Errors are shown to the admin as they are. */
+    readonly read: (config: z.output<Schema>, context: OpenContext) => Promise<readonly DriverOption[]>;
+  };
   /** Starts a storage. Its errors are shown to the admin as they are. */
   readonly open: (config: z.output<Schema>, context: OpenContext) => Promise<StorageDriver>;
 }
@@ -88,6 +96,13 @@ export interface DriverDefinition {
   readonly secretKeys: ReadonlySet<string>;
   /** The items of `addition` that name folders of the host; the first is what the storage shows. */
   readonly hostFolders: readonly HostFolderItem[];
+  /** The items that `readOptions` goes by; empty: there are no options. */
+  readonly optionsBy: readonly string[];
+  /**
+   * What can be chosen with an `addition` as the form has it so far. The context is as of `open`.
+   * @throws AppError INVALID_ARGUMENT for an `addition` that cannot be; else what the driver says
+   */
+  readOptions(addition: string, context?: Partial<ContextParts>): Promise<readonly DriverOption[]>;
   /**
    * The `addition` of a storage as it is kept: a JSON object with every key of the driver and no other.
    * @throws AppError INVALID_ARGUMENT
@@ -113,6 +128,9 @@ export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<S
     const values = normaliseAddition(items, addition);
     const missing = findMissingItem(items, values);
     if (missing !== undefined) throw new AppError('INVALID_ARGUMENT', `${missing.name} is required`);
+    return check(values);
+  };
+  const check = (values: Readonly<Record<string, unknown>>): z.output<Schema> => {
     const parsed = source.configSchema.safeParse(values);
     if (!parsed.success) throw new AppError('INVALID_ARGUMENT', describeIssue(parsed.error));
     return parsed.data;
@@ -127,6 +145,11 @@ export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<S
     items,
     secretKeys,
     hostFolders,
+    optionsBy: source.options?.by ?? [],
+    readOptions: async (addition, context = {}) => {
+      const config = check(normaliseAddition(items, addition));
+      return source.options?.read(config, plainContext(config, context)) ?? [];
+    },
     normaliseAddition: (addition) => JSON.stringify(normaliseAddition(items, addition)),
     thumbnails(addition) {
       try {

@@ -276,6 +276,8 @@ export interface DriverTemplate {
   secret_items: string[];
   /** The names of those of `additional` that name folders of the host; the first is what the storage shows. */
   host_folder_items: string[];
+  /** The names of those of `additional` that the answer of ListDriverOptions depends on; empty: the driver has no such options. */
+  options_by: string[];
 }
 
 export interface DriverItem {
@@ -303,6 +305,44 @@ export interface DriverConfig {
   alert: string;
   only_indices: boolean;
   prefer_proxy: boolean;
+}
+
+export interface ListDriverOptionsRequest {
+  /** The driver's name. */
+  driver: string;
+  /** As the form has it so far, complete or not. */
+  addition: string;
+}
+
+export interface ListDriverOptionsResponse {
+  /** In the order of the form. */
+  options: DriverOption[];
+}
+
+export interface DriverOption {
+  /** That of an item of the driver: more about this item. */
+  name: string;
+  /** The item that keeps it. One that is not called as the option has one `name = value` a line. */
+  item: string;
+  /** string, text (of several lines, with `\n` for their ends where it is kept in a line), number, bool, size or duration. */
+  type: string;
+  help: string;
+  /** As text; what counts where nothing is said. */
+  default: string;
+  choices: OptionChoice[];
+  /** Nothing but one of `choices` is taken. */
+  exclusive: boolean;
+  required: boolean;
+  secret: boolean;
+  /** Few need it. */
+  advanced: boolean;
+  /** Which options there are depends on it. */
+  shapes: boolean;
+}
+
+export interface OptionChoice {
+  value: string;
+  help: string;
 }
 
 export interface ReloadStorageRequest {
@@ -3422,7 +3462,7 @@ export const ListDriversResponse: MessageFns<ListDriversResponse> = {
 };
 
 function createBaseDriverTemplate(): DriverTemplate {
-  return { common: [], additional: [], config: null, secret_items: [], host_folder_items: [] };
+  return { common: [], additional: [], config: null, secret_items: [], host_folder_items: [], options_by: [] };
 }
 
 export const DriverTemplate: MessageFns<DriverTemplate> = {
@@ -3441,6 +3481,9 @@ export const DriverTemplate: MessageFns<DriverTemplate> = {
     }
     for (const v of message.host_folder_items) {
       writer.uint32(42).string(v!);
+    }
+    for (const v of message.options_by) {
+      writer.uint32(50).string(v!);
     }
     return writer;
   },
@@ -3498,6 +3541,14 @@ export const DriverTemplate: MessageFns<DriverTemplate> = {
             message.host_folder_items.push(reader.string());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.options_by.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3522,6 +3573,7 @@ export const DriverTemplate: MessageFns<DriverTemplate> = {
       : null;
     message.secret_items = object.secret_items?.map((e) => e) || [];
     message.host_folder_items = object.host_folder_items?.map((e) => e) || [];
+    message.options_by = object.options_by?.map((e) => e) || [];
     return message;
   },
 };
@@ -3824,6 +3876,382 @@ export const DriverConfig: MessageFns<DriverConfig> = {
     message.alert = object.alert ?? "";
     message.only_indices = object.only_indices ?? false;
     message.prefer_proxy = object.prefer_proxy ?? false;
+    return message;
+  },
+};
+
+function createBaseListDriverOptionsRequest(): ListDriverOptionsRequest {
+  return { driver: "", addition: "" };
+}
+
+export const ListDriverOptionsRequest: MessageFns<ListDriverOptionsRequest> = {
+  encode(message: ListDriverOptionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.driver !== "") {
+      writer.uint32(10).string(message.driver);
+    }
+    if (message.addition !== "") {
+      writer.uint32(18).string(message.addition);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListDriverOptionsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListDriverOptionsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.driver = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.addition = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListDriverOptionsRequest>): ListDriverOptionsRequest {
+    return ListDriverOptionsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListDriverOptionsRequest>): ListDriverOptionsRequest {
+    const message = createBaseListDriverOptionsRequest();
+    message.driver = object.driver ?? "";
+    message.addition = object.addition ?? "";
+    return message;
+  },
+};
+
+function createBaseListDriverOptionsResponse(): ListDriverOptionsResponse {
+  return { options: [] };
+}
+
+export const ListDriverOptionsResponse: MessageFns<ListDriverOptionsResponse> = {
+  encode(message: ListDriverOptionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.options) {
+      DriverOption.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListDriverOptionsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListDriverOptionsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.options.push(DriverOption.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListDriverOptionsResponse>): ListDriverOptionsResponse {
+    return ListDriverOptionsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListDriverOptionsResponse>): ListDriverOptionsResponse {
+    const message = createBaseListDriverOptionsResponse();
+    message.options = object.options?.map((e) => DriverOption.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseDriverOption(): DriverOption {
+  return {
+    name: "",
+    item: "",
+    type: "",
+    help: "",
+    default: "",
+    choices: [],
+    exclusive: false,
+    required: false,
+    secret: false,
+    advanced: false,
+    shapes: false,
+  };
+}
+
+export const DriverOption: MessageFns<DriverOption> = {
+  encode(message: DriverOption, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.item !== "") {
+      writer.uint32(18).string(message.item);
+    }
+    if (message.type !== "") {
+      writer.uint32(26).string(message.type);
+    }
+    if (message.help !== "") {
+      writer.uint32(34).string(message.help);
+    }
+    if (message.default !== "") {
+      writer.uint32(42).string(message.default);
+    }
+    for (const v of message.choices) {
+      OptionChoice.encode(v!, writer.uint32(50).fork()).join();
+    }
+    if (message.exclusive !== false) {
+      writer.uint32(56).bool(message.exclusive);
+    }
+    if (message.required !== false) {
+      writer.uint32(64).bool(message.required);
+    }
+    if (message.secret !== false) {
+      writer.uint32(72).bool(message.secret);
+    }
+    if (message.advanced !== false) {
+      writer.uint32(80).bool(message.advanced);
+    }
+    if (message.shapes !== false) {
+      writer.uint32(88).bool(message.shapes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DriverOption {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDriverOption();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.item = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.type = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.help = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.default = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.choices.push(OptionChoice.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.exclusive = reader.bool();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.required = reader.bool();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.secret = reader.bool();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.advanced = reader.bool();
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.shapes = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DriverOption>): DriverOption {
+    return DriverOption.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DriverOption>): DriverOption {
+    const message = createBaseDriverOption();
+    message.name = object.name ?? "";
+    message.item = object.item ?? "";
+    message.type = object.type ?? "";
+    message.help = object.help ?? "";
+    message.default = object.default ?? "";
+    message.choices = object.choices?.map((e) => OptionChoice.fromPartial(e)) || [];
+    message.exclusive = object.exclusive ?? false;
+    message.required = object.required ?? false;
+    message.secret = object.secret ?? false;
+    message.advanced = object.advanced ?? false;
+    message.shapes = object.shapes ?? false;
+    return message;
+  },
+};
+
+function createBaseOptionChoice(): OptionChoice {
+  return { value: "", help: "" };
+}
+
+export const OptionChoice: MessageFns<OptionChoice> = {
+  encode(message: OptionChoice, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.value !== "") {
+      writer.uint32(10).string(message.value);
+    }
+    if (message.help !== "") {
+      writer.uint32(18).string(message.help);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): OptionChoice {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseOptionChoice();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.help = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<OptionChoice>): OptionChoice {
+    return OptionChoice.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<OptionChoice>): OptionChoice {
+    const message = createBaseOptionChoice();
+    message.value = object.value ?? "";
+    message.help = object.help ?? "";
     return message;
   },
 };
@@ -5784,6 +6212,18 @@ export const FsServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
+     * What can be chosen in some items of a driver, where that depends on other items and on a program beside fs (admin). FAILED_PRECONDITION: that
+     * program is not there; RECORD_NOT_FOUND: no such driver.
+     */
+    listDriverOptions: {
+      name: "ListDriverOptions",
+      requestType: ListDriverOptionsRequest as typeof ListDriverOptionsRequest,
+      requestStream: false,
+      responseType: ListDriverOptionsResponse as typeof ListDriverOptionsResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
+    /**
      * Orders the search index to be built anew (admin); it goes on in the background. FAILED_PRECONDITION: it is running;
      * UNSUPPORTED_OPERATION: the setting search_index is none. The same of the others.
      */
@@ -5957,6 +6397,14 @@ export interface FsServiceImplementation<CallContextExt = {}> {
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ListDriversResponse>>;
   /**
+   * What can be chosen in some items of a driver, where that depends on other items and on a program beside fs (admin). FAILED_PRECONDITION: that
+   * program is not there; RECORD_NOT_FOUND: no such driver.
+   */
+  listDriverOptions(
+    request: ListDriverOptionsRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ListDriverOptionsResponse>>;
+  /**
    * Orders the search index to be built anew (admin); it goes on in the background. FAILED_PRECONDITION: it is running;
    * UNSUPPORTED_OPERATION: the setting search_index is none. The same of the others.
    */
@@ -6085,6 +6533,14 @@ export interface FsServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ListDriversRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ListDriversResponse>;
+  /**
+   * What can be chosen in some items of a driver, where that depends on other items and on a program beside fs (admin). FAILED_PRECONDITION: that
+   * program is not there; RECORD_NOT_FOUND: no such driver.
+   */
+  listDriverOptions(
+    request: DeepPartial<ListDriverOptionsRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ListDriverOptionsResponse>;
   /**
    * Orders the search index to be built anew (admin); it goes on in the background. FAILED_PRECONDITION: it is running;
    * UNSUPPORTED_OPERATION: the setting search_index is none. The same of the others.

@@ -1,16 +1,18 @@
 import { AppError } from '@wharf/errors';
 import type { DriverTemplate } from '@wharf/proto/fs';
 import { z } from 'zod';
-import { text } from '../fields.ts';
+import { jsonText, text } from '../fields.ts';
 import { type CallerContext, nothing, type Route, route } from '../route.ts';
-import { driverShape } from '../shapes.ts';
+import { driverOptionShape, driverShape } from '../shapes.ts';
 
 type Driver = z.output<typeof driverShape>;
 
 /** The templates by name, sorted. */
 async function listDrivers({ peers, options }: CallerContext): Promise<Map<string, Driver>> {
   const { drivers } = await peers.fs.listDrivers({}, options);
-  const named = drivers.flatMap(({ common, additional, config }: DriverTemplate) => (config ? [{ common, additional, config }] : []));
+  const named = drivers.flatMap(({ common, additional, config, options_by }: DriverTemplate) =>
+    config ? [{ common, additional, config, options_by }] : [],
+  );
   named.sort((left, right) => (left.config.name < right.config.name ? -1 : 1));
   return new Map(named.map((driver) => [driver.config.name, driver]));
 }
@@ -50,5 +52,17 @@ export const adminDriverRoutes: readonly Route[] = [
       if (!found) throw new AppError('RECORD_NOT_FOUND', `driver [${driver}] not found`);
       return found;
     },
+  }),
+  route({
+    methods: ['POST'],
+    path: '/api/admin/driver/options',
+    access: 'admin',
+    summary:
+      'What can be chosen in some items of a driver (options_by in its template), with what the addition has so far: of Rclone the types, and the options of the chosen one as rclone describes them. Nothing is saved.',
+    takes: 'body',
+    input: z.object({ driver: text(), addition: jsonText().default('') }),
+    codes: { RECORD_NOT_FOUND: 404 },
+    answer: z.array(driverOptionShape),
+    call: async ({ peers, options }, input) => z.array(driverOptionShape).parse((await peers.fs.listDriverOptions(input, options)).options),
   }),
 ];

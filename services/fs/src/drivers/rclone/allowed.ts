@@ -65,6 +65,8 @@ export type Kind =
   | 'word'
   /** One line. */
   | 'text'
+  /** The same, with `\n` for the ends of its lines. */
+  | 'lines'
   /** The JSON that `rclone authorize` prints. */
   | 'token';
 
@@ -79,7 +81,8 @@ export const OPTIONS: ReadonlyMap<string, Kind> = new Map([
   ...kinds('host', 'host'),
   ...kinds('port', 'port'),
   ...kinds('text', 'user username pass password client_id client_secret access_key_id secret_access_key session_token key api_key'),
-  ...kinds('text', 'key_pem key_file_pass access_token permanent_token private_access_key app_id auth_token bearer_token refresh_token'),
+  ...kinds('lines', 'key_pem'),
+  ...kinds('text', 'key_file_pass access_token permanent_token private_access_key app_id auth_token bearer_token refresh_token'),
   ...kinds('text', 'application_credential_id application_credential_name application_credential_secret library library_key'),
   ...kinds('text', 'sse_customer_key sse_customer_key_base64 sse_customer_key_md5 sse_kms_key_id file_password folder_password'),
   ...kinds('token', 'token'),

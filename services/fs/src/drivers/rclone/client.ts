@@ -120,6 +120,11 @@ export class RcloneClient {
     this.#release = rcd.hold();
   }
 
+  /** What rclone knows, without a remote. */
+  async providers(): Promise<readonly Provider[]> {
+    return this.#providersOf(await this.#rcd.get());
+  }
+
   /** What the storage can do. */
   async features(place: Place, { signal }: CallOptions): Promise<Features> {
     return readFeatures(
@@ -395,7 +400,7 @@ export class RcloneClient {
   /** For all who wait for it, so none of them ends it. */
   #makeRemote(process: RcdProcess): MadeRemote {
     const make = async () => {
-      const { type, parameters } = await this.#way.remote(() => readProviders(process, () => this.#readAll(process)));
+      const { type, parameters } = await this.#way.remote(() => this.#providersOf(process));
       const name = `w${randomUUID().replaceAll('-', '')}`;
       const opt = { obscure: true, nonInteractive: true };
       const body = { name, type, parameters, opt };
@@ -410,9 +415,11 @@ export class RcloneClient {
     return remote;
   }
 
-  async #readAll(process: RcdProcess): Promise<unknown> {
-    const signal = AbortSignal.timeout(OWN_CALL_MS);
-    return readJson(await this.#post(process, 'config/providers', {}, signal), signal, MAX_PROVIDERS_BYTES);
+  #providersOf(process: RcdProcess): Promise<readonly Provider[]> {
+    return readProviders(process, async () => {
+      const signal = AbortSignal.timeout(this.#ownCallMs);
+      return readJson(await this.#post(process, 'config/providers', {}, signal), signal, MAX_PROVIDERS_BYTES);
+    });
   }
 
   /** @param signal undefined: it ends after ten minutes */

@@ -105,15 +105,15 @@ export function remoteSettings(config: z.output<typeof rcloneConfigSchema>): Rem
     parameters,
     root: parseRoot(config.root_folder_path.trim()),
     rootPath: config.root_folder_path.trim(),
-    rcd:
-      config.rcd_url.trim() === ''
-        ? undefined
-        : {
-            url: config.rcd_url.trim(),
-            username: oneLine('rcd_username', config.rcd_username),
-            password: oneLine('rcd_password', config.rcd_password),
-          },
+    rcd: rcdSettings(config),
   };
+}
+
+/** @throws AppError INVALID_ARGUMENT, for the admin */
+export function rcdSettings(config: z.output<typeof rcloneConfigSchema>): RemoteSettings['rcd'] {
+  const url = config.rcd_url.trim();
+  if (url === '') return undefined;
+  return { url, username: oneLine('rcd_username', config.rcd_username), password: oneLine('rcd_password', config.rcd_password) };
 }
 
 function parseRoot(text: string): readonly string[] {

@@ -36,7 +36,7 @@ import { type Place, type RcdSource, RcloneClient, type RemoteEntry, type Remote
 import type { Features } from './features.ts';
 import { isFolder, probeNames } from './probe-names.ts';
 import { moveSurely, replaceFile } from './publish-file.ts';
-import { rcd } from './rcd.ts';
+import { ownRcd } from './rcd.ts';
 import { RemoteRoot, type RootPlaces } from './remote-root.ts';
 
 /** A storage that rclone reaches for us. */
@@ -124,11 +124,7 @@ export class RcloneDriver implements StorageDriver {
 
   /** @throws AppError STORAGE_LOGIN_FAILED | FAILED_PRECONDITION (no such share or folder; no rclone), in words for the admin */
   static async open(settings: RcloneSettings, context: OpenContext): Promise<RcloneDriver> {
-    const source = settings.source?.(context) ?? {
-      hold: () => rcd.hold(context.egress),
-      get: () => rcd.get(),
-      suspect: (process) => void rcd.suspect(process),
-    };
+    const source = settings.source?.(context) ?? ownRcd(context.egress);
     const client = new RcloneClient(settings.openWay(context), source);
     const calls = new Calls();
     const temps = new TempFiles(

@@ -20,6 +20,13 @@ export const rcloneDriver = defineDriver({
   config: { local_sort: true, only_proxy: true, default_root: '/' },
   configSchema: rcloneConfigSchema,
   limits: { names: 8, reads: 16, writes: 4 },
+  options: {
+    by: ['type', 'rcd_url', 'rcd_username', 'rcd_password'],
+    async read(config, context) {
+      const { readOptions } = await import('./options.ts');
+      return readOptions(config, context);
+    },
+  },
   async open(config, context) {
     const settings = remoteSettings(config);
     const [{ RcloneDriver }, { rcloneStorage }] = await Promise.all([import('./driver.ts'), import('./rclone.ts')]);

@@ -63,20 +63,23 @@ export function checkParameters(type: string, options: readonly [string, string]
 export function checkAgainst(providers: readonly Provider[], type: string, values: Readonly<Record<string, string>>): void {
   const provider = providers.find((one) => one.type === type);
   if (!provider) throw new AppError('FAILED_PRECONDITION', `this rclone does not know the type ${type}`);
-  const options = new Map(provider.options.map((option) => [option.name, option]));
+  const options = new Map(provider.options().map((option) => [option.name, option]));
   for (const [name, value] of Object.entries(values)) {
     const option = options.get(name);
     if (!option) throw invalid(`${type} has no option ${name}; it has ${offered(provider).join(', ')}`);
-    if (!fits(option, value)) throw invalid(`option ${name} is not a ${option.choices.length > 0 ? `value of ${type}` : option.type}`);
+    if (!fits(option, value)) throw invalid(`option ${name} is not a ${option.isExclusive ? `value of ${type}` : option.type}`);
   }
 }
 
 /** The options of a type that may be given. */
-function offered({ options }: Provider): readonly string[] {
-  return options.filter(({ name }) => OPTIONS.has(name)).map(({ name }) => name);
+function offered(provider: Provider): readonly string[] {
+  return provider
+    .options()
+    .filter(({ name }) => OPTIONS.has(name))
+    .map(({ name }) => name);
 }
 
-function fits({ type, choices }: ProviderOption, value: string): boolean {
+function fits({ type, choices, isExclusive }: ProviderOption, value: string): boolean {
   switch (type) {
     case 'bool':
     case 'Tristate':
@@ -84,7 +87,7 @@ function fits({ type, choices }: ProviderOption, value: string): boolean {
     case 'int':
       return /^\d{1,9}$/.test(value);
     default:
-      return choices.length === 0 || choices.includes(value);
+      return !isExclusive || choices.some((choice) => choice.value === value);
   }
 }
 
@@ -113,6 +116,18 @@ function checkValue(name: string, kind: Kind, value: string, servers: NamedServe
       return checkToken(value);
     default:
       return value;
+  }
+}
+
+/** Whether an option of a type may be told with a value: what `checkParameters` says of it. */
+export function isTaken(name: string, value: string): boolean {
+  const kind = OPTIONS.get(name);
+  if (kind === undefined) return false;
+  try {
+    checkValue(name, kind, value, []);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { answerOf } from './answer-of.ts';
+import type { RcdSource } from './client.ts';
 import { type RcdProcess, startRcd } from './rcd-process.ts';
 import type { ConnectTo } from './web-way.ts';
 
@@ -128,3 +129,10 @@ async function answersWithin({ url, authorization, ended }: RcdProcess, limitMs:
 
 /** That of this process. Nothing runs before it is asked for. */
 export const rcd = new Rcd((connect) => startRcd(connect));
+
+/** It as whoever makes calls of it takes it. @param of another one is given by tests only */
+export const ownRcd = (egress: Egress, of = rcd): RcdSource => ({
+  hold: () => of.hold(egress),
+  get: () => of.get(),
+  suspect: (process) => void of.suspect(process),
+});

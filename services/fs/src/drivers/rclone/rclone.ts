@@ -75,7 +75,7 @@ function openWay({ type, allowed, parameters, rcd }: RemoteSettings, { egress, k
 }
 
 /** An rclone that somebody else runs. @throws AppError what the policy says of its address */
-function externalRcd({ url: text, username, password }: NonNullable<RemoteSettings['rcd']>, egress: Egress): RcdSource {
+export function externalRcd({ url: text, username, password }: NonNullable<RemoteSettings['rcd']>, egress: Egress): RcdSource {
   const url = egress.parseUrl(text);
   const isTls = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
