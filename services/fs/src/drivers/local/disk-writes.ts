@@ -3,8 +3,9 @@ import { baseName, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { carriedLink, hasLinkOut } from './disk-links.ts';
-import { errnoOf, toAppError } from './errors.ts';
+import { type DiskFailure, diskFailure, errnoOf, toAppError } from './errors.ts';
 import { FolderSyncs } from './folder-syncs.ts';
+import { monotonicMs } from './monotonic.ts';
 import { type PackedEntry, packOne } from './packed-entries.ts';
 import { placeExclusively, placeFolderExclusively } from './place-entry.ts';
 import { isKeptName } from './probe-names.ts';
@@ -21,6 +22,19 @@ export interface BegunWrite {
   /** Open for writing; `publish` or the receiver closes it. */
   readonly fd: number;
 }
+
+/** A file whose content is here. */
+export interface SmallWrite {
+  readonly path: MountPath;
+  readonly content: Uint8Array;
+  readonly overwrite: boolean;
+  /** Since 1970; undefined: it is modified now. */
+  readonly modifiedMs: number | undefined;
+}
+
+export type ManyWritten = PackedEntry | DiskFailure | 'too late';
+
+class TooLate extends Error {}
 
 /** An existing entry, or a name that is free, in a folder that is held. */
 interface Target {
@@ -56,9 +70,14 @@ export class DiskWrites {
 
   /**
    * Stores a file whole whose content is here: what {@link beginWrite} and {@link publish} do, with the folder held once. Whatever fails, nothing is left.
-   * @param modifiedMs since 1970; undefined: it is modified now
+   * @param untilMs by {@link monotonicMs}: later it gets no name. @throws TooLate
    */
-  async writeWhole(path: MountPath, content: Uint8Array, overwrite: boolean, modifiedMs: number | undefined): Promise<PackedEntry> {
+  async writeWhole(file: SmallWrite, untilMs = Number.POSITIVE_INFINITY): Promise<PackedEntry> {
+    const { path, content, overwrite, modifiedMs } = file;
+    const giveName = (ref: TempRef, fd: number, target: Target) => {
+      if (monotonicMs() > untilMs) throw new TooLate();
+      return this.#giveName(ref, fd, target, overwrite);
+    };
     return this.#temp.whileHeld(() =>
       this.#inMadeFolder(path, overwrite, async (target) => {
         const { ref, made: fd } = this.#temp.create(target.folder, target.folderPath, createFile);
@@ -67,8 +86,8 @@ export class DiskWrites {
           if (modifiedMs !== undefined) fs.futimesSync(fd, new Date(), new Date(modifiedMs));
           await sealFor(fd, target.existing);
           const isSame = stampOf(lookAt(target.place)) === stampOf(target.existing) && target.folder.isInPlace();
-          if (isSame) return await this.#giveName(ref, fd, target, overwrite);
-          return await this.#withTarget(path, overwrite, (found) => this.#giveName(ref, fd, found, overwrite));
+          if (isSame) return await giveName(ref, fd, target);
+          return await this.#withTarget(path, overwrite, (found) => giveName(ref, fd, found));
         } catch (error) {
           await this.#temp.discard(ref);
           throw error;
@@ -76,6 +95,15 @@ export class DiskWrites {
           fs.closeSync(fd);
         }
       }),
+    );
+  }
+
+  /** The same of several at once. @returns in their order what each became; 'too late': it has got no name, for the time was over */
+  writeMany(files: readonly SmallWrite[], untilMs: number): Promise<ManyWritten[]> {
+    return Promise.all(
+      files.map((file) =>
+        this.writeWhole(file, untilMs).catch((error: unknown) => (error instanceof TooLate ? 'too late' : diskFailure(error))),
+      ),
     );
   }
 
