@@ -82,3 +82,37 @@ it('files that are stored one after the other share the folder of temporary file
   expect(calls.rmdir).toHaveBeenCalledTimes(1);
   expect(await readdir(root)).toHaveLength(56);
 });
+
+it('of files that are stored together only a few are synced at once, and all before their names are given', async () => {
+  const { root } = await makeFolders();
+  const disk = diskOf(root);
+  const { fsync } = fs;
+  let [running, most, synced] = [0, 0, 0];
+  vi.spyOn(fs, 'fsync').mockImplementation((fd, callback) => {
+    const isFile = fs.fstatSync(fd).isFile();
+    if (isFile) running += 1;
+    most = Math.max(most, running);
+    fsync(fd, (error) => {
+      if (isFile) {
+        running -= 1;
+        synced += 1;
+      }
+      callback(error);
+    });
+  });
+  const named: boolean[] = [];
+  const { linkSync } = fs;
+  vi.spyOn(fs, 'linkSync').mockImplementation((from, to) => {
+    named.push(synced > named.length);
+    linkSync(from, to);
+  });
+  const files = Array.from({ length: 40 }, (_, index) => ({
+    path: at(`/${index}`),
+    content: Buffer.from('x'),
+    overwrite: false,
+    modifiedMs: undefined,
+  }));
+  await disk.writeMany(NEVER, files, Number.POSITIVE_INFINITY);
+  expect([most, synced]).toEqual([8, 40]);
+  expect(named).toEqual(files.map(() => true));
+});

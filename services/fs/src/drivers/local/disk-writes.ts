@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { createGate } from '@wharf/pace';
 import { baseName, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
@@ -16,6 +17,8 @@ import type { TempArea, TempRef } from './temp-area.ts';
 
 const { O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
 const PERMISSION_BITS = 0o777;
+/** Files that are synced at once: all storages share the I/O threads of the process, and a sync that hangs holds one. */
+const MAX_SYNCS = 8;
 
 export interface BegunWrite {
   readonly temp: TempRef;
@@ -52,6 +55,7 @@ export class DiskWrites {
   readonly #folderMode: number;
   readonly #bin: RecycleBin | undefined;
   readonly #syncs = new FolderSyncs();
+  readonly #contentSyncs = createGate(MAX_SYNCS);
 
   constructor(root: ConfinedRoot, temp: TempArea, folderMode: number, bin: RecycleBin | undefined) {
     this.#root = root;
@@ -84,7 +88,7 @@ export class DiskWrites {
         try {
           for (let done = 0; done < content.byteLength; ) done += fs.writeSync(fd, content, done);
           if (modifiedMs !== undefined) fs.futimesSync(fd, new Date(), new Date(modifiedMs));
-          await sealFor(fd, target.existing);
+          await this.#seal(fd, target.existing);
           const isSame = stampOf(lookAt(target.place)) === stampOf(target.existing) && target.folder.isInPlace();
           if (isSame) return await giveName(ref, fd, target);
           return await this.#withTarget(path, overwrite, (found) => giveName(ref, fd, found));
@@ -139,7 +143,7 @@ export class DiskWrites {
   async seal(fd: number, path: MountPath, overwrite: boolean, isDraft: boolean): Promise<string> {
     if (isDraft) await this.#makeFolders(parentPath(path));
     return this.#withTarget(path, overwrite, async ({ existing }) => {
-      await sealFor(fd, existing);
+      await this.#seal(fd, existing);
       return stampOf(existing);
     });
   }
@@ -180,6 +184,12 @@ export class DiskWrites {
     } finally {
       if (!isOpen) fs.closeSync(fd);
     }
+  }
+
+  /** Makes an open file durable, with what it takes over of the one that it replaces. */
+  async #seal(fd: number, replaced: fs.Stats | undefined): Promise<void> {
+    if (replaced !== undefined) keepOwnership(fd, replaced);
+    await this.#contentSyncs.run(() => syncHandle(fd));
   }
 
   async #giveName(temp: TempRef, fd: number, target: Target, overwrite: boolean): Promise<PackedEntry> {
@@ -384,12 +394,6 @@ function stampOf(stats: fs.Stats | undefined): string {
 
 function lookAt(place: string): fs.Stats | undefined {
   return fs.lstatSync(place, { throwIfNoEntry: false });
-}
-
-/** Makes an open file durable, with what it takes over of the one that it replaces. */
-async function sealFor(fd: number, replaced: fs.Stats | undefined): Promise<void> {
-  if (replaced !== undefined) keepOwnership(fd, replaced);
-  await syncHandle(fd);
 }
 
 /** A new file with the mode that the umask leaves. @throws EEXIST */
