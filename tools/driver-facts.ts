@@ -46,6 +46,8 @@ const OPERATIONS: Readonly<Record<OptionalOperation, string>> = {
   listNames: 'names under a version',
   statMany: 'looks at many',
   listAll: 'whole trees in fewer calls',
+  readMany: 'several small files read in one call',
+  writeMany: 'several small files stored in one call',
   findOnHost: 'files for a web server before us',
 };
 

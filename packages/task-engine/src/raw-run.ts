@@ -24,6 +24,12 @@ export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger):
     await queue.fenceChunks(id, fence);
     areChunksFenced = true;
   };
+  const heldUntil = async (signal: AbortSignal): Promise<number> => {
+    signal.throwIfAborted();
+    const untilMs = await hold.assert();
+    signal.throwIfAborted();
+    return untilMs;
+  };
   const begin = (signal: AbortSignal): RawRun => ({
     id,
     name: record.name,
@@ -39,11 +45,8 @@ export function createRawRuns(queue: TaskQueue, hold: TaskHold, logger: Logger):
       checkpoint = text;
     },
     progress: (progress) => hold.meter.note(progress),
-    async assertLease() {
-      signal.throwIfAborted();
-      await hold.assert();
-      signal.throwIfAborted();
-    },
+    assertLease: async () => void (await heldUntil(signal)),
+    heldUntil: () => heldUntil(signal),
     async readChunk(index) {
       await fenceChunks();
       return queue.readChunk(id, index);

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import type { TaskRecord } from '@wharf/models';
 import { type Logger, within } from '@wharf/service-kit';
 import { createProgressMeter, type ProgressMeter } from './progress-meter.ts';
+import { LEASE_MS } from './task-lease.ts';
 import type { TaskQueue } from './task-queue.ts';
 import { HELD_STATES, TASK_STATE } from './task-state.ts';
 
@@ -11,6 +12,8 @@ const TICK_MS = 1_000;
 const HEARTBEAT_MS = 2_000;
 /** A lease that was given or renewed so lately is held, in milliseconds: it lasts six times as long. */
 const ASSERTED_MS = 1_000;
+/** For so long after it was asked for a lease is surely held, in milliseconds: half of what it lasts, for whatever a clock or a thread is behind. */
+const SURELY_HELD_MS = LEASE_MS / 2;
 /** A worker that cannot reach the store for so long gives its task up, in milliseconds. */
 const GIVE_UP_MS = 30_000;
 
@@ -40,8 +43,11 @@ export interface TaskHold {
   look(): void;
   /** One write after the other, each with what the meter has to tell. @throws AppError CANCELLED: the task is not held any more */
   write(patch: Partial<TaskRecord>): Promise<void>;
-  /** Nobody else can hold the task: the store said so a moment ago, or says so now. @throws AppError CANCELLED: the task is not held any more */
-  assert(): Promise<void>;
+  /**
+   * Nobody else can hold the task: the store said so a moment ago, or says so now.
+   * @returns until when that is sure, by `performance.now()`. @throws AppError CANCELLED: the task is not held any more
+   */
+  assert(): Promise<number>;
   /** Resolves when the writes so far are over, done or refused; never rejects. */
   settled(): Promise<unknown>;
   /** The store has refused a write: another worker has the task. @throws AppError CANCELLED, always */
@@ -126,9 +132,11 @@ export function holdTask(queue: TaskQueue, record: TaskRecord, logger: Logger, o
     write,
     async assert() {
       if (reason === 'lost') lose();
-      if (performance.now() - renewedAtMs < ASSERTED_MS) return;
-      asserting ??= write({}).finally(() => (asserting = undefined));
-      await asserting;
+      if (performance.now() - renewedAtMs >= ASSERTED_MS) {
+        asserting ??= write({}).finally(() => (asserting = undefined));
+        await asserting;
+      }
+      return renewedAtMs + SURELY_HELD_MS;
     },
     settled: () => writing,
     lose,

@@ -48,9 +48,15 @@ export interface TaskRun<Input, Checkpoint, Chunk> {
   progress(progress: TaskProgress): void;
   /**
    * Asks the store whether this run still holds the task, and renews the lease, unless the store said so within the last second: the lease lasts six. To be
-   * called right before a step that cannot be taken back: a rename over a target, the removal of a source. @throws AppError CANCELLED: lost, cancelled, paused or stopping
+   * called right before a step that cannot be taken back: a rename over a target, the removal of a source.
+   * @throws AppError CANCELLED: lost, cancelled, paused or stopping
    */
   assertLease(): Promise<void>;
+  /**
+   * As `assertLease`, for several such steps or one that is a while away.
+   * @returns until when surely nobody else has the task, by `performance.now()`: after that it is to be asked again
+   */
+  heldUntil(): Promise<number>;
 }
 
 /** Durable pieces of a task that are too large for its checkpoint, by index. Each is one document: keep it under a megabyte. */
@@ -151,6 +157,7 @@ function typedRun<Input, Checkpoint, Chunk>(
     logger: raw.logger,
     progress: (progress) => raw.progress(progress),
     assertLease: () => raw.assertLease(),
+    heldUntil: () => raw.heldUntil(),
     input: decode(shapes.input, raw.input, 'the input'),
     get checkpoint() {
       return checkpoint;

@@ -4,6 +4,7 @@ import { Query } from 'mongoose';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTaskKind } from '../src/index.ts';
+import { LEASE_MS } from '../src/task-lease.ts';
 import { TASK_STATE } from '../src/task-state.ts';
 import { documentsRead } from './documents-read.ts';
 import { ANN, BOB, EVERYBODY, type Installation, idle, openOwnInstallation, unlessAborted } from './installation.ts';
@@ -98,6 +99,36 @@ it('a task that is told to look again and again asks the store once more, and he
   } finally {
     asked.mockRestore();
   }
+});
+
+it('a lease is surely held for a while, and not as long as it lasts', async () => {
+  const told: number[] = [];
+  const kind = defineTaskKind({
+    name: 'held',
+    input: z.object({}),
+    maxRetries: 0,
+    async run(run) {
+      const atMs = performance.now();
+      const now = vi.spyOn(performance, 'now').mockReturnValue(atMs);
+      try {
+        told.push((await run.heldUntil()) - atMs);
+        told.push((await run.heldUntil()) - atMs);
+        // What is asked of the store holds from then on.
+        now.mockReturnValue(atMs + 2_000);
+        told.push((await run.heldUntil()) - atMs);
+      } finally {
+        now.mockRestore();
+      }
+    },
+  });
+  const engine = await place.open([kind]);
+  const { _id: id } = await engine.add(kind, { name: 'one', creator: ANN, input: {} });
+  await place.untilState(id, TASK_STATE.succeeded);
+  const [first = 0, second = 0, third = 0] = told;
+  expect(first).toBeGreaterThan(0);
+  expect(first).toBeLessThan(LEASE_MS);
+  expect(second).toBe(first);
+  expect(third).toBeCloseTo(2_000 + LEASE_MS / 2);
 });
 
 it('a task costs the same however many wait, and whoever they belong to', async () => {

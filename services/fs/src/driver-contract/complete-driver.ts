@@ -24,6 +24,8 @@ export function operationsOf(driver: StorageDriver): CompleteDriver {
     listNames: driver.listNames?.bind(driver),
     statMany: driver.statMany?.bind(driver),
     listAll: driver.listAll?.bind(driver),
+    readMany: driver.readMany?.bind(driver),
+    writeMany: driver.writeMany?.bind(driver),
   };
 }
 
@@ -42,10 +44,12 @@ export const OPTIONAL_OPERATIONS = Object.keys({
   listNames: true,
   makeDirectory: true,
   openDraft: true,
+  readMany: true,
   remove: true,
   rename: true,
   space: true,
   statMany: true,
   thumbnail: true,
   write: true,
+  writeMany: true,
 } satisfies Record<OptionalOperation, true>) as OptionalOperation[];

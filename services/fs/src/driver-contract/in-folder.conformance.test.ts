@@ -1,4 +1,4 @@
-import { MemoryDriver } from '../drivers/memory/driver.ts';
+import { memoryDriver } from '../drivers/memory/index.ts';
 import { at } from './conformance/driver-calls.ts';
 import { describeDriver } from './conformance.suite.ts';
 import { inFolder } from './in-folder.ts';
@@ -7,8 +7,8 @@ describeDriver({
   name: 'a folder of another storage',
   lacks: ['findOnHost', 'link', 'listAll', 'openDraft', 'space', 'thumbnail'],
   open: async () => {
-    const below = new MemoryDriver();
-    await below.makeDirectory(at('/a/folder'));
+    const below = await memoryDriver.open('{"profile":"several at once"}');
+    await below.makeDirectory?.(at('/a/folder'));
     return { driver: inFolder(below, at('/a/folder'), () => undefined) };
   },
 });

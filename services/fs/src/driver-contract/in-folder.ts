@@ -9,8 +9,23 @@ export type OnChanged = (paths: readonly MountPath[]) => void;
 
 /** A folder of another driver as a driver of its own, with that folder as its root. Closing it ends its writes, and leaves the other one open. */
 export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: OnChanged): StorageDriver {
-  const { write, makeDirectory, remove, rename, copy, link, space, thumbnail, findOnHost, openDraft, listNames, statMany, listAll } =
-    operationsOf(driver);
+  const {
+    write,
+    makeDirectory,
+    remove,
+    rename,
+    copy,
+    link,
+    space,
+    thumbnail,
+    findOnHost,
+    openDraft,
+    listNames,
+    statMany,
+    listAll,
+    readMany,
+    writeMany,
+  } = operationsOf(driver);
   const closing = new AbortController();
   const at = (path: MountPath): MountPath => {
     throwIfAborted(closing.signal);
@@ -60,6 +75,18 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
         const cut = folder === MOUNT_ROOT ? 0 : folder.length;
         for await (const { path, entry } of listAll(at(directory), options)) yield { path: path.slice(cut) as MountPath, entry };
       },
+    readMany: readMany && (async (files, options) => readMany(files.map(at), options)),
+    writeMany:
+      writeMany &&
+      (async (files, options) =>
+        changing(
+          files.map(({ file }) => file),
+          () =>
+            writeMany(
+              files.map((each) => ({ ...each, file: at(each.file) })),
+              untilClosed(options, closing.signal),
+            ),
+        )),
   });
 }
 

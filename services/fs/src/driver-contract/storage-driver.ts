@@ -1,3 +1,4 @@
+import type { AppError } from '@wharf/errors';
 import type { EntryName, MountPath } from '@wharf/paths';
 
 export type HashName = 'md5' | 'sha1' | 'sha256';
@@ -86,6 +87,31 @@ export interface FileContent extends AsyncIterable<Uint8Array> {
   readonly entry: Entry;
   /** All of it, where it is here already, for who would wait for each chunk. Others have it too: not to be changed. */
   readonly whole?: Uint8Array;
+}
+
+/** A file with all its bytes. Others may have them too: not to be changed. */
+export interface WholeFile {
+  readonly entry: Entry;
+  readonly bytes: Uint8Array;
+}
+
+export interface ReadManyOptions extends CallOptions {
+  /** A larger file is not read. */
+  readonly maxBytes: number;
+}
+
+/** One of several files that are stored in one call. */
+export interface WholeWrite extends Pick<WriteOptions, 'overwrite' | 'modifiedAt'> {
+  readonly file: MountPath;
+  readonly content: Uint8Array;
+}
+
+export interface WriteManyOptions extends CallOptions {
+  /**
+   * As `beforePublish`, but its answer holds for a while: until then, by `performance.now()`, files may get their names without another question. It may
+   * be asked before the content is durable. Rejecting takes back what has no name yet.
+   */
+  readonly mayPublishUntil: () => Promise<number>;
 }
 
 export interface DraftOptions extends CallOptions {
@@ -327,6 +353,16 @@ export interface StorageDriver {
    * @throws as `list`
    */
   listAll?(directory: MountPath, options?: CallOptions): AsyncIterable<PlacedEntry>;
+  /**
+   * Reads small files in one call, for storages where that costs less than one call for each. The answers are in the order of the files; undefined: this
+   * one is to be read by itself, as it is larger, or as `read` fails and says why.
+   */
+  readMany?(files: readonly MountPath[], options: ReadManyOptions): Promise<readonly (WholeFile | undefined)[]>;
+  /**
+   * Stores small files in one call, each as `write` does: whole or not at all, durable when it is answered. One that fails fails no other one.
+   * @returns in the order of the files what was stored, or why it was not, as `write` throws it
+   */
+  writeMany?(files: readonly WholeWrite[], options: WriteManyOptions): Promise<readonly (Entry | AppError)[]>;
 }
 
 export interface HostFile {

@@ -1,3 +1,8 @@
+import { storageError } from './storage-error.ts';
+
+/** Why what was open ends. One for all: an abort without a reason makes an error each time, with its stack. */
+const LEFT = storageError('CANCELLED', new Error('nobody reads it any more'));
+
 /**
  * Uses a content, or several. At the end their sources are let go of in any case: a content that nobody has begun to read is left by its signal alone, as
  * ending an iterator that has not begun runs none of its code.
@@ -10,10 +15,15 @@ export async function whileOpen<Content, Result>(
   use: (content: Content) => Promise<Result>,
 ): Promise<Result> {
   const reading = new AbortController();
+  // Cheaper than one signal for both, as there is somebody who lets go.
+  const end = () => reading.abort(outer?.reason);
+  outer?.addEventListener('abort', end, { once: true });
+  if (outer?.aborted) end();
   try {
-    return await use(await open(endingWith(outer, reading.signal)));
+    return await use(await open(reading.signal));
   } finally {
-    reading.abort();
+    outer?.removeEventListener('abort', end);
+    reading.abort(LEFT);
   }
 }
 
@@ -28,15 +38,11 @@ export async function openOrLeave<Content>(
 ): Promise<Content> {
   const reading = new AbortController();
   try {
-    const content = await open(endingWith(outer, reading.signal));
-    if (content === undefined) reading.abort();
+    const content = await open(outer ? AbortSignal.any([outer, reading.signal]) : reading.signal);
+    if (content === undefined) reading.abort(LEFT);
     return content;
   } catch (error) {
-    reading.abort();
+    reading.abort(LEFT);
     throw error;
   }
-}
-
-function endingWith(outer: AbortSignal | undefined, own: AbortSignal): AbortSignal {
-  return outer ? AbortSignal.any([outer, own]) : own;
 }

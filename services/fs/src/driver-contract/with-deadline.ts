@@ -1,6 +1,6 @@
 import { giveWay } from '@wharf/pace';
 import { decorated, operationsOf } from './complete-driver.ts';
-import type { CallOptions, Draft, FileContent, RemoveOptions, StorageDriver, WriteOptions } from './storage-driver.ts';
+import type { CallOptions, Draft, FileContent, RemoveOptions, StorageDriver, WriteManyOptions, WriteOptions } from './storage-driver.ts';
 import { throwIfAborted } from './storage-error.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -41,6 +41,8 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
     listNames,
     statMany,
     listAll,
+    readMany,
+    writeMany,
     ...own
   } = operationsOf(driver);
   return decorated({
@@ -68,6 +70,9 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
     statMany:
       statMany && ((directory, names, options) => within(callMs, options, (call) => statMany(directory, names, { ...options, ...call }))),
     listAll: listAll && ((directory, options) => listWithin(stallMs, options, (call) => listAll(directory, call))),
+    readMany: readMany && ((files, options) => within(callMs, options, (call) => readMany(files, { ...options, ...call }))),
+    writeMany:
+      writeMany && ((files, options) => writeManyWithin(limits.commitMs, options, (call) => writeMany(files, { ...options, ...call }))),
   });
 }
 
@@ -186,6 +191,28 @@ async function publishWithin<Result>(commitMs: number, options: Publishing, run:
   watchdog.arm(commitMs);
   try {
     return await watchdog.guard(run(publishing(options, watchdog, commitMs)));
+  } finally {
+    watchdog.dispose();
+  }
+}
+
+/** All content is there: nothing but the commit is waited for. */
+async function writeManyWithin<Result>(
+  commitMs: number,
+  { signal, mayPublishUntil }: WriteManyOptions,
+  run: (call: Pick<WriteManyOptions, 'signal' | 'mayPublishUntil'>) => Promise<Result>,
+): Promise<Result> {
+  const watchdog = new Watchdog(signal);
+  watchdog.awaitOutcome();
+  watchdog.arm(commitMs);
+  const ask = async () => {
+    watchdog.disarm();
+    const untilMs = await mayPublishUntil();
+    watchdog.arm(commitMs);
+    return untilMs;
+  };
+  try {
+    return await watchdog.guard(run({ signal: watchdog.signal, mayPublishUntil: ask }));
   } finally {
     watchdog.dispose();
   }

@@ -23,8 +23,23 @@ const WAIT_MS = 30_000;
  */
 export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs = WAIT_MS): StorageDriver {
   const operations = operationsOf(driver);
-  const { write, makeDirectory, remove, rename, copy, link, space, thumbnail, findOnHost, openDraft, listNames, statMany, listAll } =
-    operations;
+  const {
+    write,
+    makeDirectory,
+    remove,
+    rename,
+    copy,
+    link,
+    space,
+    thumbnail,
+    findOnHost,
+    openDraft,
+    listNames,
+    statMany,
+    listAll,
+    readMany,
+    writeMany,
+  } = operations;
   const [names, reads, writes] = [limits.names, limits.reads, limits.writes].map((size) =>
     createLane({ size, share: Math.ceil(size / 2), waitMs }),
   ) as [Lane, Lane, Lane];
@@ -50,6 +65,8 @@ export function withLimits(driver: StorageDriver, limits: StorageLimits, waitMs 
     listNames: listNames && ((directory, known, options) => names.run(options, () => listNames(directory, known, options))),
     statMany: statMany && ((directory, wanted, options) => names.run(options, () => statMany(directory, wanted, options))),
     listAll: listAll && ((directory, options) => listInTurns(names, listAll(directory, options), options)),
+    readMany: readMany && ((files, options) => reads.run(options, () => readMany(files, options))),
+    writeMany: writeMany && ((files, options) => writes.run(options, () => writeMany(files, options))),
   });
 }
 

@@ -1,6 +1,7 @@
+import { AppError } from '@wharf/errors';
 import { decorated, operationsOf } from './complete-driver.ts';
 import { type Leave, readUntilLeft } from './lane.ts';
-import type { Draft, FileContent, StorageDriver, WriteOptions } from './storage-driver.ts';
+import type { Draft, Entry, FileContent, StorageDriver, WriteManyOptions, WriteOptions } from './storage-driver.ts';
 
 /** Is told of the calls of one storage. */
 export interface CallObserver {
@@ -16,8 +17,23 @@ export interface CallObserver {
 /** Tells `observer` of every call, and of every stream that breaks in the middle. */
 export function withObserver(driver: StorageDriver, observer: CallObserver): StorageDriver {
   const operations = operationsOf(driver);
-  const { write, makeDirectory, remove, rename, copy, link, space, thumbnail, findOnHost, openDraft, listNames, statMany, listAll } =
-    operations;
+  const {
+    write,
+    makeDirectory,
+    remove,
+    rename,
+    copy,
+    link,
+    space,
+    thumbnail,
+    findOnHost,
+    openDraft,
+    listNames,
+    statMany,
+    listAll,
+    readMany,
+    writeMany,
+  } = operations;
   const timed = <Result>(run: (call: number) => Promise<Result>) => observed(observer, true, run);
   const untimed = <Result>(run: () => Promise<Result>) => observed(observer, false, run);
   return decorated({
@@ -53,6 +69,8 @@ export function withObserver(driver: StorageDriver, observer: CallObserver): Sto
     listNames: listNames && ((directory, known, options) => timed(() => listNames(directory, known, options))),
     statMany: statMany && ((directory, names, options) => timed(() => statMany(directory, names, options))),
     listAll: listAll && ((directory, options) => observedList(observer, () => listAll(directory, options))),
+    readMany: readMany && ((files, options) => untimed(() => readMany(files, options))),
+    writeMany: writeMany && ((files, options) => observedWriteMany(observer, options, (noted) => writeMany(files, noted))),
   });
 }
 
@@ -94,6 +112,34 @@ function observedWrite<Options extends Publishing, Result>(
 ): Promise<Result> {
   const source = noted(content, options);
   return observed(observer, false, () => run(source.content, source.options), source.isOwnFailure);
+}
+
+/** What failed of one file is the storage's failure where it says so of itself. */
+async function observedWriteMany(
+  observer: CallObserver,
+  options: WriteManyOptions,
+  run: (options: WriteManyOptions) => Promise<readonly (Entry | AppError)[]>,
+): Promise<readonly (Entry | AppError)[]> {
+  const call = observer.begin();
+  const leave = observer.enter();
+  let ownFailure: unknown;
+  const mayPublishUntil = () =>
+    options.mayPublishUntil().catch((error: unknown) => {
+      ownFailure = error;
+      throw error;
+    });
+  try {
+    const results = await run({ ...options, mayPublishUntil });
+    const absent = results.find((result) => AppError.means(result, 'absent'));
+    if (absent) observer.failed(absent, call);
+    else observer.succeeded(undefined);
+    return results;
+  } catch (error) {
+    if (error !== ownFailure) observer.failed(error, call);
+    throw error;
+  } finally {
+    leave();
+  }
 }
 
 async function observed<Result>(

@@ -16,7 +16,7 @@ const MAX_ASKED_MS = 10_000;
  */
 export function withRetry(driver: StorageDriver, pausesMs = PAUSES_MS): StorageDriver {
   const operations = operationsOf(driver);
-  const { link, space, thumbnail, findOnHost, listNames, statMany, listAll } = operations;
+  const { link, space, thumbnail, findOnHost, listNames, statMany, listAll, readMany } = operations;
   const retried = <Result>(options: CallOptions | undefined, run: () => Promise<Result>) => withRetries(pausesMs, options, run);
   return decorated({
     ...operations,
@@ -30,6 +30,7 @@ export function withRetry(driver: StorageDriver, pausesMs = PAUSES_MS): StorageD
     listNames: listNames && ((directory, known, options) => retried(options, () => listNames(directory, known, options))),
     statMany: statMany && ((directory, names, options) => retried(options, () => statMany(directory, names, options))),
     listAll: listAll && ((directory, options) => listWithRetries(pausesMs, options, () => listAll(directory, options))),
+    readMany: readMany && ((files, options) => retried(options, () => readMany(files, options))),
   });
 }
 

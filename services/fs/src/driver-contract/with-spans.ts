@@ -23,6 +23,8 @@ export function withSpans(driver: StorageDriver, spans: CallSpans): StorageDrive
     listNames,
     statMany,
     listAll,
+    readMany,
+    writeMany,
     ...own
   } = operationsOf(driver);
   return decorated({
@@ -47,6 +49,8 @@ export function withSpans(driver: StorageDriver, spans: CallSpans): StorageDrive
     listNames: listNames && ((directory, known, options) => spans.call('listNames', () => listNames(directory, known, options))),
     statMany: statMany && ((directory, names, options) => spans.call('statMany', () => statMany(directory, names, options))),
     listAll: listAll && ((directory, options) => spans.stream('listAll', () => listAll(directory, options))),
+    readMany: readMany && ((files, options) => spans.call('readMany', () => readMany(files, options))),
+    writeMany: writeMany && ((files, options) => spans.call('writeMany', () => writeMany(files, options))),
   });
 }
 

@@ -2,12 +2,13 @@ import { decorated, operationsOf } from './complete-driver.ts';
 import { requireKeepable } from './declared-names.ts';
 import { spool } from './spool.ts';
 import type { StorageDriver } from './storage-driver.ts';
+import { unlessRefused } from './unless-refused.ts';
 
 /** Holds what is made to the traits that a storage declares: names and paths that it keeps, and the size that it must be told beforehand. */
 export function withTraits(driver: StorageDriver): StorageDriver {
   const operations = operationsOf(driver);
   const { traits } = driver;
-  const { write, makeDirectory, rename, copy, openDraft } = operations;
+  const { write, makeDirectory, rename, copy, openDraft, writeMany } = operations;
   return decorated({
     ...operations,
     write:
@@ -46,5 +47,13 @@ export function withTraits(driver: StorageDriver): StorageDriver {
         if (options.create) requireKeepable(traits, file);
         return openDraft(file, id, options);
       }),
+    writeMany:
+      writeMany &&
+      ((files, options) =>
+        unlessRefused(
+          files,
+          ({ file }) => requireKeepable(traits, file),
+          (kept) => writeMany(kept, options),
+        )),
   });
 }

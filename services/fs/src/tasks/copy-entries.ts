@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath } from '@wharf/paths';
 import { denied } from '../domain/access/permissions.ts';
+import { areCopiedTogether, TOGETHER_BYTES } from '../domain/changing/copies-together.ts';
 import { copiesItself, copyFile as copyOneFile } from '../domain/changing/copy-file.ts';
 import { nameTaken } from '../domain/changing/operations/operation.ts';
 import { type Conflict, conflictAt } from '../domain/changing/operations/plan-placement.ts';
@@ -15,6 +16,8 @@ import type { PlacementRun } from './placement-run.ts';
 export const WINDOW = 256;
 /** Files of one task that are on their way at a time: waiting for a disk to sync, or for an answer, is most of what small files cost. */
 const PARALLEL = 8;
+/** The same of small files, for each of these, where storages take several in one call. */
+const SMALL_AT_ONCE = 4;
 /** So many entries may fail before the attempt is given up. */
 const MAX_FAILED = 100;
 
@@ -87,30 +90,44 @@ async function copyWindow(
   let following = start;
   let fatal: { error: unknown } | undefined;
 
-  const work = async () => {
-    while (following < end && !fatal) {
-      const index = following;
-      following += 1;
-      const entry = entries[index];
-      if (!entry) return;
-      const above = making.get(entry.path.slice(0, Math.max(0, entry.path.lastIndexOf('/'))));
-      const settle = () => settleEntry(placement, failures, { chunk, index }, entry, index < inDoubtBefore);
-      const settling = above ? above.then(settle) : settle();
-      // Whoever makes it meets its failure.
-      const made = settling.catch(() => undefined);
-      if (entry.kind !== 'file') making.set(entry.path, made);
-      settled.set(index, await settling);
-      let next = state.next.index;
-      for (let isDone = settled.get(next); isDone !== undefined; isDone = settled.get(next)) {
-        settled.delete(next);
-        state.doneEntries += 1;
-        // What failed is still to be copied, and claimed, by whoever tries it again.
-        if (isDone) state.doneBytes += entries[next]?.size ?? 0;
-        next += 1;
-      }
-      state.next = { chunk, index: next };
-      await placement.save();
+  const ends = await placement.ends();
+  const most = areCopiedTogether(ends.from, ends.to) && !copiesItself(ends.from, ends.to) ? SMALL_AT_ONCE : 1;
+
+  const settleOne = async (index: number): Promise<void> => {
+    const entry = entries[index];
+    if (!entry) return;
+    const above = making.get(entry.path.slice(0, Math.max(0, entry.path.lastIndexOf('/'))));
+    const settle = () => settleEntry(placement, failures, { chunk, index }, entry, index < inDoubtBefore);
+    const settling = above ? above.then(settle) : settle();
+    // Whoever makes it meets its failure.
+    const made = settling.catch(() => undefined);
+    if (entry.kind !== 'file') making.set(entry.path, made);
+    settled.set(index, await settling);
+    let next = state.next.index;
+    for (let isDone = settled.get(next); isDone !== undefined; isDone = settled.get(next)) {
+      settled.delete(next);
+      state.doneEntries += 1;
+      // What failed is still to be copied, and claimed, by whoever tries it again.
+      if (isDone) state.doneBytes += entries[next]?.size ?? 0;
+      next += 1;
     }
+    state.next = { chunk, index: next };
+    await placement.save();
+  };
+  /** The next entry, with small files that follow it where it is one itself. */
+  const take = (): number[] => {
+    const taken = [following];
+    following += 1;
+    const isSmallOne = (index: number) => isSmall(entries[index]);
+    while (taken.length < most && following < end && taken.every(isSmallOne) && isSmallOne(following)) {
+      taken.push(following);
+      following += 1;
+    }
+    return taken;
+  };
+  const work = async () => {
+    while (following < end && !fatal)
+      for (const outcome of await Promise.allSettled(take().map(settleOne))) if (outcome.status === 'rejected') throw outcome.reason;
   };
   const workers = Array.from({ length: PARALLEL }, () =>
     work().catch((error) => {
@@ -220,7 +237,8 @@ async function copyFile(
     };
     let source: Entry | undefined;
     await placement.changing(to.driver, places.target, async () => {
-      const copy = { from, to, overwrite, signal: run.signal, onBytes, beforePublish: placement.assertLease };
+      const together = isSmall(entry) ? placement.together.copy : undefined;
+      const copy = { from, to, overwrite, signal: run.signal, onBytes, beforePublish: placement.assertLease, together };
       const copied = await placement.room.during((onOpened) => copyOneFile({ ...copy, onOpened }));
       source = copied.source;
       return copied.target;
@@ -233,6 +251,11 @@ async function copyFile(
     if (conflict === 'keep') return 'left';
     throw nameTaken(baseName(places.target));
   }
+}
+
+/** Whether it may be copied together with others. */
+function isSmall(entry: ManifestEntry | undefined): boolean {
+  return entry?.kind === 'file' && entry.size !== undefined && entry.size <= TOGETHER_BYTES;
 }
 
 /** Whether a file is a copy of what was noted of its source. */

@@ -1,6 +1,7 @@
 import { parentPath, type VirtualPath } from '@wharf/paths';
 import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
+import { type CopiesTogether, createCopiesTogether } from '../domain/changing/copies-together.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { ANY_ROOM, type CopyRoom } from './copy-room.ts';
@@ -55,6 +56,8 @@ export interface PlacementRun {
   ends(): Promise<PlacementEnds>;
   /** Resolves while this attempt surely holds its task. @throws AppError CANCELLED */
   assertLease(): Promise<void>;
+  /** Copies small files together where their storages can; one for the whole attempt. */
+  readonly together: CopiesTogether;
   /** Writes a checkpoint if the last one is old enough, or in any case. */
   save(isForced?: boolean): Promise<void>;
   /** Bytes that were copied, also of files that are not settled. */
@@ -130,6 +133,7 @@ export async function beginPlacement(
     ...{ hasBegunCopying: false, room: ANY_ROOM },
     ends,
     assertLease: () => run.assertLease(),
+    together: createCopiesTogether({ signal: run.signal, mayPublishUntil: () => run.heldUntil() }),
     save(isForced = false) {
       if (!isForced && performance.now() - savedAtMs < SAVE_MS) return Promise.resolve();
       savedAtMs = performance.now();

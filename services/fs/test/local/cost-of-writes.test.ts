@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { createDiskOperations } from '../../src/drivers/local/disk-operations.ts';
-import { at, makeFolders } from './open-local.ts';
+import { at, makeFolders, settledNames } from './open-local.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -33,9 +33,13 @@ it('files that are written at once share the folder of temporary files, and the 
   await mkdir(path.join(root, 'd'));
   const few = await writeAtOnce(root, 8);
   // The mounts of the root and of the folder; elsewhere than on Linux nothing is read for it.
-  expect(few).toEqual({ mkdir: 1, rmdir: 1, readFile: process.platform === 'linux' ? 2 : 0 });
-  expect([await writeAtOnce(root, 16), await writeAtOnce(root, 32)]).toEqual([few, few]);
-  expect((await readdir(root)).sort()).toEqual(['d']);
+  const reads = process.platform === 'linux' ? 2 : 0;
+  expect(few).toEqual({ mkdir: 1, rmdir: 0, readFile: reads });
+  await settledNames(root);
+  expect(await writeAtOnce(root, 16)).toEqual(few);
+  await settledNames(root);
+  expect(await writeAtOnce(root, 32)).toEqual(few);
+  expect(await settledNames(root)).toEqual(['d']);
   expect(await readdir(path.join(root, 'd'))).toHaveLength(56);
 });
 
@@ -47,7 +51,8 @@ it('small files that are stored at once look for the folder of temporary files o
   vi.useFakeTimers({ toFake: ['performance'] });
   for (const count of [8, 16, 32]) {
     const paths = Array.from({ length: count }, (_, index) => at(`/d/${count}-${index}`));
-    const store = () => Promise.all(paths.map((file) => disk.writeWhole(NEVER, file, Buffer.from(file), true, undefined)));
+    const files = paths.map((file) => ({ path: file, content: Buffer.from(file), overwrite: true, modifiedMs: undefined }));
+    const store = () => Promise.all(files.map((file) => disk.writeWhole(NEVER, file)));
     await store();
     const calls = { open: vi.spyOn(fs, 'openSync'), lstat: vi.spyOn(fs, 'lstatSync'), rename: vi.spyOn(fs, 'renameSync') };
     await store();
@@ -60,5 +65,54 @@ it('small files that are stored at once look for the folder of temporary files o
     vi.restoreAllMocks();
     for (const file of paths) expect(await readFile(path.join(root, file), 'utf8')).toBe(file);
   }
-  expect((await readdir(root)).sort()).toEqual(['d']);
+  expect(await settledNames(root)).toEqual(['d']);
+});
+
+it('files that are stored one after the other share the folder of temporary files, which goes a moment after the last', async () => {
+  const { root } = await makeFolders();
+  const disk = diskOf(root);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const calls = { mkdir: vi.spyOn(fs, 'mkdirSync'), rmdir: vi.spyOn(fs, 'rmdirSync') };
+  for (const count of [8, 16, 32]) {
+    for (let index = 0; index < count; index += 1)
+      await disk.writeWhole(NEVER, { path: at(`/${count}-${index}`), content: Buffer.from('x'), overwrite: false, modifiedMs: undefined });
+    expect([calls.mkdir.mock.calls.length, calls.rmdir.mock.calls.length]).toEqual([1, 0]);
+  }
+  vi.advanceTimersByTime(1_000);
+  expect(calls.rmdir).toHaveBeenCalledTimes(1);
+  expect(await readdir(root)).toHaveLength(56);
+});
+
+it('of files that are stored together only a few are synced at once, and all before their names are given', async () => {
+  const { root } = await makeFolders();
+  const disk = diskOf(root);
+  const { fsync } = fs;
+  let [running, most, synced] = [0, 0, 0];
+  vi.spyOn(fs, 'fsync').mockImplementation((fd, callback) => {
+    const isFile = fs.fstatSync(fd).isFile();
+    if (isFile) running += 1;
+    most = Math.max(most, running);
+    fsync(fd, (error) => {
+      if (isFile) {
+        running -= 1;
+        synced += 1;
+      }
+      callback(error);
+    });
+  });
+  const named: boolean[] = [];
+  const { linkSync } = fs;
+  vi.spyOn(fs, 'linkSync').mockImplementation((from, to) => {
+    named.push(synced > named.length);
+    linkSync(from, to);
+  });
+  const files = Array.from({ length: 40 }, (_, index) => ({
+    path: at(`/${index}`),
+    content: Buffer.from('x'),
+    overwrite: false,
+    modifiedMs: undefined,
+  }));
+  await disk.writeMany(NEVER, files, Number.POSITIVE_INFINITY);
+  expect([most, synced]).toEqual([8, 40]);
+  expect(named).toEqual(files.map(() => true));
 });

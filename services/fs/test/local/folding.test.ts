@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeTempDir } from '@wharf/harness';
 import type { EntryName } from '@wharf/paths';
@@ -10,7 +10,7 @@ import { SpelledNames } from '../../src/drivers/local/spelled-names.ts';
 import { TempArea } from '../../src/drivers/local/temp-area.ts';
 import { foldingDisks } from './folding-disks.ts';
 import { foldNames } from './folding-double.ts';
-import { at, codeOf, debrisIn, type LocalStorage, makeFolders, namesIn, put, textOf } from './open-local.ts';
+import { at, codeOf, debrisIn, type LocalStorage, makeFolders, namesIn, put, settledNames, textOf } from './open-local.ts';
 
 /** lowntfs-3g keeps a folder while a file is open that was moved out of it, so the empty one of temporary files may stay. */
 const leftIn = async (root: string) => (await debrisIn(root)).filter((name) => name !== '.wharf-tmp');
@@ -135,7 +135,7 @@ describe('the probe', () => {
     expect(await probe(root)).toEqual({ caseSensitive: true, folds: false });
     foldNames(root);
     expect(await probe(root)).toEqual({ caseSensitive: false, folds: true });
-    expect(await readdir(root)).toEqual([]);
+    expect(await settledNames(root)).toEqual([]);
   });
 
   it('goes by the names that are there where nothing can be written, and takes none to mean that they fold', async () => {

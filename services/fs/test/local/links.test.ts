@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { link, lstat, mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { at, codeOf, debrisIn, makeFolders, namesIn, openLocal, put, textOf } from './open-local.ts';
+import { at, codeOf, makeFolders, namesIn, openLocal, put, settledNames, textOf } from './open-local.ts';
 
 describe('links', () => {
   it('inside the root are followed, and listed as what they lead to', async () => {
@@ -50,7 +50,7 @@ describe('links', () => {
     expect((await driver.stat(at('/secret-link'))).sizeBytes).not.toBe('secret content'.length);
     expect(await readdir(outside)).toEqual(['secret']);
     expect(await readFile(path.join(outside, 'secret'), 'utf8')).toBe('secret content');
-    expect(await debrisIn(root)).toEqual([]);
+    await settledNames(root);
   });
 
   it('without a target are listed, but a write never makes the target', async () => {
@@ -67,7 +67,7 @@ describe('links', () => {
     }
     expect(await codeOf(put(driver, '/dangling/below', 'x'))).toBe('NOT_A_DIRECTORY');
     expect(await readdir(outside)).toEqual([]);
-    expect(await debrisIn(root)).toEqual([]);
+    await settledNames(root);
   });
 
   it('stay links when content is written to their target', async () => {
@@ -91,7 +91,7 @@ describe('links', () => {
     expect((await lstat(path.join(root, 'renamed'))).isSymbolicLink()).toBe(true);
     await driver.remove(at('/renamed'), { recursive: true });
     await driver.remove(at('/tree'), { recursive: true });
-    expect(await readdir(root)).toEqual([]);
+    expect(await settledNames(root)).toEqual([]);
     expect(await readdir(outside)).toEqual(['kept']);
   });
 
@@ -113,7 +113,7 @@ describe('links', () => {
     const driver = await openLocal(root);
     expect(await codeOf(driver.rename(at('/a'), at('/b'), { overwrite: false }))).toBe('ENTRY_EXISTS');
     await driver.rename(at('/a'), at('/b'), { overwrite: true });
-    expect(await readdir(root)).toEqual(['b']);
+    expect(await settledNames(root)).toEqual(['b']);
     await link(path.join(root, 'b'), path.join(root, 'c'));
     await put(driver, '/b', 'new');
     expect(await readFile(path.join(root, 'c'), 'utf8')).toBe('x');
@@ -165,7 +165,7 @@ describe('a relative link that is carried to another folder', () => {
     expect(await codeOf(driver.rename(at('/home/a/b/again'), at('/home/taken'), { overwrite: false }))).toBe('ENTRY_EXISTS');
     await driver.rename(at('/home/a/b/again'), at('/home/taken'), { overwrite: true });
     expect(await textOf(driver, '/home/taken')).toBe('own');
-    expect(await debrisIn(root)).toEqual([]);
+    await settledNames(root);
   });
 
   it('without a target stays without one', async () => {

@@ -1,7 +1,7 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError, type ErrorCode } from '@wharf/errors';
-import { makeTempDir } from '@wharf/harness';
+import { makeTempDir, waitFor } from '@wharf/harness';
 import { type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { onTestFinished } from 'vitest';
 import { collect } from '../../src/driver-contract/conformance/driver-calls.ts';
@@ -59,4 +59,10 @@ export async function codeOf(call: Promise<unknown>): Promise<ErrorCode | 'done'
 /** Names of temporary files and folders anywhere below, straight from the disk. */
 export async function debrisIn(root: string): Promise<string[]> {
   return (await readdir(root, { recursive: true })).filter((name) => name.includes('.wharf-tmp'));
+}
+
+/** Waits until no temporary files are left: their folder stays a moment for the next write. @returns the names that are in the folder then */
+export async function settledNames(root: string): Promise<string[]> {
+  await waitFor('no temporary files', async () => (await debrisIn(root)).length === 0);
+  return (await readdir(root)).sort();
 }

@@ -4,7 +4,7 @@ import { isAvailable, runCommand } from '@wharf/harness';
 import { currentOwner } from '@wharf/owned-names';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { newBesideName } from '../../src/driver-contract/temp-names.ts';
-import { at, codeOf, debrisIn, makeFolders, namesIn, openLocal, put, textOf } from './open-local.ts';
+import { at, codeOf, debrisIn, makeFolders, namesIn, openLocal, put, settledNames, textOf } from './open-local.ts';
 
 const mounts = isAvailable('mount', await findMount());
 
@@ -40,12 +40,35 @@ describe('writing', () => {
     expect(await modeOf(path.join(root, 'fresh'))).toBe((0o666 & ~process.umask()).toString(8));
   });
 
-  it('leaves no folder for temporary files behind', async () => {
+  it('leaves no folder for temporary files behind, at the latest when the storage is closed', async () => {
     const { root } = await makeFolders();
     const driver = await openLocal(root);
-    await Promise.all(Array.from({ length: 30 }, (_, index) => put(driver, `/d/file-${index}`, 'x')));
-    expect(await debrisIn(root)).toEqual([]);
+    const putAll = () => Promise.all(Array.from({ length: 30 }, (_, index) => put(driver, `/d/file-${index}`, 'x')));
+    await putAll();
+    expect(await settledNames(root)).toEqual(['d']);
     expect(await readdir(path.join(root, 'd'))).toHaveLength(30);
+    await putAll();
+    await driver.close();
+    expect(await debrisIn(root)).toEqual([]);
+  });
+
+  it('of several files in one call asks again where the answer holds no more, and then gives no name against it', async () => {
+    const { root } = await makeFolders();
+    const driver = await openLocal(root);
+    const files = ['/a', '/d/b'].map((file) => ({ file: at(file), content: Buffer.from(file), overwrite: false }));
+    const over = async () => performance.now() - 1;
+    let asked = 0;
+    const refusal = new Error('another has it');
+    const refusing = async () => {
+      asked += 1;
+      if (asked > 1) throw refusal;
+      return over();
+    };
+    await expect(driver.writeMany(files, { mayPublishUntil: refusing })).rejects.toBe(refusal);
+    expect(await settledNames(root)).toEqual(['d']);
+    expect(await namesIn(driver, '/d')).toEqual([]);
+    expect((await driver.writeMany(files, { mayPublishUntil: over })).map((entry) => 'name' in entry && entry.name)).toEqual(['a', 'b']);
+    expect([await textOf(driver, '/a'), await textOf(driver, '/d/b')]).toEqual(['/a', '/d/b']);
   });
 
   it('hides its temporary files, and no call reaches them', async () => {
@@ -102,7 +125,7 @@ describe.runIf(mounts)('a disk of its own', () => {
     expect(await codeOf(driver.copy(at('/big'), at('/copied'), { overwrite: false }))).toBe('QUOTA_EXCEEDED');
     expect(await namesIn(driver, '/')).toEqual(['big', 'old']);
     expect(await textOf(driver, '/old')).toBe('old content');
-    expect(await debrisIn(root)).toEqual([]);
+    await settledNames(root);
     const { totalBytes, freeBytes } = await driver.space();
     expect(totalBytes).toBe(2 * 1024 * 1024);
     expect(freeBytes).toBeLessThan(1_000_000);
@@ -130,7 +153,7 @@ describe.runIf(mounts)('a disk of its own', () => {
     await driver.makeDirectory(at('/folder/sub'));
     await driver.copy(at('/folder'), at('/disk/folder'), { overwrite: false });
     expect(await namesIn(driver, '/disk')).toEqual(['file', 'folder', 'there']);
-    expect(await debrisIn(root)).toEqual([]);
+    await settledNames(root);
   });
 
   it('below the root loses what dead processes left beside targets when it is listed', async () => {

@@ -20,6 +20,8 @@ export interface FileCopy {
   readonly onBytes?: (bytes: number) => void;
   /** Asked before the file gets its name; where the storage copies itself, right before it begins. */
   readonly beforePublish?: BeforePublish;
+  /** For a small file: copies it with others, where storages can; that asks before the name by itself. @returns undefined: they cannot */
+  readonly together?: ((copy: FileCopy) => Promise<CopiedFile | undefined>) | undefined;
 }
 
 /** Both files of a copy that is made. */
@@ -39,7 +41,7 @@ export interface CopiedFile {
  * @throws AppError ENTRY_EXISTS | ENTRY_NOT_FOUND | IS_A_DIRECTORY | CONTENT_CORRUPT | what the storages throw
  */
 export async function copyFile(copy: FileCopy): Promise<CopiedFile> {
-  const copied = (await copyInside(copy)) ?? (await readAndWrite(copy));
+  const copied = (await copyInside(copy)) ?? (await copy.together?.(copy)) ?? (await readAndWrite(copy));
   const { source, target } = copied;
   if (hasOtherSize({ sizeBytes: source.sizeBytes ?? copied.readBytes }, target) || hasOtherHash(source, target))
     throw new AppError('CONTENT_CORRUPT', 'the copy is not like its source');
@@ -47,7 +49,7 @@ export async function copyFile(copy: FileCopy): Promise<CopiedFile> {
 }
 
 /** Whether both places are in one opened storage that copies by itself. */
-export function copiesItself(from: Place, to: Place): boolean {
+export function copiesItself(from: Pick<Place, 'driver'>, to: Pick<Place, 'driver'>): boolean {
   return from.driver === to.driver && supports(from.driver, 'copy');
 }
 

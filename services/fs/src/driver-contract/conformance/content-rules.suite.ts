@@ -11,6 +11,84 @@ export function contentRules(rule: Rule): void {
   rangeRules(rule);
   publishingRules(rule);
   refusalRules(rule);
+  manyRules(rule);
+}
+
+function manyRules(rule: Rule): void {
+  const always = { mayPublishUntil: async () => Number.POSITIVE_INFINITY };
+  rule(
+    'several small files are read in one call, and those that cannot be are left out',
+    ['readMany', 'write', 'makeDirectory'],
+    async (driver) => {
+      await put(driver, '/a', 'first');
+      await put(driver, '/d/b', pattern(10_000));
+      await put(driver, '/empty', '');
+      await put(driver, '/big', pattern(10_001));
+      await driver.makeDirectory(at('/folder'));
+      const files = ['/a', '/none', '/d/b', '/big', '/folder', '/empty', '/a'].map(at);
+      const read = await driver.readMany(files, { maxBytes: 10_000 });
+      expect(read.map((file) => file && digest(file.bytes))).toEqual(
+        ['first', undefined, pattern(10_000), undefined, undefined, '', 'first'].map((bytes) =>
+          bytes === undefined ? undefined : digest(Buffer.from(bytes)),
+        ),
+      );
+      expect(read[2]?.entry).toEqual(await driver.stat(at('/d/b')));
+      await refuses('CANCELLED', driver.readMany(files, { maxBytes: 10_000, signal: AbortSignal.abort() }));
+    },
+  );
+  rule(
+    'several small files are stored in one call, and one that fails fails no other one',
+    ['writeMany', 'write', 'makeDirectory'],
+    async (driver) => {
+      const modifiedAt = new Date('2021-03-04T05:06:07Z');
+      await put(driver, '/old', 'old');
+      await put(driver, '/kept', 'kept');
+      await driver.makeDirectory(at('/folder'));
+      const file = (path: string, content: string, overwrite = true) => ({
+        file: at(path),
+        content: Buffer.from(content),
+        overwrite,
+        modifiedAt,
+      });
+      const stored = await driver.writeMany(
+        [
+          file('/old', 'new'),
+          file('/kept', 'x', false),
+          file('/folder', 'x'),
+          file('/new/deep/file', 'of its own', false),
+          file('/old/below', 'x'),
+          file('/empty', ''),
+        ],
+        always,
+      );
+      expect(stored.map((outcome) => (outcome instanceof Error ? outcome.code : outcome.name))).toEqual([
+        'old',
+        'ENTRY_EXISTS',
+        'IS_A_DIRECTORY',
+        'file',
+        'NOT_A_DIRECTORY',
+        'empty',
+      ]);
+      expect(stored[3]).toEqual(await driver.stat(at('/new/deep/file')));
+      if (driver.traits.modTimeStepMs !== undefined) expect(stored[0]).toMatchObject({ modifiedAt });
+      expect(await Promise.all(['/old', '/kept', '/new/deep/file', '/empty'].map((path) => textOf(driver, path)))).toEqual([
+        'new',
+        'kept',
+        'of its own',
+        '',
+      ]);
+      expect((await namesIn(driver, '/')).sort()).toEqual(['empty', 'folder', 'kept', 'new', 'old']);
+    },
+  );
+  rule('several small files get no name where that is refused', ['writeMany', 'write'], async (driver) => {
+    await put(driver, '/old', 'old');
+    const refusal = new Error('no');
+    const files = ['/old', '/new'].map((path) => ({ file: at(path), content: Buffer.from('new'), overwrite: true }));
+    await expect(driver.writeMany(files, { mayPublishUntil: () => Promise.reject(refusal) })).rejects.toBe(refusal);
+    await refuses('CANCELLED', driver.writeMany(files, { ...always, signal: AbortSignal.abort() }));
+    expect(await namesIn(driver, '/')).toEqual(['old']);
+    expect(await textOf(driver, '/old')).toBe('old');
+  });
 }
 
 function pieceRules(rule: Rule): void {

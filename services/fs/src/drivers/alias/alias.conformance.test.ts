@@ -16,12 +16,23 @@ const openOver = (paths: string, around: (driver: StorageDriver) => StorageDrive
   return { driver: around(await aliasDriver.open(addition, { openMount })) };
 };
 
-const LACKS = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'space', 'statMany', 'thumbnail'] as const;
+const LACKS = [
+  'findOnHost',
+  'link',
+  'listAll',
+  'listNames',
+  'openDraft',
+  'readMany',
+  'space',
+  'statMany',
+  'thumbnail',
+  'writeMany',
+] as const;
 
 describeDriver({
   name: 'Alias of one folder',
   documented: { driver: 'Alias', server: 'one folder' },
-  lacks: ['findOnHost', 'link', 'listAll', 'openDraft', 'space', 'thumbnail'],
+  lacks: ['findOnHost', 'link', 'listAll', 'openDraft', 'readMany', 'space', 'thumbnail', 'writeMany'],
   open: openOver('/one', asItIs, 'first'),
 });
 describeDriver({

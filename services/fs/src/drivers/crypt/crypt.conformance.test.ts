@@ -12,7 +12,7 @@ import { memoryDriver } from '../memory/index.ts';
 import { MAGIC, NONCE_BYTES } from './format.ts';
 import { cryptDriver } from './index.ts';
 
-const LACKS = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'statMany', 'thumbnail'] as const;
+const LACKS = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'readMany', 'statMany', 'thumbnail', 'writeMany'] as const;
 const NAMES = {
   off: { filename_encryption: 'off', directory_name_encryption: 'false' },
   base32: { filename_encryption: 'standard', directory_name_encryption: 'true', filename_encoding: 'base32' },

@@ -7,7 +7,7 @@ import type { LocalSettings } from './config.ts';
 import { ConfinedRoot } from './confined-root.ts';
 import { DiskCopies } from './disk-copies.ts';
 import { DiskReads } from './disk-reads.ts';
-import { DiskWrites } from './disk-writes.ts';
+import { DiskWrites, type SmallWrite } from './disk-writes.ts';
 import { probeNames } from './probe-names.ts';
 import { openRecycleBin } from './recycle-bin.ts';
 import { TempArea, type TempRef } from './temp-area.ts';
@@ -37,6 +37,8 @@ export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts
   return {
     /** Removes what dead processes left; false: something is to be looked at again. */
     sweep: (_signal: AbortSignal) => temp.sweep(),
+    /** Removes what is kept for the next write; before the thread ends. */
+    tidy: (_signal: AbortSignal) => temp.tidy(),
     /** For later workers of the same storage to begin with. */
     findFacts: async (_signal: AbortSignal): Promise<DiskFacts> => {
       const names = await probeNames(root, temp);
@@ -52,8 +54,9 @@ export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts
     addUp: (signal: AbortSignal, path: MountPath) => reads.addUp(path, signal),
     space: (_signal: AbortSignal) => reads.space(),
     beginWrite: (_signal: AbortSignal, path: MountPath, overwrite: boolean) => writes.beginWrite(path, overwrite),
-    writeWhole: (_signal: AbortSignal, path: MountPath, content: Uint8Array, overwrite: boolean, modifiedMs: number | undefined) =>
-      writes.writeWhole(path, content, overwrite, modifiedMs),
+    writeWhole: (_signal: AbortSignal, file: SmallWrite) => writes.writeWhole(file),
+    readMany: (_signal: AbortSignal, paths: readonly MountPath[], maxBytes: number) => reads.readMany(paths, maxBytes),
+    writeMany: (_signal: AbortSignal, files: readonly SmallWrite[], untilMs: number) => writes.writeMany(files, untilMs),
     openDraft: (_signal: AbortSignal, path: MountPath, id: string, create: boolean) => writes.openDraft(path, id, create),
     seal: (_signal: AbortSignal, fd: number, path: MountPath, overwrite: boolean, isDraft: boolean) =>
       writes.seal(fd, path, overwrite, isDraft),

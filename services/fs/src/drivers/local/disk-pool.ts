@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads';
-import { AppError, type ErrorCode } from '@wharf/errors';
+import type { AppError } from '@wharf/errors';
 import { cleanedUp } from '../../driver-contract/calls.ts';
 import { abortError, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { LocalSettings } from './config.ts';
 import type { DiskFacts, DiskOperations } from './disk-operations.ts';
+import { type DiskFailure, fromDisk } from './errors.ts';
 import { createIoSlots } from './io-slots.ts';
 
 /** What goes to a worker: a batch of calls, or the wish that one ends. */
@@ -25,11 +26,20 @@ export interface DiskReport {
 export interface DiskAnswer {
   readonly ids: readonly number[];
   readonly result?: unknown;
-  readonly error?: { readonly code: ErrorCode; readonly message: string; readonly cause: string };
+  readonly error?: DiskFailure;
 }
 
 type Values<Op extends keyof DiskOperations> = DiskOperations[Op] extends (signal: AbortSignal, ...values: infer V) => unknown ? V : never;
 type Result<Op extends keyof DiskOperations> = Awaited<ReturnType<DiskOperations[Op]>>;
+
+/** A call as its caller wants it. */
+interface Asked {
+  readonly operation: keyof DiskOperations;
+  readonly values: readonly unknown[];
+  readonly signal: AbortSignal | undefined;
+  /** Takes back a result that comes after the caller has gone. */
+  readonly giveUp: (result: unknown) => void;
+}
 
 interface Call {
   readonly operation: keyof DiskOperations;
@@ -74,6 +84,7 @@ const WAITS_FOR_SYNC: ReadonlySet<keyof DiskOperations> = new Set([
   'rename',
   'seal',
   'sweep',
+  'writeMany',
   'writeWhole',
 ]);
 /** Their results may be shared: they change nothing, and whoever joins before they have begun gets what is true after that moment. */
@@ -134,30 +145,38 @@ export class DiskPool {
     return new Promise<Result<Op>>((resolve, reject) => {
       throwIfAborted(signal);
       if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
-      const lane = this.#pickLane();
-      const id = this.#nextId++;
-      const leave = (error: AppError) => {
-        reject(error);
-        call.unwatch();
-        if (withdraw(lane, id)) return;
-        call.giveUp = (result) => giveUp(result as Result<Op>);
-        lane.worker.postMessage({ cancel: id } satisfies DiskRequest);
-      };
-      const onAbort = () => signal && leave(abortError(signal));
-      const call: Call = {
-        operation,
-        startedAt: performance.now(),
-        resolve: (result) => resolve(result as Result<Op>),
-        reject,
-        giveUp: undefined,
-        unwatch: () => signal?.removeEventListener('abort', onAbort),
-        leave,
-      };
-      if (lane.calls.size === 0) lane.worker.ref();
-      lane.calls.set(id, call);
-      enqueue(lane, id, operation, values);
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const answered = { resolve: (result: unknown) => resolve(result as Result<Op>), reject };
+      this.#begin(this.#pickLane(), { operation, values, signal, giveUp: (result) => giveUp(result as Result<Op>) }, answered);
     });
+  }
+
+  #begin(
+    lane: Lane,
+    { operation, values, signal, giveUp }: Asked,
+    { resolve, reject }: Pick<PromiseWithResolvers<unknown>, 'resolve' | 'reject'>,
+  ): void {
+    const id = this.#nextId++;
+    const leave = (error: AppError) => {
+      reject(error);
+      call.unwatch();
+      if (withdraw(lane, id)) return;
+      call.giveUp = giveUp;
+      lane.worker.postMessage({ cancel: id } satisfies DiskRequest);
+    };
+    const onAbort = () => signal && leave(abortError(signal));
+    const call: Call = {
+      operation,
+      startedAt: performance.now(),
+      resolve,
+      reject,
+      giveUp: undefined,
+      unwatch: () => signal?.removeEventListener('abort', onAbort),
+      leave,
+    };
+    if (lane.calls.size === 0) lane.worker.ref();
+    lane.calls.set(id, call);
+    enqueue(lane, id, operation, values);
+    signal?.addEventListener('abort', onAbort, { once: true });
   }
 
   /** Ends all threads; calls that still run fail, and have a moment to clean up. Safe to call twice. */
@@ -166,8 +185,17 @@ export class DiskPool {
     clearTimeout(this.#nextSweep);
     const lanes = [...this.#lanes];
     for (const lane of lanes) for (const call of lane.calls.values()) call.leave(storageError('STORAGE_UNAVAILABLE'));
-    await cleanedUp(Promise.all(lanes.map(emptied)));
+    await cleanedUp(Promise.all(lanes.map((lane) => emptied(lane).then(() => this.#tidy(lane)))));
     await Promise.all(lanes.map((lane) => this.#drop(lane)));
+  }
+
+  /** Has a thread put away what it keeps for the next call. */
+  #tidy(lane: Lane): Promise<unknown> | undefined {
+    // One that has ended answers nothing.
+    if (!this.#lanes.includes(lane)) return undefined;
+    return new Promise((resolve, reject) => {
+      this.#begin(lane, { operation: 'tidy', values: [], signal: undefined, giveUp: () => undefined }, { resolve, reject });
+    }).catch(() => undefined);
   }
 
   #pickLane(): Lane {
@@ -273,7 +301,7 @@ function settle(lane: Lane, { answers, isBatchDone }: DiskReport): void {
       const call = lane.calls.get(id);
       lane.calls.delete(id);
       call?.unwatch();
-      if (error !== undefined) call?.reject(new AppError(error.code, error.message, { cause: error.cause }));
+      if (error !== undefined) call?.reject(fromDisk(error));
       else if (call?.giveUp !== undefined) call.giveUp(result);
       else call?.resolve(result);
     }

@@ -36,6 +36,12 @@ export interface OpenedFile {
   readonly fd?: number;
 }
 
+/** A file whose bytes are all here. */
+export interface SmallFile {
+  readonly stats: PackedEntry;
+  readonly bytes: Uint8Array;
+}
+
 /** Everything that only looks. Blocks: for a worker thread. */
 export class DiskReads {
   readonly #root: ConfinedRoot;
@@ -102,11 +108,30 @@ export class DiskReads {
         isHandedOver = true;
         return { stats: packed, start, end, fd };
       }
-      const bytes = new Uint8Array(Math.max(0, end - start));
-      const readBytes = bytes.byteLength === 0 ? 0 : fs.readSync(fd, bytes, 0, bytes.byteLength, start);
-      return { stats: packed, start, end, bytes: bytes.subarray(0, readBytes) };
+      return { stats: packed, start, end, bytes: readPiece(fd, start, Math.max(0, end - start)) };
     } finally {
       if (!isHandedOver) fs.closeSync(fd);
+    }
+  }
+
+  /** Small files, whole, in their order; undefined for one that is larger or cannot be read. */
+  readMany(paths: readonly MountPath[], maxBytes: number): (SmallFile | undefined)[] {
+    return paths.map((path) => {
+      try {
+        return this.#readSmall(path, maxBytes);
+      } catch {
+        // Who reads it by itself learns why.
+        return undefined;
+      }
+    });
+  }
+
+  #readSmall(path: MountPath, maxBytes: number): SmallFile | undefined {
+    const { fd, stats } = this.#root.openFile(path);
+    try {
+      return stats.size > maxBytes ? undefined : { stats: packOne(stats, false), bytes: readPiece(fd, 0, stats.size) };
+    } finally {
+      fs.closeSync(fd);
     }
   }
 
@@ -205,6 +230,13 @@ export class DiskReads {
     }
     return packed;
   }
+}
+
+/** So many bytes, or less where the file ends. */
+function readPiece(fd: number, start: number, lengthBytes: number): Uint8Array {
+  const bytes = new Uint8Array(lengthBytes);
+  const readBytes = lengthBytes === 0 ? 0 : fs.readSync(fd, bytes, 0, lengthBytes, start);
+  return bytes.subarray(0, readBytes);
 }
 
 function lstatOrGone(place: string): fs.Stats | undefined {

@@ -1,9 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { AppError } from '@wharf/errors';
 import type { LocalSettings } from './config.ts';
 import { createDiskOperations, type DiskOperations } from './disk-operations.ts';
 import type { DiskAnswer, DiskCall, DiskReport, DiskRequest } from './disk-pool.ts';
-import { toAppError } from './errors.ts';
+import { diskFailure } from './errors.ts';
 
 /** The long ones, which look at their signal. The others do not last. */
 const ENDED_BY_SIGNAL: ReadonlySet<keyof DiskOperations> = new Set(['addUp', 'remove', 'copy']);
@@ -69,8 +68,7 @@ function serve(settings: LocalSettings): void {
 }
 
 function failure(ids: readonly number[], error: unknown): DiskAnswer {
-  const { code, message, cause } = toAppError(error);
-  return { ids, error: { code, message, cause: cause instanceof Error ? cause.message : AppError.from(cause).message } };
+  return { ids, error: diskFailure(error) };
 }
 
 function holdsHandle(result: unknown): boolean {

@@ -1,10 +1,12 @@
 import fs from 'node:fs';
+import { createGate } from '@wharf/pace';
 import { baseName, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { carriedLink, hasLinkOut } from './disk-links.ts';
-import { errnoOf, toAppError } from './errors.ts';
+import { type DiskFailure, diskFailure, errnoOf, toAppError } from './errors.ts';
 import { FolderSyncs } from './folder-syncs.ts';
+import { monotonicMs } from './monotonic.ts';
 import { type PackedEntry, packOne } from './packed-entries.ts';
 import { placeExclusively, placeFolderExclusively } from './place-entry.ts';
 import { isKeptName } from './probe-names.ts';
@@ -15,12 +17,27 @@ import type { TempArea, TempRef } from './temp-area.ts';
 
 const { O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
 const PERMISSION_BITS = 0o777;
+/** Files that are synced at once: all storages share the I/O threads of the process, and a sync that hangs holds one. */
+const MAX_SYNCS = 8;
 
 export interface BegunWrite {
   readonly temp: TempRef;
   /** Open for writing; `publish` or the receiver closes it. */
   readonly fd: number;
 }
+
+/** A file whose content is here. */
+export interface SmallWrite {
+  readonly path: MountPath;
+  readonly content: Uint8Array;
+  readonly overwrite: boolean;
+  /** Since 1970; undefined: it is modified now. */
+  readonly modifiedMs: number | undefined;
+}
+
+export type ManyWritten = PackedEntry | DiskFailure | 'too late';
+
+class TooLate extends Error {}
 
 /** An existing entry, or a name that is free, in a folder that is held. */
 interface Target {
@@ -38,6 +55,7 @@ export class DiskWrites {
   readonly #folderMode: number;
   readonly #bin: RecycleBin | undefined;
   readonly #syncs = new FolderSyncs();
+  readonly #contentSyncs = createGate(MAX_SYNCS);
 
   constructor(root: ConfinedRoot, temp: TempArea, folderMode: number, bin: RecycleBin | undefined) {
     this.#root = root;
@@ -56,19 +74,24 @@ export class DiskWrites {
 
   /**
    * Stores a file whole whose content is here: what {@link beginWrite} and {@link publish} do, with the folder held once. Whatever fails, nothing is left.
-   * @param modifiedMs since 1970; undefined: it is modified now
+   * @param untilMs by {@link monotonicMs}: later it gets no name. @throws TooLate
    */
-  async writeWhole(path: MountPath, content: Uint8Array, overwrite: boolean, modifiedMs: number | undefined): Promise<PackedEntry> {
+  async writeWhole(file: SmallWrite, untilMs = Number.POSITIVE_INFINITY): Promise<PackedEntry> {
+    const { path, content, overwrite, modifiedMs } = file;
+    const giveName = (ref: TempRef, fd: number, target: Target) => {
+      if (monotonicMs() > untilMs) throw new TooLate();
+      return this.#giveName(ref, fd, target, overwrite);
+    };
     return this.#temp.whileHeld(() =>
       this.#inMadeFolder(path, overwrite, async (target) => {
         const { ref, made: fd } = this.#temp.create(target.folder, target.folderPath, createFile);
         try {
           for (let done = 0; done < content.byteLength; ) done += fs.writeSync(fd, content, done);
           if (modifiedMs !== undefined) fs.futimesSync(fd, new Date(), new Date(modifiedMs));
-          await sealFor(fd, target.existing);
+          await this.#seal(fd, target.existing);
           const isSame = stampOf(lookAt(target.place)) === stampOf(target.existing) && target.folder.isInPlace();
-          if (isSame) return await this.#giveName(ref, fd, target, overwrite);
-          return await this.#withTarget(path, overwrite, (found) => this.#giveName(ref, fd, found, overwrite));
+          if (isSame) return await giveName(ref, fd, target);
+          return await this.#withTarget(path, overwrite, (found) => giveName(ref, fd, found));
         } catch (error) {
           await this.#temp.discard(ref);
           throw error;
@@ -76,6 +99,15 @@ export class DiskWrites {
           fs.closeSync(fd);
         }
       }),
+    );
+  }
+
+  /** The same of several at once. @returns in their order what each became; 'too late': it has got no name, for the time was over */
+  writeMany(files: readonly SmallWrite[], untilMs: number): Promise<ManyWritten[]> {
+    return Promise.all(
+      files.map((file) =>
+        this.writeWhole(file, untilMs).catch((error: unknown) => (error instanceof TooLate ? 'too late' : diskFailure(error))),
+      ),
     );
   }
 
@@ -111,7 +143,7 @@ export class DiskWrites {
   async seal(fd: number, path: MountPath, overwrite: boolean, isDraft: boolean): Promise<string> {
     if (isDraft) await this.#makeFolders(parentPath(path));
     return this.#withTarget(path, overwrite, async ({ existing }) => {
-      await sealFor(fd, existing);
+      await this.#seal(fd, existing);
       return stampOf(existing);
     });
   }
@@ -152,6 +184,12 @@ export class DiskWrites {
     } finally {
       if (!isOpen) fs.closeSync(fd);
     }
+  }
+
+  /** Makes an open file durable, with what it takes over of the one that it replaces. */
+  async #seal(fd: number, replaced: fs.Stats | undefined): Promise<void> {
+    if (replaced !== undefined) keepOwnership(fd, replaced);
+    await this.#contentSyncs.run(() => syncHandle(fd));
   }
 
   async #giveName(temp: TempRef, fd: number, target: Target, overwrite: boolean): Promise<PackedEntry> {
@@ -356,12 +394,6 @@ function stampOf(stats: fs.Stats | undefined): string {
 
 function lookAt(place: string): fs.Stats | undefined {
   return fs.lstatSync(place, { throwIfNoEntry: false });
-}
-
-/** Makes an open file durable, with what it takes over of the one that it replaces. */
-async function sealFor(fd: number, replaced: fs.Stats | undefined): Promise<void> {
-  if (replaced !== undefined) keepOwnership(fd, replaced);
-  await syncHandle(fd);
 }
 
 /** A new file with the mode that the umask leaves. @throws EEXIST */

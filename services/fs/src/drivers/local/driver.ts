@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
+import { AppError } from '@wharf/errors';
 import { createTurns } from '@wharf/pace';
 import { childPath, type EntryName, type MountPath } from '@wharf/paths';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
@@ -16,22 +17,29 @@ import type {
   HostFile,
   NameListing,
   PlaceOptions,
+  ReadManyOptions,
   RemoveOptions,
   Space,
   StatManyOptions,
   StorageDriver,
+  WholeFile,
+  WholeWrite,
+  WriteManyOptions,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
-import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
+import { checkReachable, checkUnreserved, isReservedName, isReservedPath } from '../../driver-contract/temp-names.ts';
+import { unlessRefused } from '../../driver-contract/unless-refused.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import type { LocalSettings } from './config.ts';
 import { type Disk, DiskPool } from './disk-pool.ts';
-import { toAppError } from './errors.ts';
+import type { SmallWrite } from './disk-writes.ts';
+import { fromDisk, toAppError } from './errors.ts';
 import { fileContent, inlineContent } from './file-content.ts';
 import { GatheredLooks } from './gathered-looks.ts';
 import { LastSeenEntries } from './last-seen-entries.ts';
 import { LocalDraft } from './local-draft.ts';
+import { monotonicMs } from './monotonic.ts';
 import { NUMBERS_PER_ENTRY, type PackedEntry, unpackEntry, unpackOne } from './packed-entries.ts';
 import { publishFile } from './publish-file.ts';
 import { pumpContent } from './pump-content.ts';
@@ -156,6 +164,23 @@ export class LocalDriver implements StorageDriver {
     return this.#calls.run(options.signal, (call) => this.#write(file, content, { ...options, signal: call.signal }, call));
   }
 
+  async readMany(files: readonly MountPath[], { signal, maxBytes }: ReadManyOptions): Promise<(WholeFile | undefined)[]> {
+    const reachable = files.filter((file) => !isReservedPath(file));
+    // A call of many is one turn of the worker, so it is for small files only.
+    const read = await this.#disk.call('readMany', [reachable, Math.min(maxBytes, WHOLE_BYTES)], signal);
+    const found = new Map(reachable.map((file, index) => [file, read[index]]));
+    return files.map((file) => {
+      const small = found.get(file);
+      return small && { entry: unpackOne(file, small.stats), bytes: small.bytes };
+    });
+  }
+
+  writeMany(files: readonly WholeWrite[], { signal, mayPublishUntil }: WriteManyOptions): Promise<readonly (Entry | AppError)[]> {
+    const write = (allowed: readonly WholeWrite[]) =>
+      this.#calls.run(signal, (call) => this.#writeMany(allowed, { signal: call.signal, mayPublishUntil }, call));
+    return unlessRefused(files, ({ file }) => checkUnreserved(file), write);
+  }
+
   async openDraft(file: MountPath, id: string, { signal, create }: DraftOptions): Promise<Draft> {
     checkUnreserved(file);
     if (!isDraftId(id)) throw storageError('ENTRY_NOT_FOUND');
@@ -205,7 +230,7 @@ export class LocalDriver implements StorageDriver {
       const whole = await gathered(verifiedContent(content, options), sizeBytes);
       throwIfAborted(options.signal);
       call.commit();
-      return unpackOne(file, await this.#disk.call('writeWhole', [file, whole, overwrite, modifiedAt?.getTime()]));
+      return unpackOne(file, await this.#disk.call('writeWhole', [smallWrite({ file, content: whole, overwrite, modifiedAt })]));
     }
     // Not given up for an abort: what it makes is to be taken back.
     const { temp, fd } = await this.#disk.call('beginWrite', [file, overwrite]);
@@ -222,6 +247,45 @@ export class LocalDriver implements StorageDriver {
     } catch (error) {
       await this.#discard(temp, undefined);
       throw error;
+    }
+  }
+
+  async #writeMany(
+    files: readonly WholeWrite[],
+    { signal, mayPublishUntil }: WriteManyOptions,
+    call: Call,
+  ): Promise<readonly (Entry | AppError)[]> {
+    const leftMs = (await mayPublishUntil()) - performance.now();
+    throwIfAborted(signal);
+    call.commit();
+    const written = await this.#disk.call('writeMany', [files.map(smallWrite), monotonicMs() + leftMs]);
+    const outcomes: (Entry | AppError)[] = [];
+    for (const [index, each] of files.entries()) {
+      const outcome = written[index] ?? 'too late';
+      if (outcome === 'too late') outcomes.push(await this.#writeLate(each, mayPublishUntil, call));
+      else outcomes.push('code' in outcome ? fromDisk(outcome) : unpackOne(each.file, outcome));
+    }
+    return outcomes;
+  }
+
+  /** Where it took longer to make a content durable than the answer held: asks when it is durable. */
+  async #writeLate({ file, content, ...how }: WholeWrite, ask: () => Promise<unknown>, call: Call): Promise<Entry | AppError> {
+    const pieces = (async function* () {
+      yield content;
+    })();
+    let refusal: unknown;
+    const beforePublish = async () => {
+      await ask().catch((error: unknown) => {
+        refusal = error;
+        throw error;
+      });
+    };
+    try {
+      return await this.#write(file, pieces, { ...how, sizeBytes: content.byteLength, beforePublish }, call);
+    } catch (error) {
+      // That concerns all of them.
+      if (error === refusal) throw error;
+      return AppError.from(error);
     }
   }
 
@@ -244,6 +308,10 @@ export class LocalDriver implements StorageDriver {
       // The error that led here is the one to tell.
     }
   }
+}
+
+function smallWrite({ file, content, overwrite, modifiedAt }: WholeWrite): SmallWrite {
+  return { path: file, content, overwrite, modifiedMs: modifiedAt?.getTime() };
 }
 
 /** All of a content in memory of its own. @param sizeBytes which it has, or it fails */

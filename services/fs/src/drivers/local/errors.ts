@@ -1,4 +1,4 @@
-import { AppError } from '@wharf/errors';
+import { AppError, type ErrorCode } from '@wharf/errors';
 import { type StorageErrorCode, storageError } from '../../driver-contract/storage-error.ts';
 
 /** What the system says about a file, in our terms. Anything else is INTERNAL. */
@@ -42,6 +42,22 @@ export function toAppError(error: unknown): AppError {
   if (AppError.is(error)) return error;
   const code = errnoOf(error);
   return storageError((code === undefined ? undefined : CODE_OF_ERRNO.get(code)) ?? 'INTERNAL', error);
+}
+
+/** A failure as it goes from a thread to another. */
+export interface DiskFailure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly cause: string;
+}
+
+export function diskFailure(error: unknown): DiskFailure {
+  const { code, message, cause } = toAppError(error);
+  return { code, message, cause: cause instanceof Error ? cause.message : AppError.from(cause).message };
+}
+
+export function fromDisk({ code, message, cause }: DiskFailure): AppError {
+  return new AppError(code, message, { cause });
 }
 
 /** `ENOENT` and the like; undefined for what is no error of the system. */

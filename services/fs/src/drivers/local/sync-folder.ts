@@ -1,5 +1,4 @@
 import fs from 'node:fs';
-import { promisify } from 'node:util';
 import type { HeldFolder } from './confined-root.ts';
 import { errnoOf } from './errors.ts';
 
@@ -9,7 +8,11 @@ const { O_RDONLY, O_DIRECTORY } = fs.constants;
 const NOT_SYNCED = new Set(['EINVAL', 'ENOTSUP', 'EPERM', 'EBADF']);
 
 /** Makes what was written to an open file durable. Waits without blocking the thread. */
-export const syncHandle = promisify(fs.fsync);
+export function syncHandle(fd: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    fs.fsync(fd, (error) => (error === null ? resolve() : reject(error)));
+  });
+}
 
 /** Makes what happened to the names of a folder durable, where the system can. */
 export async function syncFolder(folder: HeldFolder): Promise<void> {

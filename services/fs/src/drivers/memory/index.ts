@@ -6,6 +6,7 @@ import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { largeThumbnail, storageError } from '../../driver-contract/storage-error.ts';
 import { walkTree } from '../../driver-contract/walk-tree.ts';
 import { MemoryDriver, type MemoryProfile } from './driver.ts';
+import { withMany } from './with-many.ts';
 
 const PROFILES = {
   'object store': { hasObjects: true, timeStepMs: 'own' },
@@ -16,6 +17,7 @@ const PROFILES = {
   'known hashes': { tellsHashes: true },
   picky: { isPicky: true },
   'own thumbnails': { hasThumbnails: true },
+  'several at once': {},
 } as const satisfies Record<string, MemoryProfile>;
 
 /** Storages that can do less than memory could. @internal for tests */
@@ -32,6 +34,7 @@ export const memoryDriver = defineDriver({
     const driver = new MemoryDriver(PROFILES[profile]);
     if (profile === 'object store') return withTree(withoutSteps(driver));
     if (profile === 'own thumbnails') return withThumbnails(driver);
+    if (profile === 'several at once') return withMany(driver);
     return profile === 'no rename' ? withoutSteps(driver) : driver;
   },
 });

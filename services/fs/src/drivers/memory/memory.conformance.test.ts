@@ -5,12 +5,13 @@ import type { OptionalOperation, StorageDriver } from '../../driver-contract/sto
 import { MEMORY_PROFILES, memoryDriver } from './index.ts';
 import { createExpiringLogin } from './testing/expiring-login.ts';
 
-const LACKS: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'openDraft', 'space', 'thumbnail'];
+const LACKS: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'openDraft', 'readMany', 'space', 'thumbnail', 'writeMany'];
 const WITHOUT_STEPS: readonly OptionalOperation[] = ['listNames', 'rename', 'statMany'];
 const LACKED: Partial<Record<string, readonly OptionalOperation[]>> = {
-  'object store': ['findOnHost', 'link', 'openDraft', 'space', 'thumbnail', ...WITHOUT_STEPS],
+  'object store': [...LACKS.filter((operation) => operation !== 'listAll'), ...WITHOUT_STEPS],
   'no rename': [...LACKS, ...WITHOUT_STEPS],
   'own thumbnails': LACKS.filter((operation) => operation !== 'thumbnail'),
+  'several at once': LACKS.filter((operation) => operation !== 'readMany' && operation !== 'writeMany'),
 };
 /** As of a storage behind a network. */
 const decorated = (driver: StorageDriver) => decorate(driver, { names: 4, reads: 2, writes: 2 });

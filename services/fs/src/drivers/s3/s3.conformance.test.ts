@@ -68,7 +68,7 @@ describe.runIf(isAvailable('ceph-rgw', server))('on Ceph RGW', async () => {
     };
   };
   const common = {
-    lacks: ['findOnHost', 'rename', 'space', 'listNames', 'statMany', 'thumbnail'],
+    lacks: ['findOnHost', 'rename', 'space', 'listNames', 'readMany', 'statMany', 'thumbnail', 'writeMany'],
     isRemote: true,
     hasServer: true,
     isWeb: true,

@@ -14,7 +14,16 @@ import { sftpDriver } from './index.ts';
 
 const servers = [await startSshServer(), await startSshServer({ chroot: true })] as const;
 const [server, jail] = servers;
-const LACKS: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'listNames', 'statMany', 'thumbnail'];
+const LACKS: readonly OptionalOperation[] = [
+  'findOnHost',
+  'link',
+  'listAll',
+  'listNames',
+  'readMany',
+  'statMany',
+  'thumbnail',
+  'writeMany',
+];
 
 describe.runIf(isAvailable('sshd', server) && isAvailable('sshd', jail))('SFTP on OpenSSH', () => {
   if (isMissing(server) || isMissing(jail)) return;

@@ -14,12 +14,14 @@ const lacks = [
   'listNames',
   'makeDirectory',
   'openDraft',
+  'readMany',
   'remove',
   'rename',
   'space',
   'statMany',
   'thumbnail',
   'write',
+  'writeMany',
 ] as const;
 
 const openOver = (around: (driver: StorageDriver) => StorageDriver) => async () => {

@@ -11,12 +11,14 @@ const lacks = [
   'listNames',
   'makeDirectory',
   'openDraft',
+  'readMany',
   'remove',
   'rename',
   'space',
   'statMany',
   'thumbnail',
   'write',
+  'writeMany',
 ] as const;
 const open = () => urlTreeDriver.open(JSON.stringify({ url_structure: '\n' }), { egress });
 

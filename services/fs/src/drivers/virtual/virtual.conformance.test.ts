@@ -4,18 +4,20 @@ import { virtualDriver } from './index.ts';
 
 const lacks = [
   'copy',
-  'link',
   'findOnHost',
+  'link',
   'listAll',
   'listNames',
   'makeDirectory',
   'openDraft',
+  'readMany',
   'remove',
   'rename',
   'space',
   'statMany',
   'thumbnail',
   'write',
+  'writeMany',
 ] as const;
 const open = () => virtualDriver.open(JSON.stringify({ num_file: 0, num_folder: 0 }));
 

@@ -74,6 +74,11 @@ export function createTestRun({ signal }: { signal: AbortSignal }): TestRun {
           signal.throwIfAborted();
           held();
         },
+        async heldUntil() {
+          signal.throwIfAborted();
+          held();
+          return Number.POSITIVE_INFINITY;
+        },
       };
     },
   };

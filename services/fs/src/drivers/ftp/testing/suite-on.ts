@@ -19,9 +19,11 @@ const LACKS: readonly OptionalOperation[] = [
   'listAll',
   'listNames',
   'openDraft',
+  'readMany',
   'space',
   'statMany',
   'thumbnail',
+  'writeMany',
 ];
 /** The whole suite on servers of one make, with TLS and without, on the driver alone and with all that is put around it. */
 export async function ftpSuiteOn(

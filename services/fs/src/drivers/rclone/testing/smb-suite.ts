@@ -11,7 +11,18 @@ import { decorate } from '../../../driver-contract/decorate.ts';
 import type { OptionalOperation, StorageDriver } from '../../../driver-contract/storage-driver.ts';
 import { smbDriver } from '../index.ts';
 
-const LACKS: readonly OptionalOperation[] = ['copy', 'findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'statMany', 'thumbnail'];
+const LACKS: readonly OptionalOperation[] = [
+  'copy',
+  'findOnHost',
+  'link',
+  'listAll',
+  'listNames',
+  'openDraft',
+  'readMany',
+  'statMany',
+  'thumbnail',
+  'writeMany',
+];
 const rclone = await ensureCommand('rclone', 'rclone');
 
 /** The whole suite on a server that tells upper from lower case; or on one that does not, with all that is put around the driver. */

@@ -15,7 +15,17 @@ interface Address {
   readonly port: number;
 }
 
-export const WITHOUT: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'statMany', 'thumbnail'];
+export const WITHOUT: readonly OptionalOperation[] = [
+  'findOnHost',
+  'link',
+  'listAll',
+  'listNames',
+  'openDraft',
+  'readMany',
+  'statMany',
+  'thumbnail',
+  'writeMany',
+];
 /** `npm run soak -- suites`: every rule for every type, as it is and with all that is put around it. */
 const IS_LONG = process.env['WHARF_LONG_SUITES'] !== undefined;
 /** Where the whole suite runs on one type already: what differs by the server. */

@@ -1,0 +1,89 @@
+import { AppError } from '@wharf/errors';
+import type { MountPath } from '@wharf/paths';
+import {
+  type Entry,
+  type StorageDriver,
+  supports,
+  type WholeFile,
+  type WholeWrite,
+  type WriteManyOptions,
+} from '../../driver-contract/storage-driver.ts';
+import type { CopiedFile, FileCopy } from './copy-file.ts';
+import type { Place } from './operations/operation.ts';
+
+/** Larger files are copied by themselves. */
+export const TOGETHER_BYTES = 64 * 1024;
+/** Files of one call of a storage: a few milliseconds of its thread. */
+const MOST_AT_ONCE = 16;
+
+/** Copies of small files of one task: those that are wanted in the same moment are read in one call, and stored in one. */
+export interface CopiesTogether {
+  /** As `copyFile`. @returns undefined: it is to be copied by itself */
+  copy(copy: FileCopy): Promise<CopiedFile | undefined>;
+}
+
+/** Whether small files are read and stored together where they come from and go to. */
+export function areCopiedTogether(from: Pick<Place, 'driver'>, to: Pick<Place, 'driver'>): boolean {
+  return supports(from.driver, 'readMany') && supports(to.driver, 'writeMany');
+}
+
+/** @param options.mayPublishUntil asked for the files of each call together */
+export function createCopiesTogether({ signal, mayPublishUntil }: WriteManyOptions): CopiesTogether {
+  const readings = new WeakMap<StorageDriver, (file: MountPath) => Promise<WholeFile | undefined>>();
+  const writings = new WeakMap<StorageDriver, (write: WholeWrite) => Promise<Entry | AppError>>();
+  return {
+    async copy({ from, to, overwrite, onOpened, onBytes }) {
+      const [source, target] = [from.driver, to.driver];
+      if (!supports(source, 'readMany') || !supports(target, 'writeMany')) return undefined;
+      const read = kept(readings, source, () =>
+        gathered((files: readonly MountPath[]) => source.readMany(files, { signal, maxBytes: TOGETHER_BYTES })),
+      );
+      const write = kept(writings, target, () =>
+        gathered((files: readonly WholeWrite[]) => target.writeMany(files, { signal, mayPublishUntil })),
+      );
+      const file = await read(from.path);
+      // One that changes while it is read, or whose content is to be held to a hash, is looked after by who reads and writes it as a stream.
+      if (!file || file.entry.hashes || file.entry.sizeBytes !== file.bytes.byteLength) return undefined;
+      await onOpened?.(file.bytes.byteLength);
+      const stored = await write({ file: to.path, content: file.bytes, overwrite, modifiedAt: file.entry.modifiedAt });
+      if (AppError.is(stored)) throw stored;
+      onBytes?.(file.bytes.byteLength);
+      return { source: file.entry, target: stored, readBytes: undefined };
+    },
+  };
+}
+
+function kept<Key extends object, Value>(values: WeakMap<Key, Value>, key: Key, make: () => Value): Value {
+  const value = values.get(key) ?? make();
+  values.set(key, value);
+  return value;
+}
+
+interface Waiting<Asked, Answer> {
+  readonly asked: Asked;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What is asked in one turn of the event loop goes in one call, or in several where it is much. @param ask answers in their order */
+function gathered<Asked, Answer>(ask: (asked: readonly Asked[]) => Promise<readonly Answer[]>): (asked: Asked) => Promise<Answer> {
+  let waiting: Waiting<Asked, Answer>[] = [];
+  const askTogether = async (together: readonly Waiting<Asked, Answer>[]): Promise<void> => {
+    try {
+      const answers = await ask(together.map(({ asked }) => asked));
+      for (const [index, { resolve }] of together.entries()) resolve(answers[index] as Answer);
+    } catch (error) {
+      for (const { reject } of together) reject(error);
+    }
+  };
+  const askAll = () => {
+    const all = waiting;
+    waiting = [];
+    for (let start = 0; start < all.length; start += MOST_AT_ONCE) void askTogether(all.slice(start, start + MOST_AT_ONCE));
+  };
+  return (asked) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ asked, resolve, reject });
+      if (waiting.length === 1) setImmediate(askAll);
+    });
+}
