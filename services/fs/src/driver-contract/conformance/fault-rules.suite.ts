@@ -1,9 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { expect, vi } from 'vitest';
 import type { CallOptions, StorageDriver } from '../storage-driver.ts';
 import { at, codeOf, collect, digest, entriesIn, namesIn, pattern, put, refuses, textOf } from './driver-calls.ts';
 import { longFolder } from './long-folders.suite.ts';
-import type { Able, Rule, StorageUnderTest } from './rule.suite.ts';
+import type { Able, FaultyWay, Rule, StorageUnderTest } from './rule.suite.ts';
 import { atEnd } from './rule-end.suite.ts';
 
 const FILE_BYTES = 6_000_000;
@@ -13,6 +14,9 @@ const LATENCY_MS = 10;
 const PATIENCE = { timeout: 10_000, interval: 20 };
 /** Calls and transfers that meet one fault together. */
 const MANY = 12;
+/** Transfers that are under way at once, one begun after the other: each kind of storage takes so many. */
+const READERS = 8;
+const WRITERS = 4;
 
 /** A storage behind a network whose network is bad. */
 export function faultRules(rule: Rule): void {
@@ -24,14 +28,14 @@ export function faultRules(rule: Rule): void {
 /** The same storage by a way that can be made bad: it has the operations of the other one. */
 async function faulty<Driver extends StorageDriver>({ throughFaults }: StorageUnderTest) {
   if (!throughFaults) throw new Error('there is no way with faults');
-  const { driver: opened, way } = await throughFaults();
+  const { driver: opened, way, keeps } = await throughFaults();
   atEnd(async () => {
     await way.resume();
     await opened.close();
     await way.closed();
     await way.stop();
   });
-  return { there: opened as Driver, way };
+  return { there: opened as Driver, way, keeps };
 }
 
 function slowRules(rule: Rule): void {
@@ -95,19 +99,85 @@ function standingRules(rule: Rule): void {
     await way.resume();
     expect(await namesIn(there, '/')).toEqual(['file']);
   });
-  rule('a reader that is aborted stops what comes', ['write'], async (driver, side) => {
-    const content = pattern(4 * FILE_BYTES);
-    await put(driver, '/file', content);
-    const { there, way } = await faulty<typeof driver>(side);
+  rule(
+    'readers that are aborted stop what comes, and their connections end or are kept within a second',
+    ['write'],
+    async (driver, side) => {
+      const content = pattern(4 * FILE_BYTES);
+      await put(driver, '/file', content);
+      const faults = await faulty<typeof driver>(side);
+      // What the first ones leave in a pool is used by the next ones.
+      for (const _ of ['first', 'next']) {
+        await abortReaders(faults.there);
+        await becomesQuiet(faults);
+      }
+      // Whatever else is asked, nothing of what had been asked for comes after it.
+      for (let round = 0; round < MANY; round += 1) await faults.there.stat(at('/file'));
+      expect(faults.way.bytesToClient()).toBeLessThan(READERS * content.byteLength);
+    },
+  );
+  rule('writers that are aborted send no more, and their connections end or are kept within a second', ['write'], async (driver, side) => {
+    const faults = await faulty<typeof driver>(side);
     const abort = new AbortController();
-    const reading = async () => {
-      for await (const _ of await there.read(at('/file'), undefined, { signal: abort.signal })) abort.abort();
-    };
-    await refuses('CANCELLED', reading());
-    // What had been asked for comes; then nothing does, whatever else is asked.
-    for (let round = 0; round < MANY; round += 1) await there.stat(at('/file'));
-    expect(way.bytesToClient()).toBeLessThan(content.byteLength);
+    const writing: Promise<unknown>[] = [];
+    for (let index = 0; index < WRITERS; index += 1) {
+      const sent = Promise.withResolvers<void>();
+      const content = (async function* () {
+        for (let piece = 0; piece < 10; piece += 1) yield pattern(1_000_000, piece);
+        sent.resolve();
+        await new Promise(() => undefined);
+      })();
+      const options = { overwrite: true, sizeBytes: 20_000_000, signal: abort.signal };
+      const outcome = codeOf(faults.there.write(at(`/new-${index}`), content, options));
+      writing.push(outcome);
+      await Promise.race([sent.promise, outcome]);
+    }
+    abort.abort();
+    expect(new Set(await Promise.all(writing))).toEqual(new Set(['CANCELLED']));
+    await becomesQuiet(faults);
+    expect(await namesIn(driver, '/')).toEqual([]);
   });
+}
+
+/** Readers of one file, which are all under way when they are aborted. */
+async function abortReaders(driver: StorageDriver): Promise<void> {
+  const abort = new AbortController();
+  const allBegun = Promise.withResolvers<void>();
+  let pieces = 0;
+  const readOn = async (begun: () => void) => {
+    for await (const _ of await driver.read(at('/file'), undefined, { signal: abort.signal })) {
+      begun();
+      await allBegun.promise;
+      pieces += 1;
+      if (pieces === 2 * READERS) abort.abort();
+    }
+  };
+  const outcomes: Promise<unknown>[] = [];
+  for (let index = 0; index < READERS; index += 1) {
+    const begun = Promise.withResolvers<void>();
+    const outcome = codeOf(readOn(begun.resolve));
+    outcomes.push(outcome);
+    await Promise.race([begun.promise, outcome]);
+  }
+  allBegun.resolve();
+  expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['CANCELLED']));
+}
+
+/**
+ * Holds that nothing passes any more, and that no more connections are open than the driver keeps, by what the way counts. It is looked at fifty times, 20 ms
+ * from one look to the next: that is a second, and longer where this process has to wait for its turns, so that a busy machine is no failure.
+ */
+async function becomesQuiet({ way, keeps }: Pick<FaultyWay, 'way' | 'keeps'>): Promise<void> {
+  const state = async () => ({ connections: await way.connections(), passed: way.bytesToClient() + way.bytesToServer() });
+  let last = await state();
+  for (let look = 0, quiet = 0; look < 50 && quiet < 3; look += 1) {
+    await delay(20);
+    const now = await state();
+    quiet = now.connections <= keeps && now.passed === last.passed ? quiet + 1 : 0;
+    last = now;
+    if (quiet === 3) return;
+  }
+  expect.unreachable(`it is not quiet: ${JSON.stringify(last)}, where ${keeps} are kept`);
 }
 
 function brokenRules(rule: Rule): void {

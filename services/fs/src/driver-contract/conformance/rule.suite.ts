@@ -75,6 +75,8 @@ export interface FaultyWay {
   readonly driver: StorageDriver;
   /** Between that driver and its server. */
   readonly way: FaultProxy;
+  /** How many connections the driver keeps at most to use them again, when nothing is under way. */
+  readonly keeps: number;
 }
 
 export type Able<Ops extends OptionalOperation> = StorageDriver & Required<Pick<StorageDriver, Ops>>;

@@ -51,7 +51,7 @@ async function openIn(folder: string, around: (driver: StorageDriver) => Storage
     },
     async throughFaults() {
       const way = await startFaultProxy({ to: { host: '127.0.0.1', port } });
-      return { driver: await openAt(`http://${way.host}:${way.port}`), way };
+      return { driver: await openAt(`http://${way.host}:${way.port}`), way, keeps: 2 };
     },
   };
 }

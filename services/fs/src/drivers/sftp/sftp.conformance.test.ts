@@ -72,7 +72,7 @@ describe.runIf(isAvailable('sshd', server) && isAvailable('sshd', jail))('SFTP o
       },
       async throughFaults() {
         const way = await startFaultProxy({ to: at });
-        return { driver: await openAt(way), way };
+        return { driver: await openAt(way), way, keeps: 4 };
       },
     };
   };

@@ -68,7 +68,7 @@ async function openIn(folder: string, server: WebdavServer, around: (driver: Sto
     },
     async throughFaults() {
       const way = await startFaultProxy({ to: server });
-      return { driver: await openAt(`http://${way.host}:${way.port}`), way };
+      return { driver: await openAt(`http://${way.host}:${way.port}`), way, keeps: 4 };
     },
   };
 }

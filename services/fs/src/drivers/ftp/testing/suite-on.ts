@@ -95,7 +95,7 @@ async function storageIn(folder: string, place: Place): Promise<StorageUnderTest
     async throughFaults() {
       const way = await startFaultProxy({ to: server, samePorts: server.passivePorts });
       // It has another address than the certificate.
-      return { driver: await open({ address: `${way.host}:${way.port}`, tls_insecure_skip_verify: true }), way };
+      return { driver: await open({ address: `${way.host}:${way.port}`, tls_insecure_skip_verify: true }), way, keeps: 16 };
     },
   };
 }

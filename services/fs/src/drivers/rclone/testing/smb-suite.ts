@@ -73,7 +73,7 @@ async function openIn(folder: string, server: SambaServer, around: (driver: Stor
     badLogin: { secret: 'another-secret', open: () => openAt(server, { password: 'another-secret' }) },
     async throughFaults() {
       const way = await startFaultProxy({ to: server });
-      return { driver: await openAt(way), way };
+      return { driver: await openAt(way), way, keeps: 16 };
     },
   };
 }

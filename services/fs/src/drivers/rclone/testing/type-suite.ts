@@ -34,6 +34,8 @@ export const SOME = IS_LONG ? {} : { groups: ['entries', 'long listings', 'conte
 export const FEW = IS_LONG
   ? {}
   : { groups: ['entries', 'content', 'names', 'making and removing', 'copy', 'cancellation and failure', 'two at once', 'abilities'] };
+/** One for each transfer; rclone keeps them for a minute. */
+const KEEPS = 16;
 export const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin' }));
 
 /** Where there is rclone. */
@@ -59,7 +61,7 @@ export function describeType({ documented, ...rest }: DriverUnderTest): void {
   const openAround = (opening: () => Promise<StorageUnderTest>) => async (): Promise<StorageUnderTest> => {
     const side = await opening();
     const faulty = side.throughFaults;
-    const throughFaults = faulty && (async () => faulty().then(({ driver, way }) => ({ driver: decorated(driver), way })));
+    const throughFaults = faulty && (async () => faulty().then(({ driver, ...way }) => ({ ...way, driver: decorated(driver) })));
     return { ...side, driver: decorated(side.driver), ...(throughFaults && { throughFaults }) };
   };
   describeDriver({
@@ -94,5 +96,5 @@ export async function madeFolder(parent: string, owner = 33): Promise<string> {
 
 export async function faulty({ host, port }: Address, openAt: (at: Address) => Promise<StorageDriver>): Promise<FaultyWay> {
   const way = await startFaultProxy({ to: { host, port } });
-  return { driver: await openAt(way), way };
+  return { driver: await openAt(way), way, keeps: KEEPS };
 }
