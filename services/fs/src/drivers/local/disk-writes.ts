@@ -1,9 +1,10 @@
 import fs from 'node:fs';
+import { systemCodeOf } from '@wharf/errors';
 import { baseName, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { carriedLink, hasLinkOut } from './disk-links.ts';
-import { errnoOf, toAppError } from './errors.ts';
+import { toAppError } from './errors.ts';
 import { FolderSyncs } from './folder-syncs.ts';
 import { type PackedEntry, packOne } from './packed-entries.ts';
 import { placeExclusively, placeFolderExclusively } from './place-entry.ts';
@@ -250,7 +251,7 @@ export class DiskWrites {
     try {
       return await this.#withTarget(path, overwrite, use);
     } catch (error) {
-      const errno = errnoOf(error);
+      const errno = systemCodeOf(error);
       if (errno !== 'ENOENT' && errno !== 'ELOOP') throw error;
       await this.#makeFolders(parentPath(path));
       return this.#withTarget(path, overwrite, use);
@@ -311,7 +312,7 @@ export class DiskWrites {
       folder.recheck();
       await this.#syncs.sync(folder);
     } catch (error) {
-      if (errnoOf(error) !== 'EEXIST') throw error;
+      if (systemCodeOf(error) !== 'EEXIST') throw error;
       // Somebody was faster, or it is a link that leads nowhere.
       if (!this.#isFolder(path)) throw storageError('NOT_A_DIRECTORY', error);
     } finally {
@@ -332,7 +333,7 @@ export class DiskWrites {
     try {
       return this.#isFolder(path);
     } catch (error) {
-      if (errnoOf(error) !== 'ENOTDIR') throw error;
+      if (systemCodeOf(error) !== 'ENOTDIR') throw error;
       return false;
     }
   }
@@ -342,7 +343,7 @@ export class DiskWrites {
       this.#root.holdFolder(path).close();
       return true;
     } catch (error) {
-      const errno = errnoOf(error);
+      const errno = systemCodeOf(error);
       if (errno === 'ENOENT' || errno === 'ELOOP') return false;
       throw error;
     }
@@ -391,7 +392,7 @@ function renameOver(from: string, to: string): void {
   try {
     fs.renameSync(from, to);
   } catch (error) {
-    throw errnoOf(error) === 'EEXIST' ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
+    throw systemCodeOf(error) === 'EEXIST' ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
   }
 }
 
@@ -402,7 +403,7 @@ function keepOwnership(fd: number, replaced: fs.Stats): void {
     try {
       fs.fchownSync(fd, replaced.uid, replaced.gid);
     } catch (error) {
-      if (errnoOf(error) !== 'EPERM' && errnoOf(error) !== 'EINVAL') throw error;
+      if (systemCodeOf(error) !== 'EPERM' && systemCodeOf(error) !== 'EINVAL') throw error;
     }
   }
   fs.fchmodSync(fd, replaced.mode & PERMISSION_BITS);
