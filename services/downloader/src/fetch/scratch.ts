@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import fs, { type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AppError } from '@wharf/errors';
+import { AppError, systemCodeOf } from '@wharf/errors';
 import type { Digests } from '../domain/digests.ts';
 import type { FileSink } from './transfer.ts';
 
@@ -249,7 +249,7 @@ function scratchFile(file: {
 }
 
 function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+  return ['ENOSPC', 'EDQUOT'].includes(systemCodeOf(error) ?? '');
 }
 
 async function writeAt(handle: FileHandle, offsetBytes: number, content: AsyncIterable<Uint8Array>): Promise<void> {

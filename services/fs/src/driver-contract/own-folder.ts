@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { open, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemCodeOf } from '@wharf/errors';
 
 /** What is left free for everybody else on the disk, in bytes. */
 const RESERVE_BYTES = 256 * 1024 * 1024;
@@ -67,5 +68,5 @@ export const isMissing = (error: unknown): boolean => hasCode(error, 'ENOENT');
 export const hasNoSpace = (error: unknown): boolean => ['ENOSPC', 'EDQUOT', 'EFBIG'].some((code) => hasCode(error, code));
 
 export function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+  return systemCodeOf(error) === code;
 }

@@ -1,10 +1,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { systemCodeOf } from '@wharf/errors';
 import { HAS_HANDLE_PATHS, handlePath, O_PATH } from '@wharf/held-folders';
 import { baseName, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { isReservedPath } from '../../driver-contract/temp-names.ts';
-import { errnoOf } from './errors.ts';
 import { SpelledNames } from './spelled-names.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = fs.constants;
@@ -62,7 +62,7 @@ export class ConfinedRoot {
       this.#checkSpelling(folder);
       return this.#hold(this.#absolute(folder));
     } catch (error) {
-      if (folder === '/' && errnoOf(error) === 'ENOENT') throw storageError('STORAGE_UNAVAILABLE', error);
+      if (folder === '/' && systemCodeOf(error) === 'ENOENT') throw storageError('STORAGE_UNAVAILABLE', error);
       throw error;
     }
   }
@@ -207,7 +207,7 @@ export class ConfinedRoot {
         fs.closeSync(fd);
       }
     } catch (error) {
-      const errno = errnoOf(error);
+      const errno = systemCodeOf(error);
       if (errno === 'ENOENT' || errno === 'ENOTDIR' || errno === 'ELOOP' || errno === 'EACCES') return undefined;
       throw error;
     }

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { systemCodeOf } from '@wharf/errors';
 import { handlePath } from '@wharf/held-folders';
 import { createPace, type Pace } from '@wharf/pace';
 import { baseName, isWithin, type MountPath, parentPath } from '@wharf/paths';
@@ -8,7 +9,6 @@ import { isReservedName } from '../../driver-contract/temp-names.ts';
 import { type ConfinedRoot, type HeldFolder, openChildFile } from './confined-root.ts';
 import { carriedLink, isLinkOut } from './disk-links.ts';
 import { createFile, type DiskWrites } from './disk-writes.ts';
-import { errnoOf } from './errors.ts';
 import { FolderChain, heldPlace } from './folder-chain.ts';
 import { type PackedEntry, packOne } from './packed-entries.ts';
 import { placeFolderExclusively } from './place-entry.ts';
@@ -195,7 +195,7 @@ function share(source: number, place: string | Buffer): boolean {
     fs.copyFileSync(handlePath(source), place, COPYFILE_EXCL | COPYFILE_FICLONE_FORCE);
     return true;
   } catch (error) {
-    if (errnoOf(error) === 'ENOSPC' || errnoOf(error) === 'EDQUOT') throw error;
+    if (systemCodeOf(error) === 'ENOSPC' || systemCodeOf(error) === 'EDQUOT') throw error;
     return false;
   }
 }

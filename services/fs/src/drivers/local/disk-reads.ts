@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { AppError } from '@wharf/errors';
+import { AppError, systemCodeOf } from '@wharf/errors';
 import { createPace, type Pace } from '@wharf/pace';
 import { type EntryName, isEntryName, type MountPath, sortNames } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
@@ -7,7 +7,6 @@ import type { ByteRange, Space } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import { isReservedName } from '../../driver-contract/temp-names.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
-import { errnoOf } from './errors.ts';
 import { FolderChain, heldPlace } from './folder-chain.ts';
 import { NUMBERS_PER_ENTRY, type PackedEntry, packEntry, packGone, packOne } from './packed-entries.ts';
 import { isBesideName, type TempArea } from './temp-area.ts';
@@ -243,7 +242,7 @@ function lstatOrGone(place: string): fs.Stats | undefined {
   try {
     return fs.lstatSync(place, { throwIfNoEntry: false });
   } catch (error) {
-    const errno = errnoOf(error);
+    const errno = systemCodeOf(error);
     if (errno === 'EACCES' || errno === 'ENAMETOOLONG' || errno === 'ENOTDIR') return undefined;
     throw error;
   }
@@ -270,7 +269,7 @@ async function addUpChild(chain: FolderChain, name: Buffer, pace: Pace): Promise
   try {
     return await chain.within(name, () => addUpFolder(chain, pace));
   } catch (error) {
-    if (AppError.is(error) || errnoOf(error) === undefined) throw error;
+    if (AppError.is(error) || systemCodeOf(error) === undefined) throw error;
     return 0;
   }
 }

@@ -1,10 +1,11 @@
 import fs from 'node:fs';
+import { systemCodeOf } from '@wharf/errors';
 import { createGate } from '@wharf/pace';
 import { baseName, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { carriedLink, hasLinkOut } from './disk-links.ts';
-import { type DiskFailure, diskFailure, errnoOf, toAppError } from './errors.ts';
+import { type DiskFailure, diskFailure, toAppError } from './errors.ts';
 import { FolderSyncs } from './folder-syncs.ts';
 import { monotonicMs } from './monotonic.ts';
 import { type PackedEntry, packOne } from './packed-entries.ts';
@@ -288,7 +289,7 @@ export class DiskWrites {
     try {
       return await this.#withTarget(path, overwrite, use);
     } catch (error) {
-      const errno = errnoOf(error);
+      const errno = systemCodeOf(error);
       if (errno !== 'ENOENT' && errno !== 'ELOOP') throw error;
       await this.#makeFolders(parentPath(path));
       return this.#withTarget(path, overwrite, use);
@@ -349,7 +350,7 @@ export class DiskWrites {
       folder.recheck();
       await this.#syncs.sync(folder);
     } catch (error) {
-      if (errnoOf(error) !== 'EEXIST') throw error;
+      if (systemCodeOf(error) !== 'EEXIST') throw error;
       // Somebody was faster, or it is a link that leads nowhere.
       if (!this.#isFolder(path)) throw storageError('NOT_A_DIRECTORY', error);
     } finally {
@@ -370,7 +371,7 @@ export class DiskWrites {
     try {
       return this.#isFolder(path);
     } catch (error) {
-      if (errnoOf(error) !== 'ENOTDIR') throw error;
+      if (systemCodeOf(error) !== 'ENOTDIR') throw error;
       return false;
     }
   }
@@ -380,7 +381,7 @@ export class DiskWrites {
       this.#root.holdFolder(path).close();
       return true;
     } catch (error) {
-      const errno = errnoOf(error);
+      const errno = systemCodeOf(error);
       if (errno === 'ENOENT' || errno === 'ELOOP') return false;
       throw error;
     }
@@ -423,7 +424,7 @@ function renameOver(from: string, to: string): void {
   try {
     fs.renameSync(from, to);
   } catch (error) {
-    throw errnoOf(error) === 'EEXIST' ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
+    throw systemCodeOf(error) === 'EEXIST' ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
   }
 }
 
@@ -434,7 +435,7 @@ function keepOwnership(fd: number, replaced: fs.Stats): void {
     try {
       fs.fchownSync(fd, replaced.uid, replaced.gid);
     } catch (error) {
-      if (errnoOf(error) !== 'EPERM' && errnoOf(error) !== 'EINVAL') throw error;
+      if (systemCodeOf(error) !== 'EPERM' && systemCodeOf(error) !== 'EINVAL') throw error;
     }
   }
   fs.fchmodSync(fd, replaced.mode & PERMISSION_BITS);

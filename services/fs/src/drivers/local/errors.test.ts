@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { AppError } from '@wharf/errors';
 import { expect, it } from 'vitest';
 import { toAppError } from './errors.ts';
@@ -26,6 +27,14 @@ it.each([
   const error = toAppError(cause);
   expect(error).toMatchObject({ code, cause });
   expect(error.message).not.toContain('/secret');
+});
+
+it.each([
+  ['EDQUOT', 'QUOTA_EXCEEDED'],
+  ['ESTALE', 'STORAGE_UNAVAILABLE'],
+] as const)('%s is known by its number, as Node has no name for it', (name, code) => {
+  const cause = Object.assign(new Error('UNKNOWN: unknown error, write'), { code: 'UNKNOWN', errno: -constants.errno[name] });
+  expect(toAppError(cause)).toMatchObject({ code, cause });
 });
 
 it('an AppError stays itself, and everything else is INTERNAL', () => {

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '@wharf/errors';
+import { AppError, type ErrorCode, systemCodeOf } from '@wharf/errors';
 import { type StorageErrorCode, storageError } from '../../driver-contract/storage-error.ts';
 
 /** What the system says about a file, in our terms. Anything else is INTERNAL. */
@@ -40,7 +40,7 @@ const CODE_OF_ERRNO: ReadonlyMap<string, StorageErrorCode> = new Map(
 /** The text of the system names paths of the disk: it goes into the cause and no further. */
 export function toAppError(error: unknown): AppError {
   if (AppError.is(error)) return error;
-  const code = errnoOf(error);
+  const code = systemCodeOf(error);
   return storageError((code === undefined ? undefined : CODE_OF_ERRNO.get(code)) ?? 'INTERNAL', error);
 }
 
@@ -58,9 +58,4 @@ export function diskFailure(error: unknown): DiskFailure {
 
 export function fromDisk({ code, message, cause }: DiskFailure): AppError {
   return new AppError(code, message, { cause });
-}
-
-/** `ENOENT` and the like; undefined for what is no error of the system. */
-export function errnoOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
+import { systemCodeOf } from '@wharf/errors';
 import { storageError } from '../../driver-contract/storage-error.ts';
-import { errnoOf } from './errors.ts';
 
 /** File systems without hard links say one of these. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EACCES']);
@@ -15,7 +15,7 @@ export function placeExclusively(from: string, to: string): void {
   try {
     fs.linkSync(from, to);
   } catch (error) {
-    if (!NO_LINKS.has(errnoOf(error) ?? '')) throw error;
+    if (!NO_LINKS.has(systemCodeOf(error) ?? '')) throw error;
     reserveAndRename(from, to);
     return;
   }
@@ -33,7 +33,7 @@ export function placeFolderExclusively(from: string, to: string): void {
   try {
     fs.renameSync(from, to);
   } catch (error) {
-    const errno = errnoOf(error);
+    const errno = systemCodeOf(error);
     if (errno === 'ENOTEMPTY' || errno === 'EEXIST') throw storageError('ENTRY_EXISTS', error);
     try {
       fs.rmdirSync(to);

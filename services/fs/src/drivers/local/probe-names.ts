@@ -1,8 +1,8 @@
 import fs from 'node:fs';
+import { systemCodeOf } from '@wharf/errors';
 import { MOUNT_ROOT, type MountPath } from '@wharf/paths';
 import { existingTraits, type NameTraits, type TriedName, triedTraits } from '../../driver-contract/folding.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
-import { errnoOf } from './errors.ts';
 import type { TempArea } from './temp-area.ts';
 
 /** What a disk says to a name that it cannot keep. */
@@ -14,7 +14,7 @@ export async function probeNames(root: ConfinedRoot, temp: TempArea): Promise<Na
   try {
     return await triedTraits((name, other) => tryName(temp, folder, MOUNT_ROOT, name, other));
   } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
+    if (systemCodeOf(error) === undefined) throw error;
     return await judgeExisting(folder);
   } finally {
     folder.close();
@@ -35,7 +35,7 @@ async function tryName(temp: TempArea, folder: HeldFolder, folderPath: MountPath
       return { isKept: fs.readdirSync(place).includes(name), isFolded: isThere(`${place}/${other}`) };
     });
   } catch (error) {
-    if (!NOT_KEPT.has(errnoOf(error) ?? '')) throw error;
+    if (!NOT_KEPT.has(systemCodeOf(error) ?? '')) throw error;
     return { isKept: true, isFolded: false };
   } finally {
     await temp.discard(ref);

@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { AppError } from '@wharf/errors';
-import { errnoOf } from './errors.ts';
+import { AppError, systemCodeOf } from '@wharf/errors';
 import { placeExclusively, placeFolderExclusively } from './place-entry.ts';
 
 const MAX_SUFFIX = 1000;
@@ -30,9 +29,9 @@ export function openRecycleBin(configuredPath: string): RecycleBin {
           moveInto(place, path.join(binPath, candidate));
           return;
         } catch (error) {
-          if (errnoOf(error) === 'EXDEV')
+          if (systemCodeOf(error) === 'EXDEV')
             throw new AppError('UNSUPPORTED_OPERATION', 'the recycle bin is on another file system', { cause: error });
-          if (errnoOf(error) !== 'EEXIST' && !AppError.is(error, 'ENTRY_EXISTS')) throw error;
+          if (systemCodeOf(error) !== 'EEXIST' && !AppError.is(error, 'ENTRY_EXISTS')) throw error;
         }
       }
       throw new AppError('ENTRY_EXISTS', 'the recycle bin has too many entries of this name');

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
+import { systemCodeOf } from '@wharf/errors';
 import { createPace, type Pace } from '@wharf/pace';
-import { errnoOf } from './errors.ts';
 import { FolderChain } from './folder-chain.ts';
 
 /** Entries that appear while a folder is emptied are removed too, so many times. */
@@ -18,7 +18,7 @@ async function removeFolder(chain: FolderChain, name: Buffer, pace: Pace): Promi
       fs.rmdirSync(chain.at(name));
       return;
     } catch (error) {
-      if (errnoOf(error) !== 'ENOTEMPTY' || round === MAX_ROUNDS) throw error;
+      if (systemCodeOf(error) !== 'ENOTEMPTY' || round === MAX_ROUNDS) throw error;
     }
   }
 }
@@ -35,6 +35,6 @@ async function removeEntry(chain: FolderChain, name: Buffer, pace: Pace): Promis
     if (fs.lstatSync(chain.at(name)).isDirectory()) await removeFolder(chain, name, pace);
     else fs.unlinkSync(chain.at(name));
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
+    if (systemCodeOf(error) !== 'ENOENT') throw error;
   }
 }

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
+import { systemCodeOf } from '@wharf/errors';
 import type { HeldFolder } from './confined-root.ts';
-import { errnoOf } from './errors.ts';
 
 const { O_RDONLY, O_DIRECTORY } = fs.constants;
 
@@ -26,7 +26,7 @@ export async function syncFolder(folder: HeldFolder): Promise<void> {
   try {
     await syncHandle(fd);
   } catch (error) {
-    if (!NOT_SYNCED.has(errnoOf(error) ?? '')) throw error;
+    if (!NOT_SYNCED.has(systemCodeOf(error) ?? '')) throw error;
   } finally {
     fs.closeSync(fd);
   }

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { systemCodeOf } from '@wharf/errors';
 import { currentOwner, newOwnedName, type ProcessOwner } from '@wharf/owned-names';
 import { MOUNT_ROOT, type MountPath } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
@@ -12,7 +13,6 @@ import {
   TEMP_FOLDER,
 } from '../../driver-contract/temp-names.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
-import { errnoOf } from './errors.ts';
 import { removeTree } from './remove-tree.ts';
 
 /** Names a temporary entry across threads. */
@@ -123,7 +123,7 @@ export class TempArea {
     try {
       await this.at(ref, removeAny);
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') throw error;
+      if (systemCodeOf(error) !== 'ENOENT') throw error;
     }
   }
 
@@ -167,7 +167,7 @@ export class TempArea {
       return true;
     } catch (error) {
       // It went away by itself, or is not ours to remove.
-      return errnoOf(error) === 'ENOENT';
+      return systemCodeOf(error) === 'ENOENT';
     }
   }
 
@@ -177,7 +177,7 @@ export class TempArea {
     try {
       return { ref: { name }, made: open(area.prefix + name) };
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') throw error;
+      if (systemCodeOf(error) !== 'ENOENT') throw error;
       return undefined;
     } finally {
       area.close();
@@ -193,7 +193,7 @@ export class TempArea {
         const name = newName();
         return { ref: { name }, made: make(area.prefix + name) };
       } catch (error) {
-        const errno = errnoOf(error);
+        const errno = systemCodeOf(error);
         if (errno === 'EACCES' || errno === 'EPERM') return undefined;
         if (errno !== 'ENOENT') throw error;
         this.#forgetShared();
@@ -228,7 +228,7 @@ export class TempArea {
     try {
       fs.mkdirSync(root.prefix + TEMP_FOLDER, 0o700);
     } catch (error) {
-      const errno = errnoOf(error);
+      const errno = systemCodeOf(error);
       if (errno === 'EACCES' || errno === 'EPERM') return undefined;
       if (errno !== 'EEXIST') throw error;
     } finally {
@@ -252,7 +252,7 @@ export class TempArea {
     try {
       return this.#root.holdOwnFolder(root, TEMP_FOLDER);
     } catch (error) {
-      const errno = errnoOf(error);
+      const errno = systemCodeOf(error);
       // A file or a link in its place is not ours: temporary files then lie beside their targets.
       if (errno === 'ENOENT' || errno === 'ENOTDIR' || errno === 'ELOOP' || errno === 'EACCES') return undefined;
       throw error;
