@@ -1,12 +1,12 @@
 import { AppError } from '@wharf/errors';
 import { baseName, parentPath } from '@wharf/paths';
 import { denied } from '../domain/access/permissions.ts';
-import { copiesItself, copyFile as copyOneFile } from '../domain/changing/copy-file.ts';
+import { copiesItself, copyFile as copyOneFile, looksLikeCopy } from '../domain/changing/copy-file.ts';
 import { nameTaken } from '../domain/changing/operations/operation.ts';
 import { type Conflict, conflictAt } from '../domain/changing/operations/plan-placement.ts';
 import { haveSameContent } from '../domain/changing/same-content.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
-import { looksLikeCopy, statIfThere } from './compare-files.ts';
+import { statIfThere } from './compare-files.ts';
 import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
 import { type PlacementEnds, placesOf } from './placement.ts';
 import type { PlacementRun } from './placement-run.ts';

@@ -3,11 +3,12 @@ import { isWithin, parseVirtualPath, relativeTo } from '@wharf/paths';
 import { backoffMs, defineTaskKind, postponed, type TaskKind, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import { denied } from '../domain/access/permissions.ts';
+import { looksLikeCopy } from '../domain/changing/copy-file.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { hasContent } from '../domain/changing/same-content.ts';
 import { beginUpload, type Upload } from '../domain/changing/upload.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
-import { looksLikeCopy, statIfThere } from './compare-files.ts';
+import { statIfThere } from './compare-files.ts';
 import type { UploadArea } from './upload-area.ts';
 
 export const uploadShape = z.object({

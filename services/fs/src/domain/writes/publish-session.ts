@@ -52,7 +52,7 @@ export async function commit(parts: SessionParts, id: string, file: AnnouncedFil
   const session = await findSession(store, id);
   if (session.isPublished) return session;
   if (!session.hasDraft) throw new AppError('FAILED_PRECONDITION', 'the content is missing');
-  const done = session.publishingPath && (await publishedAlready(options, session, signal));
+  const done = session.publishingPath && (await publishedAlready(options, session, signal, file.sizeBytes));
   if (done) {
     await removeDraft(parts, session, signal).catch(() => undefined);
     return published(store, session, done.operation, done);

@@ -1,6 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import type { DraftSpool } from '../../driver-contract/draft-spool.ts';
+import type { Entry, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { looksLikeCopy } from '../changing/copy-file.ts';
 import type { Operation } from '../changing/operations/operation.ts';
 import { locateUpload } from '../changing/upload.ts';
 import type { Located } from '../mounts/mount-table.ts';
@@ -49,11 +51,17 @@ export async function locateSession(
   throw new AppError('STORAGE_UNAVAILABLE', 'the storage that the file was brought to is gone');
 }
 
-/** The published file of a session whose process died right after it gave the file its name; undefined when the file has no name yet. */
+/**
+ * The published file of a session whose process died right after it gave the file its name; undefined when the file has no name yet. A draft that is
+ * gone proves nothing: what has the name must be as the file was announced, and not what had it before.
+ *
+ * @param sizeBytes of the file, as far as it is known; else 0
+ */
 export async function publishedAlready(
   { operationOf, spool }: { readonly operationOf: OperationOf; readonly spool: DraftSpool | undefined },
   session: WriteSession,
   signal: AbortSignal,
+  sizeBytes = session.sizeBytes,
 ): Promise<{ operation: Operation; path: VirtualPath; sizeBytes: number } | undefined> {
   const path = session.publishingPath;
   if (!path) return undefined;
@@ -69,5 +77,19 @@ export async function publishedAlready(
     }
   }
   const entry = await findEntry(operation.snapshot, path, locate(operation.snapshot, path, located), signal);
-  return entry && !entry.isDirectory ? { operation, path, sizeBytes: entry.sizeBytes ?? session.sizeBytes } : undefined;
+  if (!entry || !isAnnounced(entry, session, sizeBytes, driver) || isReplaced(entry, session)) return undefined;
+  return { operation, path, sizeBytes: entry.sizeBytes ?? sizeBytes };
+}
+
+function isAnnounced(entry: Entry, { upload }: WriteSession, sizeBytes: number, driver: StorageDriver): boolean {
+  const known = upload !== undefined || sizeBytes > 0 ? sizeBytes : entry.sizeBytes;
+  const announced = { name: entry.name, isDirectory: false, sizeBytes: known, modifiedAt: upload?.modifiedAt ?? entry.modifiedAt };
+  return looksLikeCopy({ ...announced, ...(upload && { hashes: upload.hashes }) }, entry, driver) !== false;
+}
+
+/** A file that was announced with the very date of the former one is told from that by what else its storage tells, if it does. */
+function isReplaced(entry: Entry, { replaced, upload }: WriteSession): boolean {
+  if (!replaced || entry.sizeBytes !== replaced.sizeBytes || entry.modifiedAt.getTime() !== replaced.modifiedAt.getTime()) return false;
+  const isSame = entry.version === replaced.version && entry.createdAt?.getTime() === replaced.createdAt?.getTime();
+  return upload?.modifiedAt === undefined || isSame;
 }
