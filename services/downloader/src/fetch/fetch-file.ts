@@ -139,6 +139,7 @@ async function fetchSource(
   options.onFile({ name, sizeBytes: source.sizeBytes });
   let doneBytes = parts ? new PartMap(parts).doneBytes() : 0;
   options.onProgress(doneBytes);
+  let isCommitting = false;
   try {
     const sizeBytes = await transfer({
       ...options,
@@ -154,11 +155,18 @@ async function fetchSource(
     });
     options.onVerify();
     await options.beforeCommit?.();
+    isCommitting = true;
     await draft.commit({ sizeBytes, digests: digestsOf(options, source) });
     return { name, sizeBytes };
   } catch (error) {
     // A draft that cannot be continued is removed at once. Any other waits for the next run.
     if (!options.signal.aborted && !(source.hasRanges && isPassing(error))) {
+      if (isCommitting) {
+        // It may have its name, and the answer alone been lost. Where that cannot be asked, the next run asks.
+        const now = await options.destination.resume(draft.id);
+        if (now?.published) return { name, sizeBytes: now.published.sizeBytes };
+        await now?.release();
+      }
       await draft.abort();
       await options.onSave(undefined);
     } else await draft.release();

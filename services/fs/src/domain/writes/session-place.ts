@@ -3,7 +3,7 @@ import { isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import type { DraftSpool } from '../../driver-contract/draft-spool.ts';
 import type { Entry, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { looksLikeCopy } from '../changing/copy-file.ts';
-import type { Operation } from '../changing/operations/operation.ts';
+import type { Operation, Place } from '../changing/operations/operation.ts';
 import { locateUpload } from '../changing/upload.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -62,7 +62,7 @@ export async function publishedAlready(
   session: WriteSession,
   signal: AbortSignal,
   sizeBytes = session.sizeBytes,
-): Promise<{ operation: Operation; path: VirtualPath; sizeBytes: number } | undefined> {
+): Promise<{ operation: Operation; path: VirtualPath; sizeBytes: number; place: Place; entry: Entry } | undefined> {
   const path = session.publishingPath;
   if (!path) return undefined;
   const { operation, located } = await locateSession(operationOf, session, signal);
@@ -76,9 +76,10 @@ export async function publishedAlready(
       if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'RECORD_NOT_FOUND')) throw error;
     }
   }
-  const entry = await findEntry(operation.snapshot, path, locate(operation.snapshot, path, located), signal);
+  const there = locate(operation.snapshot, path, located);
+  const entry = await findEntry(operation.snapshot, path, there, signal);
   if (!entry || !isAnnounced(entry, session, sizeBytes, driver) || isReplaced(entry, session)) return undefined;
-  return { operation, path, sizeBytes: entry.sizeBytes ?? sizeBytes };
+  return { operation, path, sizeBytes: entry.sizeBytes ?? sizeBytes, place: { driver, path: there.path }, entry };
 }
 
 function isAnnounced(entry: Entry, { upload }: WriteSession, sizeBytes: number, driver: StorageDriver): boolean {
