@@ -76,6 +76,22 @@ it('what waits for a connection ends with its signal', async () => {
   await Promise.all(held);
 });
 
+it('an answer before the end of the body is no success, however it reads', async () => {
+  const endless = async function* () {
+    for (;;) {
+      yield Buffer.alloc(100_000);
+      await turn();
+    }
+  };
+  const writer = await open((request, response) => {
+    request.resume();
+    response.writeHead(204).end();
+  });
+  const file = { sizeBytes: 1, digests: {} };
+  await expect(writer.writeRange(SESSION, 0, endless(), never)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  await expect(writer.writeWhole(SESSION, file, endless(), never)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
 it('a refusal before all has been sent ends the sending, and is told', async () => {
   let asked = 0;
   const endless = async function* () {

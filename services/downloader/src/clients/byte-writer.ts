@@ -89,9 +89,13 @@ async function sendBody(request: http.ClientRequest, content: AsyncIterable<Uint
   };
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
+  let isWhole = true;
   try {
     for await (const chunk of content) {
-      if (isOver) break;
+      if (isOver) {
+        isWhole = false;
+        break;
+      }
       await new Promise<void>((resolve) => {
         wake = resolve;
         request.write(chunk, () => resolve());
@@ -99,6 +103,7 @@ async function sendBody(request: http.ClientRequest, content: AsyncIterable<Uint
     }
     if (!isOver) request.end();
     await readAnswer(await answer.promise);
+    if (!isWhole) throw new AppError('STORAGE_UNAVAILABLE', 'the file service did not wait for all bytes');
   } catch (error) {
     request.destroy();
     if (signal.aborted && AppError.is(signal.reason)) throw signal.reason;
