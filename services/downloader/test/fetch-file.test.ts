@@ -348,6 +348,28 @@ describe('a fetch that was ended goes on', () => {
     expect(server.requests.slice(before).map(({ headers }) => headers.range)).toContain(`bytes=${begun?.bytes}-${MIB - 1}`);
   });
 
+  it('from the start when the source said nothing to be known by before', async () => {
+    const behaviour: Behaviour = { content: content(2 * MIB, 1) };
+    const server = await serve(behaviour);
+    const files = destination();
+    let saved: SavedFetch | undefined;
+    const stop = new AbortController();
+    const stopped = {
+      destination: files,
+      connections: 1,
+      signal: stop.signal,
+      limits: [createRateLimit(MIB, Date.now)],
+      onSave: async (state: SavedFetch | undefined) => {
+        saved = state;
+        if (state?.parts?.begun.some((each) => each.bytes > 300_000)) stop.abort();
+      },
+    };
+    await expect(fetchFile(optionsFor(`${server.url}/file.bin`, stopped))).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(saved?.parts?.begun).toHaveLength(1);
+    Object.assign(behaviour, { content: content(2 * MIB, 2), etag: '"two"' });
+    await expectArrived(optionsFor(`${server.url}/file.bin`, { destination: files, saved, connections: 1 }), content(2 * MIB, 2));
+  });
+
   it('from the start when the source is another one by now', async () => {
     const behaviour: Behaviour = { content: content(24 * MIB, 1), etag: '"one"' };
     const server = await serve(behaviour);

@@ -4,7 +4,7 @@ import type { EntryName } from '@wharf/paths';
 import type { Digests } from '../domain/digests.ts';
 import { chooseFileName } from '../domain/file-name.ts';
 import { PartMap, type SavedParts } from '../domain/part-map.ts';
-import { isSameState } from '../domain/validator.ts';
+import { isKnown, isSameState } from '../domain/validator.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { type FetchNetwork, openSource, type Source } from './source.ts';
 import { type FileSink, isPassing, tooBig, transfer } from './transfer.ts';
@@ -185,9 +185,8 @@ async function takeDraft(options: FetchOptions, source: Source, saved: SavedFetc
   if (saved) {
     const draft = await destination.resume(saved.draftId);
     const { parts } = saved;
-    const isKnown = validator.etag !== '' || validator.lastModified !== '';
-    if (draft && parts && isKnown && source.hasRanges && parts.sizeBytes === sizeBytes && isSameState(parts.validator, validator))
-      return { draft, name: saved.name, parts };
+    const isSame = parts && isKnown(parts.validator) && isKnown(validator) && isSameState(parts.validator, validator);
+    if (draft && isSame && source.hasRanges && parts.sizeBytes === sizeBytes) return { draft, name: saved.name, parts };
     await draft?.abort();
   }
   const name = chooseFileName(source, options.clock());
