@@ -47,6 +47,28 @@ it('documents, indexes and answers are the same after the file is closed and ope
   );
 });
 
+it('an index learns of arrays again after the batch that told it was undone', async () => {
+  const dir = await makeTempDir('restart');
+  const insert = (collection: ReturnType<Catalog['open']>, id: number) => {
+    const doc = { _id: new Int32(id), a: [up, new Int32(2)] };
+    collection.insert(doc, encodeDocument(doc));
+  };
+  inStore(dir.path, (catalog, file) => {
+    const collection = catalog.open('test', 'c');
+    const write = (change: () => void) => file.write(change, () => catalog.reload());
+    write(() => catalog.createIndex(collection, parseIndexDefinition({ name: 'a', key: { a: up } })));
+    const undone = () => {
+      insert(collection, 1);
+      throw new Error('undone');
+    };
+    expect(() => write(undone)).toThrow('undone');
+    expect(collection.indexes.map(({ multikey }) => multikey)).toEqual([false]);
+    write(() => insert(collection, 2));
+  });
+  expect(inStore(dir.path, answers)).toMatchObject({ count: 1, indexes: [['a', true]] });
+  await dir.remove();
+});
+
 function inStore<T>(path: string, use: (catalog: Catalog, file: StoreFile) => T): T {
   const file = openStoreFile(path);
   try {

@@ -1,4 +1,4 @@
-import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { gunzipSync } from 'node:zlib';
@@ -37,6 +37,58 @@ it('a file of a newer layout is refused, saying what to do, and stays as it is',
   StoreFile.open(dir.path, [TO_2]).close();
   expect(() => StoreFile.open(dir.path, [])).toThrow(/layout 2, written by a newer version.*start that version/);
   expect(layoutOf('store.sqlite')).toBe(2);
+});
+
+it('a store that was killed opens with all it had after a start that was refused', async () => {
+  const file = StoreFile.open(dir.path, [TO_2]);
+  const write = () => file.exec("INSERT INTO collections (database, name) VALUES ('d', 'c')");
+  file.write(write, () => {});
+  file.commit();
+  const killed = await makeTempDir('killed');
+  await cp(dir.path, killed.path, { recursive: true });
+  file.close();
+  expect(() => StoreFile.open(killed.path, [])).toThrow(/written by a newer version/);
+  const again = StoreFile.open(killed.path, [TO_2]);
+  expect(again.prepare('SELECT name FROM collections').all()).toEqual([['c']]);
+  again.close();
+  await killed.remove();
+});
+
+it('a file that went back to an older layout is copied again before it is changed', async () => {
+  StoreFile.open(dir.path, []).close();
+  StoreFile.open(dir.path, [TO_2]).close();
+  const copy = join(dir.path, 'store.before-layout-2.sqlite');
+  await cp(copy, join(dir.path, 'store.sqlite'));
+  const older = StoreFile.open(dir.path, []);
+  older.write(
+    () => older.exec("INSERT INTO collections (database, name) VALUES ('d', 'since')"),
+    () => {},
+  );
+  older.close();
+  StoreFile.open(dir.path, [TO_2]).close();
+  const database = new DatabaseSync(copy, { readOnly: true });
+  expect(database.prepare('SELECT name FROM collections').all()).toEqual([{ name: 'since' }]);
+  database.close();
+});
+
+it('a batch whose transaction SQLite has undone by itself is undone as a whole', () => {
+  const file = StoreFile.open(dir.path, []);
+  const insert = (name: string) => () => file.exec(`INSERT INTO collections (database, name) VALUES ('d', '${name}')`);
+  const nothing = () => {};
+  file.write(insert('before'), nothing);
+  const fails = () => {
+    // As where the disk is full, or cannot be read.
+    file.exec('ROLLBACK');
+    throw new Error('database or disk is full');
+  };
+  expect(() => file.write(fails, nothing)).toThrow('database or disk is full');
+  expect(() => file.write(insert('after'), nothing)).toThrow();
+  expect(() => file.commit()).toThrow();
+  expect(file.prepare('SELECT name FROM collections').all()).toEqual([]);
+  file.write(insert('next batch'), nothing);
+  file.commit();
+  expect(file.prepare('SELECT name FROM collections').all()).toEqual([['next batch']]);
+  file.close();
 });
 
 it('a file of layout 1, whose keys put texts with NUL in the wrong place, finds and orders them', async () => {

@@ -20,7 +20,7 @@ export type { TaskChunkRecord } from './collections/task-chunks.ts';
 export type { TaskCountsRecord } from './collections/task-counts.ts';
 export type { TaskRecord } from './collections/tasks.ts';
 export type { UserRecord } from './collections/users.ts';
-export type { UploadRecord, WriteSessionRecord } from './collections/write-sessions.ts';
+export type { ReplacedFileRecord, UploadRecord, WriteSessionRecord } from './collections/write-sessions.ts';
 export { duplicatesOf, isDuplicateKey } from './duplicate-key.ts';
 export { dropFormerIndexes, makeIndexes } from './make-indexes.ts';
 export { type Models, modelsOf, seedModelOf, type TaskModels, type TaskOwner, taskModelsOf, writeSessionModelOf } from './models.ts';

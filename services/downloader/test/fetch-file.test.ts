@@ -2,10 +2,11 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createEgressPolicy, createGuardedClient } from '@wharf/egress';
+import { AppError } from '@wharf/errors';
 import { makeTempDir, type TempDir, waitFor } from '@wharf/harness';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_FILE_BYTES, PartMap } from '../src/domain/part-map.ts';
-import { type Destination, type FetchOptions, fetchFile, type SavedFetch } from '../src/fetch/fetch-file.ts';
+import { type Destination, type Draft, type FetchOptions, fetchFile, type SavedFetch } from '../src/fetch/fetch-file.ts';
 import { createRateLimit } from '../src/fetch/rate-limit.ts';
 import { createScratch, newScratchId, type ScratchFile } from '../src/fetch/scratch.ts';
 import { fetchState } from '../src/tasks/fetch-task.ts';
@@ -142,6 +143,33 @@ describe('a file arrives byte by byte as it is', () => {
     const server = await serve({ content: content(9 * MIB), ranges: false });
     await expectArrived(optionsFor(`${server.url}/file.bin`), content(9 * MIB));
     expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([0, 1])('of which the answer that it has its name is lost, also when %i questions fail then: it comes once', async (failing) => {
+    const server = await serve({ content: content(MIB), ranges: false });
+    const there = destination();
+    let begun = 0;
+    let named: Draft | undefined;
+    let fails = failing;
+    const away = () => new AppError('STORAGE_UNAVAILABLE', 'fs is away');
+    const losing: Destination = {
+      async begin(file, note) {
+        begun += 1;
+        const draft = await there.begin(file, note);
+        const commit: Draft['commit'] = async (expected) => {
+          await draft.commit(expected);
+          named = { ...draft, published: { sizeBytes: expected.sizeBytes } };
+          throw away();
+        };
+        return { ...draft, commit };
+      },
+      async resume(id) {
+        if (named && fails-- > 0) throw away();
+        return named ?? there.resume(id);
+      },
+    };
+    await expectArrived(optionsFor(server.url, { destination: losing }), content(MIB));
+    expect(begun).toBe(1);
   });
 
   it('from a server that does not know how long it is', async () => {
@@ -318,6 +346,28 @@ describe('a fetch that was ended goes on', () => {
     const before = server.requests.length;
     await expectArrived(optionsFor(`${server.url}/file.bin`, { destination: files, saved, connections: 1 }), bytes);
     expect(server.requests.slice(before).map(({ headers }) => headers.range)).toContain(`bytes=${begun?.bytes}-${MIB - 1}`);
+  });
+
+  it('from the start when the source said nothing to be known by before', async () => {
+    const behaviour: Behaviour = { content: content(2 * MIB, 1) };
+    const server = await serve(behaviour);
+    const files = destination();
+    let saved: SavedFetch | undefined;
+    const stop = new AbortController();
+    const stopped = {
+      destination: files,
+      connections: 1,
+      signal: stop.signal,
+      limits: [createRateLimit(MIB, Date.now)],
+      onSave: async (state: SavedFetch | undefined) => {
+        saved = state;
+        if (state?.parts?.begun.some((each) => each.bytes > 300_000)) stop.abort();
+      },
+    };
+    await expect(fetchFile(optionsFor(`${server.url}/file.bin`, stopped))).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(saved?.parts?.begun).toHaveLength(1);
+    Object.assign(behaviour, { content: content(2 * MIB, 2), etag: '"two"' });
+    await expectArrived(optionsFor(`${server.url}/file.bin`, { destination: files, saved, connections: 1 }), content(2 * MIB, 2));
   });
 
   it('from the start when the source is another one by now', async () => {

@@ -1,9 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { httpRequest, waitFor } from '@wharf/harness';
 import { writeSessionModelOf } from '@wharf/models';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
+import { decorated, operationsOf } from '../src/driver-contract/complete-driver.ts';
+import { defineDriver } from '../src/driver-contract/define-driver.ts';
+import { storageError } from '../src/driver-contract/storage-error.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { memoryDriver } from '../src/drivers/memory/index.ts';
 import { ADMIN, type Installation, openInstallation, type Replica, USER } from './installation.ts';
@@ -23,6 +27,31 @@ let login: string;
 let limited: string;
 /** Takes whole files only. */
 const plain = createTestDriver('Plain', []);
+/** The folder too, with drafts that get their names as `publishing` says. */
+const publishing: { fails: 'before' | 'after' | undefined } = { fails: undefined };
+const failing = defineDriver({
+  name: 'Failing',
+  label: 'Failing',
+  configSchema: z.object({}),
+  async open() {
+    const driver = await localDriver.open(JSON.stringify({ root_folder_path: folder }));
+    return decorated({
+      ...operationsOf(driver),
+      async openDraft(path, id, options) {
+        const draft = await driver.openDraft?.(path, id, options);
+        if (!draft) throw storageError('UNSUPPORTED_OPERATION');
+        const publish = draft.publish.bind(draft);
+        draft.publish = async (how) => {
+          if (publishing.fails === 'before') throw storageError('STORAGE_UNAVAILABLE');
+          const entry = await publish(how);
+          if (publishing.fails === 'after') throw storageError('STORAGE_UNAVAILABLE');
+          return entry;
+        };
+        return draft;
+      },
+    });
+  },
+});
 
 beforeAll(async () => {
   installation = await openInstallation();
@@ -30,7 +59,8 @@ beforeAll(async () => {
   await installation.writeStorage({ _id: 2, mount_path: '/p', driver: 'Plain' });
   login = await installation.login({ id: 5, permission: WRITE });
   limited = await installation.login({ id: 9, permission: WRITE, base_path: '/l/limited', quota_bytes: MIB + 1 });
-  one = await installation.open([localDriver, plain.definition]);
+  await installation.writeStorage({ _id: 7, mount_path: '/f', driver: 'Failing', addition: '{}' });
+  one = await installation.open([localDriver, plain.definition, failing]);
   other = await installation.open([localDriver, plain.definition]);
 });
 afterAll(() => installation?.close());
@@ -331,6 +361,51 @@ describe('an upload in parts', () => {
     expect(await end('complete', id)).toMatchObject({ code: 404, message: 'there is no such upload' });
     expect(await files()).toEqual([]);
     expect(await writeSessionModelOf(one.kit.store).findById(id)).toBeNull();
+  });
+
+  it.each([
+    ['the date of the one it replaces', { 'Last-Modified': '1700000000000' }],
+    ['the present date', {}],
+  ])('with %s is not done by the old file, where it got no name and its draft was taken away', async (_title, headers) => {
+    const old = Buffer.alloc(FILE.byteLength, 'o');
+    await writeFile(`${folder}/film`, old);
+    await utimes(`${folder}/film`, 1_700_000_000, 1_700_000_000);
+    const id = await begin('/f/film', { headers });
+    for (const index of [0, 1, 2]) await chunk(id, index, part(index));
+    publishing.fails = 'before';
+    expect((await end('complete', id)).code).not.toBe(200);
+    publishing.fails = undefined;
+    const names = await readdir(folder, { recursive: true });
+    for (const name of names.filter((each) => each.includes(id))) await rm(`${folder}/${name}`);
+    expect(await end('complete', id)).toMatchObject({ code: 404, message: 'there is no such upload' });
+    expect(old.equals(await readFile(`${folder}/film`))).toBe(true);
+  });
+
+  it.each([true, false])(
+    'whose answer was lost is done when it is asked for again, also with the date and size of the old file: %s',
+    async (isSame) => {
+      if (isSame) {
+        await writeFile(`${folder}/film`, Buffer.alloc(FILE.byteLength, 'o'));
+        await utimes(`${folder}/film`, 1_700_000_000, 1_700_000_000);
+      }
+      const id = await begin('/f/film', { headers: { 'Last-Modified': '1700000000000' } });
+      for (const index of [0, 1, 2]) await chunk(id, index, part(index));
+      publishing.fails = 'after';
+      expect((await end('complete', id)).code).not.toBe(200);
+      publishing.fails = undefined;
+      expect(await end('complete', id)).toMatchObject({ code: 200, data: { state: 'completed' } });
+      expect(FILE.equals(await readFile(`${folder}/film`))).toBe(true);
+    },
+  );
+
+  it('that may not replace is not done by a file which came in between', async () => {
+    const id = await begin('/f/film', { headers: { Overwrite: 'false' } });
+    for (const index of [0, 1, 2]) await chunk(id, index, part(index));
+    await writeFile(`${folder}/film`, Buffer.alloc(FILE.byteLength, 'o'));
+    expect(await end('complete', id)).toMatchObject({ code: 403, message: 'file exists' });
+    const names = await readdir(folder, { recursive: true });
+    for (const name of names.filter((each) => each.includes(id))) await rm(`${folder}/${name}`);
+    expect((await end('complete', id)).code).not.toBe(200);
   });
 
   it('goes with the next sweep where its storage was away at the last', async () => {

@@ -5,6 +5,10 @@ import { type HttpRequest, httpRequest, waitFor } from '@wharf/harness';
 import { writeSessionModelOf } from '@wharf/models';
 import * as tus from 'tus-js-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { decorated, operationsOf } from '../src/driver-contract/complete-driver.ts';
+import { defineDriver } from '../src/driver-contract/define-driver.ts';
+import { storageError } from '../src/driver-contract/storage-error.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { headersAs, startFsProcess } from './fs-process.ts';
 import { type Installation, openInstallation, type Replica, USER } from './installation.ts';
@@ -19,13 +23,37 @@ let other: Replica;
 let folder: string;
 let login: string;
 let limited: string;
+let keepsDrafts = false;
+/** The same folder, which at times does not let drafts be taken away. */
+const keeping = defineDriver({
+  name: 'Keeping',
+  label: 'Keeping',
+  configSchema: z.object({}),
+  async open() {
+    const driver = await localDriver.open(JSON.stringify({ root_folder_path: folder }));
+    return decorated({
+      ...operationsOf(driver),
+      async openDraft(path, id, options) {
+        const draft = await driver.openDraft?.(path, id, options);
+        if (!draft) throw storageError('UNSUPPORTED_OPERATION');
+        const discard = draft.discard.bind(draft);
+        draft.discard = async () => {
+          if (keepsDrafts) throw storageError('STORAGE_UNAVAILABLE');
+          return discard();
+        };
+        return draft;
+      },
+    });
+  },
+});
 
 beforeAll(async () => {
   installation = await openInstallation();
   folder = await installation.mountFolder();
   login = await installation.login({ id: 5, permission: WRITE });
   limited = await installation.login({ id: 6, permission: WRITE, base_path: '/l/limited', quota_bytes: MIB });
-  one = await installation.open([localDriver]);
+  await installation.writeStorage({ _id: 7, mount_path: '/f', driver: 'Keeping', addition: '{}' });
+  one = await installation.open([localDriver, keeping]);
   other = await installation.open([localDriver]);
 });
 afterAll(() => installation?.close());
@@ -289,6 +317,18 @@ describe('tus', () => {
     expect((await join(`${partial} ${partial}`)).status).toBe(400);
     expect((await join(partial)).status).toBe(201);
     expect(await readFile(`${folder}/joined`, 'utf8')).toBe('abcd');
+    expect(await files()).toEqual(['joined']);
+  });
+
+  it('a concatenation whose file has its name has not failed where a partial upload cannot be taken away', async () => {
+    const partial = await begin('/f/joined', 4, { 'Upload-Concat': 'partial' });
+    await patch(partial, 0, 'abcd');
+    keepsDrafts = true;
+    const joined = await send('POST', '/api/fs/tus', { 'File-Path': '/f/joined', 'Upload-Concat': `final;${partial}` });
+    keepsDrafts = false;
+    expect(joined.status).toBe(201);
+    expect(await readFile(`${folder}/joined`, 'utf8')).toBe('abcd');
+    expect((await send('DELETE', partial)).status).toBe(204);
     expect(await files()).toEqual(['joined']);
   });
 });

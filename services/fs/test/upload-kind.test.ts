@@ -6,7 +6,7 @@ import { makeTempDir, type TempDir } from '@wharf/harness';
 import { postponedMs } from '@wharf/task-engine';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { getEntry } from '../src/domain/reading/get-entry.ts';
-import { bytesOf, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
+import { bytesOf, mpath, openTree, vpath } from '../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../src/domain/testing/refusal.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import { createTestRun } from '../src/tasks/testing/test-run.ts';
@@ -22,7 +22,7 @@ afterEach(() => dir.remove());
 const kept = async () => (await readdir(join(dir.path, 'uploads'))).filter((name) => name !== 'id');
 
 /** A body that waits for a storage that is full. */
-async function openWaiting() {
+async function openWaiting(overwrite = false) {
   const full = createTestDriver('Full');
   const { operation } = await openTree({ drivers: [full.definition], storages: [{ driver: 'Full' }] });
   let onWrite = () => {};
@@ -43,10 +43,12 @@ async function openWaiting() {
     },
   };
   const kind = uploadKind(watched, async () => operation());
-  const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {} });
+  const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite, hashes: {} });
   const attempts = createTestRun({ signal });
+  const storage = full.storeOf();
   return {
     opened,
+    storage,
     run: () => kind.run(attempts.begin(input)),
     loseInBetween() {
       onWrite = attempts.lose;
@@ -93,6 +95,42 @@ it('an upload whose storage is away waits for it, half an hour at most', async (
   tree = await open();
   await kind.run(attempts.begin(input));
   expect([await tree.textOf('/f'), await kept()]).toEqual(['text', []]);
+});
+
+it('a body that went because there was no room was not stored, also where a file of its size and time has the name', async () => {
+  const { run, storage } = await openWaiting(true);
+  expect((await refusalOf(run()))[0]).toBe('QUOTA_EXCEEDED');
+  await storage.write(mpath('/f'), bytesOf('old!'), { overwrite: true, modifiedAt: new Date(0) });
+  expect((await refusalOf(run()))[0]).toBe('FAILED_PRECONDITION');
+});
+
+it('a body that was stored is known to be, when whoever stored it died before it said so', async () => {
+  const { operation, textOf } = await openTree({});
+  const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
+  const { signal } = new AbortController();
+  const kind = uploadKind(area, async () => operation());
+  const { file, sizeBytes } = await area.receive(bytesOf('text'), { sizeBytes: 4, expectedHashes: {}, signal });
+  const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {} });
+  const attempts = createTestRun({ signal });
+  await kind.run(attempts.begin(input));
+  await kind.run(attempts.begin(input));
+  expect([await textOf('/f'), await kept()]).toEqual(['text', []]);
+});
+
+it('an upload that was handed over often is waited for as long as another', async () => {
+  const away = createTestDriver('Away');
+  const { operation } = await openTree({ drivers: [away.definition], storages: [{ driver: 'Away' }] });
+  away.beforeCalls(async () => {
+    throw new AppError('STORAGE_UNAVAILABLE', 'the server is away');
+  });
+  const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
+  const { signal } = new AbortController();
+  const { file, sizeBytes } = await area.receive(bytesOf('text'), { sizeBytes: 4, expectedHashes: {}, signal });
+  const kind = uploadKind(area, async () => operation());
+  const input = kind.encodeInput({ path: '/f', storage: 1, file, sizeBytes, modified: 0, overwrite: false, hashes: {} });
+  const attempts = createTestRun({ signal });
+  for (let handed = 0; handed < 100; handed++) attempts.begin(input);
+  expect(await kind.run(attempts.begin(input)).catch(postponedMs)).toBe(1_000);
 });
 
 it('whoever has lost the task leaves the body to the one who has it', async () => {

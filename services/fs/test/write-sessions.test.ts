@@ -1,10 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { AppError } from '@wharf/errors';
 import { httpRequest } from '@wharf/harness';
 import { modelsOf, writeSessionModelOf } from '@wharf/models';
 import { MOUNT_ROOT } from '@wharf/paths';
 import { callHeaders, connectStore } from '@wharf/service-kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { bytesOf, mpath } from '../src/domain/testing/memory-tree.ts';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { ADMIN, type Installation, openInstallation, type Replica, SERVICE, USER } from './installation.ts';
@@ -294,6 +296,52 @@ describe('a write session', () => {
     expect((await put(id, 'size=6', 'whole')).json()).toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect((await put(id, `size=5&sha256=${sha256('whole')}`, 'whole')).status).toBe(204);
     expect(await commit(id, 5)).toMatchObject({ published_path: '/p/whole', size: 5 });
+  });
+
+  describe('on a storage without ranges whose answer was lost when the file had its name', () => {
+    const openLost = async (name: string, size: number) => {
+      const { session } = await replica.writes.openWrite({ id: newId(), user_id: 7, path: `/p/${name}`, size }, asService());
+      const id = session?.id ?? '';
+      plain.delayAnswers(async () => {
+        if (
+          await plain
+            .storeOf()
+            .stat(mpath(`/${name}`))
+            .then(
+              () => false,
+              () => true,
+            )
+        )
+          return;
+        plain.delayAnswers(async () => {});
+        throw new AppError('STORAGE_UNAVAILABLE', 'the answer is lost');
+      });
+      expect((await put(id, 'size=5', 'whole')).json()).toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+      return id;
+    };
+    const names = async (name: string) =>
+      (await Array.fromAsync(plain.storeOf().list(MOUNT_ROOT))).map((entry) => entry.name).filter((each) => each.startsWith(name));
+
+    it('is published when it is asked for again', async () => {
+      const id = await openLost('asked', 5);
+      expect((await replica.writes.resumeWrite({ id }, asService())).session).toMatchObject({ published_path: '/p/asked', size: 5 });
+    });
+
+    it('is not written twice when it comes again', async () => {
+      const id = await openLost('again', 0);
+      expect((await put(id, 'size=5', 'whole')).status).toBe(204);
+      expect(await commit(id, 5)).toMatchObject({ published_path: '/p/again', size: 5 });
+      expect(await names('again')).toEqual(['again']);
+    });
+
+    it('gets a number where it comes again and another file has the name by then', async () => {
+      const id = await openLost('taken', 0);
+      await plain.storeOf().write(mpath('/taken'), bytesOf('other'), { overwrite: true });
+      expect((await put(id, 'size=5', 'whole')).json()).toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+      expect((await put(id, 'size=5', 'whole')).status).toBe(204);
+      expect(await commit(id, 5)).toMatchObject({ published_path: '/p/taken (1)', size: 5 });
+      expect(await plain.storeOf().stat(mpath('/taken'))).toMatchObject({ sizeBytes: 5 });
+    });
   });
 });
 

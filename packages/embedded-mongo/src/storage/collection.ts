@@ -94,6 +94,7 @@ export class Collection {
   refresh(indexes: readonly SecondaryIndex[]): void {
     const kept = this.indexes.filter((index) => indexes.some(({ id, name }) => id === index.id && name === index.name));
     for (const index of this.indexes) if (!kept.includes(index)) index.retire();
+    for (const index of kept) index.refresh(indexes.find(({ id }) => id === index.id)?.multikey ?? index.multikey);
     const added = indexes.filter(({ id }) => !kept.some((index) => index.id === id));
     this.indexes.splice(0, this.indexes.length, ...kept, ...added);
     this.#count = Number(firstColumn(this.#countAll.get()));

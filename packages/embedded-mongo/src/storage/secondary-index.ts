@@ -86,6 +86,11 @@ export class SecondaryIndex implements ReadableIndex {
     if (this.#isGone) throw new CommandError('QueryPlanKilled', `the index '${this.name}' was dropped`);
   };
 
+  /** Takes over what the file says. */
+  refresh(multikey: boolean): void {
+    this.#multikey = multikey;
+  }
+
   /** To be called when the index, or its collection, is dropped. */
   retire(): void {
     this.#isGone = true;

@@ -52,12 +52,14 @@ export class StoreFile {
     requireWal(directory, path);
     createPrivateFile(path);
     let database: DatabaseSync | undefined;
+    let isOurs = false;
     try {
       database = new DatabaseSync(path, { timeout: 0 });
       // EXCLUSIVE before the first read: the lock is then taken at once and kept, and the WAL needs no shared-memory file.
       database.exec('PRAGMA locking_mode = EXCLUSIVE');
       database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;');
       database.exec('BEGIN IMMEDIATE');
+      isOurs = true;
       const layout = readLayout(database, path, migrations.length + 1);
       database.exec('COMMIT');
       const file = new StoreFile(database, directory);
@@ -66,6 +68,8 @@ export class StoreFile {
       return file;
     } catch (error) {
       database?.close();
+      // SQLite has moved all of the WAL into the main file then.
+      if (isOurs && !existsSync(`${path}-wal`)) rmSync(join(directory, OPEN_MARK), { force: true });
       throw openingError(error, directory, path);
     }
   }
@@ -73,7 +77,8 @@ export class StoreFile {
   #migrate(layout: number, migrations: readonly Migration[]): void {
     const latest = migrations.length + 1;
     if (layout === latest) return;
-    if (layout > 0) this.copyAs(`before-layout-${latest}`);
+    // All is changed in one transaction, so what has that name is a copy of a time before: of a file that went back to the older layout.
+    if (layout > 0) this.#replaceCopy(`before-layout-${latest}`);
     this.write(
       () => {
         if (layout === 0) this.exec(SCHEMA);
@@ -87,8 +92,15 @@ export class StoreFile {
 
   /** Copies all that is committed to `store.<name>.sqlite` beside the file, whole and durable, unless that is there. */
   copyAs(name: string): void {
-    const place = join(this.#directory, `store.${name}.sqlite`);
-    if (existsSync(place)) return;
+    if (!existsSync(this.#placeOfCopy(name))) this.#replaceCopy(name);
+  }
+
+  #placeOfCopy(name: string): string {
+    return join(this.#directory, `store.${name}.sqlite`);
+  }
+
+  #replaceCopy(name: string): void {
+    const place = this.#placeOfCopy(name);
     const made = `${place}.new`;
     rmSync(made, { force: true });
     // Made first, because SQLite would make it readable for everybody.
@@ -126,6 +138,8 @@ export class StoreFile {
       this.#database.exec('BEGIN IMMEDIATE');
       this.#inTransaction = true;
     }
+    // Where the disk is full or fails, SQLite undoes the transaction by itself. What would be done without one would be durable at once, and told as failed.
+    if (!this.#database.isTransaction) throw new Error('SQLite has undone the changes of this batch');
     const before = this.#changes;
     this.#database.exec('SAVEPOINT command');
     try {

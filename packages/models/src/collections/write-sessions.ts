@@ -29,6 +29,16 @@ export interface UploadRecord {
   created_at: Date;
 }
 
+/** A file as its storage told of it. */
+export interface ReplacedFileRecord {
+  /** In bytes; absent: not told. */
+  size?: number;
+  modified_at: Date;
+  /** This, and the version, where its storage tells it. */
+  made_at?: Date;
+  version?: string;
+}
+
 /** A file on its way into the tree. Written by fs. */
 export const writeSessions = defineCollection(
   'write_sessions',
@@ -43,6 +53,8 @@ export const writeSessions = defineCollection(
     has_draft: required.flag,
     /** Set before the file gets this name, which may be another one than `path` says; empty before. */
     publishing_path: text,
+    /** What had that name when it was set. */
+    replaced: optionalData<ReplacedFileRecord>(),
     /** True once the file has that name. */
     is_published: flag,
     /** In bytes: as announced, 0 when it was not; of the file once it is published. */

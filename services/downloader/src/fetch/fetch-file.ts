@@ -4,7 +4,7 @@ import type { EntryName } from '@wharf/paths';
 import type { Digests } from '../domain/digests.ts';
 import { chooseFileName } from '../domain/file-name.ts';
 import { PartMap, type SavedParts } from '../domain/part-map.ts';
-import { isSameState } from '../domain/validator.ts';
+import { isKnown, isSameState } from '../domain/validator.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { type FetchNetwork, openSource, type Source } from './source.ts';
 import { type FileSink, isPassing, tooBig, transfer } from './transfer.ts';
@@ -139,6 +139,7 @@ async function fetchSource(
   options.onFile({ name, sizeBytes: source.sizeBytes });
   let doneBytes = parts ? new PartMap(parts).doneBytes() : 0;
   options.onProgress(doneBytes);
+  let isCommitting = false;
   try {
     const sizeBytes = await transfer({
       ...options,
@@ -154,11 +155,18 @@ async function fetchSource(
     });
     options.onVerify();
     await options.beforeCommit?.();
+    isCommitting = true;
     await draft.commit({ sizeBytes, digests: digestsOf(options, source) });
     return { name, sizeBytes };
   } catch (error) {
     // A draft that cannot be continued is removed at once. Any other waits for the next run.
     if (!options.signal.aborted && !(source.hasRanges && isPassing(error))) {
+      if (isCommitting) {
+        // It may have its name, and the answer alone been lost. Where that cannot be asked, the next run asks.
+        const now = await options.destination.resume(draft.id);
+        if (now?.published) return { name, sizeBytes: now.published.sizeBytes };
+        await now?.release();
+      }
       await draft.abort();
       await options.onSave(undefined);
     } else await draft.release();
@@ -177,9 +185,8 @@ async function takeDraft(options: FetchOptions, source: Source, saved: SavedFetc
   if (saved) {
     const draft = await destination.resume(saved.draftId);
     const { parts } = saved;
-    const isKnown = validator.etag !== '' || validator.lastModified !== '';
-    if (draft && parts && isKnown && source.hasRanges && parts.sizeBytes === sizeBytes && isSameState(parts.validator, validator))
-      return { draft, name: saved.name, parts };
+    const isSame = parts && isKnown(parts.validator) && isKnown(validator) && isSameState(parts.validator, validator);
+    if (draft && isSame && source.hasRanges && parts.sizeBytes === sizeBytes) return { draft, name: saved.name, parts };
     await draft?.abort();
   }
   const name = chooseFileName(source, options.clock());

@@ -1,8 +1,8 @@
 import { AppError } from '@wharf/errors';
-import { isDuplicateKey, makeIndexes, type WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
+import { isDuplicateKey, makeIndexes, type ReplacedFileRecord, type WriteSessionRecord, writeSessionModelOf } from '@wharf/models';
 import { parseVirtualPath } from '@wharf/paths';
 import type { StoreConnection } from '@wharf/service-kit';
-import type { WriteSession, WriteSessionStore } from '../domain/writes/write-session.ts';
+import type { ReplacedFile, WriteSession, WriteSessionStore } from '../domain/writes/write-session.ts';
 import { toUpload, toUploadRecord } from './upload-record.ts';
 
 /** Sessions that one sweep takes away. */
@@ -28,8 +28,9 @@ export function createWriteSessionStore(connection: StoreConnection): WriteSessi
     async touch(id, expiresAt) {
       await model.updateOne({ _id: id }, { $set: { expires_at: expiresAt } });
     },
-    async beginPublishing(id, path) {
-      await model.updateOne({ _id: id }, { $set: { publishing_path: path } });
+    async beginPublishing(id, path, replaced) {
+      const noted = replaced ? { $set: { replaced: toReplacedRecord(replaced) } } : { $unset: { replaced: '' } };
+      await model.updateOne({ _id: id }, { ...noted, $set: { publishing_path: path, ...noted.$set } });
     },
     async markPublished(id, size) {
       await model.updateOne({ _id: id }, { $set: { is_published: true, size, upload_state: '' }, $unset: { upload_key: '' } });
@@ -73,10 +74,24 @@ export function toSession(record: WriteSessionRecord): WriteSession {
     storageId: record.storage_id,
     hasDraft: record.has_draft,
     publishingPath: record.publishing_path === '' ? undefined : parseVirtualPath(record.publishing_path),
+    ...(record.replaced && { replaced: toReplaced(record.replaced) }),
     isPublished: record.is_published,
     sizeBytes: record.size,
     dataUrl: record.data_url,
     expiresAt: record.expires_at,
     upload: record.upload && toUpload(record.upload),
   };
+}
+
+function toReplacedRecord({ sizeBytes, modifiedAt, createdAt, version }: ReplacedFile): ReplacedFileRecord {
+  return {
+    ...(sizeBytes !== undefined && { size: sizeBytes }),
+    modified_at: modifiedAt,
+    ...(createdAt !== undefined && { made_at: createdAt }),
+    ...(version !== undefined && { version }),
+  };
+}
+
+function toReplaced({ size, modified_at, made_at, version }: ReplacedFileRecord): ReplacedFile {
+  return { sizeBytes: size, modifiedAt: modified_at, ...(made_at && { createdAt: made_at }), ...(version !== undefined && { version }) };
 }

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
+import { looksLikeCopy } from '../domain/changing/copy-file.ts';
 import { supports } from '../driver-contract/storage-driver.ts';
-import { looksLikeCopy, statIfThere } from './compare-files.ts';
+import { statIfThere } from './compare-files.ts';
 import { isVersion, type ManifestEntry, type Position } from './manifest.ts';
 import { placesOf } from './placement.ts';
 import type { PlacementRun } from './placement-run.ts';

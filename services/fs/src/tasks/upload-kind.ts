@@ -3,11 +3,12 @@ import { isWithin, parseVirtualPath, relativeTo } from '@wharf/paths';
 import { backoffMs, defineTaskKind, postponed, type TaskKind, type TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import { denied } from '../domain/access/permissions.ts';
+import { looksLikeCopy } from '../domain/changing/copy-file.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { hasContent } from '../domain/changing/same-content.ts';
 import { beginUpload, type Upload } from '../domain/changing/upload.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
-import { looksLikeCopy, statIfThere } from './compare-files.ts';
+import { statIfThere } from './compare-files.ts';
 import type { UploadArea } from './upload-area.ts';
 
 export const uploadShape = z.object({
@@ -25,7 +26,14 @@ export const uploadShape = z.object({
   claim: z.string().optional(),
 });
 export type UploadInput = z.output<typeof uploadShape>;
-type UploadRun = TaskRun<UploadInput, null, null>;
+
+const progressShape = z.object({
+  /** How often a storage that was away was waited for. */
+  pauses: z.number().int(),
+  /** The file has its name: its body may go. */
+  isStored: z.boolean(),
+});
+type UploadRun = TaskRun<UploadInput, z.output<typeof progressShape>, null>;
 
 /** Of one upload: the client sends it again if it wants. */
 const MAX_RETRIES = 0;
@@ -43,13 +51,16 @@ export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Pr
     // One list for the uploads of all replicas.
     list: 'upload',
     input: uploadShape,
+    checkpoint: progressShape,
     maxRetries: MAX_RETRIES,
     async run(run) {
       try {
         await storeBody(run, area, operationOf);
       } catch (error) {
-        if (!AppError.is(error, 'STORAGE_UNAVAILABLE') || run.attempt > MAX_PAUSES) throw error;
-        throw postponed(error.message, backoffMs(run.attempt));
+        const pauses = (run.checkpoint?.pauses ?? 0) + 1;
+        if (!AppError.is(error, 'STORAGE_UNAVAILABLE') || pauses > MAX_PAUSES) throw error;
+        await run.saveCheckpoint({ pauses, isStored: false }, false);
+        throw postponed(error.message, backoffMs(pauses));
       }
     },
   });
@@ -59,7 +70,7 @@ async function storeBody(run: UploadRun, area: UploadArea, operationOf: (run: Up
   const { input } = run;
   run.progress({ status: 'uploading', phase: 'storing', totalBytes: input.sizeBytes });
   const operation = await operationOf(run);
-  if (run.attempt > 1 && (await isStored(operation, input, area))) return area.remove(input.file);
+  if (run.checkpoint?.isStored || (run.attempt > 1 && (await isStored(operation, input, area)))) return area.remove(input.file);
   const upload = await beginStoring(operation, input);
   const content = await area.read(input.file);
   if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
@@ -74,6 +85,8 @@ async function storeBody(run: UploadRun, area: UploadArea, operationOf: (run: Up
   } finally {
     content.destroy();
   }
+  // A body that is gone says nothing by itself: it also goes where it found no room, and some time after a failure.
+  await run.saveCheckpoint({ pauses: 0, isStored: true });
   await area.remove(input.file);
 }
 
@@ -103,11 +116,11 @@ async function isStored(operation: Operation, input: UploadInput, area: UploadAr
   const source = { ...there, isDirectory: false, sizeBytes: input.sizeBytes, modifiedAt: new Date(input.modified), hashes: input.hashes };
   if (looksLikeCopy(source, there, driver) === false) return false;
   const body = await area.read(input.file);
+  if (!body) return false;
   try {
-    // A body that was put away says that it was stored.
-    return body === undefined || (await hasContent({ driver, path }, async () => body, operation.signal));
+    return await hasContent({ driver, path }, async () => body, operation.signal);
   } finally {
-    body?.destroy();
+    body.destroy();
   }
 }
 

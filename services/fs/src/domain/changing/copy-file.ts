@@ -136,13 +136,23 @@ export function hasOtherSize(source: Pick<Entry, 'sizeBytes'>, target: Pick<Entr
   return source.sizeBytes !== undefined && target.sizeBytes !== undefined && source.sizeBytes !== target.sizeBytes;
 }
 
+/** Whether a target is a whole copy of a source, as far as what both storages say of them tells; undefined: it does not tell. */
+export function looksLikeCopy(source: Entry, target: Entry, driver: StorageDriver): boolean | undefined {
+  if (target.isDirectory || source.isDirectory || hasOtherSize(source, target)) return false;
+  const hashes = hashPairs(source, target);
+  if (hashes.length > 0) return hashes.every(([here, there]) => here === there);
+  const stepMs = driver.traits.modTimeStepMs;
+  if (stepMs === undefined || source.sizeBytes === undefined || target.sizeBytes === undefined) return undefined;
+  return Math.abs(target.modifiedAt.getTime() - source.modifiedAt.getTime()) <= Math.max(1, stepMs);
+}
+
 /** Whether a digest that both files tell differs. */
 function hasOtherHash(source: Entry, target: Entry): boolean {
   return hashPairs(source, target).some(([here, there]) => here !== there);
 }
 
 /** The digests that both files tell, in lower case. */
-export function hashPairs(source: Entry, target: Entry): [string, string][] {
+function hashPairs(source: Entry, target: Entry): [string, string][] {
   return HASH_NAMES.flatMap((name) => {
     const [here, there] = [source.hashes?.[name], target.hashes?.[name]];
     return here === undefined || there === undefined ? [] : [[here.toLowerCase(), there.toLowerCase()] as [string, string]];

@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { mkdir, readdir, symlink } from 'node:fs/promises';
+import { makeTempDir } from '@wharf/harness';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { localDriver } from '../../drivers/local/index.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
 import { bytesOf, mpath, textOf } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
@@ -55,6 +58,19 @@ describe('a move', () => {
     expect(await names(from, '/d')).toEqual(['a']);
     expect(await textOf(await from.read(mpath('/d/a/both')))).toBe('new');
     expect(await textOf(await to.read(mpath('/d/b/only')))).toBe('new');
+  });
+
+  it('takes a link to a folder away, and nothing of what it leads to', async () => {
+    const temp = await makeTempDir('move-link');
+    onTestFinished(() => temp.remove());
+    await mkdir(`${temp.path}/real/empty`, { recursive: true });
+    await symlink('real', `${temp.path}/link`);
+    const from = await localDriver.open(JSON.stringify({ root_folder_path: temp.path }));
+    onTestFinished(() => from.close());
+    const to = new MemoryDriver();
+    await moveTree(place(from, '/link'), await from.stat(mpath('/link')), place(to, '/moved'), 'refuse', signal);
+    expect(await names(to, '/moved')).toEqual([]);
+    expect((await readdir(temp.path, { recursive: true })).toSorted()).toEqual(['real', 'real/empty']);
   });
 
   it('within one storage that copies by itself reads and writes nothing, and compares what came of it', async () => {

@@ -46,7 +46,9 @@ export async function moveTree(
       throw new AppError('CONTENT_CORRUPT', 'a file changed while it was moved; it stays in both places');
     await driver.remove(path, { recursive: false, signal });
   }
-  if (source.isDirectory) await removeEmptied(driver, from.path, signal);
+  // Of a link to a folder nothing was copied, and what it leads to is no part of what is moved.
+  if (source.isLink && source.isDirectory) await driver.remove(from.path, { recursive: false, signal });
+  else if (source.isDirectory) await removeEmptied(driver, from.path, signal);
   return source.isDirectory ? undefined : copied[0]?.target;
 }
 

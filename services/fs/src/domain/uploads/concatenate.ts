@@ -57,7 +57,8 @@ async function putTogether(
     );
     for (const partial of partials) session = await appendPartial(upload, operation, session, partial);
     const done = await steps.complete(session);
-    for (const partial of partials) await steps.abort(partial.id);
+    // The file is there, whatever becomes of these: what stays goes when nobody has used it for as long as uploads are kept.
+    for (const partial of partials) await steps.abort(partial.id).catch(() => undefined);
     return done;
   } catch (error) {
     await steps.abort(id).catch(() => undefined);

@@ -55,7 +55,7 @@ export async function publishUpload(
       const since = operation.changes.now();
       let entry: Entry;
       if (draft.publish && !session.upload.isTakenOver) {
-        await store.beginPublishing(session.id, session.path);
+        await store.beginPublishing(session.id, session.path, await findEntry(operation.snapshot, session.path, located, signal));
         entry = await draft.publish(publishing).catch(async (error) => {
           // Of what is not there it may be the draft, or what is above the file.
           if (AppError.is(error, 'ENTRY_NOT_FOUND')) await (await openDraft()).close();
@@ -110,9 +110,11 @@ async function writeCopy(
   const { id, path, sizeBytes, publishingPath } = session;
   const { signal } = operation;
   const there = () => findEntry(operation.snapshot, path, located, signal);
-  // Noted is only a name that was free: whatever has it later may be ours.
-  if (!options.overwrite && publishingPath === undefined && (await there())) throw storageError('ENTRY_EXISTS');
-  await store.beginPublishing(id, path);
+  // What had the name before the first attempt: what has it later may be ours.
+  const replaced = publishingPath === undefined ? await there() : session.replaced;
+  // Without `overwrite`, noted is only a name that was free.
+  if (!options.overwrite && publishingPath === undefined && replaced) throw storageError('ENTRY_EXISTS');
+  await store.beginPublishing(id, path, replaced);
   try {
     return await driver.write(located.path, checkedParts(draft, session, signal), { ...options, sizeBytes });
   } catch (error) {

@@ -3,6 +3,7 @@ import type { VirtualPath } from '@wharf/paths';
 import { supports } from '../../driver-contract/storage-driver.ts';
 import { holdRoom } from '../changing/operations/claim-room.ts';
 import type { Operation } from '../changing/operations/operation.ts';
+import { hasContent } from '../changing/same-content.ts';
 import type { Outcome } from '../reading/folder-cache.ts';
 import { type Digests, driverHashes, verify } from './digests.ts';
 import { removeDraft } from './end-session.ts';
@@ -31,6 +32,13 @@ export async function writeWhole(
   const { operation, located } = await locateSession(options.operationOf, session, signal);
   const driver = await located.mount.driver();
   if (!supports(driver, 'write')) throw new AppError('UNSUPPORTED_OPERATION', 'upload not supported');
+  const done = await publishedAlready(options, session, signal, sizeBytes);
+  if (done) {
+    if (await hasContent(done.place, async () => content, signal)) return void (await published(store, session, done.operation, done));
+    // The content is used up by now: the next attempt knows that this one is another file.
+    await store.beginPublishing(id, done.path, done.entry);
+    throw new AppError('STORAGE_UNAVAILABLE', 'another file has got the name meanwhile; try again');
+  }
   await heldDuring(operation, session, sizeBytes, async () => {
     for await (const { path, place } of freeNames(operation, session.path, located)) {
       await store.beginPublishing(id, path);
@@ -52,7 +60,7 @@ export async function commit(parts: SessionParts, id: string, file: AnnouncedFil
   const session = await findSession(store, id);
   if (session.isPublished) return session;
   if (!session.hasDraft) throw new AppError('FAILED_PRECONDITION', 'the content is missing');
-  const done = session.publishingPath && (await publishedAlready(options, session, signal));
+  const done = session.publishingPath && (await publishedAlready(options, session, signal, file.sizeBytes));
   if (done) {
     await removeDraft(parts, session, signal).catch(() => undefined);
     return published(store, session, done.operation, done);

@@ -1,7 +1,9 @@
 import { AppError } from '@wharf/errors';
 import { isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import type { DraftSpool } from '../../driver-contract/draft-spool.ts';
-import type { Operation } from '../changing/operations/operation.ts';
+import type { Entry, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { looksLikeCopy } from '../changing/copy-file.ts';
+import type { Operation, Place } from '../changing/operations/operation.ts';
 import { locateUpload } from '../changing/upload.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -49,12 +51,18 @@ export async function locateSession(
   throw new AppError('STORAGE_UNAVAILABLE', 'the storage that the file was brought to is gone');
 }
 
-/** The published file of a session whose process died right after it gave the file its name; undefined when the file has no name yet. */
+/**
+ * The published file of a session whose process died right after it gave the file its name; undefined when the file has no name yet. A draft that is
+ * gone proves nothing: what has the name must be as the file was announced, and not what had it before.
+ *
+ * @param sizeBytes of the file, as far as it is known; else 0
+ */
 export async function publishedAlready(
   { operationOf, spool }: { readonly operationOf: OperationOf; readonly spool: DraftSpool | undefined },
   session: WriteSession,
   signal: AbortSignal,
-): Promise<{ operation: Operation; path: VirtualPath; sizeBytes: number } | undefined> {
+  sizeBytes = session.sizeBytes,
+): Promise<{ operation: Operation; path: VirtualPath; sizeBytes: number; place: Place; entry: Entry } | undefined> {
   const path = session.publishingPath;
   if (!path) return undefined;
   const { operation, located } = await locateSession(operationOf, session, signal);
@@ -68,6 +76,21 @@ export async function publishedAlready(
       if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'RECORD_NOT_FOUND')) throw error;
     }
   }
-  const entry = await findEntry(operation.snapshot, path, locate(operation.snapshot, path, located), signal);
-  return entry && !entry.isDirectory ? { operation, path, sizeBytes: entry.sizeBytes ?? session.sizeBytes } : undefined;
+  const there = locate(operation.snapshot, path, located);
+  const entry = await findEntry(operation.snapshot, path, there, signal);
+  if (!entry || !isAnnounced(entry, session, sizeBytes, driver) || isReplaced(entry, session)) return undefined;
+  return { operation, path, sizeBytes: entry.sizeBytes ?? sizeBytes, place: { driver, path: there.path }, entry };
+}
+
+function isAnnounced(entry: Entry, { upload }: WriteSession, sizeBytes: number, driver: StorageDriver): boolean {
+  const known = upload !== undefined || sizeBytes > 0 ? sizeBytes : entry.sizeBytes;
+  const announced = { name: entry.name, isDirectory: false, sizeBytes: known, modifiedAt: upload?.modifiedAt ?? entry.modifiedAt };
+  return looksLikeCopy({ ...announced, ...(upload && { hashes: upload.hashes }) }, entry, driver) !== false;
+}
+
+/** A file that was announced with the very date of the former one is told from that by what else its storage tells, if it does. */
+function isReplaced(entry: Entry, { replaced, upload }: WriteSession): boolean {
+  if (!replaced || entry.sizeBytes !== replaced.sizeBytes || entry.modifiedAt.getTime() !== replaced.modifiedAt.getTime()) return false;
+  const isSame = entry.version === replaced.version && entry.createdAt?.getTime() === replaced.createdAt?.getTime();
+  return upload?.modifiedAt === undefined || isSame;
 }

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
-import type { Hashes } from '../../driver-contract/storage-driver.ts';
+import type { Entry, Hashes } from '../../driver-contract/storage-driver.ts';
 import type { HeldRoom } from '../quota/quota.ts';
 
 /** A file on its way into the tree, as the store keeps it. */
@@ -14,6 +14,8 @@ export interface WriteSession {
   readonly hasDraft: boolean;
   /** The name that it is being given; undefined before. */
   readonly publishingPath: VirtualPath | undefined;
+  /** What had that name when it was noted. */
+  readonly replaced?: ReplacedFile | undefined;
   readonly isPublished: boolean;
   /** As announced, 0 when it was not; of the file once it is published. */
   readonly sizeBytes: number;
@@ -22,6 +24,9 @@ export interface WriteSession {
   /** Of a user's own upload; absent in files that other services bring in. */
   readonly upload?: UploadState | undefined;
 }
+
+/** What tells a file from the one that comes in its place. */
+export type ReplacedFile = Pick<Entry, 'sizeBytes' | 'modifiedAt' | 'createdAt' | 'version'>;
 
 /** What a user's own upload has beyond other write sessions. */
 export interface UploadState {
@@ -75,7 +80,8 @@ export interface WriteSessionStore {
   insert(session: WriteSession): Promise<void>;
   find(id: string): Promise<WriteSession | undefined>;
   touch(id: string, expiresAt: Date): Promise<void>;
-  beginPublishing(id: string, path: VirtualPath): Promise<void>;
+  /** @param replaced what has that name now */
+  beginPublishing(id: string, path: VirtualPath, replaced?: ReplacedFile): Promise<void>;
   markPublished(id: string, sizeBytes: number): Promise<void>;
   remove(id: string): Promise<void>;
   findExpired(now: Date): Promise<WriteSession[]>;

@@ -62,6 +62,10 @@ export function createWriteSessions(parts: SessionParts): WriteSessions {
       const session = await findSession(store, id);
       await store.touch(id, expiry());
       let partBytes = 1;
+      if (!session.hasDraft && !session.isPublished && session.sizeBytes > 0) {
+        const done = await publishedAlready(options, session, signal);
+        if (done) return { ...(await published(store, session, done.operation, done)), partBytes };
+      }
       if (session.hasDraft && !session.isPublished) {
         try {
           // The session lives longer from now on, and so does its claim. Where there is no room any more, the next byte is refused.
