@@ -1,7 +1,18 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import { isAvailable, isMissing, startApacheDav, startCephRgw, startSamba, startSshServer, startStandalone } from '@wharf/harness';
+import {
+  ensureCommand,
+  freePort,
+  isAvailable,
+  isMissing,
+  startApacheDav,
+  startCephRgw,
+  startFtpServer,
+  startSamba,
+  startSshServer,
+  startStandalone,
+} from '@wharf/harness';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser } from './support/browser.ts';
@@ -14,6 +25,8 @@ const apache = await startApacheDav();
 const sshd = await startSshServer();
 const rgw = await startCephRgw();
 const samba = await startSamba();
+const ftp = await startFtpServer({ software: 'vsftpd', tls: 'explicit' });
+const rclone = await ensureCommand('rclone', 'rclone');
 const BUCKET = 'forms';
 
 describe.runIf(isAvailable('chromium', found))('the forms of storages', () => {
@@ -24,7 +37,7 @@ describe.runIf(isAvailable('chromium', found))('the forms of storages', () => {
   });
   afterAll(async () => {
     if (!isMissing(found)) await found.close();
-    for (const server of [apache, sshd, rgw, samba]) if (!isMissing(server)) await server.stop();
+    for (const server of [apache, sshd, rgw, samba, ftp]) if (!isMissing(server)) await server.stop();
     await world?.close();
   });
 
@@ -236,6 +249,105 @@ describe.runIf(isAvailable('chromium', found))('the forms of storages', () => {
     await context.close();
   });
 
+  test.runIf(isAvailable('vsftpd', ftp))('a folder of an FTP server, whose certificate nobody else signed', async () => {
+    if (isMissing(ftp)) return;
+    const { page, context, dialog, said } = await openForm(/^FTP/);
+    const mount = `/${world.unique('ftp')}`;
+    const where = { 'Where it appears': mount, Address: `${ftp.host}:${ftp.port}`, 'Certificate to trust': ftp.certificate };
+    await fill(dialog, { ...where, Username: ftp.username, Password: ftp.password });
+    await addIt(page);
+    await expectUsable(page, mount, ftp.password);
+    expect(said).toEqual([]);
+    await context.close();
+  });
+
+  describe.runIf(isAvailable('rclone', rclone) && isAvailable('apache2', apache))('by rclone', () => {
+    if (isMissing(apache)) return;
+    const typeOf = (dialog: Locator) => dialog.getByLabel('Type', { exact: true });
+
+    test('a WebDAV server, by fields that rclone describes', async () => {
+      const { page, context, dialog, said } = await openForm(/^Rclone/);
+      const mount = `/${world.unique('by-rclone')}`;
+      await dialog.getByLabel('Where it appears').fill(mount);
+      await typeOf(dialog).selectOption({ label: 'WebDAV' });
+      await dialog.getByText('URL of http host to connect to.').waitFor();
+      expect(await dialog.getByLabel('Address', { exact: true }).getAttribute('required')).not.toBeNull();
+      expect(await dialog.getByRole('button', { name: 'Add a storage' }).isDisabled()).toBe(true);
+      await dialog.getByLabel('Address', { exact: true }).fill(apache.url);
+      await dialog.getByLabel('Vendor', { exact: true }).selectOption({ label: 'Owncloud' });
+      await dialog.getByLabel('Username', { exact: true }).fill(apache.username);
+      expect(await dialog.getByLabel('Password', { exact: true }).getAttribute('type')).toBe('password');
+      await dialog.getByLabel('Password', { exact: true }).fill('not this one');
+      // Nothing is left that has to be written by hand.
+      await dialog.getByText('More of Rclone').click();
+      expect(await dialog.getByLabel('Options', { exact: true }).count()).toBe(0);
+      await dialog.getByRole('button', { name: 'Try it' }).click();
+      await dialog.locator('.problem').filter({ hasText: 'does not let' }).first().waitFor();
+      await dialog.getByLabel('Password', { exact: true }).fill(apache.password);
+      await addIt(page);
+      await expectUsable(page, mount, apache.password);
+
+      const form = await editForm(page, mount);
+      await form.getByRole('button', { name: 'Replace: Password' }).press('Enter');
+      await expect.poll(() => page.evaluate('[document.activeElement.type, document.activeElement.value].join()')).toBe('password,');
+      expect(await form.getByLabel('Address', { exact: true }).inputValue()).toBe(apache.url);
+      await form.getByLabel('Password', { exact: true }).fill('another-one');
+      await form.getByRole('button', { name: 'Try it' }).click();
+      await form.locator('.problem').filter({ hasText: 'does not let' }).first().waitFor();
+      // Another type has nothing of the saved one, which comes back with it.
+      await typeOf(form).selectOption('http');
+      await form.getByText('URL of HTTP host to connect to.').waitFor();
+      expect(await form.getByLabel('Address', { exact: true }).inputValue()).toBe('');
+      await typeOf(form).selectOption('webdav');
+      await form.getByText('Saved, and not shown again').waitFor();
+      expect(await form.getByLabel('Address', { exact: true }).inputValue()).toBe(apache.url);
+      expect(await values(page)).not.toContain(apache.password);
+      await form.getByRole('button', { name: 'Try it' }).click();
+      await form.getByText('It works.').waitFor();
+      expect(said).toEqual([]);
+      await context.close();
+    });
+
+    test('what a vendor has is offered once it is chosen, by keys, and anything else can be written', async () => {
+      const { page, context, dialog, said } = await openForm(/^Rclone/);
+      await typeOf(dialog).selectOption('s3');
+      const provider = dialog.getByLabel('Provider', { exact: true });
+      await provider.waitFor();
+      const endpoint = dialog.getByLabel('Endpoint', { exact: true });
+      expect(await endpoint.evaluate((element) => element.tagName)).toBe('INPUT');
+      await provider.focus();
+      await page.keyboard.type('Scaleway');
+      await dialog.locator('select').filter({ hasText: 's3.fr-par.scw.cloud' }).waitFor();
+      expect(await provider.evaluate((element) => element.matches(':focus'))).toBe(true);
+      await endpoint.selectOption('s3.nl-ams.scw.cloud');
+      await endpoint.selectOption({ label: 'Another value' });
+      await dialog.getByLabel('Endpoint: another value').fill('https://s3.example.org');
+      expect(await dialog.getByRole('switch', { name: 'No check bucket' }).isVisible()).toBe(false);
+      await dialog.getByText('More options of s3').press('Enter');
+      await dialog.getByRole('switch', { name: 'No check bucket' }).check();
+      await expectAccessible(page);
+      expect(said).toEqual([]);
+      await context.close();
+    });
+
+    test('types, where the rclone that is named does not answer, are written by hand', async () => {
+      const { context, dialog, said } = await openForm(/^Rclone/);
+      await typeOf(dialog).selectOption({ label: 'b2 – Backblaze B2' });
+      await dialog.getByText('Application Key.', { exact: true }).waitFor();
+      await dialog.getByLabel('Account', { exact: true }).fill('an-account');
+      await dialog.getByText('More of Rclone').click();
+      const other = dialog.getByLabel('Another rclone', { exact: true });
+      await other.fill(`http://127.0.0.1:${await freePort()}`);
+      await dialog.getByRole('alert').filter({ hasText: 'cannot be listed' }).waitFor();
+      expect(await dialog.getByLabel('Options', { exact: true }).inputValue()).toBe('account = an-account');
+      await other.fill('');
+      await dialog.getByText('Application Key.', { exact: true }).waitFor();
+      expect(await dialog.getByLabel('Account', { exact: true }).inputValue()).toBe('an-account');
+      expect(said).toEqual([]);
+      await context.close();
+    });
+  });
+
   test('files that are nowhere', async () => {
     const { page, context, dialog, said } = await openForm(/^Virtual/);
     const mount = `/${world.unique('virtual')}`;
@@ -246,10 +358,10 @@ describe.runIf(isAvailable('chromium', found))('the forms of storages', () => {
     await context.close();
   });
 
-  test('another gateway', async () => {
+  test.each(['OpenList', 'AList V3'])('another gateway, as %s', async (kind) => {
     const other = await startStandalone();
     try {
-      const { page, context, dialog, said } = await openForm(/^OpenList/);
+      const { page, context, dialog, said } = await openForm(new RegExp(`^${kind}`));
       const mount = `/${world.unique('other')}`;
       const where = { 'Where it appears': mount, Address: other.base, Folder: '/local' };
       await fill(dialog, { ...where, Username: 'admin', Password: other.adminPassword });

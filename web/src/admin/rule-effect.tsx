@@ -1,8 +1,9 @@
 import { Check, Minus } from 'lucide';
-import { createEffect, createResource, createSignal, For, type JSX, on, onCleanup } from 'solid-js';
+import { createResource, For, type JSX } from 'solid-js';
 import { type Answer, call } from '../api/call.ts';
 import { t } from '../i18n/i18n.ts';
 import { Loaded } from '../pages/loaded.tsx';
+import { settled } from '../pages/settled.ts';
 import { Icon } from '../parts/icon.tsx';
 import type { RuleInput } from './records.ts';
 
@@ -10,24 +11,10 @@ type Access = Answer<'/api/admin/meta/explain'>['content'][number];
 type Decision = Access['decisions'][number];
 
 const ACTIONS = ['see', 'make', 'rename', 'move', 'copy', 'remove'] as const;
-/** How long the viewer has stopped writing before the server is asked. */
-const PAUSE_MS = 250;
-
 /** What everybody may do at a path, and because of what: by the rules as they are, or with one that is not saved yet. */
 export function RuleEffect(props: { path: string; rule?: RuleInput; changes?: number }): JSX.Element {
   const asked = () => ({ path: props.path, rule: props.rule, changes: props.changes });
-  const [settled, setSettled] = createSignal(asked());
-  createEffect(
-    on(
-      asked,
-      (next) => {
-        const timer = setTimeout(() => setSettled(next), PAUSE_MS);
-        onCleanup(() => clearTimeout(timer));
-      },
-      { defer: true },
-    ),
-  );
-  const [access, { refetch }] = createResource(settled, ({ path, rule }) =>
+  const [access, { refetch }] = createResource(settled(asked), ({ path, rule }) =>
     call('/api/admin/meta/explain', rule ? { path, rule } : { path }),
   );
   return (

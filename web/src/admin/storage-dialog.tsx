@@ -22,8 +22,11 @@ import { SelectField } from '../pages/fields.tsx';
 import { Loaded } from '../pages/loaded.tsx';
 import { createWork } from '../pages/work.ts';
 import { Icon } from '../parts/icon.tsx';
-import { ItemField, labelOf } from './item-field.tsx';
+import { helpOf, ItemField, labelOf } from './item-field.tsx';
 import { firstValues, type Item, isSecret, missing, toInput, type Values, valuesFrom } from './item-values.ts';
+import { KeptSecret } from './kept-secret.tsx';
+import { ChoiceField, createOptions, OptionFields } from './option-fields.tsx';
+import { missingOptions, type Option, valueIn, withValue } from './option-lines.ts';
 import type { Storage } from './records.ts';
 import { STORAGE_TEMPLATES } from './storage-templates.ts';
 
@@ -101,15 +104,19 @@ function Kinds(props: { of: readonly Driver[]; onChoose: (name: string) => void 
 }
 
 function StorageForm(props: { of: Storage | undefined; driver: Driver; onSaved: () => void; onClose: () => void }): JSX.Element {
-  const { common, additional, config } = props.driver;
+  const { common, additional, config, options_by: chosenBy, options_in: optionItems } = props.driver;
   const saved = props.of;
   const first = (): Values => ({ ...firstValues(common), mount_path: '/' });
   const [frame, setFrame] = createSignal<Values>(saved ? valuesFrom(common, { ...saved }) : first());
   const [own, setOwn] = createSignal<Values>(saved ? valuesFrom(additional, parse(saved.addition)) : firstValues(additional));
   const [template, setTemplate] = createSignal('');
   const addition = () => JSON.stringify({ ...parse(saved?.addition ?? '{}'), ...toInput(additional, own()) });
+  const options = createOptions({ driver: config.name, by: chosenBy, in: optionItems, values: own, addition });
   const isComplete = createMemo(
-    () => missing(common, frame()).length + missing(additional, own()).length === 0 && frame()['mount_path'] !== '/',
+    () =>
+      missing(common, frame()).length + missing(additional, own()).length === 0 &&
+      missingOptions(options.lines(), options.valueFor).length === 0 &&
+      frame()['mount_path'] !== '/',
   );
   const save = async () => {
     const input = { ...toInput(common, frame()), mount_path: String(frame()['mount_path']), driver: config.name, addition: addition() };
@@ -122,14 +129,47 @@ function StorageForm(props: { of: Storage | undefined; driver: Driver; onSaved: 
   const further = additional.filter((item) => !wanted.includes(item) && !logins.includes(item));
   const mountPath = common.find(({ name }) => name === 'mount_path');
   const kept = parse(saved?.addition ?? '{}');
+  const keptText = (name: string) => (typeof kept[name] === 'string' ? kept[name] : '');
+  /** What is chosen is what is saved: else nothing that is saved belongs to it. */
+  const isSame = () => chosenBy[0] === undefined || options.chosen() === keptText(chosenBy[0]);
   /** What is secret and saved is not shown again: it stays, or another one takes its place. */
-  const isKept = (item: Item) => isSecret(item) && typeof kept[item.name] === 'string' && kept[item.name] !== '';
+  const isKept = (item: Item) => isSecret(item) && keptText(item.name) !== '' && (isSame() || !options.items().includes(item.name));
+  const isKeptOption = (option: Option) => option.secret && isSame() && valueIn(keptText(option.item), option) !== '';
+  /** Another choice begins anew; the saved one with what is saved of it. */
+  const choose = (item: Item, value: string) => {
+    const rest = [...optionItems, ...options.items()].map((name) => [name, value === keptText(item.name) ? keptText(name) : '']);
+    setOwn((present) => ({ ...present, ...Object.fromEntries(rest), [item.name]: value }));
+  };
   const ownField = (item: Item) => (
     <Show when={isKept(item)} fallback={field(item, own, setOwn)}>
       <KeptSecret label={labelOf(item.name)} onReplace={() => setOwn((present) => ({ ...present, [item.name]: '' }))}>
         {field(item, own, setOwn)}
       </KeptSecret>
     </Show>
+  );
+  /** The item that says what is chosen, and what belongs to that. */
+  const choiceField = (item: Item) => (
+    <>
+      <Show when={options.about(item.name)} fallback={field(item, own, setOwn)}>
+        {(option) => (
+          <ChoiceField
+            label={labelOf(item.name)}
+            hint={helpOf(item)}
+            option={option()}
+            value={String(own()[item.name] ?? '')}
+            onInput={(value) => choose(item, value)}
+          />
+        )}
+      </Show>
+      <OptionFields
+        of={options}
+        isKept={isKeptOption}
+        onInput={(option, value) =>
+          setOwn((present) => ({ ...present, [option.item]: withValue(String(present[option.item] ?? ''), option, value) }))
+        }
+      />
+      <For each={additional.filter(({ name }) => options.items().includes(name))}>{(each) => ownField(each)}</For>
+    </>
   );
   const field = (item: Item, values: () => Values, set: (change: (present: Values) => Values) => void) => (
     <ItemField item={item} value={values()[item.name] ?? ''} onInput={(value) => set((present) => ({ ...present, [item.name]: value }))} />
@@ -163,11 +203,13 @@ function StorageForm(props: { of: Storage | undefined; driver: Driver; onSaved: 
         )}
       </Show>
       <Show when={mountPath}>{(item) => field(item(), frame, setFrame)}</Show>
-      <For each={[...wanted, ...logins]}>{(item) => ownField(item)}</For>
+      <For each={[...wanted, ...logins]}>{(item) => (item.name === chosenBy[0] ? choiceField(item) : ownField(item))}</For>
       <details class="further">
         <summary>{t('furtherOfKind', { kind: config.name })}</summary>
         <div class="stack">
-          <For each={further}>{(item) => ownField(item)}</For>
+          <For each={further.filter(({ name }) => options.isByHand(name) && !options.items().includes(name))}>
+            {(item) => ownField(item)}
+          </For>
         </div>
       </details>
       <details class="further">
@@ -177,37 +219,6 @@ function StorageForm(props: { of: Storage | undefined; driver: Driver; onSaved: 
         </div>
       </details>
     </FormDialog>
-  );
-}
-
-/** A secret that is saved: only whether it stays is asked. */
-function KeptSecret(props: { label: string; onReplace: () => void; children: JSX.Element }): JSX.Element {
-  const [isReplaced, setReplaced] = createSignal(false);
-  let place!: HTMLDivElement;
-  const replace = () => {
-    props.onReplace();
-    setReplaced(true);
-    queueMicrotask(() => place.querySelector<HTMLElement>('input, textarea')?.focus());
-  };
-  return (
-    <div ref={place}>
-      <Show
-        when={isReplaced()}
-        fallback={
-          <div class="field">
-            <span class="label">{props.label}</span>
-            <div class="field-line">
-              <span class="note">{t('secretKept')}</span>
-              <button type="button" class="button" aria-label={t('replaceNamed', { name: props.label })} onClick={replace}>
-                {t('replace')}
-              </button>
-            </div>
-          </div>
-        }
-      >
-        {props.children}
-      </Show>
-    </div>
   );
 }
 

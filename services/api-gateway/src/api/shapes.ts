@@ -217,8 +217,10 @@ export const driverShape = z.object({
     only_indices: z.boolean(),
     prefer_proxy: z.boolean(),
   }),
-  /** The items of `additional` that the answer of driver/options depends on; empty: the driver has no options there. */
+  /** The items of `additional` that the answer of driver/options depends on, the first being what is chosen; empty: the driver has no options there. */
   options_by: z.array(z.string()),
+  /** The items of `additional` that keep such options, one `name = value` a line. */
+  options_in: z.array(z.string()),
 });
 
 export const driverOptionShape = z.object({

@@ -16,6 +16,7 @@ export const listDriversHandler = (registry: DriverRegistry) => async (): Promis
         secret_items: [...driver.secretKeys],
         host_folder_items: driver.hostFolders.map(({ name }) => name),
         options_by: [...driver.optionsBy],
+        options_in: [...driver.optionsIn],
       };
     }),
 });

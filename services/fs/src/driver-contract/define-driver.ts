@@ -73,8 +73,10 @@ interface DriverSource<Schema extends ConfigSchema> {
   readonly limits?: StorageLimits;
   /** What can be chosen in its items, where that depends on others of them. */
   readonly options?: {
-    /** The items that it depends on. */
+    /** The items that it depends on; the first is what is chosen. */
     readonly by: readonly (keyof z.output<Schema> & string)[];
+    /** The items that keep the options, one `name = value` a line. */
+    readonly in: readonly (keyof z.output<Schema> & string)[];
     /** @param config as the form has it so far: required items may be empty. Errors are shown to the admin as they are. */
     readonly read: (config: z.output<Schema>, context: OpenContext) => Promise<readonly DriverOption[]>;
   };
@@ -96,8 +98,10 @@ export interface DriverDefinition {
   readonly secretKeys: ReadonlySet<string>;
   /** The items of `addition` that name folders of the host; the first is what the storage shows. */
   readonly hostFolders: readonly HostFolderItem[];
-  /** The items that `readOptions` goes by; empty: there are no options. */
+  /** The items that `readOptions` goes by, the first being what is chosen; empty: there are no options. */
   readonly optionsBy: readonly string[];
+  /** The items that keep the options, one `name = value` a line. */
+  readonly optionsIn: readonly string[];
   /**
    * What can be chosen with an `addition` as the form has it so far. The context is as of `open`.
    * @throws AppError INVALID_ARGUMENT for an `addition` that cannot be; else what the driver says
@@ -146,6 +150,7 @@ export function defineDriver<Schema extends ConfigSchema>(source: DriverSource<S
     secretKeys,
     hostFolders,
     optionsBy: source.options?.by ?? [],
+    optionsIn: source.options?.in ?? [],
     readOptions: async (addition, context = {}) => {
       const config = check(normaliseAddition(items, addition));
       return source.options?.read(config, plainContext(config, context)) ?? [];

@@ -276,8 +276,10 @@ export interface DriverTemplate {
   secret_items: string[];
   /** The names of those of `additional` that name folders of the host; the first is what the storage shows. */
   host_folder_items: string[];
-  /** The names of those of `additional` that the answer of ListDriverOptions depends on; empty: the driver has no such options. */
+  /** The names of those of `additional` that the answer of ListDriverOptions depends on, the first being what is chosen; empty: there are none. */
   options_by: string[];
+  /** The names of those of `additional` that keep such options, one `name = value` a line. */
+  options_in: string[];
 }
 
 export interface DriverItem {
@@ -3462,7 +3464,15 @@ export const ListDriversResponse: MessageFns<ListDriversResponse> = {
 };
 
 function createBaseDriverTemplate(): DriverTemplate {
-  return { common: [], additional: [], config: null, secret_items: [], host_folder_items: [], options_by: [] };
+  return {
+    common: [],
+    additional: [],
+    config: null,
+    secret_items: [],
+    host_folder_items: [],
+    options_by: [],
+    options_in: [],
+  };
 }
 
 export const DriverTemplate: MessageFns<DriverTemplate> = {
@@ -3484,6 +3494,9 @@ export const DriverTemplate: MessageFns<DriverTemplate> = {
     }
     for (const v of message.options_by) {
       writer.uint32(50).string(v!);
+    }
+    for (const v of message.options_in) {
+      writer.uint32(58).string(v!);
     }
     return writer;
   },
@@ -3549,6 +3562,14 @@ export const DriverTemplate: MessageFns<DriverTemplate> = {
             message.options_by.push(reader.string());
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.options_in.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3574,6 +3595,7 @@ export const DriverTemplate: MessageFns<DriverTemplate> = {
     message.secret_items = object.secret_items?.map((e) => e) || [];
     message.host_folder_items = object.host_folder_items?.map((e) => e) || [];
     message.options_by = object.options_by?.map((e) => e) || [];
+    message.options_in = object.options_in?.map((e) => e) || [];
     return message;
   },
 };

@@ -10,8 +10,8 @@ type Driver = z.output<typeof driverShape>;
 /** The templates by name, sorted. */
 async function listDrivers({ peers, options }: CallerContext): Promise<Map<string, Driver>> {
   const { drivers } = await peers.fs.listDrivers({}, options);
-  const named = drivers.flatMap(({ common, additional, config, options_by }: DriverTemplate) =>
-    config ? [{ common, additional, config, options_by }] : [],
+  const named = drivers.flatMap(({ common, additional, config, options_by, options_in }: DriverTemplate) =>
+    config ? [{ common, additional, config, options_by, options_in }] : [],
   );
   named.sort((left, right) => (left.config.name < right.config.name ? -1 : 1));
   return new Map(named.map((driver) => [driver.config.name, driver]));

@@ -59,7 +59,7 @@ export const rcloneConfigSchema = z.object({
   }),
   secrets: textItem({
     secret: true,
-    help: 'The same for passwords and keys, as in secret_access_key = ... Kept as they are when left empty.',
+    help: 'The same for passwords and keys, as in secret_access_key = ...',
   }),
   oauth_token: textItem({
     secret: true,

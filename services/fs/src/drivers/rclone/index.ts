@@ -22,6 +22,7 @@ export const rcloneDriver = defineDriver({
   limits: { names: 8, reads: 16, writes: 4 },
   options: {
     by: ['type', 'rcd_url', 'rcd_username', 'rcd_password'],
+    in: ['options', 'secrets'],
     async read(config, context) {
       const { readOptions } = await import('./options.ts');
       return readOptions(config, context);

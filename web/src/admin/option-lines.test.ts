@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { hasOthers, labelOfChoice, missingOptions, type Option, valueIn, withValue } from './option-lines.ts';
+
+const option = (name: string, rest: Partial<Option> = {}): Option => ({
+  ...{ name, item: 'options', type: 'string', help: '', default: '', choices: [] },
+  ...{ exclusive: false, required: false, secret: false, advanced: false, shapes: false },
+  ...rest,
+});
+const URL_OPTION = option('url', { required: true });
+const KEY = option('key_pem', { type: 'text' });
+
+describe('options that are kept as lines', () => {
+  it('are read as the server reads them, and written in their place', () => {
+    const text = '\n  url=https://a.example.org/?a=b\nuser = anna\n';
+    expect(valueIn(text, URL_OPTION)).toBe('https://a.example.org/?a=b');
+    expect(valueIn(text, option('pass'))).toBe('');
+    expect(withValue(text, URL_OPTION, 'https://b')).toBe('url = https://b\nuser = anna');
+    expect(withValue(text, option('vendor'), 'other')).toBe('  url=https://a.example.org/?a=b\nuser = anna\nvendor = other');
+    expect(withValue(text, option('user'), '')).toBe('  url=https://a.example.org/?a=b');
+    expect(withValue('', URL_OPTION, '')).toBe('');
+  });
+
+  it('keep what is being written: a space at the end is not taken away', () => {
+    expect(valueIn(withValue('', option('user'), 'anna '), option('user'))).toBe('anna ');
+  });
+
+  it('keep texts of several lines in one', () => {
+    const text = withValue('', KEY, '-----BEGIN\nabc\n-----END\n');
+    expect(text).toBe('key_pem = -----BEGIN\\nabc\\n-----END\\n');
+    expect(valueIn(text, KEY)).toBe('-----BEGIN\nabc\n-----END\n');
+  });
+
+  it('are told from lines that no field shows', () => {
+    expect(hasOthers('url = a\n\n', [URL_OPTION])).toBe(false);
+    expect(hasOthers('url = a\nnewer = b', [URL_OPTION])).toBe(true);
+    expect(hasOthers('no line of ours', [URL_OPTION])).toBe(true);
+  });
+
+  it('are missing where they have to be given', () => {
+    const options = [URL_OPTION, option('user'), option('port', { required: true, default: '21' })];
+    expect(missingOptions(options, () => '').map(({ name }) => name)).toEqual(['url']);
+    expect(missingOptions(options, () => 'x')).toEqual([]);
+  });
+});
+
+it('a choice is its value and what is said of it, in short', () => {
+  expect(labelOfChoice({ value: 'drive', help: 'Google Drive' })).toBe('drive – Google Drive');
+  expect(labelOfChoice({ value: 'webdav', help: 'WebDAV' })).toBe('WebDAV');
+  expect(labelOfChoice({ value: 'x', help: '' })).toBe('x');
+  expect(labelOfChoice({ value: 's3', help: `${'word '.repeat(40)}\nmore` })).toMatch(/^s3 – (word ){15}word…$/);
+});
