@@ -1,9 +1,13 @@
 import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { ensureCommand, isAvailable } from '@wharf/harness';
+import { parseVirtualPath } from '@wharf/paths';
 import { describe, expect, it } from 'vitest';
 import { refusalOf } from '../src/domain/testing/refusal.ts';
 import { at, collect, failureWithout } from '../src/driver-contract/conformance/driver-calls.ts';
+import { ftpConfigSchema, ftpSettings } from '../src/drivers/ftp/config.ts';
 import { DRIVERS } from '../src/drivers/index.ts';
+import { localConfigSchema, localSettings } from '../src/drivers/local/config.ts';
+import { sftpConfigSchema, sftpSettings } from '../src/drivers/sftp/config.ts';
 
 /** Attacks that concern every kind of storage in the same way (docs/security.md). */
 
@@ -25,6 +29,24 @@ const REACHING: Readonly<Record<string, (host: string) => object>> = {
 const REACHING_NOTHING = ['Local', 'Alias', 'Virtual', 'Crypt', 'Strm'];
 /** Items that sound like secrets and are none: keys of others, a switch. */
 const NO_SECRETS = ['host_key', 'withSign', 'enable_custom_host_presign', 'sign_url_expire'];
+/** A folder above the one that is meant. */
+const UPWARD = '/team/../../etc';
+/** Items that lead there, of kinds whose root is in a tree of names: the tree of Wharf, or one that a server has below its address. */
+const LEADING_UP: Readonly<Record<string, object>> = {
+  ...Object.fromEntries(['S3', 'SMB', 'WebDav', 'OpenList', 'AList V3', 'Rclone'].map((name) => [name, { root_folder_path: UPWARD }])),
+  Alias: { paths: `x:${UPWARD}` },
+  Crypt: { remote_path: UPWARD, password: SECRET, ...{ filename_encryption: 'off', directory_name_encryption: 'false' } },
+  Strm: { paths: `x:${UPWARD}`, siteUrl: 'http://x' },
+  UrlTree: { url_structure: `../x:http://a.example.test/latest` },
+};
+/** The root of these is any folder of a server or of this machine: the one that the admin means, and nothing is asked for by another name. */
+const RESOLVED: Readonly<Record<string, (addition: unknown) => string>> = {
+  SFTP: (addition) => sftpSettings(sftpConfigSchema.parse(addition)).rootPath,
+  FTP: (addition) => ftpSettings(ftpConfigSchema.parse(addition)).rootPlace,
+  Local: (addition) => localSettings(localConfigSchema.parse(addition)).rootPath,
+};
+/** Its entries are made up. */
+const ROOTLESS = ['Virtual'];
 /** The cloud's own data about a machine, by its number and by a name. */
 const FORBIDDEN_HOSTS = ['169.254.169.254', 'inner.example.test'];
 
@@ -34,10 +56,12 @@ const resolve = async () => ['169.254.169.254'];
 const egress = createEgress(createEgressPolicy({ allow: [], forbidden: [], audience: 'admin', resolve }));
 
 it('every kind of storage is looked at here', () => {
-  expect([...Object.keys(REACHING), ...REACHING_NOTHING].toSorted()).toEqual(offered.map(({ name }) => name).toSorted());
+  const names = offered.map(({ name }) => name).toSorted();
+  expect([...Object.keys(REACHING), ...REACHING_NOTHING].toSorted()).toEqual(names);
+  expect([...Object.keys(LEADING_UP), ...Object.keys(RESOLVED), ...ROOTLESS].toSorted()).toEqual(names);
 });
 
-describe.each(offered)('a storage of the kind $name', ({ name, items, secretKeys, open }) => {
+describe.each(offered)('a storage of the kind $name', ({ name, items, secretKeys, normaliseAddition, open }) => {
   const itemsOn = REACHING[name];
   const isThere = !['SMB', 'Rclone'].includes(name) || isAvailable('rclone', rclone);
   it.runIf(itemsOn && isThere).each(FORBIDDEN_HOSTS)(
@@ -55,6 +79,16 @@ describe.each(offered)('a storage of the kind $name', ({ name, items, secretKeys
       expect(await failureWithout(SECRET, refused())).toMatchObject({ code: 'PERMISSION_DENIED' });
     },
   );
+
+  it.runIf(LEADING_UP[name])('has no root above the one it is in (C1)', async () => {
+    const openMount = async (path: string) => expect.unreachable(`${parseVirtualPath(path)} was opened`);
+    const opening = open(JSON.stringify({ ...itemsOn?.('a.example.test'), ...LEADING_UP[name] }), { egress, openMount });
+    expect(await failureWithout(SECRET, opening)).toMatchObject({ code: expect.stringMatching(/^(INVALID_ARGUMENT|UNSAFE_PATH)$/) });
+  });
+  it.runIf(RESOLVED[name])('has the root that is meant, without a way up in its name (C1)', () => {
+    const items = { ...itemsOn?.('a.example.test'), root_folder_path: UPWARD };
+    expect(RESOLVED[name]?.(JSON.parse(normaliseAddition(JSON.stringify(items))))).toBe('/etc');
+  });
 
   const trusting = items.map((item) => item.name).filter((item) => /insecure|verify/.test(item));
   it.runIf(trusting.length > 0).each(trusting)('tells whoever runs Wharf that %s is on, each time it is opened (C21)', async (item) => {

@@ -10,13 +10,12 @@ import {
   type SshServer,
   startApacheDav,
   startCephRgw,
-  startFaultProxy,
   startFtpServer,
   startSamba,
   startSshServer,
   type WebdavServer,
 } from '@wharf/harness';
-import { mountFtp, mountRemotes } from './remote-storages.ts';
+import { mountFtp, mountRemotes, mountSmb, mountWebdav } from './remote-storages.ts';
 import type { World } from './world.ts';
 
 export const KINDS = ['Local', 'S3', 'SFTP', 'WebDav', 'FTP', 'SMB', 'Crypt'] as const;
@@ -41,8 +40,8 @@ export interface Servers {
   readonly samba: SambaServer;
 }
 
-/** Undefined where one is missing. */
-export async function startServers(sizeBytes: number): Promise<Servers | undefined> {
+/** Undefined where one is missing. @param sizeBytes what the bucket's server stores at most */
+export async function startServers(sizeBytes = 2 * 1024 ** 3): Promise<Servers | undefined> {
   const [rgw, sshd, apache, ftpd, samba, rclone] = await Promise.all([
     startCephRgw({ sizeBytes }),
     startSshServer(),
@@ -63,36 +62,23 @@ export async function startServers(sizeBytes: number): Promise<Servers | undefin
 export async function mountEvery(world: World, { rgw, sshd, apache, ftpd, samba }: Servers) {
   const remotes = await mountRemotes(world, rgw, sshd);
   const ftp = await mountFtp(world, ftpd);
+  const webdav = await mountWebdav(world, apache);
+  const smb = await mountSmb(world, samba);
   const { path: local } = await world.folder('every');
-  const mount = async (driver: string, addition: object): Promise<string> => {
-    const mount_path = `/${world.unique(driver.toLowerCase())}`;
-    await world.admin.call('/api/admin/storage/create', {
-      ...{ mount_path, driver, addition: JSON.stringify(addition), cache_expiration: 30 },
-    });
-    return mount_path;
-  };
-  const davWay = await startFaultProxy({ to: apache });
-  const smbWay = await startFaultProxy({ to: samba });
-  const webdav = await mount('WebDav', {
-    address: apache.url.replace(`${apache.host}:${apache.port}`, `${davWay.host}:${davWay.port}`),
-    ...{ vendor: 'other', username: apache.username, password: apache.password, root_folder_path: '/' },
-  });
-  const smb = await mount('SMB', {
-    ...{ root_folder_path: '.', address: `${smbWay.host}:${smbWay.port}` },
-    ...{ username: samba.username, password: samba.password, share_name: samba.share },
-  });
   await world.admin.call('/api/fs/mkdir', { path: `${remotes.s3.mount}/encrypted` });
-  const crypt = await mount('Crypt', {
+  const crypt = `/${world.unique('crypt')}`;
+  const addition = JSON.stringify({
     ...{ filename_encryption: 'standard', directory_name_encryption: 'true', filename_encoding: 'base32', encrypted_suffix: '.bin' },
     ...{ remote_path: `${remotes.s3.mount}/encrypted`, password: 'first', salt: 'second', show_hidden: true },
   });
+  await world.admin.call('/api/admin/storage/create', { mount_path: crypt, driver: 'Crypt', addition, cache_expiration: 30 });
   const places: Readonly<Record<Kind, Place>> = {
     Local: { folder: local },
     S3: { folder: `${remotes.s3.mount}/plain`, way: remotes.s3.proxy },
     SFTP: { folder: `${remotes.sftp.mount}/pairs`, way: remotes.sftp.proxy, restart: () => sshd.restart() },
-    WebDav: { folder: `${webdav}/pairs`, way: davWay, restart: () => apache.restart() },
+    WebDav: { folder: `${webdav.mount}/pairs`, way: webdav.proxy, restart: () => apache.restart() },
     FTP: { folder: `${ftp.mount}/pairs`, way: ftp.proxy, restart: () => ftpd.restart() },
-    SMB: { folder: `${smb}/pairs`, way: smbWay, restart: () => samba.restart() },
+    SMB: { folder: `${smb.mount}/pairs`, way: smb.proxy, restart: () => samba.restart() },
     Crypt: { folder: `${crypt}/pairs`, way: remotes.s3.proxy },
   };
   return {
@@ -106,7 +92,7 @@ export async function mountEvery(world: World, { rgw, sshd, apache, ftpd, samba 
     },
     async stop(): Promise<void> {
       await remotes.stop();
-      for (const way of [ftp.proxy, davWay, smbWay]) await way.stop();
+      for (const { proxy } of [ftp, webdav, smb]) await proxy.stop();
       for (const server of [rgw, sshd, apache, ftpd, samba]) await server.stop();
     },
   };

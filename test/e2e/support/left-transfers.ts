@@ -1,26 +1,32 @@
-import { once } from 'node:events';
 import { get, type IncomingMessage, request } from 'node:http';
 import { authorization, filePath, rawPath } from './files.ts';
 import type { World } from './world.ts';
 
-/** A download whose first bytes have come, and whose reader takes no more. */
+/** A download whose reader takes no more than its first bytes. */
 export interface StandingDownload {
+  /** Resolves when its first bytes have come, or it has ended. */
+  readonly begun: Promise<void>;
   leave(): void;
 }
 
-/** @param address of the client, as a proxy tells it: one has half of what a storage bears at once */
-export async function beginDownload({ admin, base }: World, path: string, address = '192.0.2.1'): Promise<StandingDownload> {
-  const asked = get(new URL(await rawPath(admin, path), base), { agent: false, headers: { 'x-forwarded-for': address } });
+/** @param path of the content, as `rawPath` answers it. @param address of the client, as a proxy tells it: one has half of what a storage bears at once */
+export function openDownload({ base }: Pick<World, 'base'>, path: string, address = '192.0.2.1'): StandingDownload {
+  const asked = get(new URL(path, base), { agent: false, headers: { 'x-forwarded-for': address } });
   asked.on('error', () => undefined);
-  const [response] = (await once(asked, 'response')) as [IncomingMessage];
-  response.on('error', () => undefined);
-  await once(response, 'readable');
-  return { leave: () => void asked.destroy() };
+  const { promise, resolve } = Promise.withResolvers<void>();
+  asked.once('response', (response: IncomingMessage) => {
+    response.on('error', () => undefined);
+    response.once('readable', resolve);
+  });
+  asked.once('close', resolve);
+  return { begun: promise, leave: () => void asked.destroy() };
 }
 
 /** Reads the first bytes of a file and goes away. */
 export async function leaveDownload(world: World, path: string): Promise<void> {
-  (await beginDownload(world, path)).leave();
+  const download = openDownload(world, await rawPath(world.admin, path));
+  await download.begun;
+  download.leave();
 }
 
 /** Sends a part of a file and goes away. @param sizeBytes sent of twice as many that are announced */

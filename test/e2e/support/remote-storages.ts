@@ -5,7 +5,15 @@ import {
   ListObjectsV2Command,
   S3Client,
 } from '@aws-sdk/client-s3';
-import { type CephRgw, type FaultProxy, type FtpServer, type SshServer, startFaultProxy } from '@wharf/harness';
+import {
+  type CephRgw,
+  type FaultProxy,
+  type FtpServer,
+  type SambaServer,
+  type SshServer,
+  startFaultProxy,
+  type WebdavServer,
+} from '@wharf/harness';
 import type { World } from './world.ts';
 
 /** A storage on another server, mounted in the tree, with a way to its server that can be made bad. */
@@ -24,12 +32,11 @@ export interface RemoteStorages {
 
 const BUCKET = 'pairs';
 
+/** Where a storage is mounted. */
+type Tree = Pick<World, 'admin' | 'unique'>;
+
 /** Mounts a bucket and a folder of an SSH server. */
-export async function mountRemotes(
-  { admin, unique }: Pick<World, 'admin' | 'unique'>,
-  rgw: CephRgw,
-  sshd: SshServer,
-): Promise<RemoteStorages> {
+export async function mountRemotes(world: Tree, rgw: CephRgw, sshd: SshServer): Promise<RemoteStorages> {
   const sdk = new S3Client({
     endpoint: rgw.url,
     region: rgw.region,
@@ -42,13 +49,8 @@ export async function mountRemotes(
   });
   const s3Proxy = await startFaultProxy({ to: { host: '127.0.0.1', port: Number(new URL(rgw.url).port) } });
   const sftpProxy = await startFaultProxy({ to: { host: sshd.host, port: sshd.port } });
-  const mountOf = async (driver: string, proxy: FaultProxy, items: object, rest: object = {}): Promise<RemoteStorage> => {
-    const mount = `/${unique(driver.toLowerCase())}`;
-    const storage = { mount_path: mount, driver, addition: JSON.stringify(items), cache_expiration: 30, ...rest };
-    await admin.call('/api/admin/storage/create', storage);
-    return { mount, proxy };
-  };
-  const s3 = await mountOf(
+  const s3 = await mountThrough(
+    world,
     'S3',
     s3Proxy,
     {
@@ -62,7 +64,7 @@ export async function mountRemotes(
     },
     { web_proxy: true },
   );
-  const sftp = await mountOf('SFTP', sftpProxy, {
+  const sftp = await mountThrough(world, 'SFTP', sftpProxy, {
     root_folder_path: sshd.rootPath,
     address: `${sftpProxy.host}:${sftpProxy.port}`,
     username: sshd.username,
@@ -85,10 +87,9 @@ export async function mountRemotes(
 }
 
 /** Mounts what the user of an FTP server sees, by TLS where it has that, with a way to it that can be made bad. */
-export async function mountFtp({ admin, unique }: Pick<World, 'admin' | 'unique'>, ftpd: FtpServer): Promise<RemoteStorage> {
+export async function mountFtp(world: Tree, ftpd: FtpServer): Promise<RemoteStorage> {
   const proxy = await startFaultProxy({ to: ftpd, samePorts: ftpd.passivePorts });
-  const mount = `/${unique('ftp')}`;
-  const items = {
+  return mountThrough(world, 'FTP', proxy, {
     ...{
       address: `${proxy.host}:${proxy.port}`,
       encoding: 'utf-8',
@@ -98,12 +99,35 @@ export async function mountFtp({ admin, unique }: Pick<World, 'admin' | 'unique'
     },
     // The way to it has another address than its certificate.
     ...{ encryption: ftpd.certificate === '' ? 'none' : 'explicit', tls_insecure_skip_verify: true },
-  };
-  await admin.call('/api/admin/storage/create', {
-    mount_path: mount,
-    driver: 'FTP',
-    addition: JSON.stringify(items),
-    cache_expiration: 30,
   });
+}
+
+/** Mounts all that a WebDAV server has, with a way to it that can be made bad. */
+export async function mountWebdav(world: Tree, dav: WebdavServer): Promise<RemoteStorage> {
+  const proxy = await startFaultProxy({ to: dav });
+  const address = dav.url.replace(`${dav.host}:${dav.port}`, `${proxy.host}:${proxy.port}`);
+  const items = { address, vendor: 'other', username: dav.username, password: dav.password, root_folder_path: '/' };
+  return mountThrough(world, 'WebDav', proxy, items);
+}
+
+/** Mounts the share of an SMB server, with a way to it that can be made bad. */
+export async function mountSmb(world: Tree, samba: SambaServer): Promise<RemoteStorage> {
+  const proxy = await startFaultProxy({ to: samba });
+  return mountThrough(world, 'SMB', proxy, {
+    ...{ root_folder_path: '.', address: `${proxy.host}:${proxy.port}` },
+    ...{ username: samba.username, password: samba.password, share_name: samba.share },
+  });
+}
+
+async function mountThrough(
+  { admin, unique }: Tree,
+  driver: string,
+  proxy: FaultProxy,
+  items: object,
+  rest: object = {},
+): Promise<RemoteStorage> {
+  const mount = `/${unique(driver.toLowerCase())}`;
+  const storage = { mount_path: mount, driver, addition: JSON.stringify(items), cache_expiration: 30, ...rest };
+  await admin.call('/api/admin/storage/create', storage);
   return { mount, proxy };
 }

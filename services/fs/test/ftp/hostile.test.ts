@@ -20,7 +20,7 @@ const readAll = async (items: Record<string, unknown>, signal?: AbortSignal) => 
 const secretsIn = ({ commands }: HostileServer) => commands.filter((line) => /^(?:USER|PASS)/.test(line));
 
 describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
-  it('cannot say names that lead elsewhere, or one twice', async () => {
+  it('cannot say names that lead elsewhere, or one twice (C4)', async () => {
     const names = [
       'ok',
       '.',

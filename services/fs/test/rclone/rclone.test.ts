@@ -66,7 +66,7 @@ describe.runIf(isAvailable('rclone', program) && isAvailable('webdav', dav))('th
     await driver.remove(at('/moved'), { recursive: true });
   });
 
-  it('goes nowhere the policy does not allow, by an address, a name, or where a server sends it', async () => {
+  it('goes nowhere the policy does not allow, by an address, a name, or where a server sends it (C6)', async () => {
     await refuses('PERMISSION_DENIED', opened(items('169.254.169.254')));
     await refuses('PERMISSION_DENIED', opened(items('inner.example.test')));
     await refuses('PERMISSION_DENIED', opened(items('dav.example.test'), egressTo([{ host: '127.0.0.1', port: dav.port }])));

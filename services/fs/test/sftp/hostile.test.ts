@@ -227,7 +227,7 @@ describe('an SFTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     for (const trial of [listing, reading]) expect((await refusalOf(trial))[0]).toBe('STORAGE_UNAVAILABLE');
   });
 
-  it('cannot say names that lead elsewhere, or one twice', async () => {
+  it('cannot say names that lead elsewhere, or one twice (C4)', async () => {
     const page = [
       'ok',
       '.',

@@ -37,7 +37,7 @@ describe.runIf(isAvailable('rclone', program))('the rclone of this process', () 
     }
   });
 
-  it('has its secrets in no argument, no variable and no file with a name', async () => {
+  it('has its secrets in no argument, no variable and no file with a name (C21)', async () => {
     const running = await started();
     const parameters = { host: '127.0.0.1', user: 'anna', pass: 'the-password-of-anna' };
     expect((await ask(running, 'config/create', { name: 'x', type: 'smb', parameters, opt: { obscure: true } })).status).toBe(200);

@@ -57,7 +57,7 @@ describe.runIf(isAvailable('rclone', rclone) && isAvailable('samba', server))('S
     }
   });
 
-  it('goes nowhere the policy does not allow, by whatever name', async () => {
+  it('goes nowhere the policy does not allow, by whatever name (C6)', async () => {
     for (const host of ['169.254.169.254', '[fe80::1]', '[::ffff:169.254.169.254]']) {
       await refuses('PERMISSION_DENIED', opened({ address: `${host}:445` }));
     }

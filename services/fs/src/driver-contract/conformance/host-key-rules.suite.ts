@@ -42,7 +42,7 @@ async function failureOf(call: Promise<unknown>): Promise<AppError> {
 
 /** Of storages whose servers are known by a key of their own (SSH). */
 export function hostKeyRules(rule: Rule): void {
-  rule('the first key of a server is kept, and no other is asked for', ['write'], async (_driver, side) => {
+  rule('the first key of a server is kept, and no other is asked for (C21)', ['write'], async (_driver, side) => {
     const server = await startedBy(side);
     const kept = keptItem('');
     const first = await opened(server, kept);
@@ -52,7 +52,7 @@ export function hostKeyRules(rule: Rule): void {
     expect(await textOf(await opened(server, kept), '/file')).toBe('x');
     expect(kept.stored).toHaveLength(1);
   });
-  rule('a server with another key is refused with both, and is told nothing secret', ['write'], async (_driver, side) => {
+  rule('a server with another key is refused with both, and is told nothing secret (C21)', ['write'], async (_driver, side) => {
     const server = await startedBy(side);
     const kept = keptItem('');
     const open = await opened(server, kept);
@@ -73,7 +73,7 @@ export function hostKeyRules(rule: Rule): void {
     expect(await textOf(await opened(server, entered), '/file')).toBe('x');
     expect(entered.stored).toEqual([]);
   });
-  rule('a key that could not be kept, or in whose place another was kept, lets nobody in', [], async (_driver, side) => {
+  rule('a key that could not be kept, or in whose place another was kept, lets nobody in (C21)', [], async (_driver, side) => {
     const server = await startedBy(side);
     const other = `ssh-ed25519 SHA256:${'A'.repeat(43)}`;
     const { code, message } = await failureOf(server.open({ value: '', replace: async () => other }));

@@ -61,7 +61,7 @@ async function expectTrust(side: StorageUnderTest, certificate: Certificate, tru
 
 /** TLS is verified, unless the storage says that it is not. @param hasTrustItem it can be told to take any certificate, and one more authority */
 export function tlsRules(rule: Rule, hasTrustItem: boolean): void {
-  rule('a certificate that nobody signed is refused before anything is said, and the admin is told', [], async (_driver, side) => {
+  rule('a certificate that nobody signed is refused before anything is said, and the admin is told (C21)', [], async (_driver, side) => {
     await expectRefusal(side, await certificate(HOST));
   });
   if (!hasTrustItem) return;
@@ -76,7 +76,7 @@ export function tlsRules(rule: Rule, hasTrustItem: boolean): void {
     const own = await certificate(HOST);
     await expectTrust(side, own, { certificate: own.cert });
   });
-  rule('a certificate of another authority, or of another host, is refused all the same', [], async (_driver, side) => {
+  rule('a certificate of another authority, or of another host, is refused all the same (C21)', [], async (_driver, side) => {
     const [authority, other] = [await certificate('authority.example.org'), await certificate('other.example.org')];
     await expectRefusal(side, await certificate(HOST, other), { certificate: authority.cert });
     await expectRefusal(side, await certificate('elsewhere.example.org', authority), { certificate: authority.cert });

@@ -52,24 +52,28 @@ async function failuresOf(driver: Writable): Promise<AppError[]> {
 
 /** Of a storage whose server is reached by HTTP: redirects lead its secrets nowhere. @param hasTrustItem it can be told to take any certificate */
 export function redirectRules(rule: Rule, hasTrustItem: boolean): void {
-  rule('a redirect to another host gets no secret, whatever was asked', ['write', 'makeDirectory', 'remove'], async (driver, side) => {
-    const { secrets } = webOf(side);
-    const elsewhere = await startListener();
-    const { relay, behind } = await openBehind(driver, side);
-    for (const status of REDIRECTS) {
-      relay.answer((request, response) => {
-        request.resume();
-        response.writeHead(status, { Location: `${elsewhere.url}${request.url}` }).end();
-      });
-      await failuresOf(behind);
-    }
-    expect(elsewhere.heard()).not.toMatch(/^(authorization|proxy-authorization|cookie)$/im);
-    for (const secret of secrets) expect(elsewhere.heard()).not.toContain(secret);
-    relay.answer(undefined);
-    expect(await textOf(behind, '/file')).toBe('old');
-  });
+  rule(
+    'a redirect to another host gets no secret, whatever was asked (C21)',
+    ['write', 'makeDirectory', 'remove'],
+    async (driver, side) => {
+      const { secrets } = webOf(side);
+      const elsewhere = await startListener();
+      const { relay, behind } = await openBehind(driver, side);
+      for (const status of REDIRECTS) {
+        relay.answer((request, response) => {
+          request.resume();
+          response.writeHead(status, { Location: `${elsewhere.url}${request.url}` }).end();
+        });
+        await failuresOf(behind);
+      }
+      expect(elsewhere.heard()).not.toMatch(/^(authorization|proxy-authorization|cookie)$/im);
+      for (const secret of secrets) expect(elsewhere.heard()).not.toContain(secret);
+      relay.answer(undefined);
+      expect(await textOf(behind, '/file')).toBe('old');
+    },
+  );
   for (const target of ['http://169.254.169.254/latest/meta-data/', 'http://[fd00:ec2::254]/latest/', 'file:///etc/passwd']) {
-    rule(`a redirect to ${target} is not followed`, ['write', 'makeDirectory', 'remove'], async (driver, side) => {
+    rule(`a redirect to ${target} is not followed (C6)`, ['write', 'makeDirectory', 'remove'], async (driver, side) => {
       const { relay, behind } = await openBehind(driver, side);
       const before = relay.requests();
       relay.answer((request, response) => {
@@ -95,7 +99,7 @@ export function redirectRules(rule: Rule, hasTrustItem: boolean): void {
     expect(relay.requests() - before).toBeLessThan(4 * FEW);
   });
   if (!hasTrustItem) return;
-  rule('a redirect from https to http is not followed', ['write', 'makeDirectory', 'remove'], async (driver, side) => {
+  rule('a redirect from https to http is not followed (C21)', ['write', 'makeDirectory', 'remove'], async (driver, side) => {
     const plain = await startListener();
     const { relay, behind } = await openBehind(driver, side, true);
     relay.answer((request, response) => {
@@ -109,7 +113,7 @@ export function redirectRules(rule: Rule, hasTrustItem: boolean): void {
 
 /** Of every storage that is logged in to. */
 export function loginRules(rule: Rule): void {
-  rule('a login that is refused is told without its secret, and leaves nothing behind', [], async (_driver, { badLogin }) => {
+  rule('a login that is refused is told without its secret, and leaves nothing behind (C21)', [], async (_driver, { badLogin }) => {
     if (!badLogin) throw new Error('there is no login to be refused');
     const refusal = await badLogin.open().then(
       (driver) => driver.close(),

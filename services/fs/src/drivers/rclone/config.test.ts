@@ -49,7 +49,7 @@ describe('the items of SMB', () => {
     expect(() => settings(changed)).toThrow(expect.objectContaining({ code: expect.stringMatching(/INVALID_ARGUMENT|UNSAFE_PATH/) }));
   });
 
-  it('200 hostile configurations change neither the type nor the options that rclone is told, nor where it goes', async () => {
+  it('200 hostile configurations change neither the type nor the options that rclone is told, nor where it goes (C20)', async () => {
     const parts = [
       'local',
       ':local:/etc',

@@ -62,7 +62,7 @@ describe('what may be told to rclone', () => {
     expect(read({ type: 'drive', oauth_token: TOKEN }).type).toBe('drive');
   });
 
-  it('200 hostile configurations are refused', () => {
+  it('200 hostile configurations are refused (C20)', () => {
     const types = OTHER_TYPES.split(' ').map((type) => ({ type }));
     const named = OTHER_OPTIONS.split(' ').flatMap((name) => [{ options: `${name} = x` }, { secrets: `${name} = /etc/passwd` }]);
     const values = [
@@ -133,7 +133,7 @@ describe('what may be told to rclone', () => {
     });
   });
 
-  it('names neither a file, a command, a variable, a login address nor another remote among its options', () => {
+  it('names neither a file, a command, a variable, a login address nor another remote among its options (C20)', () => {
     const hints =
       /_file(?!s)|^file(?!_password)|path(?!_style)|command|cmd|env|cache|proxy|socket|_cert|agent|upstream|remote|emulator|_msi|msi_|config|header|token_url|auth_url/;
     expect([...OPTIONS.keys()].filter((name) => hints.test(name) && name !== 'key_file_pass')).toEqual([]);

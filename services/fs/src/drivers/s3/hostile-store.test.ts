@@ -46,7 +46,7 @@ const namesIn = async (driver: StorageDriver) => (await Array.fromAsync(driver.l
 const read = (driver: StorageDriver, range?: ByteRange) => sizeRead(driver, '/file', range);
 const failure = (call: Promise<unknown>) => failureWithout(SECRET, call);
 
-it('names that would lead elsewhere, or cannot be names, are left out', async () => {
+it('names that would lead elsewhere, or cannot be names, are left out (C4)', async () => {
   const odd = [
     '..',
     '.',

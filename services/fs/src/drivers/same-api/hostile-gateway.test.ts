@@ -56,7 +56,7 @@ const fileAt =
       : other(request, response);
 const picture = (driver: Required<StorageDriver>, maxBytes = 1_000_000) => driver.thumbnail(at('/file'), { widthPixels: 144, maxBytes });
 
-it('names that would lead elsewhere, or cannot be names, are left out', async () => {
+it('names that would lead elsewhere, or cannot be names, are left out (C4)', async () => {
   const odd = ['..', '.', 'a/b', '/etc/passwd', 'x\u0000y', 'x\r\nEvil: 1', 'n'.repeat(300), '', 'fine', 'fine', 'also fine'];
   const { driver } = await openOn((_, response) => say(response, { content: odd.map((name) => entry(name)), total: odd.length }));
   expect(await namesIn(driver, '/')).toEqual(['fine', 'also fine']);
