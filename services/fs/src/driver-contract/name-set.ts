@@ -8,10 +8,6 @@ export class NameSet {
   #few: Set<string> | undefined = new Set();
   #many: PackedNames | undefined;
 
-  has(name: string): boolean {
-    return this.#many ? this.#many.find(name) !== undefined : this.#few?.has(name) === true;
-  }
-
   /** @returns whether it was not there */
   add(name: string): boolean {
     if (this.#many) return this.#many.add(name);

@@ -1,7 +1,12 @@
 import { freeMemory } from './batches.ts';
 import { encodingOf } from './own-text.ts';
 
-const BLOCK_BYTES = 64 * 1024;
+/**
+ * The C library takes the big blocks from the system and gives them back at once (tools/run.mjs): of one that is not full only what was written takes memory.
+ */
+const BLOCK_BYTES = 2 * 1024 * 1024;
+/** The first ones: most folders are small. */
+const FIRST_BLOCKS_BYTES: readonly number[] = [64 * 1024, 256 * 1024];
 /** Before each text: twice its length, and one more where its characters have two bytes. */
 const HEAD_BYTES = 4;
 
@@ -11,10 +16,10 @@ const HEAD_BYTES = 4;
  */
 export class TextStore {
   readonly #blocks: (Buffer | undefined)[] = [];
-  #end = BLOCK_BYTES;
+  #end = 0;
   #bytes = 0;
 
-  /** Of memory. */
+  /** Of memory, as far as it was written. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -26,15 +31,15 @@ export class TextStore {
     const size = HEAD_BYTES + (isWide ? 2 : 1) * text.length;
     let block = this.#blocks.at(-1);
     if (block === undefined || this.#end + size > block.byteLength) {
-      block = Buffer.allocUnsafeSlow(Math.max(size, BLOCK_BYTES));
+      block = Buffer.allocUnsafeSlow(Math.max(size, FIRST_BLOCKS_BYTES[this.#blocks.length] ?? BLOCK_BYTES));
       this.#blocks.push(block);
-      this.#bytes += block.byteLength;
       this.#end = 0;
     }
     const at = this.#end;
     block.writeUInt32LE(2 * text.length + (isWide ? 1 : 0), at);
     block.write(text, at + HEAD_BYTES, encoding);
     this.#end += size;
+    this.#bytes += size;
     return (this.#blocks.length - 1) * BLOCK_BYTES + at;
   }
 
@@ -44,7 +49,6 @@ export class TextStore {
     const block = this.#blocks[last];
     if (block === undefined) return;
     this.#blocks[last] = undefined;
-    this.#bytes -= block.byteLength;
     freeMemory(block);
   }
 
@@ -65,7 +69,6 @@ export class TextStore {
   free(): void {
     for (const block of this.#blocks) if (block) freeMemory(block);
     this.#blocks.length = 0;
-    this.#bytes = 0;
   }
 
   #find(place: number): { block: Buffer; at: number } {

@@ -149,7 +149,7 @@ export class S3Driver implements StorageDriver {
     if (prefix === undefined) throw storageError('ENTRY_NOT_FOUND');
     const pace = createPace(options.signal);
     const share = this.#room.enter(tooManyFolders);
-    const tree = new ListedTree(this.#keys, { file: fileEntry, folder: folderEntry }, directory, prefix, share.take);
+    using tree = new ListedTree(this.#keys, { file: fileEntry, folder: folderEntry }, directory, prefix, share.take);
     let isThere = directory === MOUNT_ROOT;
     try {
       for await (const page of this.#client.pages({ prefix, ...options })) {

@@ -41,6 +41,10 @@ export class ListedTree {
     this.#last = { prefix, path: directory };
   }
 
+  [Symbol.dispose](): void {
+    this.#folders.free();
+  }
+
   /** What the next object of the listing adds. Hundreds of folders, where its key has as many. */
   *entriesOf(object: ListedObject): Generator<PlacedEntry, void> {
     this.#files = this.#files.filter((key) => object.key.startsWith(key));
