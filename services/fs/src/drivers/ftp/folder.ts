@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import type { EntryName } from '@wharf/paths';
+import { freeWhole } from '../../driver-contract/batches.ts';
 import { boundNames } from '../../driver-contract/bound-names.ts';
 import { EntryMap } from '../../driver-contract/entry-map.ts';
 import { type ListingRoom, type ListingShare, listedBytes } from '../../driver-contract/listing-room.ts';
@@ -137,6 +138,7 @@ async function collect<Keeper extends Kept>(
     for await (const chunk of socket as AsyncIterable<Buffer>) {
       bytes += chunk.byteLength;
       const lines = (rest + chunk.toString('latin1')).split('\n');
+      freeWhole(chunk);
       rest = lines.pop() ?? '';
       if (bytes > MAX_LISTING_BYTES || rest.length > MAX_LINE_BYTES) throw new AppError('UNSUPPORTED_OPERATION', 'the listing has no end');
       for (const line of lines) {
