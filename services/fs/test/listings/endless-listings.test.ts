@@ -49,7 +49,7 @@ describe.runIf(process.platform === 'linux')('a server whose folders have no end
   });
 
   it('cannot make it grow by more where a walk remembers folders', async () => {
-    const inFolders: Listed = { entries: undefined, name: (index) => `folder-${index}/${usualName(index)}`, padding: 0 };
+    const inFolders: Listed = { entries: undefined, name: (index) => `${ENDLESS.long.name(index)}/file`, padding: 0 };
     const { found, grownMib } = await outcomeOf('S3', inFolders, { folders: folders.slice(0, 2), how: 'walk' });
     console.log('walk', grownMib);
     expect(found.filter((outcome) => !REFUSALS.includes(String(outcome)))).toEqual([]);
