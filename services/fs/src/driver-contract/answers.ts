@@ -1,6 +1,7 @@
 import type { Answer } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { giveWay } from '@wharf/pace';
+import { freeWhole } from './batches.ts';
 import type { CallOptions, Entry, FileContent } from './storage-driver.ts';
 import { abortError, badAnswer, largeThumbnail, storageError, throwIfAborted } from './storage-error.ts';
 
@@ -64,7 +65,7 @@ export function emptyContent(entry: Entry, { signal }: CallOptions): FileContent
 
 /**
  * The body of an answer until the signal aborts; its connection is free again, or closed, when it ends. Megabytes may be there in one turn of the
- * event loop: what is made of a piece gives way before the next one.
+ * event loop: what is made of a piece gives way before the next one. A piece is only lent until the next one is asked for.
  */
 export async function* boundedBody(
   answer: Answer,
@@ -86,6 +87,7 @@ export async function* boundedBody(
         if (room) await room;
         throwIfAborted(signal);
       }
+      freeWhole(read);
     }
   } catch (error) {
     if (signal?.aborted) throw abortError(signal);

@@ -63,6 +63,11 @@ export function freeMemory({ buffer }: Buffer): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
+/** The same of what a socket handed on, where it has memory of its own: up to 64 MiB of it would gather. */
+export function freeWhole({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+}
+
 /** For memory that somebody may still look at: it is not used again. @param batch as it was taken */
 export function dropBatch(batch: Buffer): void {
   if (batch.byteLength > SMALL_BYTES) bigBytes -= batch.byteLength;

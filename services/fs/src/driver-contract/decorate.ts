@@ -1,3 +1,4 @@
+import { createListingRoom } from './listing-room.ts';
 import type { StorageDriver } from './storage-driver.ts';
 import { withBoundedListings } from './with-bounded-listings.ts';
 import { withDeadline } from './with-deadline.ts';
@@ -10,17 +11,18 @@ import { withTraits } from './with-traits.ts';
 const DEADLINES = { callMs: 30_000, stallMs: 60_000, commitMs: 300_000, treeMs: 3_600_000 } as const;
 /** On a slow line a store answers for a part long after the system has taken it. */
 const REMOTE_DEADLINES = { ...DEADLINES, stallMs: 120_000 } as const;
-/** A folder of 300,000 names of 20 letters. */
-const LISTING_BOUNDS = { maxBytes: 64 * 1024 * 1024, maxMs: 600_000 } as const;
+const MAX_LISTING_MS = 600_000;
 
 /**
  * A driver as the rest of the service uses it.
  *
+ * @param room what the driver counts its listings in, where it holds some of them itself
  * @param limits of a storage behind a network; undefined: it is this machine's own, where listings do not end by themselves neither
  */
-export function decorate(driver: StorageDriver, limits: StorageLimits | undefined): StorageDriver {
+export function decorate(driver: StorageDriver, limits: StorageLimits | undefined, room = createListingRoom()): StorageDriver {
   if (!limits) return withTraits(withDeadline(withRetry(driver), DEADLINES));
-  const bounded = withDeadline(withResumedReads(withRetry(withBoundedListings(driver, LISTING_BOUNDS))), REMOTE_DEADLINES);
+  const listing = withBoundedListings(driver, { room, maxMs: MAX_LISTING_MS });
+  const bounded = withDeadline(withResumedReads(withRetry(listing)), REMOTE_DEADLINES);
   // The lanes are around it: a turn that does not come is no failure of the storage. What is refused, or not whole yet, takes no turn.
   return withTraits(withLimits(bounded, limits));
 }

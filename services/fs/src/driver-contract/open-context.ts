@@ -3,6 +3,7 @@ import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
 import { type Credential, type CredentialOptions, openCredential } from './credential.ts';
 import type { KeptItem } from './kept-item.ts';
+import { createListingRoom, type ListingRoom } from './listing-room.ts';
 import type { CallOptions, StorageDriver } from './storage-driver.ts';
 
 /** What a driver is given beside the items of its storage. */
@@ -11,6 +12,8 @@ export interface OpenContext extends CallOptions {
   readonly storageId: number;
   /** For whoever runs Wharf; nothing secret, and nothing at every call. */
   readonly warn: (error: unknown) => void;
+  /** What all listings of the storage may take while they are made: for drivers that hold a whole one, or remember folders. */
+  readonly listingRoom: ListingRoom;
   /** The only ways to the network. */
   readonly egress: Egress;
   /** For storages that are gateways themselves: circles are seen by it. */
@@ -64,6 +67,7 @@ export function plainContext(values: Readonly<Record<string, unknown>>, given: P
   const parts: ContextParts = {
     storageId: 0,
     warn: () => undefined,
+    listingRoom: createListingRoom(),
     egress: NO_EGRESS,
     trail: NO_TRAIL,
     site: NO_SITE,

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { MOUNT_ROOT, parseEntryName } from '@wharf/paths';
 import { expect, it } from 'vitest';
 import { memoryDriver } from '../drivers/memory/index.ts';
+import { createListingRoom } from './listing-room.ts';
 import type { Entry } from './storage-driver.ts';
 import { withBoundedListings } from './with-bounded-listings.ts';
 
@@ -16,7 +17,7 @@ async function endless(name: (index: number) => string, elapsedMs = 0) {
       yield file(name(listed));
     }
   };
-  const bounded = withBoundedListings(driver, { maxBytes: 1_000_000, maxMs: 1_000 }, () => now);
+  const bounded = withBoundedListings(driver, { room: createListingRoom(1_000_000), maxMs: 1_000 }, () => now);
   return { listing: Array.fromAsync(bounded.list(MOUNT_ROOT)), listed: () => listed };
 }
 

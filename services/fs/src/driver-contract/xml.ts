@@ -1,4 +1,5 @@
 import sax from 'sax';
+import { ownText } from './own-text.ts';
 import { badAnswer } from './storage-error.ts';
 
 /** An element of an answer, without its attributes: the protocol says nothing in them. */
@@ -90,6 +91,8 @@ function createReader(depth: number, rootName: string | undefined) {
   };
   parser.onclosetag = () => {
     const element = open.pop();
+    // It may be kept for longer than the piece that it came in.
+    if (element !== undefined) element.text = ownText(element.text);
     if (element === undefined || open.length !== depth) return;
     records.push(element);
     if (depth === 0) return;

@@ -8,7 +8,7 @@ export interface Answers {
   /** Of a command, in place of what it would say; an empty text: nothing at all. */
   readonly reply: (verb: string, argument: string) => string | undefined;
   /** What comes over a connection for data. A generator that never ends is read as long as anybody takes it. */
-  readonly data: (verb: string) => Iterable<Buffer>;
+  readonly data: (verb: string, argument: string) => Iterable<Buffer>;
   /** With what it proves who it is once `AUTH TLS` is asked for. */
   readonly certificate: { readonly key: string; readonly cert: string };
 }
@@ -106,7 +106,7 @@ class Session {
       case 'MLSD':
       case 'LIST':
       case 'RETR':
-        return this.#send(verb, told === undefined);
+        return this.#send(verb, argument, told === undefined);
       default:
         return this.#say('200 fine');
     }
@@ -125,13 +125,13 @@ class Session {
     return (listener.address() as AddressInfo).port;
   }
 
-  async #send(verb: string, saysSo: boolean): Promise<void> {
+  async #send(verb: string, argument: string, saysSo: boolean): Promise<void> {
     if (saysSo) this.#say('150 it comes');
     const plain = await this.#data;
     const socket = plain && this.#isSecure ? this.#wrap(plain) : plain;
     if (!socket) return this.#say('425 no connection');
     if (socket !== plain) await Promise.race([once(socket, 'secure'), once(socket, 'close')]);
-    for (const piece of this.#world.data?.(verb) ?? []) {
+    for (const piece of this.#world.data?.(verb, argument) ?? []) {
       if (socket.destroyed) return this.#say('426 gone');
       if (!socket.write(piece)) await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined);
     }

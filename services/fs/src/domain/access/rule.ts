@@ -1,6 +1,7 @@
 import type { RuleRecord } from '@wharf/models';
 import { isWithin, type VirtualPath } from '@wharf/paths';
 import { RE2JS } from 're2js';
+import { ownText } from '../../driver-contract/own-text.ts';
 import type { Actor } from './permissions.ts';
 
 /** A rule with its patterns compiled. Exactly one rule applies to a path: the nearest, whatever stands further up. */
@@ -40,11 +41,6 @@ export function matchesHide({ hidePatterns, matches }: Rule, name: string): bool
   if (matches.size >= MAX_REMEMBERED) matches.clear();
   matches.set(ownText(name), isMatch);
   return isMatch;
-}
-
-/** The text in memory of its own. V8 makes a part of a text by pointing into it: what keeps a name of a path would keep the path, of 4 KiB. */
-function ownText(text: string): string {
-  return Buffer.from(text).toString();
 }
 
 /** One pattern per line, linear in time; an empty line is none. A line that does not compile (it was refused when saved) hides nothing. */

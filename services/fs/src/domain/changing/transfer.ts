@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { childPath, type MountPath } from '@wharf/paths';
+import { EntryMap, takeEntries } from '../../driver-contract/entry-map.ts';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { copyFile, hasOtherSize } from './copy-file.ts';
 import type { Place } from './operations/operation.ts';
@@ -82,9 +83,9 @@ async function copyInto(
     return;
   }
   // Listed before the target is made, which may be in it where two storages show one folder: the walk would never end.
-  const entries = source.isLink ? [] : await Array.fromAsync(from.driver.list(from.path, { signal }));
+  const entries = source.isLink ? new EntryMap() : await takeEntries(from.driver.list(from.path, { signal }));
   await driver.makeDirectory(to.path, { signal });
-  for (const entry of entries) {
+  for (const entry of entries.values()) {
     const inner = { ...from, path: childPath(from.path, entry.name) };
     await copyInto(note, inner, entry, { ...to, path: childPath(to.path, entry.name) }, conflict, signal);
   }

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { decorate } from '../../driver-contract/decorate.ts';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
 import type { KeptItem } from '../../driver-contract/kept-item.ts';
+import { createListingRoom } from '../../driver-contract/listing-room.ts';
 import type { ContextParts } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { Watchdog } from '../../driver-contract/watchdog.ts';
@@ -11,12 +12,13 @@ import { type CallSpans, withSpans } from '../../driver-contract/with-spans.ts';
 const OPEN_TIMEOUT_MS = 15_000;
 
 type OwnParts = 'keptItem' | 'openMount' | 'trail' | 'site';
+type Made = 'listingRoom';
 
 /**
  * What a storage is opened with. Without `keptItem` the items that its driver keeps stay in memory, without `openMount` there is no tree, without `trail` nobody sees circles, without `site` addresses of ours have no begin and no signature. A
  * signal ends the opening sooner. Each attempt at a call is recorded by `spans`, where there are any.
  */
-export type Surroundings = Omit<ContextParts, OwnParts> &
+export type Surroundings = Omit<ContextParts, OwnParts | Made> &
   Partial<Pick<ContextParts, OwnParts>> & { readonly spans?: CallSpans | undefined };
 
 /** Opens a storage with its limits around it. @param addition undefined: what is stored cannot be read. @throws what the driver says */
@@ -29,12 +31,13 @@ export async function openStorage(
   const watchdog = new Watchdog(context.signal);
   watchdog.arm(OPEN_TIMEOUT_MS);
   const { signal } = watchdog;
-  const opening = definition.open(addition, { ...context, signal });
+  const listingRoom = createListingRoom();
+  const opening = definition.open(addition, { ...context, signal, listingRoom });
   // A driver that opens after all has nobody left who would close it, nor who would hear that closing failed.
   opening.then((driver) => (signal.aborted ? driver.close() : undefined)).catch(() => undefined);
   try {
     const driver = await watchdog.guard(opening);
-    return decorate(spans ? withSpans(driver, spans) : driver, definition.limits);
+    return decorate(spans ? withSpans(driver, spans) : driver, definition.limits, listingRoom);
   } finally {
     watchdog.dispose();
   }

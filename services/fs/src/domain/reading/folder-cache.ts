@@ -115,8 +115,8 @@ export function createFolderCache(clock: () => number, onListed: OnListed = () =
     if (underWay) return underWay.catch((error) => ownEntries(error, located, driver));
     // Without the caller's signal: others may join.
     const load = readListedEntries(driver.list(located.path))
-      .then((listed) => {
-        onListed(treePathOf(key), { names: listed.names() });
+      .then(async (listed) => {
+        onListed(treePathOf(key), { names: await listed.names() });
         if (kept.loading(key) !== load) return listed;
         // An empty folder is never kept.
         if (keepMs > 0 && listed.count > 0) kept.keep(key, { entries: listed, readAt, begunAt, changedAt: new Map() });

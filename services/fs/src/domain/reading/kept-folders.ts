@@ -4,8 +4,10 @@ import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { PathTree } from '../access/path-tree.ts';
 import type { Folder, ListedEntries } from './listed-entries.ts';
 
-/** All folders together keep at most this many entries (about 200 bytes each). */
-const MAX_KEPT_ENTRIES = 400_000;
+/** What all folders together keep at most, in bytes. */
+const MAX_KEPT_BYTES = 40 * 1024 * 1024;
+/** What a folder takes at least, a name in a list beside its text, and a change of one. */
+const [FOLDER_BYTES, NAME_BYTES, CHANGE_BYTES] = [1_024, 40, 64];
 /** Names under their version, in one order. */
 export interface KeptNames {
   readonly version: string;
@@ -54,8 +56,8 @@ export interface KeptFolders {
 
 export function createKeptFolders(): KeptFolders {
   const kept = new LRUCache<string, KeptNames | KeptEntries>({
-    maxSize: MAX_KEPT_ENTRIES,
-    sizeCalculation: (value) => 1 + ('entries' in value ? value.entries.count + value.changedAt.size : value.folder.names.length),
+    maxSize: MAX_KEPT_BYTES,
+    sizeCalculation: bytesOf,
     disposeAfter: (_value, key) => unplace(key),
   });
   /** Only what nothing made obsolete since it began: nobody else may join the others, and they are not kept. */
@@ -139,6 +141,11 @@ export function createKeptFolders(): KeptFolders {
       return kept.has(key);
     },
   };
+}
+
+function bytesOf(value: KeptNames | KeptEntries): number {
+  if ('entries' in value) return FOLDER_BYTES + value.entries.bytes + CHANGE_BYTES * value.changedAt.size;
+  return FOLDER_BYTES + value.folder.names.reduce((sum, name) => sum + NAME_BYTES + name.length, 0);
 }
 
 /** The path in the file tree that a key stands for. */

@@ -23,7 +23,7 @@ it('entries are taken over one by one, so that whoever lists them can let others
   };
   const listed = await readListedEntries(list());
   expect(before).toEqual([0, 1, 2, 3, 4]);
-  expect(listed.names()).toEqual(['0', '1', '2', '3', '4']);
+  expect(await listed.names()).toEqual(['0', '1', '2', '3', '4']);
 });
 
 it('entries that cost no waiting leave room for others while they are taken', async () => {

@@ -1,5 +1,6 @@
 import { createPace, type Pace } from '@wharf/pace';
 import type { EntryName } from '@wharf/paths';
+import { type EntryMap, takeEntries } from '../../driver-contract/entry-map.ts';
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { type EntryOrder, sortEntries } from './sort-entries.ts';
 
@@ -14,7 +15,9 @@ export interface Folder {
 /** All entries of a folder; sorted once for an order that is asked for again and again. */
 export interface ListedEntries {
   readonly count: number;
-  names(): EntryName[];
+  /** What they take of memory, with the order that was asked for last. */
+  readonly bytes: number;
+  names(): Promise<EntryName[]>;
   find(name: EntryName): Entry | undefined;
   isDirectory(name: EntryName): boolean;
   inOrder(order: EntryOrder, pace: Pace): Promise<Folder>;
@@ -24,31 +27,33 @@ export interface ListedEntries {
 
 /** Takes the entries as they come, with room for others: of a big folder, all of them at once would keep the thread. */
 export async function readListedEntries(entries: AsyncIterable<Entry>): Promise<ListedEntries> {
-  const byName = new Map<EntryName, Entry>();
-  const pace = createPace();
-  for await (const entry of entries) {
-    byName.set(entry.name, entry);
-    await pace.step();
-  }
-  return listedEntries(byName);
+  return listedEntries(await takeEntries(entries));
 }
 
-function listedEntries(byName: Map<EntryName, Entry>): ListedEntries {
-  const isDirectory = (name: EntryName) => byName.get(name)?.isDirectory ?? false;
+/** What a name takes in a list, beside its text. */
+const NAME_BYTES = 32;
+
+function listedEntries(byName: EntryMap): ListedEntries {
+  const isDirectory = (name: EntryName) => byName.isDirectory(name);
   let last: { order: string; folder: Folder } | undefined;
   let changes = 0;
   return {
     get count() {
       return byName.size;
     },
-    names: () => [...byName.keys()],
+    get bytes() {
+      const names = last?.folder.names;
+      // Their texts are in the entries, too.
+      return names === undefined ? byName.bytes : 2 * byName.bytes + NAME_BYTES * names.length;
+    },
+    names: () => byName.names(createPace()),
     find: (name) => byName.get(name),
     isDirectory,
     async inOrder(order, pace) {
       if (last?.order === orderKey(order)) return last.folder;
       const before = changes;
       const folder: Folder = {
-        names: (await sortEntries(order, [...byName.values()], pace)).map((entry) => entry.name),
+        names: (await sortEntries(order, await byName.heads(pace), pace)).map(({ name }) => name),
         isDirectory,
         entries: async (names) => names.flatMap((name) => byName.get(name) ?? []),
       };
@@ -58,7 +63,7 @@ function listedEntries(byName: Map<EntryName, Entry>): ListedEntries {
     change(name, entry) {
       changes += 1;
       last = undefined;
-      if (entry) byName.set(name, entry);
+      if (entry) byName.set(entry);
       else byName.delete(name);
     },
   };

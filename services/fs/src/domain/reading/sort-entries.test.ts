@@ -1,14 +1,14 @@
 import { type EntryName, parseEntryName } from '@wharf/paths';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../driver-contract/storage-driver.ts';
+import type { EntryHead } from '../../driver-contract/entry-map.ts';
 import { sortEntries, sortNamesBy } from './sort-entries.ts';
 
-const entry = (name: string, sizeBytes: number, day: number, isDirectory = false): Entry => ({
+const entry = (name: string, sizeBytes: number, day: number, isDirectory = false): EntryHead => ({
   name: parseEntryName(name),
   sizeBytes,
   isDirectory,
-  modifiedAt: new Date(2024, 0, day),
+  modifiedMs: Date.UTC(2024, 0, day),
 });
 const entries = [entry('b10', 1, 3), entry('dir2', 0, 1, true), entry('b9', 5, 2), entry('dir1', 0, 4, true), entry('a', 5, 2)];
 const order = (by: string, isDescending = false, folders = '') => ({ by, isDescending, folders });
@@ -49,7 +49,7 @@ it('names are sorted as entries are', async () => {
       );
 });
 
-const sizeOf = ({ sizeBytes = 0 }: Entry) => sizeBytes;
+const sizeOf = ({ sizeBytes = 0 }: EntryHead) => sizeBytes;
 
 it('a long list is sorted as by the platform, equal entries in the order of the driver', async () => {
   const sizes = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 5_000, size: 'max' });

@@ -1,6 +1,6 @@
 import { type Pace, sortInTurns } from '@wharf/pace';
 import type { EntryName } from '@wharf/paths';
-import type { Entry } from '../../driver-contract/storage-driver.ts';
+import type { EntryHead } from '../../driver-contract/entry-map.ts';
 import { compareNaturally } from './natural-order.ts';
 
 /** How a storage wants its listings sorted (docs/api-family.md#sorting). */
@@ -12,15 +12,15 @@ export interface EntryOrder {
   readonly folders: string;
 }
 
-const COMPARE: Readonly<Record<string, (left: Entry, right: Entry) => number>> = {
+const COMPARE: Readonly<Record<string, (left: EntryHead, right: EntryHead) => number>> = {
   name: (left, right) => compareNaturally(left.name, right.name),
   // A size that is not known is the smallest, as clients see 0.
   size: (left, right) => (left.sizeBytes ?? 0) - (right.sizeBytes ?? 0),
-  modified: (left, right) => left.modifiedAt.getTime() - right.modifiedAt.getTime(),
+  modified: (left, right) => left.modifiedMs - right.modifiedMs,
 };
 
 /** A sorted copy. Equal entries keep the order of the driver. */
-export async function sortEntries(order: EntryOrder, entries: readonly Entry[], pace: Pace): Promise<readonly Entry[]> {
+export async function sortEntries(order: EntryOrder, entries: readonly EntryHead[], pace: Pace): Promise<readonly EntryHead[]> {
   const compare = COMPARE[order.by];
   const sorted = compare ? await sortInTurns(entries, directed(order, compare), pace) : entries;
   return foldersApart(order, sorted, (entry) => entry.isDirectory);

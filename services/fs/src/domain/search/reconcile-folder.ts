@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { createPace, type Pace } from '@wharf/pace';
 import { baseName, childPath, type EntryName, hasRoomFor, parentPath, type VirtualPath } from '@wharf/paths';
+import { takeEntries } from '../../driver-contract/entry-map.ts';
 import { type Entry, supports } from '../../driver-contract/storage-driver.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -125,16 +126,10 @@ async function readOnce({ mount, path }: Located<Mount>, ahead: ListedAhead, sig
       };
     }
   }
-  const listed = (await ahead.take(driver, path, signal)) ?? (await Array.fromAsync(driver.list(path, { signal })));
-  const entries = new Map<EntryName, Entry>();
-  const pace = createPace();
-  for (const entry of listed) {
-    entries.set(entry.name, entry);
-    await pace.step();
-  }
+  const entries = await takeEntries((await ahead.take(driver, path, signal)) ?? driver.list(path, { signal }));
   return {
-    names: [...entries.keys()],
-    isDirectory: (name) => entries.get(name)?.isDirectory === true,
+    names: await entries.names(createPace(signal)),
+    isDirectory: (name) => entries.isDirectory(name),
     entries: async (wanted) => wanted.flatMap((name) => entries.get(name) ?? []),
   };
 }

@@ -3,6 +3,7 @@ import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
 import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments, ROOT_NAME } from '@wharf/paths';
 import { type CompleteDriver, decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
+import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import {
   type ByteRange,
@@ -119,7 +120,7 @@ class AliasDriver implements StorageDriver {
       for (const { name } of this.#groups) yield folderNamed(name);
       return;
     }
-    const seen = new Set<EntryName>();
+    using seen = new NameSet();
     const pace = createPace(options.signal);
     let isFound = false;
     for (const place of where.group.places) {
@@ -127,9 +128,7 @@ class AliasDriver implements StorageDriver {
       try {
         for await (const entry of driver.list(where.path, options)) {
           await pace.step();
-          if (seen.has(entry.name)) continue;
-          seen.add(entry.name);
-          yield entry;
+          if (seen.add(entry.name)) yield entry;
         }
         isFound = true;
       } catch (error) {

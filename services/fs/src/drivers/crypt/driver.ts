@@ -14,6 +14,7 @@ import {
 } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
+import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import type {
   ByteRange,
@@ -87,16 +88,15 @@ class CryptDriver implements StorageDriver {
 
   async *list(directory: MountPath, options: CallOptions = {}): AsyncGenerator<Entry, void> {
     this.#begin(options);
-    const seen = new Set<EntryName>();
+    using seen = new NameSet();
     let count = 0;
     try {
       for await (const entry of this.#inner.list(this.#folderPath(directory), options)) {
         if (++count % NAMES_BATCH === 0) await setImmediate();
         throwIfAborted(options.signal);
         const shown = this.#shown(entry);
-        if (shown === undefined || seen.has(shown.name) || (!this.#settings.showsHidden && shown.name.startsWith('.'))) continue;
-        seen.add(shown.name);
-        yield shown;
+        if (shown === undefined || (!this.#settings.showsHidden && shown.name.startsWith('.'))) continue;
+        if (seen.add(shown.name)) yield shown;
       }
     } catch (error) {
       throw await this.#asNotFolder(directory, error, options);

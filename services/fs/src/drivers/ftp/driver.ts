@@ -3,6 +3,7 @@ import { AppError } from '@wharf/errors';
 import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
+import type { ListingRoom } from '../../driver-contract/listing-room.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { childPlace, isOneName, MAX_PLACE_LENGTH } from '../../driver-contract/remote-places.ts';
 import { SeenFolders } from '../../driver-contract/seen-folders.ts';
@@ -26,7 +27,7 @@ import { type Features, FtpSession, LEAVE_MS } from './client.ts';
 import type { FtpSettings } from './config.ts';
 import { isRefusal, toAppError } from './errors.ts';
 import { FtpReader } from './file-content.ts';
-import { readFolder } from './folder.ts';
+import { KeptEntries, readFolder } from './folder.ts';
 import { type RemoteEntry, toTimeVal } from './listing.ts';
 import { kindOf, look, orRefused } from './look.ts';
 import { OwnChanges } from './own-changes.ts';
@@ -35,6 +36,15 @@ import { refuseFolding } from './refuse-folding.ts';
 import { RemoteRoot } from './remote-root.ts';
 import { checkStored, sendContent } from './send-content.ts';
 import { type Lane, SessionPool } from './session-pool.ts';
+
+interface Parts {
+  readonly settings: FtpSettings;
+  readonly calls: Calls;
+  readonly pool: SessionPool;
+  readonly temps: TempFiles;
+  readonly root: RemoteRoot;
+  readonly room: ListingRoom;
+}
 
 /** A folder of an FTP server. README tells the whole. */
 export class FtpDriver implements StorageDriver {
@@ -46,9 +56,11 @@ export class FtpDriver implements StorageDriver {
   readonly #temps: TempFiles;
   readonly #changes = new OwnChanges();
   readonly #seen = new SeenFolders();
+  readonly #room: ListingRoom;
 
-  private constructor(settings: FtpSettings, calls: Calls, pool: SessionPool, temps: TempFiles, root: RemoteRoot, features: Features) {
+  private constructor({ settings, calls, pool, temps, root, room }: Parts, features: Features) {
     this.#settings = settings;
+    this.#room = room;
     this.#calls = calls;
     this.#pool = pool;
     this.#temps = temps;
@@ -70,7 +82,7 @@ export class FtpDriver implements StorageDriver {
     const calls = new Calls(toAppError);
     const root = new RemoteRoot(settings.rootPlace);
     let temps: TempFiles | undefined;
-    const { egress } = context;
+    const { egress, listingRoom } = context;
     const certificate = settings.tls?.certificate;
     const trust = certificate === undefined ? undefined : egress.trustBeside(certificate);
     const pool = new SessionPool(
@@ -100,8 +112,8 @@ export class FtpDriver implements StorageDriver {
           if ((await orRefused(session.ask('CWD', settings.rootPlace))) === undefined) {
             throw new AppError('FAILED_PRECONDITION', `root folder ${settings.rootPlace} not exists`);
           }
-          await refuseFolding(session, settings, root, posix.basename(files.newPlace(MOUNT_ROOT)), signal);
-          const driver = new FtpDriver(settings, calls, pool, files, root, session.features);
+          await refuseFolding(session, settings, root, posix.basename(files.newPlace(MOUNT_ROOT)), listingRoom, signal);
+          const driver = new FtpDriver({ settings, calls, pool, temps: files, root, room: listingRoom }, session.features);
           calls.track(driver.#sweepRoot());
           return driver;
         }),
@@ -119,19 +131,20 @@ export class FtpDriver implements StorageDriver {
 
   async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
     checkReachable(directory);
-    const entries = await this.#onNames(signal, async (session, call) => {
+    const folder = await this.#onNames(signal, async (session, call) => {
       const kind = await kindOf(session, this.#root.place(directory));
       if (kind !== 'folder') throw storageError(kind === undefined ? 'ENTRY_NOT_FOUND' : 'NOT_A_DIRECTORY');
-      return readFolder(session, this.#settings, this.#root.place(directory), call.signal);
+      return readFolder(session, this.#settings, this.#root.place(directory), call.signal, () => new KeptEntries(this.#room));
     });
     this.#temps.removeLeft();
-    for (const entry of entries) {
-      if (isReservedName(entry.name)) this.#temps.sweep(directory, entry.name, entry.modifiedMs);
-      else if (isEntryName(entry.name)) {
+    try {
+      for (const entry of folder.drain()) {
         throwIfAborted(signal);
-        const shown = toEntry(entry.name, entry);
-        if (shown) yield shown;
+        if (isReservedName(entry.name)) this.#temps.sweep(directory, entry.name, entry.modifiedAt.getTime());
+        else if (isEntryName(entry.name) && !entry.isLink) yield entry;
       }
+    } finally {
+      folder.leave();
     }
   }
 
@@ -327,14 +340,19 @@ export class FtpDriver implements StorageDriver {
   async #removeContent(session: FtpSession, place: string, removal: Removal, count: { removed: number }): Promise<void> {
     const { signal, beforeStep } = removal;
     if (place.length > MAX_PLACE_LENGTH) throw storageError('INVALID_ARGUMENT');
-    for (const { name, kind } of await readFolder(session, this.#settings, place, signal)) {
-      if (!isOneName(name)) continue;
-      const inner = childPlace(place, name);
-      if (kind === 'folder') await this.#removeContent(session, inner, removal, count);
-      await beforeStep?.(count.removed);
-      throwIfAborted(signal);
-      await orRefused(session.ask(kind === 'folder' ? 'RMD' : 'DELE', inner));
-      count.removed += 1;
+    const folder = await readFolder(session, this.#settings, place, signal, () => new KeptEntries(this.#room));
+    try {
+      for (const { name, isDirectory } of folder.values()) {
+        if (!isOneName(name)) continue;
+        const inner = childPlace(place, name);
+        if (isDirectory) await this.#removeContent(session, inner, removal, count);
+        await beforeStep?.(count.removed);
+        throwIfAborted(signal);
+        await orRefused(session.ask(isDirectory ? 'RMD' : 'DELE', inner));
+        count.removed += 1;
+      }
+    } finally {
+      folder.leave();
     }
   }
 

@@ -1,6 +1,11 @@
 import { AppError } from '@wharf/errors';
 import { createPace } from '@wharf/pace';
+import type { EntryName } from '@wharf/paths';
+import { freeWhole } from '../../driver-contract/batches.ts';
 import { boundNames } from '../../driver-contract/bound-names.ts';
+import { EntryMap } from '../../driver-contract/entry-map.ts';
+import { type ListingRoom, type ListingShare, listedBytes } from '../../driver-contract/listing-room.ts';
+import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { FtpSession } from './client.ts';
 import type { FtpSettings } from './config.ts';
@@ -13,17 +18,75 @@ const MAX_LINE_BYTES = 64 * 1024;
 /** So often a folder is listed at most. */
 const MAX_LISTINGS = 4;
 
+/** Keeps what somebody wants of a folder. */
+export interface Kept {
+  /** An entry that is in it; one name may come twice. */
+  add(entry: RemoteEntry): void;
+  /** It is of no use any more. */
+  leave(): void;
+}
+
+/** All entries of a folder, each name once, in the room of the storage. */
+export class KeptEntries implements Kept {
+  readonly #entries = new EntryMap();
+  readonly #share: ListingShare;
+
+  constructor(room: ListingRoom) {
+    this.#share = room.enter();
+  }
+
+  add({ name, kind, sizeBytes, modifiedMs }: RemoteEntry): void {
+    const entry: Entry = {
+      name: name as EntryName,
+      isDirectory: kind === 'folder',
+      sizeBytes,
+      modifiedAt: new Date(modifiedMs),
+      ...(kind !== 'folder' && kind !== 'file' && { isLink: true }),
+    };
+    if (this.#entries.has(entry.name)) return;
+    this.#share.take(listedBytes(entry));
+    this.#entries.set(entry);
+  }
+
+  has(name: string): boolean {
+    return this.#entries.has(name as EntryName);
+  }
+
+  /** They may have any name. What is no link is a file or a folder. */
+  values(): Iterable<Entry> {
+    return this.#entries.values();
+  }
+
+  /** The same for the last time. Who takes them counts them now. */
+  drain(): Iterable<Entry> {
+    this.#share.leave();
+    return this.#entries.drain();
+  }
+
+  leave(): void {
+    this.#share.leave();
+    this.#entries.free();
+  }
+}
+
 /**
- * What is in a folder, as far as names of ours lead to it, each name once. The whole listing is taken before it is answered: the session serves
- * nobody else meanwhile.
+ * Reads what is in a folder, as far as names of ours lead to it. The whole listing is taken before it is answered: the session serves nobody else
+ * meanwhile.
  *
- * @throws RefusedReply; AppError UNSUPPORTED_OPERATION: there is too much
+ * @param begin makes what keeps it, for each time that the folder is listed; all but the one that is answered are left
+ * @throws RefusedReply; AppError UNSUPPORTED_OPERATION: there is too much; what `add` throws
  */
-export async function readFolder(session: FtpSession, settings: FtpSettings, place: string, signal: AbortSignal): Promise<RemoteEntry[]> {
+export async function readFolder<Keeper extends Kept>(
+  session: FtpSession,
+  settings: FtpSettings,
+  place: string,
+  signal: AbortSignal,
+  begin: () => Keeper,
+): Promise<Keeper> {
   if (session.features.mlst) {
     if (settings.listsInside) await session.ask('CWD', place);
     const parse = (line: string) => parseFacts(line, settings.names);
-    return (await collect(session, 'MLSD', settings.listsInside ? undefined : place, signal, parse)).entries;
+    return (await collect(session, 'MLSD', settings.listsInside ? undefined : place, signal, parse, begin())).kept;
   }
   // Behind LIST servers look for options and patterns, so no name is said there.
   await session.ask('CWD', place);
@@ -31,35 +94,41 @@ export async function readFolder(session: FtpSession, settings: FtpSettings, pla
   const parse = (line: string) => parseListLine(line, settings.names, now);
   const list = async () => {
     try {
-      return await collect(session, 'LIST', '-a', signal, parse);
+      return await collect(session, 'LIST', '-a', signal, parse, begin());
     } catch (error) {
       if (!isRefusal(error) || session.isEnded) throw error;
-      return collect(session, 'LIST', undefined, signal, parse);
+      return collect(session, 'LIST', undefined, signal, parse, begin());
     }
   };
   let longest = await list();
-  if (!settings.tls) return longest.entries;
+  if (!settings.tls) return longest.kept;
   // Such servers send each line as a record of TLS, so a listing that is cut off ends with a whole line, and Node does not tell that end from the right
   // one: it counts once it came twice. Of a folder that changes all the time the longest does.
   for (let tries = 1; tries < MAX_LISTINGS; tries += 1) {
-    const again = await list();
-    if (again.bytes === longest.bytes) return again.entries;
-    if (again.bytes > longest.bytes) longest = again;
+    const before = longest;
+    const again = await list().catch((error: unknown) => {
+      before.kept.leave();
+      throw error;
+    });
+    const [longer, shorter] = again.bytes >= longest.bytes ? [again, longest] : [longest, again];
+    shorter.kept.leave();
+    longest = longer;
+    if (longer.bytes === shorter.bytes) break;
   }
-  return longest.entries;
+  return longest.kept;
 }
 
-async function collect(
+async function collect<Keeper extends Kept>(
   session: FtpSession,
   verb: string,
   argument: string | undefined,
   signal: AbortSignal,
   parse: (line: string) => RemoteEntry | undefined,
-): Promise<{ entries: RemoteEntry[]; bytes: number }> {
+  kept: Keeper,
+): Promise<{ kept: Keeper; bytes: number }> {
   const { socket, finish } = await session.transfer(verb, argument, signal);
   const onAbort = () => socket.destroy(storageError('CANCELLED'));
   signal.addEventListener('abort', onAbort, { once: true });
-  const entries = new Map<string, RemoteEntry>();
   const count = boundNames();
   const pace = createPace(signal);
   let bytes = 0;
@@ -69,20 +138,22 @@ async function collect(
     for await (const chunk of socket as AsyncIterable<Buffer>) {
       bytes += chunk.byteLength;
       const lines = (rest + chunk.toString('latin1')).split('\n');
+      freeWhole(chunk);
       rest = lines.pop() ?? '';
       if (bytes > MAX_LISTING_BYTES || rest.length > MAX_LINE_BYTES) throw new AppError('UNSUPPORTED_OPERATION', 'the listing has no end');
       for (const line of lines) {
         count(1);
         const entry = parse(line.replace(/\r$/, ''));
-        if (entry && !entries.has(entry.name)) entries.set(entry.name, entry);
+        if (entry) kept.add(entry);
       }
       await pace.step();
     }
     // The end of the connection is all that tells the end of the listing.
     if (rest !== '') throw storageError('STORAGE_UNAVAILABLE', new Error('the listing is cut off'));
     await finish();
-    return { entries: [...entries.values()], bytes };
+    return { kept, bytes };
   } catch (error) {
+    kept.leave();
     throw isRefusal(error) || AppError.is(error) ? error : storageError('STORAGE_UNAVAILABLE', error);
   } finally {
     socket.destroy();

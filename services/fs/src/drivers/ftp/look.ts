@@ -23,7 +23,15 @@ export async function look(
   if (name === undefined) return { name: '', kind, sizeBytes: 0, modifiedMs: 0, unique: undefined };
   // Of one file a line of its listing is all there is; of a folder, the same question would list what is in it.
   const own = kind === 'file' ? await listedAlone(session, settings, place, name) : undefined;
-  return own ?? (await readFolder(session, settings, root.place(parentPath(path)), signal)).find((entry) => entry.name === name);
+  if (own !== undefined) return own;
+  const one = () => ({
+    found: undefined as RemoteEntry | undefined,
+    add(entry: RemoteEntry) {
+      if (entry.name === name) this.found ??= entry;
+    },
+    leave: () => undefined,
+  });
+  return (await readFolder(session, settings, root.place(parentPath(path)), signal, one)).found;
 }
 
 /** The same of what is surely a file. Undefined where the server does not say it at once. */

@@ -1,9 +1,10 @@
 import { isEntryName, MOUNT_ROOT } from '@wharf/paths';
 import { foldsCase, otherCase } from '../../driver-contract/folding.ts';
+import type { ListingRoom } from '../../driver-contract/listing-room.ts';
 import { childPlace } from '../../driver-contract/remote-places.ts';
 import type { FtpSession } from './client.ts';
 import type { FtpSettings } from './config.ts';
-import { readFolder } from './folder.ts';
+import { KeptEntries, readFolder } from './folder.ts';
 import { kindOf, orRefused } from './look.ts';
 import type { RemoteRoot } from './remote-root.ts';
 
@@ -20,6 +21,7 @@ export async function refuseFolding(
   settings: FtpSettings,
   root: RemoteRoot,
   temp: string,
+  room: ListingRoom,
   signal: AbortSignal,
 ): Promise<void> {
   const place = root.place(MOUNT_ROOT);
@@ -35,8 +37,16 @@ export async function refuseFolding(
     }
     return;
   }
-  const listed = new Set((await readFolder(session, settings, place, signal)).map(({ name }) => name));
-  for (const name of [...listed].filter(isEntryName).slice(0, MAX_ASKED)) {
-    if (!listed.has(otherCase(name) ?? name) && (await answersTo(name))) throw foldsCase();
+  const listed = await readFolder(session, settings, place, signal, () => new KeptEntries(room));
+  try {
+    let asked = 0;
+    for (const { name } of listed.values()) {
+      if (!isEntryName(name)) continue;
+      if (!listed.has(otherCase(name) ?? name) && (await answersTo(name))) throw foldsCase();
+      asked += 1;
+      if (asked === MAX_ASKED) return;
+    }
+  } finally {
+    listed.leave();
   }
 }

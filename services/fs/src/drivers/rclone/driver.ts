@@ -13,6 +13,7 @@ import {
 import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
+import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { PathLocks } from '../../driver-contract/path-locks.ts';
 import type {
@@ -170,7 +171,7 @@ export class RcloneDriver implements StorageDriver {
   async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
     this.#checkReachable(directory);
     const until = this.#calls.until(signal);
-    const listed = new Set<string>();
+    using listed = new NameSet();
     let isEmpty = true;
     try {
       if (!(await this.#root.isSpelled(directory, { signal: until }))) throw storageError('ENTRY_NOT_FOUND');
@@ -181,10 +182,7 @@ export class RcloneDriver implements StorageDriver {
         if (isEmpty && !entry.isFolder && name === baseName(directory)) await this.#checkFolder(directory, { signal: until });
         isEmpty = false;
         if (isReservedName(name)) this.#temps.sweep(directory, name, entry.modifiedAt.getTime());
-        else if (isEntryName(name) && !listed.has(name) && !this.#isPlaceholder(name)) {
-          listed.add(name);
-          yield this.#toEntry(name, entry);
-        }
+        else if (isEntryName(name) && !this.#isPlaceholder(name) && listed.add(name)) yield this.#toEntry(name, entry);
       }
       // Stores of objects list what is not there as empty.
       if (isEmpty && this.#buckets && directory !== MOUNT_ROOT) throw storageError('ENTRY_NOT_FOUND');

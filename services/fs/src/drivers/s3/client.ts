@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Answer, Egress, GuardedClient, GuardedRequest } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { boundedBody, drain, readText, requireAllSent } from '../../driver-contract/answers.ts';
+import { ownText } from '../../driver-contract/own-text.ts';
 import type { CallOptions, WriteOptions } from '../../driver-contract/storage-driver.ts';
 import { badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
-import { childrenOf, escapeXml, parseXml, textOf, type XmlElement } from '../../driver-contract/xml.ts';
+import { childrenOf, escapeXml, parseXml, readChildren, textOf, type XmlElement } from '../../driver-contract/xml.ts';
 import type { S3Settings } from './config.ts';
 import { type StoreAnswer, toAppError } from './errors.ts';
 import { MAX_KEY_BYTES } from './keys.ts';
@@ -29,6 +30,11 @@ export interface ListedPage {
   /** Common prefixes, each with the delimiter at its end. */
   readonly prefixes: readonly string[];
   readonly isLast: boolean;
+}
+
+interface AnsweredPage extends ListedPage {
+  /** What the next page is asked for with, in the second version of the call. */
+  readonly next: string | undefined;
 }
 
 export interface ListOptions extends CallOptions {
@@ -87,6 +93,12 @@ type Ask = {
 export const PAGE_KEYS = 1000;
 /** A page of the longest keys, each byte of them as three. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+/** A page of parts: a number, a size, a date and an ETag each. */
+const MAX_PARTS_BYTES = 1024 * 1024;
+/** What there is beside keys is in few of them. Some stores answer with more keys than they were asked for. */
+const MAX_PAGE_CHILDREN = 2 * PAGE_KEYS;
+/** What a page says beside them. */
+const PAGE_FACTS: ReadonlySet<string> = new Set(['EncodingType', 'IsTruncated', 'NextContinuationToken']);
 const MAX_SMALL_BYTES = 256 * 1024;
 /** Pieces in which a part goes out. */
 const PIECE_BYTES = 256 * 1024;
@@ -178,11 +190,10 @@ export class S3Client {
         'max-keys': String(maxKeys),
         prefix,
       };
-      const answer = await this.#askXml({ method: 'GET', key: '', query, signal }, { root: 'ListBucketResult', maxBytes: MAX_PAGE_BYTES });
-      const isMore = textOf(answer, 'IsTruncated')?.trim() === 'true';
-      const page = { ...pageOf(answer, prefix), isLast: !isMore };
+      const { next: token, ...page } = await this.#askPage({ method: 'GET', key: '', query, signal }, prefix);
       yield page;
-      const reached = isV2 ? textOf(answer, 'NextContinuationToken') : lastOf(page);
+      const isMore = !page.isLast;
+      const reached = isV2 ? token : lastOf(page);
       if (isMore && (reached === undefined || reached === '' || reached === next)) throw badAnswer('a listing that does not go on');
       next = isMore ? reached : undefined;
     } while (next !== undefined);
@@ -230,19 +241,20 @@ export class S3Client {
     for (const key of keys) if (NOT_IN_XML.test(key)) await this.delete(key, options);
     if (plain.length === 0) return;
     const objects = plain.map((key) => `<Object><Key>${escapeXml(key)}</Key></Object>`).join('');
-    const answer = await this.#askXml(
-      {
-        method: 'POST',
-        key: '',
-        query: { delete: '' },
-        payload: payloadOf(`<Delete><Quiet>true</Quiet>${objects}</Delete>`, true),
-        headersTimeoutMs: SLOW_MS,
-        ...options,
-      },
-      { root: 'DeleteResult', maxBytes: MAX_PAGE_BYTES },
-    );
-    const failed = childrenOf(answer, 'Error').find((error) => textOf(error, 'Code') !== 'NoSuchKey');
-    if (failed) throw toAppError({ status: 200, code: textOf(failed, 'Code') });
+    const answer = await this.#ask({
+      method: 'POST',
+      key: '',
+      query: { delete: '' },
+      payload: payloadOf(`<Delete><Quiet>true</Quiet>${objects}</Delete>`, true),
+      headersTimeoutMs: SLOW_MS,
+      ...options,
+    });
+    let failed: string | undefined;
+    for await (const child of readChildren(boundedBody(answer, options.signal, MAX_PAGE_BYTES), 'DeleteResult', MAX_SMALL_BYTES)) {
+      const code = child.name === 'Error' ? (textOf(child, 'Code') ?? '') : 'NoSuchKey';
+      if (code !== 'NoSuchKey') failed ??= code;
+    }
+    if (failed !== undefined) throw toAppError({ status: 200, code: failed });
   }
 
   /**
@@ -313,7 +325,7 @@ export class S3Client {
     for (let isMore = true; isMore; ) {
       const reached = parts.at(-1)?.number ?? 0;
       const query = { 'max-parts': String(PAGE_KEYS), 'part-number-marker': String(reached), uploadId };
-      const answer = await this.#askXml({ method: 'GET', key, query, signal }, { maxBytes: MAX_PAGE_BYTES }).catch((error: unknown) => {
+      const answer = await this.#askXml({ method: 'GET', key, query, signal }, { maxBytes: MAX_PARTS_BYTES }).catch((error: unknown) => {
         throw isGoneUpload(error) ? storageError('ENTRY_NOT_FOUND', error) : error;
       });
       const page = childrenOf(answer, 'Part').map(storedPart);
@@ -455,6 +467,33 @@ export class S3Client {
    *
    * @param root what a success is called; undefined where the caller asks for something that only a success has
    */
+  /** A page of a listing, of which no more is kept than is looked at. */
+  async #askPage(ask: Ask, prefix: string): Promise<AnsweredPage> {
+    const objects: Omit<ListedObject, 'key'>[] = [];
+    const keys: string[] = [];
+    const prefixes: string[] = [];
+    const facts = new Map<string, string>();
+    let children = 0;
+    const body = boundedBody(await this.#ask(ask), ask.signal, MAX_PAGE_BYTES);
+    for await (const child of readChildren(body, 'ListBucketResult', MAX_SMALL_BYTES)) {
+      children += 1;
+      if (children > MAX_PAGE_CHILDREN) throw badAnswer('a page of too many keys');
+      if (child.name === 'Contents') {
+        keys.push(textOf(child, 'Key') ?? '');
+        objects.push(headOfListed(child));
+      } else if (child.name === 'CommonPrefixes') prefixes.push(textOf(child, 'Prefix') ?? '');
+      else if (PAGE_FACTS.has(child.name)) facts.set(child.name, child.text.trim());
+    }
+    // Whether keys are encoded may be said behind them.
+    const read = (key: string) => readKey(key, facts.get('EncodingType') === 'url', prefix);
+    return {
+      objects: objects.map((object, index) => ({ ...object, key: read(keys[index] ?? '') })),
+      prefixes: prefixes.map(read),
+      isLast: facts.get('IsTruncated') !== 'true',
+      next: facts.get('NextContinuationToken'),
+    };
+  }
+
   async #askXml(ask: Ask, { root, maxBytes = MAX_SMALL_BYTES }: { root?: string; maxBytes?: number } = {}): Promise<XmlElement> {
     const answer = await parseXml(boundedBody(await this.#ask(ask), ask.signal), maxBytes);
     if (answer.name === 'Error') throw toAppError({ status: 200, code: textOf(answer, 'Code') });
@@ -553,28 +592,20 @@ function storedPart(part: XmlElement): StoredPart {
 /** Of an object in a listing; longer ones are no ETags. */
 const MAX_ETAG_LENGTH = 256;
 
-function pageOf(answer: XmlElement, prefix: string): Pick<ListedPage, 'objects' | 'prefixes'> {
-  const isEncoded = textOf(answer, 'EncodingType')?.trim() === 'url';
-  const read = (text: string | undefined): string => {
-    const key = isEncoded ? decodeKey(text ?? '') : (text ?? '');
-    if (!key.startsWith(prefix)) throw badAnswer('keys of other folders');
-    // A character has one byte at least.
-    if (key.length > MAX_KEY_BYTES) throw badAnswer('keys that are too long');
-    return key;
-  };
-  const objects = childrenOf(answer, 'Contents').map((object) => {
-    const size = textOf(object, 'Size') ?? '';
-    if (!/^\d{1,15}$/.test(size)) throw badAnswer('an object without a size');
-    const etag = textOf(object, 'ETag') ?? '';
-    if (etag.length > MAX_ETAG_LENGTH) throw badAnswer('an ETag without end');
-    return {
-      key: read(textOf(object, 'Key')),
-      sizeBytes: Number(size),
-      modifiedAt: dateOf(textOf(object, 'LastModified')),
-      version: plainEtag(etag),
-    };
-  });
-  return { objects, prefixes: childrenOf(answer, 'CommonPrefixes').map((common) => read(textOf(common, 'Prefix'))) };
+function headOfListed(object: XmlElement): Omit<ListedObject, 'key'> {
+  const size = textOf(object, 'Size') ?? '';
+  if (!/^\d{1,15}$/.test(size)) throw badAnswer('an object without a size');
+  const etag = textOf(object, 'ETag') ?? '';
+  if (etag.length > MAX_ETAG_LENGTH) throw badAnswer('an ETag without end');
+  return { sizeBytes: Number(size), modifiedAt: dateOf(textOf(object, 'LastModified')), version: ownText(plainEtag(etag)) };
+}
+
+function readKey(text: string, isEncoded: boolean, prefix: string): string {
+  const key = isEncoded ? decodeKey(text) : text;
+  if (!key.startsWith(prefix)) throw badAnswer('keys of other folders');
+  // A character has one byte at least.
+  if (key.length > MAX_KEY_BYTES) throw badAnswer('keys that are too long');
+  return key;
 }
 
 /** As forms are encoded: blanks may be `+`. */

@@ -6,6 +6,8 @@ import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import { foldsCase, otherCase } from '../../driver-contract/folding.ts';
+import type { ListingRoom } from '../../driver-contract/listing-room.ts';
+import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import type {
   ByteRange,
@@ -25,6 +27,7 @@ import type {
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
+import { tooManyFolders } from '../../driver-contract/walk-bound.ts';
 import { type ListedPage, PAGE_KEYS, payloadOf, S3Client } from './client.ts';
 import type { S3Settings } from './config.ts';
 import { createKeys, type Keys, longestPath } from './keys.ts';
@@ -61,6 +64,7 @@ export class S3Driver implements StorageDriver {
   readonly traits: DriverTraits;
   readonly #settings: S3Settings;
   readonly #copies: CopyLimits;
+  readonly #room: ListingRoom;
   readonly #client: S3Client;
   readonly #keys: Keys;
   readonly #uploads: NotedUploads;
@@ -69,7 +73,8 @@ export class S3Driver implements StorageDriver {
   /** Uploads that end and take back what they did. */
   readonly #ending = new Set<Promise<unknown>>();
 
-  private constructor(settings: S3Settings, client: S3Client, exclusiveCreate: boolean, copies: CopyLimits) {
+  private constructor(settings: S3Settings, client: S3Client, exclusiveCreate: boolean, copies: CopyLimits, room: ListingRoom) {
+    this.#room = room;
     this.#settings = settings;
     this.#copies = copies;
     this.#client = client;
@@ -90,7 +95,8 @@ export class S3Driver implements StorageDriver {
   }
 
   /** @param copies of stores of another kind, and of tests @throws AppError in words for the admin */
-  static async open(settings: S3Settings, { egress, signal, warn, storageId }: OpenContext, copies = COPY_LIMITS): Promise<S3Driver> {
+  static async open(settings: S3Settings, context: OpenContext, copies = COPY_LIMITS): Promise<S3Driver> {
+    const { egress, signal, warn, storageId, listingRoom } = context;
     const client = new S3Client(settings, egress);
     try {
       await client.firstPage({ prefix: settings.keyPrefix, maxKeys: 1, signal }).catch((error: unknown) => {
@@ -99,7 +105,8 @@ export class S3Driver implements StorageDriver {
           ? new AppError('FAILED_PRECONDITION', 'no store answers at this endpoint', { cause: error })
           : error;
       });
-      const driver = new S3Driver(settings, client, await createsExclusively(settings, client, storageId === 0, { signal }), copies);
+      const isExclusive = await createsExclusively(settings, client, storageId === 0, { signal });
+      const driver = new S3Driver(settings, client, isExclusive, copies, listingRoom);
       driver.#sweep().catch((error: unknown) => {
         if (!driver.#closing.signal.aborted) warn(error);
       });
@@ -122,13 +129,12 @@ export class S3Driver implements StorageDriver {
     this.#begin(options);
     const prefix = this.#keys.folderPrefix(directory);
     if (prefix === undefined) throw storageError('ENTRY_NOT_FOUND');
-    const seen = new Set<EntryName>();
+    using seen = new NameSet();
     let isThere = directory === MOUNT_ROOT;
     for await (const page of this.#client.pages({ prefix, delimiter: '/', ...options })) {
       isThere ||= !isEmpty(page);
       for (const entry of this.#entriesOf(page, prefix)) {
-        if (seen.has(entry.name)) continue;
-        seen.add(entry.name);
+        if (!seen.add(entry.name)) continue;
         yield entry;
         this.#begin(options);
       }
@@ -142,17 +148,22 @@ export class S3Driver implements StorageDriver {
     const prefix = this.#keys.folderPrefix(directory);
     if (prefix === undefined) throw storageError('ENTRY_NOT_FOUND');
     const pace = createPace(options.signal);
-    const tree = new ListedTree(this.#keys, { file: fileEntry, folder: folderEntry }, directory, prefix);
+    const share = this.#room.enter(tooManyFolders);
+    using tree = new ListedTree(this.#keys, { file: fileEntry, folder: folderEntry }, directory, prefix, share.take);
     let isThere = directory === MOUNT_ROOT;
-    for await (const page of this.#client.pages({ prefix, ...options })) {
-      isThere ||= !isEmpty(page);
-      for (const object of page.objects) {
-        await pace.step();
-        for (const placed of tree.entriesOf(object)) {
-          yield placed;
-          this.#begin(options);
+    try {
+      for await (const page of this.#client.pages({ prefix, ...options })) {
+        isThere ||= !isEmpty(page);
+        for (const object of page.objects) {
+          await pace.step();
+          for (const placed of tree.entriesOf(object)) {
+            yield placed;
+            this.#begin(options);
+          }
         }
       }
+    } finally {
+      share.leave();
     }
     if (!isThere) throw storageError((await this.#findFile(directory, options)) ? 'NOT_A_DIRECTORY' : 'ENTRY_NOT_FOUND');
   }

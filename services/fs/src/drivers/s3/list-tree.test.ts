@@ -1,5 +1,8 @@
 import type { EntryName, MountPath } from '@wharf/paths';
 import { expect, it, vi } from 'vitest';
+import { createListingRoom } from '../../driver-contract/listing-room.ts';
+import { PackedNames } from '../../driver-contract/packed-names.ts';
+import { tooManyFolders } from '../../driver-contract/walk-bound.ts';
 import { createKeys } from './keys.ts';
 import { ListedTree } from './list-tree.ts';
 
@@ -8,8 +11,10 @@ const make = {
   file: (name: EntryName) => ({ name, isDirectory: false, sizeBytes: 1, modifiedAt: DATE }),
   folder: (name: EntryName) => ({ name, isDirectory: true, sizeBytes: 0, modifiedAt: DATE }),
 };
-const openTree = () =>
-  new ListedTree(createKeys({ keyPrefix: 'root/', placeholder: '.wharf' as EntryName }), make, '/' as MountPath, 'root/');
+const openTree = (maxBytes?: number) => {
+  const keys = createKeys({ keyPrefix: 'root/', placeholder: '.wharf' as EntryName });
+  return new ListedTree(keys, make, '/' as MountPath, 'root/', createListingRoom(maxBytes).enter(tooManyFolders).take);
+};
 const placedBy = (tree: ListedTree, ...keys: string[]) =>
   keys.flatMap((key) => [...tree.entriesOf({ key, sizeBytes: 1, modifiedAt: DATE, version: 'x' })].map(({ path }) => path as string));
 
@@ -22,7 +27,7 @@ it('a folder is told once, before what is in it, in whatever order the store nam
 it.each(['..', ''])('of what is below a folder that is not shown (%j) nothing is kept, however deep it is', (hidden) => {
   const kept = (levels: number) => {
     const tree = openTree();
-    const setting = vi.spyOn(Map.prototype, 'set');
+    const setting = vi.spyOn(PackedNames.prototype, 'add');
     const paths = placedBy(tree, ...Array.from({ length: 10 }, (_, index) => `root/${hidden}/${index}/${'a/'.repeat(levels)}x`));
     const count = setting.mock.calls.length;
     setting.mockRestore();
@@ -33,13 +38,12 @@ it.each(['..', ''])('of what is below a folder that is not shown (%j) nothing is
 });
 
 it('folders are remembered up to a bound in bytes, files are not counted', () => {
-  const keys = createKeys({ keyPrefix: 'root/', placeholder: '.wharf' as EntryName });
-  const tree = new ListedTree(keys, make, '/' as MountPath, 'root/', 1_000);
+  const tree = openTree(300_000);
   expect(placedBy(tree, ...Array.from({ length: 1_000 }, (_, index) => `root/a/file-${index}`))).toHaveLength(1_001);
   let told = 0;
   const walk = () => {
-    for (; told < 100; told += 1) placedBy(tree, `root/folder-${told}/x`);
+    for (; told < 10_000; told += 1) placedBy(tree, `root/folder-${told}/x`);
   };
   expect(walk).toThrow('more folders than one walk remembers');
-  expect(told).toBeLessThan(10);
+  expect(told).toBeLessThan(8_000);
 });

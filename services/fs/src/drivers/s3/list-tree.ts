@@ -1,13 +1,12 @@
 import { childPath, type MountPath } from '@wharf/paths';
+import type { ListingShare } from '../../driver-contract/listing-room.ts';
+import { PackedNames } from '../../driver-contract/packed-names.ts';
 import type { Entry, PlacedEntry } from '../../driver-contract/storage-driver.ts';
-import { tooManyFolders } from '../../driver-contract/walk-bound.ts';
 import type { ListedObject } from './client.ts';
 import type { Keys } from './keys.ts';
 
-/** What one walk remembers of folders, in bytes: over a million of common names, and a fifth of that of the longest ones. */
-const MAX_REMEMBERED_BYTES = 256 * 1024 * 1024;
-/** What a folder takes beside the characters of its key and of its path, in bytes. */
-const FOLDER_BYTES = 128;
+/** What a folder takes beside the characters of its name, in bytes. */
+const FOLDER_BYTES = 40;
 
 /** How objects and folders become entries. */
 interface EntryMaker {
@@ -24,20 +23,26 @@ export class ListedTree {
   readonly #make: EntryMaker;
   readonly #directory: MountPath;
   readonly #rootPrefix: string;
-  /** Of folders that were told: their paths, by what the keys below begin with. */
-  readonly #folders: Map<string, MountPath>;
+  /** Folders that were told: the number of the one above, and the name. The root is 0, others have theirs by their order. */
+  readonly #folders = new PackedNames();
+  /** The last one that was entered. */
+  #last: { readonly prefix: string; readonly path: MountPath };
   /** Keys of files that others still may begin with: the order of keys puts nothing between that does not. */
   #files: string[] = [];
-  #rememberedBytes = 0;
-  readonly #maxRememberedBytes: number;
+  readonly #take: ListingShare['take'];
 
-  constructor(keys: Keys, make: EntryMaker, directory: MountPath, prefix: string, maxRememberedBytes = MAX_REMEMBERED_BYTES) {
-    this.#maxRememberedBytes = maxRememberedBytes;
+  /** @param take is told of the memory that folders take; it may refuse */
+  constructor(keys: Keys, make: EntryMaker, directory: MountPath, prefix: string, take: ListingShare['take']) {
+    this.#take = take;
     this.#keys = keys;
     this.#make = make;
     this.#directory = directory;
     this.#rootPrefix = prefix;
-    this.#folders = new Map([[prefix, directory]]);
+    this.#last = { prefix, path: directory };
+  }
+
+  [Symbol.dispose](): void {
+    this.#folders.free();
   }
 
   /** What the next object of the listing adds. Hundreds of folders, where its key has as many. */
@@ -60,25 +65,28 @@ export class ListedTree {
    * @throws AppError FAILED_PRECONDITION: there are more than one walk remembers
    */
   *#enter(prefix: string): Generator<PlacedEntry, MountPath | undefined> {
-    const known = this.#folders.get(prefix);
-    if (known !== undefined) return known;
+    if (prefix === this.#last.prefix) return this.#last.path;
     let path = this.#directory;
+    let above = 0;
     for (let at = this.#rootPrefix.length; at < prefix.length; ) {
       const end = prefix.indexOf('/', at);
       const key = prefix.slice(0, end);
-      let below = this.#folders.get(`${key}/`);
-      if (below === undefined) {
+      const known = this.#folders.find(`${above}/${key.slice(at)}`);
+      if (known === undefined) {
         const name = this.#files.includes(key) ? undefined : this.#keys.nameBelow(prefix.slice(0, at), key);
         if (name === undefined) return undefined;
-        below = childPath(path, name);
-        this.#rememberedBytes += key.length + below.length + FOLDER_BYTES;
-        if (this.#rememberedBytes > this.#maxRememberedBytes) throw tooManyFolders();
-        this.#folders.set(`${key}/`, below);
-        yield { path: below, entry: this.#make.folder(name) };
+        path = childPath(path, name);
+        this.#take(FOLDER_BYTES + name.length);
+        this.#folders.add(`${above}/${name}`);
+        above = this.#folders.count;
+        yield { path, entry: this.#make.folder(name) };
+      } else {
+        path = childPath(path, key.slice(at) as Entry['name']);
+        above = known + 1;
       }
-      path = below;
       at = end + 1;
     }
+    this.#last = { prefix, path };
     return path;
   }
 }

@@ -5,6 +5,7 @@ import { baseName, childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT,
 import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
+import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { PathLocks } from '../../driver-contract/path-locks.ts';
 import type {
@@ -106,19 +107,18 @@ export class SameApiDriver implements StorageDriver {
   async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
     checkReachable(directory);
     const until = this.#calls.until(signal);
-    const listed = new Set<string>();
+    using listed = new NameSet();
     try {
       for await (const entry of this.#client.list(directory, { signal: until })) {
         throwIfAborted(until);
         const { name } = entry;
-        if (listed.has(name) || !isEntryName(name)) continue;
+        if (!isEntryName(name)) continue;
         if (isFarName(name)) {
           if (this.#names.isLeft(name, entry.modifiedAt.getTime()))
             this.#calls.track(this.#removals.run(() => this.#client.remove(directory, name, {})));
           continue;
         }
-        listed.add(name);
-        yield toEntry(name, entry);
+        if (listed.add(name)) yield toEntry(name, entry);
       }
     } catch (error) {
       throwIfAborted(until);

@@ -5,6 +5,7 @@ import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
 import type { NameTraits } from '../../driver-contract/folding.ts';
+import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { childPlace } from '../../driver-contract/remote-places.ts';
 import type {
@@ -157,7 +158,7 @@ export class SftpDriver implements StorageDriver {
       () => this.#openNames(directory),
       async (late) => late.letGo(),
     );
-    const listed = new Set<string>();
+    using listed = new NameSet();
     try {
       for (;;) {
         const page = await this.#calls.run(signal, () => names.next());
@@ -575,10 +576,8 @@ async function findRoot(session: SftpSession, rootPath: string): Promise<string>
 }
 
 /** Whether a name can be reached by a path of ours and leads to one entry. Notes it. */
-function isNew({ name }: RemoteName, listed: Set<string>): boolean {
-  if (!isEntryName(name) || name.includes(REPLACEMENT) || isReservedName(name) || listed.has(name)) return false;
-  listed.add(name);
-  return true;
+function isNew({ name }: RemoteName, listed: NameSet): boolean {
+  return isEntryName(name) && !name.includes(REPLACEMENT) && !isReservedName(name) && listed.add(name);
 }
 
 function toEntry(name: EntryName, { attrs, isLink }: Seen): Entry {

@@ -3,6 +3,7 @@ import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, name
 import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
+import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { PathLocks } from '../../driver-contract/path-locks.ts';
 import { SeenFolders } from '../../driver-contract/seen-folders.ts';
@@ -127,18 +128,17 @@ export class WebdavDriver implements StorageDriver {
   async *list(directory: MountPath, { signal }: CallOptions = {}): AsyncGenerator<Entry, void> {
     checkReachable(directory);
     const until = this.#calls.until(signal);
-    const listed = new Set<string>();
+    using listed = new NameSet();
     try {
       for await (const { name, resource } of this.#client.list(directory, { signal: until })) {
         throwIfAborted(until);
         if (name === undefined && !resource.isFolder) throw storageError('NOT_A_DIRECTORY');
-        if (name === undefined || listed.has(name) || !isEntryName(name)) continue;
+        if (name === undefined || !isEntryName(name)) continue;
         if (isReservedName(name)) {
           this.#temps.sweep(directory, name, resource.modifiedAt.getTime(), (place) => removeOnce(this.#client, place));
           continue;
         }
-        listed.add(name);
-        yield toEntry(name, resource);
+        if (listed.add(name)) yield toEntry(name, resource);
       }
       this.#temps.removeLeft();
     } catch (error) {

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { childPath, type EntryName, type VirtualPath } from '@wharf/paths';
-import type { Entry } from '../../../driver-contract/storage-driver.ts';
+import { EntryMap, takeEntries } from '../../../driver-contract/entry-map.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
 import { type Operation, open } from './operation.ts';
@@ -26,15 +26,15 @@ export function childFolder({ snapshot }: Operation, parent: WalkedFolder, name:
 export async function everythingIn(
   { snapshot, signal }: Operation,
   folder: WalkedFolder,
-): Promise<{ entries: Entry[]; mounted: EntryName[] }> {
+): Promise<{ entries: EntryMap; mounted: EntryName[] }> {
   const mounted = snapshot.table.virtualFolders(folder.path).map(({ name }) => name);
-  if (!folder.located) return { entries: [], mounted };
+  if (!folder.located) return { entries: new EntryMap(), mounted };
   const { driver, path } = await open(folder.located);
   try {
-    return { entries: await Array.fromAsync(driver.list(path, { signal })), mounted };
+    return { entries: await takeEntries(driver.list(path, { signal })), mounted };
   } catch (error) {
     // The storage need not have a folder that is there for its mounts.
-    if (mounted.length > 0 && AppError.is(error, 'ENTRY_NOT_FOUND')) return { entries: [], mounted };
+    if (mounted.length > 0 && AppError.is(error, 'ENTRY_NOT_FOUND')) return { entries: new EntryMap(), mounted };
     if (AppError.is(error, 'NOT_A_DIRECTORY')) throw new AppError('NOT_A_DIRECTORY', 'not a folder', { cause: error });
     throw error;
   }

@@ -1,5 +1,6 @@
 import { AppError } from '@wharf/errors';
 import { type EntryName, hasRoomFor, type VirtualPath } from '@wharf/paths';
+import { EntryMap } from '../../../driver-contract/entry-map.ts';
 import { supports } from '../../../driver-contract/storage-driver.ts';
 import { createWalkBound } from '../../../driver-contract/walk-bound.ts';
 import type { Located } from '../../mounts/mount-table.ts';
@@ -86,9 +87,9 @@ export async function bytesBelow(operation: Operation, root: WalkedFolder, maxEn
       continue;
     }
     const { entries, mounted } = await contentsOf(operation, folder);
-    countWalked(entries.length);
+    countWalked(entries.size);
     const folders = new Set(mounted);
-    for (const { name, isDirectory, isLink, sizeBytes } of entries) {
+    for (const { name, isDirectory, isLink, sizeBytes } of entries.values()) {
       if (isLink) continue;
       if (!isDirectory) bytes += sizeBytes ?? 0;
       else if (hasRoomFor(folder.path, name)) folders.add(name);
@@ -133,7 +134,7 @@ async function contentsOf(operation: Operation, folder: WalkedFolder): ReturnTyp
   try {
     return await everythingIn(operation, folder);
   } catch (error) {
-    if (isNoFolder(error)) return { entries: [], mounted: [] };
+    if (isNoFolder(error)) return { entries: new EntryMap(), mounted: [] };
     throw error;
   }
 }

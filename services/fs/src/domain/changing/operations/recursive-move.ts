@@ -99,7 +99,7 @@ async function namesAt(operation: Operation, folder: WalkedFolder): Promise<Map<
   const names = new Map<EntryName, boolean>();
   try {
     const { entries, mounted } = await everythingIn(operation, folder);
-    for (const { name, isDirectory } of entries) names.set(name, isDirectory);
+    for (const { name, isDirectory } of entries.values()) names.set(name, isDirectory);
     for (const name of mounted) names.set(name, true);
   } catch (error) {
     if (!AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
@@ -115,10 +115,10 @@ async function* filesBelow(operation: Operation, root: WalkedFolder, pace: Pace)
   for (const folder of pending) {
     if (!snapshot.rules.mayTouch(actor, folder.path, 'write')) throw denied();
     const { entries, mounted } = await everythingIn(operation, folder);
-    countWalked(entries.length);
+    countWalked(entries.size);
     const isVisible = snapshot.rules.listingFilter(actor, folder.path);
     const folders = new Set(mounted.filter((name) => !isVisible || isVisible(name, true)));
-    for (const entry of await sortInTurns(entries, (left, right) => compareNames(left.name, right.name), pace)) {
+    for (const entry of await sortInTurns([...entries.values()], (left, right) => compareNames(left.name, right.name), pace)) {
       await pace.step();
       if (folders.has(entry.name) || (isVisible && !isVisible(entry.name, entry.isDirectory))) continue;
       if (!entry.isDirectory && folder.located) {

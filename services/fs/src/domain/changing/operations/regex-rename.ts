@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { createPace, giveWay } from '@wharf/pace';
-import { type EntryName, parseEntryName } from '@wharf/paths';
-import type { Entry } from '../../../driver-contract/storage-driver.ts';
+import { parseEntryName } from '@wharf/paths';
+import { type EntryMap, takeEntries } from '../../../driver-contract/entry-map.ts';
 import { requirePermission } from '../../access/permissions.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
@@ -48,14 +48,12 @@ export async function regexRename(operation: Operation, request: RegexRename, qu
   await renameAll(operation, { path, located, find: async (name) => entries.get(name) }, renamings, queue);
 }
 
-async function entriesOf({ signal }: Operation, located: Located<Mount>): Promise<Map<EntryName, Entry>> {
+async function entriesOf({ signal }: Operation, located: Located<Mount>): Promise<EntryMap> {
   const { driver, path: place } = await open(located);
-  const entries = new Map<EntryName, Entry>();
   try {
-    for await (const entry of driver.list(place, { signal })) entries.set(entry.name, entry);
+    return await takeEntries(driver.list(place, { signal }));
   } catch (error) {
     if (AppError.is(error, 'NOT_A_DIRECTORY')) throw new AppError('NOT_A_DIRECTORY', 'not a folder', { cause: error });
     throw error;
   }
-  return entries;
 }

@@ -79,10 +79,10 @@ async function emptyOut(walk: Walk, folder: WalkedFolder): Promise<boolean> {
   const { countWalked } = walk;
   const operation = await walk.operation();
   const { entries, mounted } = await everythingIn(operation, folder);
-  countWalked(entries.length);
+  countWalked(entries.size);
   const folders = new Set(mounted);
   let isEmpty = mounted.length === 0;
-  for (const { name, isDirectory, isLink } of entries) {
+  for (const { name, isDirectory, isLink } of entries.values()) {
     if (isDirectory && !isLink) folders.add(name);
     else isEmpty = false;
   }

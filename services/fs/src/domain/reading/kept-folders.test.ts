@@ -1,0 +1,25 @@
+import type { EntryName } from '@wharf/paths';
+import { expect, it } from 'vitest';
+import type { Entry } from '../../driver-contract/storage-driver.ts';
+import { createKeptFolders } from './kept-folders.ts';
+import { readListedEntries } from './listed-entries.ts';
+
+async function* named(count: number, nameOf: (index: number) => string): AsyncGenerator<Entry, void> {
+  for (let index = 0; index < count; index += 1)
+    yield { name: nameOf(index) as EntryName, isDirectory: false, sizeBytes: 1, modifiedAt: new Date(0) };
+}
+
+it.each([
+  ['usual', (index: number) => `picture ${index}.jpg`],
+  ['long', (index: number) => String(index).padStart(255, 'n')],
+])('of folders with names that are %s as many are kept as there is memory for, the last ones', async (_, nameOf) => {
+  const kept = createKeptFolders();
+  const entries = await readListedEntries(named(5_000, nameOf));
+  const folders = Math.ceil((60 * 1024 * 1024) / entries.bytes);
+  for (let folder = 0; folder < folders; folder += 1) kept.keep(`1 /${folder}`, { entries, readAt: 0, begunAt: 0, changedAt: new Map() });
+  const left = Array.from({ length: folders }, (_unused, folder) => kept.get(`1 /${folder}`) !== undefined);
+  const keptMib = (left.filter(Boolean).length * entries.bytes) / 1024 ** 2;
+  expect(keptMib).toBeLessThanOrEqual(40);
+  expect(keptMib).toBeGreaterThan(35);
+  expect([left[0], left.at(-1)]).toEqual([false, true]);
+});

@@ -1,0 +1,27 @@
+import { PackedNames } from './packed-names.ts';
+
+/** So many names are quicker as texts, and take little. */
+const FEW_NAMES = 1_000;
+
+/** Names that a listing has told of, until it ends. Many of them take few bytes more than they have characters. */
+export class NameSet {
+  #few: Set<string> | undefined = new Set();
+  #many: PackedNames | undefined;
+
+  /** @returns whether it was not there */
+  add(name: string): boolean {
+    if (this.#many) return this.#many.add(name);
+    if (this.#few === undefined || this.#few.has(name)) return false;
+    this.#few.add(name);
+    if (this.#few.size > FEW_NAMES) {
+      this.#many = new PackedNames();
+      for (const each of this.#few) this.#many.add(each);
+      this.#few = undefined;
+    }
+    return true;
+  }
+
+  [Symbol.dispose](): void {
+    this.#many?.free();
+  }
+}
