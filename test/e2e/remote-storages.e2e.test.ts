@@ -65,10 +65,15 @@ describe.runIf(servers !== undefined)('storages on other servers', async () => {
       await work();
       return passed() - before;
     };
+    const undoneMoves = async () => (await world.admin.get('/api/task/move/undone')).data as readonly unknown[];
     await carry(world, 'copy', `${local}/origin`, 'tree', `${place}/within`);
     const inCopy = await passedIn(() => carry(world, 'copy', `${place}/within`, 'tree', `${place}/within/second`));
     expect(await treeOf(world, `${place}/within/second/tree`)).toEqual(planted);
-    const inRename = await passedIn(() => world.admin.call('/api/fs/rename', { path: `${place}/within/tree`, name: 'renamed' }));
+    const inRename = await passedIn(async () => {
+      await world.admin.call('/api/fs/rename', { path: `${place}/within/tree`, name: 'renamed' });
+      // A big folder gets its new name by a task, where the storage cannot rename it in one step.
+      await waitFor('the move to end', async () => (await undoneMoves()).length === 0, { withinMs: 60_000 });
+    });
     expect(await treeOf(world, `${place}/within/renamed`)).toEqual(planted);
     const inMove = await passedIn(() => carry(world, 'move', `${place}/within`, 'renamed', `${place}/elsewhere`));
     expect(await treeOf(world, `${place}/elsewhere/renamed`)).toEqual(planted);
