@@ -93,7 +93,8 @@ it('a task that is told to look again and again asks the store once more, and he
     for (let event = 0; event < 1_000; event++) bus.publish(taskWake('fs'), { ids: [id] });
     await engine.apply('cancel', [id], 'idle', EVERYBODY);
     await place.untilState(id, TASK_STATE.canceled);
-    const isWrite = (query: unknown) => query instanceof Query && query.getFilter()['_id'] === id && query.getFilter()['fence'] !== undefined;
+    const isWrite = (query: unknown) =>
+      query instanceof Query && query.getFilter()['_id'] === id && query.getFilter()['fence'] !== undefined;
     expect(asked.mock.contexts.filter(isWrite).length).toBeLessThan(20);
   } finally {
     asked.mockRestore();

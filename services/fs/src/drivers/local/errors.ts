@@ -43,4 +43,3 @@ export function toAppError(error: unknown): AppError {
   const code = systemCodeOf(error);
   return storageError((code === undefined ? undefined : CODE_OF_ERRNO.get(code)) ?? 'INTERNAL', error);
 }
-

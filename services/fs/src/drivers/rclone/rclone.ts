@@ -29,7 +29,8 @@ export function rcloneStorage(settings: RemoteSettings): RcloneSettings {
 
 function openWay({ type, allowed, parameters, rcd }: RemoteSettings, { egress, keptItem, warn }: OpenContext): RemoteWay {
   if (allowed.takesAnyKey) {
-    const why = 'any key of its server is taken: anybody on the way can read and change what passes; the driver SFTP holds a server to its key';
+    const why =
+      'any key of its server is taken: anybody on the way can read and change what passes; the driver SFTP holds a server to its key';
     warn(new AppError('FAILED_PRECONDITION', `the type ${type} of rclone: ${why}`));
   }
   const { values, servers } = parameters;

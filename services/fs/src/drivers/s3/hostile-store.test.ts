@@ -251,27 +251,33 @@ it.each(['<html><body>Please log in</body></html>', '<InitiateMultipartUploadRes
   },
 );
 
-it.each([8_000_000, 16_000_000])('an upload of %s bytes that is answered before the store has all of it has not happened', async (sizeBytes) => {
-  const { driver } = await openOn((request, response) => {
-    const { searchParams } = new URL(request.url ?? '', 'http://store');
-    // It says so when the content begins, and takes no more of it.
-    if (request.method === 'PUT')
-      return void request.once('data', () => {
-        request.pause();
-        response.writeHead(200, { ...HEAD, Connection: 'close' }).end();
+it.each([8_000_000, 16_000_000])(
+  'an upload of %s bytes that is answered before the store has all of it has not happened',
+  async (sizeBytes) => {
+    const { driver } = await openOn((request, response) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://store');
+      // It says so when the content begins, and takes no more of it.
+      if (request.method === 'PUT')
+        return void request.once('data', () => {
+          request.pause();
+          response.writeHead(200, { ...HEAD, Connection: 'close' }).end();
+        });
+      request.resume().once('end', () => {
+        if (request.method === 'HEAD') response.writeHead(200, { ...HEAD, 'Content-Length': String(sizeBytes) }).end();
+        else if (searchParams.has('uploads'))
+          response.end('<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>');
+        else if (request.method === 'POST') response.end('<CompleteMultipartUploadResult/>');
+        else response.end(EMPTY);
       });
-    request.resume().once('end', () => {
-      if (request.method === 'HEAD') response.writeHead(200, { ...HEAD, 'Content-Length': String(sizeBytes) }).end();
-      else if (searchParams.has('uploads')) response.end('<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>');
-      else if (request.method === 'POST') response.end('<CompleteMultipartUploadResult/>');
-      else response.end(EMPTY);
     });
-  });
-  const content = (async function* () {
-    for (let sent = 0; sent < sizeBytes; sent += 1_000_000) yield Buffer.alloc(1_000_000);
-  })();
-  await expect(failure(driver.write(at('/file'), content, { overwrite: true, sizeBytes }))).resolves.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
-});
+    const content = (async function* () {
+      for (let sent = 0; sent < sizeBytes; sent += 1_000_000) yield Buffer.alloc(1_000_000);
+    })();
+    await expect(failure(driver.write(at('/file'), content, { overwrite: true, sizeBytes }))).resolves.toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+    });
+  },
+);
 
 it('an object of which the store has another size than it took is no success', async () => {
   const { driver } = await openOn((request, response) => {
