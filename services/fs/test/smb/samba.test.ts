@@ -1,4 +1,4 @@
-import { chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createEgress, createEgressPolicy } from '@wharf/egress';
 import { ensureCommand, isAvailable, isMissing, startFaultProxy, startSamba } from '@wharf/harness';
@@ -103,6 +103,49 @@ describe.runIf(isAvailable('rclone', rclone) && isAvailable('samba', server))('S
       await writeFile(join(server.folder, 'many/folder', `one-of-many-with-a-long-name-${index}`), '');
     // A list of 300 such names has 60 kB.
     expect(await costOf('third')).toBeLessThan(beside + 10_000);
+  });
+
+  it('files that replace others in a row list their folder once, to see how they are spelled', async () => {
+    await madeFolder('replaced');
+    const way = await startFaultProxy({ to: server });
+    onTestFinished(() => way.stop());
+    const driver = await opened({ root_folder_path: 'replaced', address: `${way.host}:${way.port}` });
+    for (let file = 0; file < 8; file += 1) await put(driver, `/${file}`, 'x', { sizeBytes: 1 });
+    for (let index = 0; index < 600; index += 1)
+      await writeFile(join(server.folder, 'replaced', `one-of-many-with-a-long-name-${index}`), '');
+    const before = way.bytesToClient();
+    await Promise.all(Array.from({ length: 8 }, (_, file) => put(driver, `/${file}`, 'yy', { sizeBytes: 2 })));
+    const listed = way.bytesToClient() - before;
+    const again = way.bytesToClient();
+    await Promise.all(Array.from({ length: 8 }, (_, file) => put(driver, `/${file}`, 'zzz', { sizeBytes: 3 })));
+    // A list of 600 such names has 120 kB.
+    expect(Math.min(listed, way.bytesToClient() - again)).toBeLessThan(8 * 60_000);
+    expect(await textOf(driver, '/7')).toBe('zzz');
+    await refuses('ENTRY_EXISTS', put(driver, '/ONE-of-many-with-a-long-name-1', 'x', { sizeBytes: 1 }));
+  });
+
+  it('a large file is read ahead, whole, also while it grows, and whoever leaves it leaves it free', async () => {
+    const folder = await madeFolder('ahead');
+    const content = pattern(8_000_000);
+    await writeFile(join(folder, 'file'), content);
+    await chown(join(folder, 'file'), 59_999, 59_999);
+    const way = await startFaultProxy({ to: server });
+    onTestFinished(() => way.stop());
+    const driver = await opened({ root_folder_path: 'ahead', address: `${way.host}:${way.port}` });
+    await driver.stat(at('/file'));
+    const before = way.questions();
+    expect(digest(await collect(await driver.read(at('/file'))))).toBe(digest(content));
+    // In pieces of 32 KiB there would be 245.
+    expect(way.questions() - before).toBeLessThan(100);
+    const grown: Uint8Array[] = [];
+    for await (const piece of await driver.read(at('/file'))) {
+      if (grown.length === 0) await appendFile(join(folder, 'file'), 'more');
+      grown.push(Uint8Array.from(piece));
+    }
+    expect(digest(Buffer.concat(grown))).toBe(digest(content));
+    for await (const _ of await driver.read(at('/file'))) break;
+    await driver.remove(at('/file'), { recursive: false });
+    expect(await namesIn(driver, '/')).toEqual([]);
   });
 
   it('a closed storage has no connection, also where a reader stands still', async () => {

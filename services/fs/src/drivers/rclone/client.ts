@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import http, { type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Answer } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { z } from 'zod';
 import { boundedBody, drain, readText } from '../../driver-contract/answers.ts';
 import type { CallOptions, Hashes, HashName, Space } from '../../driver-contract/storage-driver.ts';
 import { abortError, badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { answerOf } from './answer-of.ts';
+import { type DownloadSink, openDownloadSink } from './download-sink.ts';
 import { toAppError } from './errors.ts';
 import { type Features, readFeatures, toHashes } from './features.ts';
 import { readJsonList } from './json-list.ts';
@@ -106,10 +108,12 @@ export class RcloneClient {
   readonly #way: RemoteWay;
   readonly #rcd: RcdSource;
   readonly #release: () => void;
-  readonly #agent = new http.Agent({ keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: 8, timeout: IDLE_MS });
+  readonly #agent = new http.Agent({ keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: 32, timeout: IDLE_MS });
   readonly #closing = new AbortController();
   readonly #ownCallMs: number;
   #remote: MadeRemote | undefined;
+  #asksBeforeMove = true;
+  #sink: Promise<DownloadSink> | undefined;
   #hashes: readonly HashName[] = [];
 
   /** @param ownCallMs others than the standard ones are given by tests only */
@@ -137,6 +141,11 @@ export class RcloneClient {
   /** From now on entries come with these. */
   askForHashes(names: readonly HashName[]): void {
     this.#hashes = names;
+  }
+
+  /** From now on a move of a file is refused with ENTRY_EXISTS where something has the name: rclone leaves it to a server that never replaces by it. */
+  leaveTakenNamesToServer(): void {
+    this.#asksBeforeMove = false;
   }
 
   /** What is at a place, as rclone finds it: of a file in whatever spelling the server takes. Undefined: nothing. */
@@ -181,13 +190,18 @@ export class RcloneClient {
     await this.#change('operations/deletefile', { remote: place }, signal);
   }
 
-  /** Nothing must have the name `to`: rclone would remove it first. */
-  async move(from: Place, to: Place, isFolder: boolean, { signal }: CallOptions): Promise<void> {
+  /**
+   * Nothing must have the name `to`: rclone would remove it first, unless that is left to the server.
+   *
+   * @param isRespelled something had the name a moment ago in another spelling: Samba may still take it for that until it is asked
+   */
+  async move(from: Place, to: Place, isFolder: boolean, { signal }: CallOptions, isRespelled = false): Promise<void> {
     await this.#withRemote(signal, async (process, name) => {
       const fs = `${name}:`;
+      const ways = this.#asksBeforeMove || isRespelled ? {} : { _config: { NoCheckDest: true } };
       const answer = isFolder
         ? await this.#post(process, 'sync/move', { srcFs: fs + from, dstFs: fs + to }, signal)
-        : await this.#post(process, 'operations/movefile', { srcFs: fs, srcRemote: from, dstFs: fs, dstRemote: to }, signal);
+        : await this.#post(process, 'operations/movefile', { srcFs: fs, srcRemote: from, dstFs: fs, dstRemote: to, ...ways }, signal);
       await drain(answer, signal);
     });
   }
@@ -225,6 +239,25 @@ export class RcloneClient {
       ? statusCode === 200 && headers['content-length'] === String(sizeBytes)
       : statusCode === 206 && headers['content-range'] === `bytes ${start}-${end - 1}/${sizeBytes}`;
     if (isRight) return answer;
+    answer.destroy();
+    throw badAnswer('another file than it lists');
+  }
+
+  /** The same of all of a file, which rclone reads ahead: what it brings is ended by its receiver, or by the signal. */
+  async readAhead(place: Place, sizeBytes: number, { signal }: CallOptions): Promise<Answer> {
+    this.#sink ??= openDownloadSink();
+    const sink = await this.#sink;
+    const delivery = sink.expect();
+    const copied = this.#withRemote(signal, async (process, name) => {
+      const parameters = { srcFs: `${name}:`, srcRemote: place, dstFs: sink.remote, dstRemote: delivery.name };
+      await drain(await this.#post(process, 'operations/copyfile', { ...parameters, _config: { NoCheckDest: true } }, signal), signal);
+    }).finally(() => delivery.drop());
+    const answer = await Promise.race([
+      delivery.content,
+      // Once it comes, its end tells how it went.
+      copied.then(() => Promise.reject(badAnswer('no file'))),
+    ]);
+    if (answer.sizeBytes === sizeBytes) return answer;
     answer.destroy();
     throw badAnswer('another file than it lists');
   }
@@ -319,6 +352,7 @@ export class RcloneClient {
     this.#closing.abort(storageError('STORAGE_UNAVAILABLE'));
     const remote = this.#remote;
     this.#way.close();
+    void this.#sink?.then((sink) => sink.close());
     void (remote ? this.#noteUse(remote).then(() => this.#forget(remote)) : Promise.resolve()).finally(() => {
       this.#agent.destroy();
       this.#release();

@@ -32,11 +32,12 @@ import { isAway, storageError, throwIfAborted } from '../../driver-contract/stor
 import { Lost, TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
 import { sentContent } from '../../driver-contract/verified-content.ts';
+import { isWorthAsking } from '../../driver-contract/worth-asking.ts';
 import { BucketFolders, PLACEHOLDER } from './bucket-folders.ts';
 import { type Place, type RcdSource, RcloneClient, type RemoteEntry, type RemoteWay } from './client.ts';
 import type { Features } from './features.ts';
 import { isFolder, probeNames } from './probe-names.ts';
-import { moveSurely, replaceFile } from './publish-file.ts';
+import { moveSurely, replaceFile, whenUnused } from './publish-file.ts';
 import { ownRcd } from './rcd.ts';
 import { RemoteRoot, type RootPlaces } from './remote-root.ts';
 
@@ -47,6 +48,10 @@ export interface RcloneSettings {
   readonly rootPath: string;
   /** The server keeps a file that is being read from being replaced. */
   readonly locksOpenFiles?: true;
+  /** A move of a file keeps its date, and the server refuses it where something has the name. */
+  readonly movesByRename?: true;
+  /** Each piece of 32 KiB that is read is a question to the server. */
+  readonly readsPieceByPiece?: true;
   /** What no name may have, beside what no path has. */
   readonly refusedCharacters?: string;
   /** Digests of listings cost a call for each file. */
@@ -57,6 +62,8 @@ export interface RcloneSettings {
   readonly source?: (context: OpenContext) => RcdSource;
 }
 
+/** A smaller file has come before rclone has begun to read ahead. */
+const AHEAD_FROM_BYTES = 1024 * 1024;
 /** So often the name may be given to something else between a question and its answer. */
 const MAX_TRIES = 100;
 
@@ -79,6 +86,8 @@ export class RcloneDriver implements StorageDriver {
   readonly #features: Features;
   readonly #buckets: BucketFolders | undefined;
   readonly #refused: string;
+  readonly #movesByRename: boolean;
+  readonly #readsAhead: boolean;
   readonly #locks = new PathLocks();
   /** How often a file has been replaced through this driver. */
   #placed = 0;
@@ -98,8 +107,11 @@ export class RcloneDriver implements StorageDriver {
     this.#temps = temps;
     this.#features = features;
     this.#buckets = features.keepsEmptyFolders ? undefined : new BucketFolders(client);
-    const { refusedCharacters = '' } = settings;
+    const { refusedCharacters = '', movesByRename = false } = settings;
     this.#refused = refusedCharacters;
+    this.#movesByRename = movesByRename;
+    this.#readsAhead = settings.readsPieceByPiece ?? false;
+    if (movesByRename) client.leaveTakenNamesToServer();
     this.traits = {
       caseSensitive: root.isCaseSensitive,
       keepsEmptyDirectories: true,
@@ -206,7 +218,11 @@ export class RcloneDriver implements StorageDriver {
       const { sizeBytes = 0 } = entry;
       const { start, end } = resolveRange(range, sizeBytes);
       if (start >= end) return emptyContent(entry, { signal: until });
-      const answer = await this.#client.read(this.#root.place(path), start, end, sizeBytes, { signal: until });
+      const place = this.#root.place(path);
+      const answer =
+        this.#readsAhead && end - start === sizeBytes && sizeBytes >= AHEAD_FROM_BYTES
+          ? await this.#client.readAhead(place, sizeBytes, { signal: until })
+          : await this.#client.read(place, start, end, sizeBytes, { signal: until });
       return rangeContent(entry, { answer, start, end }, { signal: until });
     });
   }
@@ -216,26 +232,30 @@ export class RcloneDriver implements StorageDriver {
     if (path === MOUNT_ROOT) throw storageError(options.overwrite ? 'IS_A_DIRECTORY' : 'ENTRY_EXISTS');
     return this.#calls.run(options.signal, async (call) => {
       await this.#ensureFolder(parentPath(path), call);
-      await this.#checkReplaceable(path, options.overwrite, call);
+      if (isWorthAsking(options)) await this.#checkReplaceable(path, options.overwrite, call);
       const sent = sentContent(content, { ...options, signal: call.signal });
       const checkStored = async (place: Place) => {
         sent.requireWhole();
         const stored = await this.#client.findFile(place, {});
-        if (stored?.sizeBytes !== sent.bytes()) {
+        if (stored === undefined || stored.sizeBytes !== sent.bytes()) {
           throw storageError('CONTENT_CORRUPT', new Error(`${sent.bytes()} bytes were sent, the server has ${stored?.sizeBytes}`));
         }
+        return stored;
       };
+      let stored: RemoteEntry | undefined;
       if (this.#features.moves) {
         await this.#putTogether(path, options, call, async (place) => {
           await this.#send(place, sent.pieces, options, call);
-          await checkStored(place);
+          stored = await checkStored(place);
         });
       } else {
         await this.#writeInPlace(path, sent.pieces, options, call);
-        await checkStored(this.#root.place(path));
+        stored = await checkStored(this.#root.place(path));
       }
       this.#temps.removeLeft();
-      return this.#placedFile(path);
+      this.#root.placed(path);
+      // Nothing that was said of it changes with its name.
+      return stored && (this.#movesByRename || !this.#features.moves) ? this.#toEntry(nameAt(path), stored) : this.#placedFile(path);
     });
   }
 
@@ -307,7 +327,7 @@ export class RcloneDriver implements StorageDriver {
       throwIfAborted(call.signal);
       this.#root.forget();
       const place = this.#root.place(path);
-      if (!there.isFolder) await this.#client.removeFile(place, call);
+      if (!there.isFolder) await whenUnused(() => this.#client.removeFile(place, call));
       else if (recursive) await this.#client.purge(place, call);
       else if (this.#buckets) await this.#buckets.removeEmpty(place, call);
       else await this.#client.removeFolder(place, call);
@@ -334,9 +354,11 @@ export class RcloneDriver implements StorageDriver {
         throwIfAborted(call.signal);
         call.commit();
         this.#root.forget();
-        await this.#place(from, to, source.isFolder, there !== undefined, isRespelled).catch((error: unknown) => {
-          throw error instanceof Lost ? error.cause : error;
-        });
+        await this.#place(from, to, source.isFolder, there !== undefined, isRespelled)
+          .catch((error: unknown) => {
+            throw error instanceof Lost ? error.cause : error;
+          })
+          .finally(() => this.#root.forget());
         return source.isFolder ? this.#toEntry(nameAt(to), await this.#get(to, {})) : this.#placedFile(to);
       }),
     );
@@ -401,18 +423,31 @@ export class RcloneDriver implements StorageDriver {
       await beforePublish?.();
       // The protocol cannot ask and change in one step: among the calls of one process this does it.
       const isPlaced = await this.#locks.run(lockOf(path), async () => {
-        const there = await this.#checkReplaceable(path, overwrite, call);
+        const file = this.#movesByRename ? await this.#client.findFile(this.#root.place(path), call) : undefined;
+        if (this.#movesByRename && !beforePublish && file === undefined && (await this.#placeAt(place, false, call))) return true;
+        const there = await this.#checkReplaceable(path, overwrite, call, file);
         // Where dates are on whole seconds, two files of one size look alike: what we have placed ourselves meanwhile counts too.
         if (beforePublish && !(isSame(before, there) && placed === this.#placed)) return false;
-        throwIfAborted(call.signal);
-        call.commit();
-        await place(there !== undefined);
+        if (!(await this.#placeAt(place, there !== undefined, call))) return false;
         if (there !== undefined) this.#placed += 1;
         return true;
       });
       if (isPlaced) return;
     }
     throw storageError('STALE_VERSION');
+  }
+
+  /** @returns false where a server that never replaces by a move says that the name was taken meanwhile */
+  async #placeAt(place: (isTaken: boolean) => Promise<void>, isTaken: boolean, call: Call): Promise<boolean> {
+    throwIfAborted(call.signal);
+    call.commit();
+    try {
+      await place(isTaken);
+      return true;
+    } catch (error) {
+      if (this.#movesByRename && AppError.is(error, 'ENTRY_EXISTS')) return false;
+      throw error;
+    }
   }
 
   /** Of what `rename` has looked at. */
@@ -422,8 +457,8 @@ export class RcloneDriver implements StorageDriver {
       // By way of a name of ours: rclone takes the two for one.
       const between = this.#temps.newPlace(parentPath(to));
       await moveSurely(this.#client, source, between, isFolder);
-      await moveSurely(this.#client, between, target, isFolder).catch(async (error: unknown) => {
-        await moveSurely(this.#client, between, source, isFolder).catch((cause: unknown) => {
+      await moveSurely(this.#client, between, target, isFolder, true).catch(async (error: unknown) => {
+        await moveSurely(this.#client, between, source, isFolder, true).catch((cause: unknown) => {
           throw new Lost(cause);
         });
         throw error;
@@ -440,8 +475,8 @@ export class RcloneDriver implements StorageDriver {
   }
 
   /** @throws AppError ENTRY_EXISTS (also of what is spelled otherwise) | IS_A_DIRECTORY */
-  async #checkReplaceable(path: MountPath, overwrite: boolean, call: CallOptions): Promise<RemoteEntry | undefined> {
-    const there = await this.#root.findAny(path, call);
+  async #checkReplaceable(path: MountPath, overwrite: boolean, call: CallOptions, file?: RemoteEntry): Promise<RemoteEntry | undefined> {
+    const there = await this.#root.findAny(path, call, file);
     if (there !== undefined && !overwrite) throw storageError('ENTRY_EXISTS');
     if (there?.isFolder) throw storageError('IS_A_DIRECTORY');
     return there;
@@ -521,9 +556,12 @@ async function tellsSpace(client: RcloneClient, { root, space = root }: RootPlac
 
 /** A file of ours, or a folder that a look at the server's names has left. */
 async function removeOurs(client: RcloneClient, place: string): Promise<void> {
-  const there = await client.find(place, {});
-  if (there?.isFolder) await client.purge(place, {});
-  else if (there) await client.removeFile(place, {});
+  try {
+    await client.removeFile(place, {});
+  } catch (error) {
+    if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'IS_A_DIRECTORY')) throw error;
+    if ((await client.find(place, {}))?.isFolder) await client.purge(place, {});
+  }
 }
 
 /** What is one name to some servers is changed by one call at a time. */

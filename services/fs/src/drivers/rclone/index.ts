@@ -6,7 +6,7 @@ export const smbDriver = defineDriver({
   label: 'SMB share (Windows, Samba)',
   config: { local_sort: true, only_proxy: true, no_cache: true, default_root: '.' },
   configSchema: smbConfigSchema,
-  limits: { names: 16, reads: 32, writes: 8 },
+  limits: { names: 16, reads: 32, writes: 16 },
   async open(config, context) {
     const settings = smbSettings(config);
     const [{ RcloneDriver }, { smbStorage }] = await Promise.all([import('./driver.ts'), import('./smb.ts')]);
@@ -19,7 +19,7 @@ export const rcloneDriver = defineDriver({
   label: 'Any other, by rclone',
   config: { local_sort: true, only_proxy: true, default_root: '/' },
   configSchema: rcloneConfigSchema,
-  limits: { names: 8, reads: 16, writes: 4 },
+  limits: { names: 8, reads: 16, writes: 8 },
   options: {
     by: ['type', 'rcd_url', 'rcd_username', 'rcd_password'],
     in: ['options', 'secrets'],

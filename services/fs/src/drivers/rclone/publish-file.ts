@@ -13,9 +13,9 @@ const AGAIN_AFTER_MS: readonly number[] = [50, 200, 500, 1_000];
 const BACK_AFTER_MS: readonly number[] = [250, 500, 1_000, 2_000, 4_000, 8_000];
 
 /** Gives something a free name. Where nobody says how it went, a look does. */
-export async function moveSurely(client: RcloneClient, from: Place, to: Place, isFolder: boolean): Promise<void> {
+export async function moveSurely(client: RcloneClient, from: Place, to: Place, isFolder: boolean, isRespelled = false): Promise<void> {
   try {
-    await moveUnused(client, from, to, isFolder);
+    await whenUnused(() => client.move(from, to, isFolder, {}, isRespelled));
   } catch (error) {
     if (!isAway(error)) throw error;
     const [source, target] = [await client.find(from, {}), await client.find(to, {})];
@@ -23,16 +23,17 @@ export async function moveSurely(client: RcloneClient, from: Place, to: Place, i
   }
 }
 
-async function moveUnused(client: RcloneClient, from: Place, to: Place, isFolder: boolean): Promise<void> {
+/** Changes something that may be in use for a moment. */
+export async function whenUnused(change: () => Promise<void>): Promise<void> {
   for (const pauseMs of AGAIN_AFTER_MS) {
     try {
-      return await client.move(from, to, isFolder, {});
+      return await change();
     } catch (error) {
       if (!AppError.is(error, 'FAILED_PRECONDITION')) throw error;
       await wait(pauseMs);
     }
   }
-  await client.move(from, to, isFolder, {});
+  await change();
 }
 
 /**

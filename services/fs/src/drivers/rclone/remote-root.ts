@@ -1,14 +1,18 @@
 import { AppError } from '@wharf/errors';
-import { baseName, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
+import { baseName, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import type { NameTraits } from '../../driver-contract/folding.ts';
+import { SeenFolders } from '../../driver-contract/seen-folders.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { Place, RcloneClient, RemoteEntry } from './client.ts';
 import { isFolder } from './probe-names.ts';
 
-/** How long a look at a folder counts for what is in it, in milliseconds. */
-const KNOWN_FOLDER_MS = 1_000;
-const MAX_KNOWN_FOLDERS = 1_000;
+/** How long a listing counts for how its names are spelled, and how many of them. */
+const LISTED_MS = 1_000;
+const MAX_LISTED = 20_000;
+
+/** Something may be there that is no file. */
+const UNCLEAR = Symbol('unclear');
 
 /** How a server takes names. */
 interface RemoteNames extends NameTraits {
@@ -31,8 +35,11 @@ export interface RootPlaces {
 export class RemoteRoot {
   readonly #client: RcloneClient;
   readonly #places: RootPlaces;
-  /** Folders that were seen a moment ago: until when that counts, by the clock of the process. */
-  readonly #known = new Map<MountPath, number>();
+  readonly #seen = new SeenFolders();
+  /** What the folder has that was listed last. */
+  #listed: { readonly folder: MountPath; readonly names: Set<string>; readonly untilMs: number } | undefined;
+  /** How often what was seen has been forgotten. */
+  #forgotten = 0;
   #names: RemoteNames = { caseSensitive: true, folds: false, isBucket: false };
 
   constructor(client: RcloneClient, places: RootPlaces) {
@@ -66,7 +73,9 @@ export class RemoteRoot {
     }
     if (!this.#names.folds)
       return this.#client.find(this.place(path), call).catch((error: unknown) => this.#findBelowFile(path, error, call));
-    return (await this.isSpelled(parentPath(path), call)) ? (await this.#lookFor(path, name, call)).itself : undefined;
+    if (!(await this.isSpelled(parentPath(path), call))) return undefined;
+    const file = this.#isListed(path, name) ? await this.#client.findFile(this.place(path), call) : undefined;
+    return file ?? (await this.#lookFor(path, name, call)).itself;
   }
 
   /** Servers have many words for what is asked for below a file. @throws what was thrown, where that is not it */
@@ -78,11 +87,18 @@ export class RemoteRoot {
     return undefined;
   }
 
-  /** The same for what is to be made or replaced. @throws AppError ENTRY_EXISTS: something has another spelling of it */
-  async findAny(path: MountPath, call: CallOptions): Promise<RemoteEntry | undefined> {
+  /**
+   * The same for what is to be made or replaced.
+   *
+   * @param file what answers to the name, in whatever spelling, where that is known. @throws AppError ENTRY_EXISTS: something has another spelling of it
+   */
+  async findAny(path: MountPath, call: CallOptions, file?: RemoteEntry): Promise<RemoteEntry | undefined> {
     const name = baseName(path);
-    if (name !== undefined && (await this.#isFree(path, call))) return undefined;
-    if (name === undefined || !this.#names.folds) return this.find(path, call);
+    if (name === undefined) return this.find(path, call);
+    const there = file ?? (await this.#findAnswering(path, call));
+    if (there === undefined) return undefined;
+    if (there !== UNCLEAR && (!this.#names.folds || this.#isListed(path, name))) return there;
+    if (!this.#names.folds) return this.find(path, call);
     if (!(await this.isSpelled(parentPath(path), call))) {
       // A folder on the way may be spelled otherwise.
       await this.findAny(parentPath(path), call);
@@ -96,16 +112,18 @@ export class RemoteRoot {
     return again.itself;
   }
 
-  /** Whether the server has nothing by this name, however it is spelled there: asked without a list of the folder around it. */
-  async #isFree(path: MountPath, call: CallOptions): Promise<boolean> {
+  /** The file that answers to a name, however it is spelled there: asked without a list of the folder around it. Undefined: nothing does. */
+  async #findAnswering(path: MountPath, call: CallOptions): Promise<RemoteEntry | typeof UNCLEAR | undefined> {
     const place = this.place(path);
     try {
-      if ((await this.#client.findFile(place, call)) !== undefined) return false;
-      for await (const _ of this.#client.list(place, call)) return false;
+      const file = await this.#client.findFile(place, call);
+      if (file !== undefined) return file;
+      for await (const _ of this.#client.list(place, call)) return UNCLEAR;
       // Stores of objects list what is not there as empty.
-      return this.#names.isBucket;
+      return this.#names.isBucket ? undefined : UNCLEAR;
     } catch (error) {
-      return AppError.is(error, 'ENTRY_NOT_FOUND');
+      // Servers have many words for what is no folder, and what is below a file.
+      return AppError.is(error, 'ENTRY_NOT_FOUND') ? undefined : UNCLEAR;
     }
   }
 
@@ -124,30 +142,48 @@ export class RemoteRoot {
   }
 
   isKnownFolder(path: MountPath): boolean {
-    return (this.#known.get(path) ?? 0) > performance.now();
+    return this.#seen.has(path);
   }
 
   /** A folder is there. */
   know(path: MountPath): void {
-    if (this.#known.size >= MAX_KNOWN_FOLDERS) this.#known.clear();
-    this.#known.set(path, performance.now() + KNOWN_FOLDER_MS);
+    this.#seen.add(path);
   }
 
-  /** Folders have moved, or are gone. */
+  /** Entries have moved, or are gone. */
   forget(): void {
-    this.#known.clear();
+    this.#seen.clear();
+    this.#listed = undefined;
+    this.#forgotten += 1;
+  }
+
+  /** A file was given its name. */
+  placed(path: MountPath): void {
+    if (this.#listed?.folder === parentPath(path)) this.#listed.names.add(nameAt(path));
+  }
+
+  /** Whether a folder had a name in just this spelling when it was listed a moment ago. */
+  #isListed(path: MountPath, name: string): boolean {
+    const { folder, names, untilMs } = this.#listed ?? {};
+    return folder === parentPath(path) && (untilMs ?? 0) > performance.now() && names?.has(name) === true;
   }
 
   async #lookFor(path: MountPath, name: string, call: CallOptions): Promise<{ itself: RemoteEntry | undefined; isTaken: boolean }> {
+    const folder = parentPath(path);
+    const listed = { folder, names: new Set<string>(), untilMs: performance.now() + LISTED_MS };
+    const forgotten = this.#forgotten;
     let isTaken = false;
+    let itself: RemoteEntry | undefined;
     try {
-      for await (const entry of this.#client.list(this.place(parentPath(path)), call)) {
-        if (entry.name === name) return { itself: entry, isTaken: true };
+      for await (const entry of this.#client.list(this.place(folder), call)) {
+        if (entry.name === name) itself = entry;
         isTaken ||= !this.#names.caseSensitive && entry.name.toLowerCase() === name.toLowerCase();
+        if (listed.names.size < MAX_LISTED) listed.names.add(entry.name);
       }
+      if (forgotten === this.#forgotten) this.#listed = listed;
     } catch (error) {
       if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
     }
-    return { itself: undefined, isTaken };
+    return { itself, isTaken: isTaken || itself !== undefined };
   }
 }

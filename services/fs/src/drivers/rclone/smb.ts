@@ -18,6 +18,8 @@ export function smbStorage({ host, port, username, domain, password, share, root
     places: { root: [share, ...root].join('/'), space: share },
     rootPath,
     locksOpenFiles: true,
+    movesByRename: true,
+    readsPieceByPiece: true,
     refusedCharacters: DELETE,
     openWay: ({ egress }) =>
       relayedWay(
