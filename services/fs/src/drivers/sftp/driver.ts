@@ -531,6 +531,7 @@ function tempPlaces(root: RemoteRoot, pool: SessionPool): TempPlaces {
       }
     },
     isRefusal,
+    tellsUse: true,
   };
 }
 
