@@ -1,8 +1,10 @@
+import { currentOwner } from '@wharf/owned-names';
 import { MOUNT_ROOT } from '@wharf/paths';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Calls } from './calls.ts';
 import { storageError } from './storage-error.ts';
 import { TempFiles } from './temp-files.ts';
+import { newBesideName } from './temp-names.ts';
 
 /** Files of a server that can be away. */
 function startFiles() {
@@ -74,6 +76,28 @@ describe('files on their way, on a server that was away', () => {
     for (const place of [late, running]) temps.sweep(MOUNT_ROOT, place.slice(`${MOUNT_ROOT}/`.length), Date.now());
     await new Promise(setImmediate);
     expect([...there]).toEqual([running]);
+    await calls.close();
+  });
+
+  it('of processes elsewhere stay while they have an old date for a moment only, which may be the one that their file is to have', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { calls, temps, there } = startFiles();
+    const [elsewhere, ended] = [{ host: 'f'.repeat(12) }, { pid: 4_194_305 }].map((other) =>
+      newBesideName({ ...currentOwner(), ...other }),
+    );
+    const look = async () => {
+      for (const place of [...there]) temps.sweep(MOUNT_ROOT, place.slice(`${MOUNT_ROOT}/`.length), 0);
+      await new Promise(setImmediate);
+      return [...there];
+    };
+    const placeOf = (name = '') => temps.placeOf(MOUNT_ROOT, name);
+    for (const name of [elsewhere, ended]) there.add(placeOf(name));
+    expect(await look()).toEqual([placeOf(elsewhere)]);
+    vi.setSystemTime(Date.now() + 60_000);
+    expect(await look()).toEqual([placeOf(elsewhere)]);
+    vi.setSystemTime(Date.now() + 3_600_000);
+    expect(await look()).toEqual([]);
     await calls.close();
   });
 });

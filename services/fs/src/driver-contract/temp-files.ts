@@ -6,6 +6,8 @@ import { isAbandoned, newBesideName } from './temp-names.ts';
 
 /** What another host left goes after two days without a write: the clocks of hosts and servers differ. */
 const OTHERS_MAX_AGE_MS = 48 * 60 * 60 * 1000;
+/** Right before a file of ours gets its name it is given the date that it is to have. So long it does not stay so. */
+const NAMING_MS = 60 * 60 * 1000;
 /** So many names of files are kept that could not be removed; so many removals wait for their turn. What is more is found again by the next listing. */
 const MAX_LEFT = 1_000;
 const PARALLEL_REMOVALS = 4;
@@ -25,6 +27,8 @@ export interface TempPlaces {
   remove(place: string): Promise<void>;
   /** Whether a failure is the server's word: to ask again helps nothing. */
   isRefusal(error: unknown): boolean;
+  /** Listings tell when a file was last worked on, whatever date it was given. Absent: they tell its date alone. */
+  readonly tellsUse?: true;
 }
 
 /** The files of one storage that have no name of their own yet. They lie beside their targets, under names that tell whose they are. */
@@ -36,6 +40,8 @@ export class TempFiles {
   readonly #left = new Set<string>();
   /** Those that were removed, as far as the server said: a write that was cut off may reach its end there afterwards. */
   readonly #discarded = new Set<string>();
+  /** Others' files with an old date, and when they were first seen so. */
+  readonly #old = new Map<string, number>();
   readonly #removals = createGate(PARALLEL_REMOVALS, { max: MAX_LEFT, refusal: 'too much to remove' });
 
   constructor(places: TempPlaces, calls: Calls) {
@@ -56,8 +62,7 @@ export class TempFiles {
   /** Removes a file of ours. Never rejects: what stays is removed later. */
   async discard(place: string): Promise<void> {
     this.#discarded.add(place);
-    const [oldest] = this.#discarded;
-    if (this.#discarded.size > MAX_LEFT && oldest !== undefined) this.#discarded.delete(oldest);
+    forgetOldest(this.#discarded);
     try {
       await this.#places.remove(place);
     } catch (error) {
@@ -76,11 +81,29 @@ export class TempFiles {
   /** Behind a listing: removes what a process that has ended left there, and what came back of ours after it was removed. @param name of any entry, @param touchedMs when it was written to, or given a date, as far as the storage tells */
   sweep(folder: MountPath, name: string, touchedMs: number, remove = (place: string) => this.#places.remove(place)): void {
     const place = this.placeOf(folder, name);
-    if (!this.#discarded.has(place) && !isAbandoned(name, touchedMs, this.#owner, Date.now(), OTHERS_MAX_AGE_MS)) return;
+    if (!this.#discarded.has(place) && !this.#isAbandoned(place, name, touchedMs)) return;
     this.#calls.track(this.#removals.run(() => remove(place)));
+  }
+
+  #isAbandoned(place: string, name: string, touchedMs: number): boolean {
+    const now = Date.now();
+    const isAbandonedSince = (ms: number) => isAbandoned(name, ms, this.#owner, now, OTHERS_MAX_AGE_MS);
+    if (!isAbandonedSince(touchedMs)) return false;
+    if (this.#places.tellsUse || isAbandonedSince(now)) return true;
+    const seenAt = this.#old.get(place) ?? now;
+    this.#old.delete(place);
+    if (now - seenAt > NAMING_MS) return true;
+    this.#old.set(place, seenAt);
+    forgetOldest(this.#old);
+    return false;
   }
 
   #keep(place: string, error: unknown): void {
     if (!this.#places.isRefusal(error) && this.#left.size < MAX_LEFT) this.#left.add(place);
   }
+}
+
+function forgetOldest(places: Pick<Map<string, unknown>, 'size' | 'keys' | 'delete'>): void {
+  const [oldest] = places.keys();
+  if (places.size > MAX_LEFT && oldest !== undefined) places.delete(oldest);
 }

@@ -64,10 +64,10 @@ export interface ObjectBody extends ObjectHead {
 export interface UploadedPart {
   readonly number: number;
   readonly etag: string;
+  readonly sizeBytes: number;
 }
 
 export interface StoredPart extends UploadedPart {
-  readonly sizeBytes: number;
   readonly modifiedAt: Date;
 }
 
@@ -260,15 +260,16 @@ export class S3Client {
   /**
    * Of an object of 5 GiB at most, with its type and what is noted on it.
    * @param isNew as of put(), where the store looks at it here
-   * @throws AppError STALE_VERSION (it is not `version` any more) | ENTRY_NOT_FOUND
+   * @throws AppError STALE_VERSION (it is not `source.version` any more) | ENTRY_NOT_FOUND
    */
-  async copy(from: string, version: string, to: string, isNew: boolean, { signal }: CallOptions): Promise<void> {
+  async copy(from: string, source: ObjectHead, to: string, isNew: boolean, { signal }: CallOptions): Promise<Taken> {
     const headers = {
-      ...this.#copySource(from, version),
+      ...this.#copySource(from, source.version),
       'x-amz-storage-class': this.#settings.storageClass,
       'If-None-Match': isNew ? '*' : undefined,
     };
-    await this.#askXml({ method: 'PUT', key: to, headers, signal, headersTimeoutMs: SLOW_MS }, { root: 'CopyObjectResult' });
+    const ask: Ask = { method: 'PUT', key: to, headers, signal, headersTimeoutMs: SLOW_MS };
+    return takenBy(await this.#askXml(ask, { root: 'CopyObjectResult' }), source.sizeBytes);
   }
 
   /** @returns the id of the upload */
@@ -284,7 +285,7 @@ export class S3Client {
     const query = { partNumber: String(number), uploadId };
     const answer = await this.#ask({ method: 'PUT', key, query, payload, signal, onProgress, headersTimeoutMs: UPLOAD_ANSWER_MS });
     await drain(answer, signal);
-    return { number, etag: etagOf(answer) };
+    return { number, etag: etagOf(answer), sizeBytes: payload.bytes.byteLength };
   }
 
   /** Bytes [start, end) of another object as a part. */
@@ -301,7 +302,7 @@ export class S3Client {
     const answer = await this.#askXml({ method: 'PUT', key, query, headers, signal, headersTimeoutMs: SLOW_MS });
     const etag = textOf(answer, 'ETag');
     if (!etag) throw badAnswer('a copied part without an ETag');
-    return { number, etag };
+    return { number, etag, sizeBytes: source.end - source.start };
   }
 
   /** @param isNew as of put(), where the store looks at it here. @throws AppError STALE_VERSION */
@@ -311,12 +312,13 @@ export class S3Client {
     parts: readonly UploadedPart[],
     isNew: boolean,
     { signal }: CallOptions,
-  ): Promise<void> {
+  ): Promise<Taken> {
     const list = parts.map(({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`).join('');
     const payload = payloadOf(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`, false);
     const headers = { 'If-None-Match': isNew ? '*' : undefined };
     const ask: Ask = { method: 'POST', key, query: { uploadId }, headers, payload, signal, headersTimeoutMs: SLOW_MS };
-    await this.#askXml(ask, { root: 'CompleteMultipartUploadResult' });
+    const sizeBytes = parts.reduce((sum, part) => sum + part.sizeBytes, 0);
+    return takenBy(await this.#askXml(ask, { root: 'CompleteMultipartUploadResult' }), sizeBytes);
   }
 
   /** The parts that an upload has, in their order. @throws AppError ENTRY_NOT_FOUND: there is no such upload */
@@ -553,6 +555,12 @@ function headOf(answer: Answer, sizeBytes: number): ObjectHead {
     version: plainEtag(etagOf(answer)),
     ...(typeof draftId === 'string' && { draftId }),
   };
+}
+
+/** @param answer says which version it made, if it does */
+function takenBy(answer: XmlElement, sizeBytes: number): Taken {
+  const etag = textOf(answer, 'ETag')?.trim();
+  return { version: etag === undefined ? undefined : plainEtag(etag), sizeBytes, sentAt: undefined, answeredAt: undefined };
 }
 
 function plainEtag(etag: string): string {

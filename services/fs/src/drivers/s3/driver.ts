@@ -208,13 +208,14 @@ export class S3Driver implements StorageDriver {
       onProgress: options.onProgress,
       hashes: this.#hashes(),
     });
-    let taken: Taken | undefined;
+    let taken: Taken;
     try {
       throwIfAborted(options.signal);
       const first = await source.next(stop.signal);
       const place = { path, key };
-      if (first.isLast) taken = await this.#putWhole(place, first, options, stop.signal);
-      else await this.#putInParts(place, first, source, options, stop);
+      taken = first.isLast
+        ? await this.#putWhole(place, first, options, stop.signal)
+        : await this.#putInParts(place, first, source, options, stop);
     } catch (error) {
       stop.abort(error);
       throw error;
@@ -224,7 +225,7 @@ export class S3Driver implements StorageDriver {
       await source.end();
     }
     this.#known.made(this.#keys.keysAbove(path));
-    return fileEntry(nameAt(path), await (taken ? this.#client.headOfTaken(key, taken, options) : this.#client.head(key, options)));
+    return fileEntry(nameAt(path), await this.#client.headOfTaken(key, taken, options));
   }
 
   async makeDirectory(path: MountPath, options: CallOptions = {}): Promise<Entry> {
@@ -293,9 +294,9 @@ export class S3Driver implements StorageDriver {
     const above = parentPath(to);
     const [isBelowFolder] = await Promise.all([this.#isFolder(above, options), this.#checkPlace(to, key, options)]);
     if (!isBelowFolder) throw storageError('ENTRY_NOT_FOUND');
-    await this.#copyObject(fromKey, source, { path: to, key }, options);
+    const taken = await this.#copyObject(fromKey, source, { path: to, key }, options);
     this.#known.made(this.#keys.keysAbove(to));
-    return fileEntry(nameAt(to), await this.#client.head(key, options));
+    return fileEntry(nameAt(to), await this.#client.headOfTaken(key, taken, options));
   }
 
   async link(path: MountPath, options: CallOptions = {}): Promise<DirectLink> {
@@ -460,9 +461,9 @@ export class S3Driver implements StorageDriver {
     await draft.notePublishing(key, options);
     this.#lookAnew(path);
     await this.#mayPublish(place, options);
-    await this.#copyObject(draft.wholeKey, whole, place, options);
+    const taken = await this.#copyObject(draft.wholeKey, whole, place, options);
     this.#known.made(this.#keys.keysAbove(path));
-    const entry = fileEntry(nameAt(path), await this.#client.head(key, options));
+    const entry = fileEntry(nameAt(path), await this.#client.headOfTaken(key, taken, options));
     await this.#takeBack(draft.remove());
     return entry;
   }
@@ -473,11 +474,11 @@ export class S3Driver implements StorageDriver {
   }
 
   /** Has the store copy an object, with what is noted on it. */
-  async #copyObject(from: string, source: ObjectHead, { path, key }: Place, options: PublishOptions): Promise<void> {
+  async #copyObject(from: string, source: ObjectHead, { path, key }: Place, options: PublishOptions): Promise<Taken> {
     const isNew = !options.overwrite && this.traits.exclusiveCreate;
     if (source.sizeBytes <= this.#copies.wholeBytes) {
       try {
-        return await this.#client.copy(from, source.version, key, isNew, options);
+        return await this.#client.copy(from, source, key, isNew, options);
       } catch (error) {
         // The source changed, or something has the name.
         if (!isNew || !AppError.is(error, 'STALE_VERSION') || !(await this.#client.findHead(key, options))) throw error;
@@ -488,7 +489,7 @@ export class S3Driver implements StorageDriver {
     try {
       const parts = await copyParts({ client: this.#client, key, uploadId: upload.id }, from, source, this.#copies.partBytes, options);
       await this.#checkPlace(path, key, options);
-      await exclusively(upload.complete(parts, isNew, options));
+      return await exclusively(upload.complete(parts, isNew, options));
     } catch (error) {
       await this.#takeBack(upload.abort());
       throw error;
@@ -525,7 +526,7 @@ export class S3Driver implements StorageDriver {
     }
   }
 
-  async #putInParts(place: Place, first: Part, source: PartSource, options: WriteOptions, stop: AbortController): Promise<void> {
+  async #putInParts(place: Place, first: Part, source: PartSource, options: WriteOptions, stop: AbortController): Promise<Taken> {
     const { key } = place;
     const { signal } = stop;
     const upload = await this.#checkPlace(place.path, key, options)
@@ -538,7 +539,7 @@ export class S3Driver implements StorageDriver {
       const parts = await uploadParts({ client: this.#client, key, uploadId: upload.id }, first, source, stop, options.onProgress);
       this.#lookAnew(place.path);
       await this.#mayPublish(place, options);
-      await exclusively(upload.complete(parts, !options.overwrite && this.traits.exclusiveCreate, { signal }));
+      return await exclusively(upload.complete(parts, !options.overwrite && this.traits.exclusiveCreate, { signal }));
     } catch (error) {
       await this.#takeBack(upload.abort());
       throw error;

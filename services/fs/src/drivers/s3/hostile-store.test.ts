@@ -279,18 +279,34 @@ it.each([8_000_000, 16_000_000])(
   },
 );
 
-it('an object of which the store has another size than it took is no success', async () => {
+it.each([
+  ['at once', 1, '"v1"', 'CONTENT_CORRUPT'],
+  ['in parts', 9, '"v1"', 'CONTENT_CORRUPT'],
+  ['at once, and was replaced since', 1, '"v2"', undefined],
+  ['in parts, and was replaced since', 9, '"v2"', undefined],
+])('what a store has with another size than was sent %s', async (_title, pieces, etag, code) => {
+  let isTaken = false;
   const { driver } = await openOn((request, response) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://store');
     request.resume().once('end', () => {
-      if (request.method === 'PUT') response.writeHead(200, HEAD).end();
-      else if (request.method === 'HEAD') response.writeHead(200, { ...HEAD, 'Content-Length': '3' }).end();
-      else response.end(EMPTY);
+      if (request.method === 'HEAD' && isTaken) response.writeHead(200, { ...HEAD, ETag: etag, 'Content-Length': '5' }).end();
+      else if (request.method === 'HEAD') response.writeHead(404).end();
+      else if (searchParams.has('uploads'))
+        response.end('<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>');
+      else {
+        isTaken ||= request.method === 'POST' || (request.method === 'PUT' && pieces === 1);
+        if (request.method === 'POST')
+          response.end('<CompleteMultipartUploadResult><ETag>&quot;v1&quot;</ETag></CompleteMultipartUploadResult>');
+        else response.writeHead(200, HEAD).end(EMPTY);
+      }
     });
   });
   const content = (async function* () {
-    yield Buffer.from('hello');
+    for (let piece = 0; piece < pieces; piece += 1) yield Buffer.alloc(1_000_000);
   })();
-  await expect(failure(driver.write(at('/file'), content, { overwrite: true }))).resolves.toMatchObject({ code: 'CONTENT_CORRUPT' });
+  const written = driver.write(at('/file'), content, { overwrite: true });
+  if (code) await expect(failure(written)).resolves.toMatchObject({ code });
+  else expect(await written).toMatchObject({ sizeBytes: 5 });
 });
 
 it('a removal that is answered with another document has not happened', async () => {

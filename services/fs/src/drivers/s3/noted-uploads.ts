@@ -6,6 +6,7 @@ import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { isAbandoned } from '../../driver-contract/temp-names.ts';
 import { type NewObject, payloadOf, type S3Client, type UploadedPart } from './client.ts';
 import { UPLOADS_FOLDER } from './keys.ts';
+import type { Taken } from './store-clock.ts';
 
 /** A store does not tell whose an upload in parts is, so each of ours has a note beside it, which names its process. */
 export interface NotedUploads {
@@ -16,7 +17,7 @@ export interface NotedUploads {
 
 export interface NotedUpload {
   readonly id: string;
-  complete(parts: readonly UploadedPart[], isNew: boolean, options: CallOptions): Promise<void>;
+  complete(parts: readonly UploadedPart[], isNew: boolean, options: CallOptions): Promise<Taken>;
   /** Takes it back, whatever the caller's signal says. Never rejects: what the store does not hear is tried again until the storage is closed. */
   abort(): Promise<void>;
 }
@@ -76,10 +77,11 @@ export function createNotedUploads(client: S3Client, keyPrefix: string, closing:
       return {
         id,
         async complete(parts, isNew, given) {
-          await client.completeUpload(key, id, parts, isNew, given);
+          const taken = await client.completeUpload(key, id, parts, isNew, given);
           underWay.delete(name);
           // The file is there: a note that stays leads to an upload that is gone.
           await client.delete(noteKey, { signal: AbortSignal.timeout(CLEAN_UP_MS) }).catch(() => undefined);
+          return taken;
         },
         abort,
       };

@@ -175,8 +175,8 @@ export class StoredDraft {
       parts.push(uploaded);
       options.onProgress?.();
     }
-    await client.completeUpload(this.wholeKey, this.#note.uploadId, parts, false, options);
-    return client.head(this.wholeKey, options);
+    const taken = await client.completeUpload(this.wholeKey, this.#note.uploadId, parts, false, options);
+    return client.headOfTaken(this.wholeKey, taken, options);
   }
 
   /** Notes the key that it is being given: whoever finds it again looks there whether it has happened. */

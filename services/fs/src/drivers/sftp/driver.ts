@@ -532,6 +532,7 @@ function tempPlaces(root: RemoteRoot, pool: SessionPool): TempPlaces {
       }
     },
     isRefusal,
+    tellsUse: true,
   };
 }
 
