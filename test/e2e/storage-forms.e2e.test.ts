@@ -308,6 +308,31 @@ describe.runIf(isAvailable('chromium', found))('the forms of storages', () => {
       await context.close();
     });
 
+    test('one that was written by hand is shown in the same fields, and what was among its secrets is not', async () => {
+      const mount = `/${world.unique('by-hand')}`;
+      const addition = JSON.stringify({
+        type: 'webdav',
+        options: `url=${apache.url}\n\nvendor =   owncloud`,
+        secrets: `pass = ${apache.password}\nuser = ${apache.username}`,
+        root_folder_path: '/',
+      });
+      await world.admin.call('/api/admin/storage/create', { mount_path: mount, driver: 'Rclone', addition });
+      const { page, context, said } = await world.open(world.admin.token ?? '', '/@admin/storages');
+      const form = await editForm(page, mount);
+      await form.getByRole('button', { name: 'Replace: Username' }).waitFor();
+      await form.getByRole('button', { name: 'Replace: Password' }).waitFor();
+      expect(await form.getByLabel('Address', { exact: true }).inputValue()).toBe(apache.url);
+      expect(await values(page)).not.toContain(apache.password);
+      await form.getByRole('button', { name: 'Replace: Username' }).press('Enter');
+      await form.getByLabel('Username', { exact: true }).fill(apache.username);
+      await expectAccessible(page);
+      await form.getByRole('button', { name: 'Save' }).click();
+      await form.waitFor({ state: 'detached' });
+      expect(await put(world.admin, world.base, `${mount}/by hand.txt`, 'by hand')).toMatchObject({ code: 200 });
+      expect(said).toEqual([]);
+      await context.close();
+    });
+
     test('what a vendor has is offered once it is chosen, by keys, and anything else can be written', async () => {
       const { page, context, dialog, said } = await openForm(/^Rclone/);
       await typeOf(dialog).selectOption('s3');

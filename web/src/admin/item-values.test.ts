@@ -23,6 +23,14 @@ describe('the form of a driver', () => {
     expect(toInput(ITEMS, values)).toEqual({ bucket: 'photos', hours: 12, path_style: true });
   });
 
+  it('can be saved where a choice was never made, as of a storage that a program added', () => {
+    const policy = item('webdav_policy', 'select', { required: true, default: 'native_proxy', options: 'use_proxy_url,native_proxy' });
+    const free = item('order_by', 'select', { options: 'name,size' });
+    const values = valuesFrom([policy, free], { webdav_policy: '', order_by: '' });
+    expect(values).toEqual({ webdav_policy: 'native_proxy', order_by: '' });
+    expect(missing([policy, free], values)).toEqual([]);
+  });
+
   it('leaves out a number that is not given', () => {
     expect(toInput(ITEMS, { bucket: 'b', hours: '', path_style: false })).toEqual({ bucket: 'b', path_style: false });
   });

@@ -10,13 +10,14 @@ export function firstValues(items: readonly Item[]): Values {
   return Object.fromEntries(items.map((item) => [item.name, item.type === 'bool' ? item.default === 'true' : item.default]));
 }
 
-/** The values of what is saved; what the saved one lacks is as in a new form. */
+/** The values of what is saved; what the saved one lacks is as in a new form, and so is a choice that has to be made and was not. */
 export function valuesFrom(items: readonly Item[], saved: Readonly<Record<string, unknown>>): Values {
   const first = firstValues(items);
   return Object.fromEntries(
-    items.map(({ name, type }) => {
+    items.map(({ name, type, required }) => {
       const value = saved[name];
-      if (value === undefined || value === null) return [name, first[name] ?? ''];
+      const isUnmade = type === 'select' && required && value === '';
+      if (value === undefined || value === null || isUnmade) return [name, first[name] ?? ''];
       return [name, type === 'bool' ? value === true || value === 'true' : String(value)];
     }),
   );

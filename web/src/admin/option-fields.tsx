@@ -7,10 +7,10 @@ import { settled } from '../pages/settled.ts';
 import { labelOf } from './item-field.tsx';
 import type { Values } from './item-values.ts';
 import { KeptSecret } from './kept-secret.tsx';
-import { hasOthers, labelOfChoice, type Option, valueIn } from './option-lines.ts';
+import { asKept, hasOthers, labelOfChoice, type Option, valueIn } from './option-lines.ts';
 
 /** What the options of a form go by. */
-export interface OptionsForm {
+interface OptionsForm {
   readonly driver: string;
   /** The items that they depend on, the first being what is chosen; empty: there are none. */
   readonly by: readonly string[];
@@ -52,7 +52,7 @@ export function createOptions({ driver, by, in: kept, values, addition }: Option
     const { chosen: then, options: all } = found() ?? { chosen: '', options: [] };
     return then === chosen() ? all : all.filter(({ name }) => name === by[0]);
   });
-  const lines = createMemo(() => options().filter(({ name, item }) => name !== item));
+  const lines = createMemo(() => options().flatMap((option) => (option.name === option.item ? [] : [asKept(option, kept, textOf)])));
   return {
     chosen,
     valueFor,
@@ -62,7 +62,13 @@ export function createOptions({ driver, by, in: kept, values, addition }: Option
     /** The items that are of use with what is chosen. */
     items: createMemo(() => options().flatMap(({ name, item }) => (name === item && !by.includes(name) ? [name] : []))),
     /** Whether an item has to be written by hand: nothing is known of the options, or it has some that no field shows. */
-    isByHand: (item: string) => !kept.includes(item) || !found() || hasOthers(textOf(item), lines()),
+    isByHand: (item: string) =>
+      !kept.includes(item) ||
+      !found() ||
+      hasOthers(
+        textOf(item),
+        lines().filter((option) => option.item === item),
+      ),
     isLoading: () => answer.loading,
     problem: () => (answer.state === 'errored' ? explain(answer.error) : ''),
     refetch: () => void refetch(),

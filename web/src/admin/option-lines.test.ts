@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasOthers, labelOfChoice, missingOptions, type Option, valueIn, withValue } from './option-lines.ts';
+import { asKept, hasOthers, labelOfChoice, missingOptions, type Option, valueIn, withValue } from './option-lines.ts';
 
 const option = (name: string, rest: Partial<Option> = {}): Option => ({
   ...{ name, item: 'options', type: 'string', help: '', default: '', choices: [] },
@@ -34,6 +34,15 @@ describe('options that are kept as lines', () => {
     expect(hasOthers('url = a\n\n', [URL_OPTION])).toBe(false);
     expect(hasOthers('url = a\nnewer = b', [URL_OPTION])).toBe(true);
     expect(hasOthers('no line of ours', [URL_OPTION])).toBe(true);
+  });
+
+  it('stay where they were written by hand', () => {
+    const texts: Record<string, string> = { options: 'url = a', secrets: 'user = anna\npass = b' };
+    const kept = (each: Option) => asKept(each, ['options', 'secrets'], (item) => texts[item] ?? '');
+    expect(kept(URL_OPTION)).toBe(URL_OPTION);
+    expect(kept(option('user'))).toMatchObject({ item: 'secrets', secret: true });
+    expect(kept(option('vendor'))).toMatchObject({ item: 'options', secret: false });
+    expect(kept(option('pass', { item: 'secrets', secret: true }))).toMatchObject({ item: 'secrets' });
   });
 
   it('are missing where they have to be given', () => {

@@ -24,6 +24,13 @@ export function withValue(text: string, { name, type }: Pick<Option, 'name' | 't
   return lines.toSpliced(place === -1 ? lines.length : place, place === -1 ? 0 : 1, ...(value === '' ? [] : [line])).join('\n');
 }
 
+/** An option with the item that has it: one that is no secret may stand among secrets, and is not shown again then. */
+export function asKept(option: Option, items: readonly string[], textOf: (item: string) => string): Option {
+  if (option.secret || option.name === option.item) return option;
+  const item = items.find((each) => valueIn(textOf(each), option) !== '') ?? option.item;
+  return item === option.item ? option : { ...option, item, secret: true };
+}
+
 /** Whether a text has lines that are of none of these options: no field shows them. */
 export function hasOthers(text: string, options: readonly Pick<Option, 'name'>[]): boolean {
   const names = new Set(options.map(({ name }) => name));

@@ -57,7 +57,8 @@ export async function readOptions(
   { egress }: Pick<OpenContext, 'egress'>,
   own: RcdSource = ownRcd(egress),
 ): Promise<readonly DriverOption[]> {
-  const vendor = readLines('options', config.options).find(([name]) => name === VENDOR)?.[1];
+  const lines = [...readLines('options', config.options), ...readLines('secrets', config.secrets)];
+  const vendor = lines.find(([name]) => name === VENDOR)?.[1] ?? '';
   const rcd = rcdSettings(config);
   const client = new RcloneClient(NO_WAY, rcd ? externalRcd(rcd, egress) : own);
   try {
@@ -67,8 +68,7 @@ export async function readOptions(
   }
 }
 
-/** @internal for tests */
-export function offeredOptions(providers: readonly Provider[], type: string, vendor = ''): readonly DriverOption[] {
+function offeredOptions(providers: readonly Provider[], type: string, vendor: string): readonly DriverOption[] {
   const known = providers.filter((provider) => Object.hasOwn(TYPES, provider.type));
   const types: DriverOption = {
     ...PLAIN,

@@ -127,7 +127,7 @@ async function answersWithin({ url, authorization, ended }: RcdProcess, limitMs:
   return false;
 }
 
-/** That of this process. Nothing runs before it is asked for. */
+/** That of this process. Nothing runs before it is asked for. @internal for tests */
 export const rcd = new Rcd((connect) => startRcd(connect));
 
 /** It as whoever makes calls of it takes it. @param of another one is given by tests only */
