@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { createDiskOperations } from '../../src/drivers/local/disk-operations.ts';
@@ -81,6 +81,11 @@ it('files that are stored one after the other share the folder of temporary file
   vi.advanceTimersByTime(1_000);
   expect(calls.rmdir).toHaveBeenCalledTimes(1);
   expect(await readdir(root)).toHaveLength(56);
+  // A disk that goes meanwhile takes it along.
+  await disk.writeWhole(NEVER, { path: at('/last'), content: Buffer.from('x'), overwrite: false, modifiedMs: undefined });
+  await rm(root, { recursive: true });
+  vi.advanceTimersByTime(1_000);
+  await mkdir(root);
 });
 
 it('of files that are stored together only a few are synced at once, and all before their names are given', async () => {
@@ -107,12 +112,10 @@ it('of files that are stored together only a few are synced at once, and all bef
     linkSync(from, to);
   });
   const files = Array.from({ length: 40 }, (_, index) => ({
-    path: at(`/${index}`),
-    content: Buffer.from('x'),
-    overwrite: false,
-    modifiedMs: undefined,
+    ...{ path: at(`/${index}`), overwrite: false, modifiedMs: undefined },
+    ...{ start: index, end: index + 1 },
   }));
-  await disk.writeMany(NEVER, files, Number.POSITIVE_INFINITY);
+  await disk.writeMany(NEVER, files, Buffer.from('x'.repeat(40)), Number.POSITIVE_INFINITY);
   expect([most, synced]).toEqual([8, 40]);
   expect(named).toEqual(files.map(() => true));
 });

@@ -7,7 +7,7 @@ import type { LocalSettings } from './config.ts';
 import { ConfinedRoot } from './confined-root.ts';
 import { DiskCopies } from './disk-copies.ts';
 import { DiskReads } from './disk-reads.ts';
-import { DiskWrites, type SmallWrite } from './disk-writes.ts';
+import { DiskWrites, type PlacedWrite, type SmallWrite } from './disk-writes.ts';
 import { probeNames } from './probe-names.ts';
 import { openRecycleBin } from './recycle-bin.ts';
 import { TempArea, type TempRef } from './temp-area.ts';
@@ -56,7 +56,8 @@ export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts
     beginWrite: (_signal: AbortSignal, path: MountPath, overwrite: boolean) => writes.beginWrite(path, overwrite),
     writeWhole: (_signal: AbortSignal, file: SmallWrite) => writes.writeWhole(file),
     readMany: (_signal: AbortSignal, paths: readonly MountPath[], maxBytes: number) => reads.readMany(paths, maxBytes),
-    writeMany: (_signal: AbortSignal, files: readonly SmallWrite[], untilMs: number) => writes.writeMany(files, untilMs),
+    writeMany: (_signal: AbortSignal, files: readonly PlacedWrite[], bytes: Uint8Array, untilMs: number) =>
+      writes.writeMany(files, bytes, untilMs),
     openDraft: (_signal: AbortSignal, path: MountPath, id: string, create: boolean) => writes.openDraft(path, id, create),
     seal: (_signal: AbortSignal, fd: number, path: MountPath, overwrite: boolean, isDraft: boolean) =>
       writes.seal(fd, path, overwrite, isDraft),

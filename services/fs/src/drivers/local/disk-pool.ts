@@ -5,6 +5,7 @@ import { abortError, storageError, throwIfAborted } from '../../driver-contract/
 import type { LocalSettings } from './config.ts';
 import type { DiskFacts, DiskOperations } from './disk-operations.ts';
 import { type DiskFailure, fromDisk } from './errors.ts';
+import { handedOver } from './handed-over.ts';
 import { createIoSlots } from './io-slots.ts';
 
 /** What goes to a worker: a batch of calls, or the wish that one ends. */
@@ -265,7 +266,10 @@ function sendSoon(lane: Lane): void {
   setImmediate(() => {
     const batch = [...lane.waiting.values()].filter(({ ids }) => ids.length > 0);
     lane.waiting.clear();
-    lane.worker.postMessage({ batch } satisfies DiskRequest);
+    lane.worker.postMessage(
+      { batch } satisfies DiskRequest,
+      batch.flatMap(({ operation, values }) => handedOver(operation, values)),
+    );
   });
 }
 

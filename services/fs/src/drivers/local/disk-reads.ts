@@ -35,9 +35,11 @@ export interface OpenedFile {
   readonly fd?: number;
 }
 
-/** A file whose bytes are all here. */
-export interface SmallFile {
-  readonly stats: PackedEntry;
+/** Several small files. */
+export interface ReadMany {
+  /** In their order, each with its place in `bytes`; undefined: it is left out. */
+  readonly files: readonly ({ readonly stats: PackedEntry; readonly start: number; readonly end: number } | undefined)[];
+  /** Of all of them: one piece of memory costs less than many. */
   readonly bytes: Uint8Array;
 }
 
@@ -107,31 +109,40 @@ export class DiskReads {
         isHandedOver = true;
         return { stats: packed, start, end, fd };
       }
-      return { stats: packed, start, end, bytes: readPiece(fd, start, Math.max(0, end - start)) };
+      const bytes = new Uint8Array(Math.max(0, end - start));
+      return { stats: packed, start, end, bytes: bytes.subarray(0, readInto(fd, bytes, start)) };
     } finally {
       if (!isHandedOver) fs.closeSync(fd);
     }
   }
 
-  /** Small files, whole, in their order; undefined for one that is larger or cannot be read. */
-  readMany(paths: readonly MountPath[], maxBytes: number): (SmallFile | undefined)[] {
-    return paths.map((path) => {
-      try {
-        return this.#readSmall(path, maxBytes);
-      } catch {
-        // Who reads it by itself learns why.
-        return undefined;
-      }
-    });
+  /** Small files, whole; one that is larger or cannot be read is left out. */
+  readMany(paths: readonly MountPath[], maxBytes: number): ReadMany {
+    const opened = paths.map((path) => this.#openSmall(path, maxBytes));
+    try {
+      const bytes = new Uint8Array(opened.reduce((sum, file) => sum + (file?.stats.size ?? 0), 0));
+      let at = 0;
+      const files = opened.map((file): ReadMany['files'][number] => {
+        if (file === undefined) return undefined;
+        const start = at;
+        at += readInto(file.fd, bytes.subarray(start, start + file.stats.size));
+        return { stats: packOne(file.stats, false), start, end: at };
+      });
+      return { files, bytes };
+    } finally {
+      for (const file of opened) if (file !== undefined) fs.closeSync(file.fd);
+    }
   }
 
-  #readSmall(path: MountPath, maxBytes: number): SmallFile | undefined {
-    const { fd, stats } = this.#root.openFile(path);
+  #openSmall(path: MountPath, maxBytes: number): ReturnType<ConfinedRoot['openFile']> | undefined {
     try {
-      return stats.size > maxBytes ? undefined : { stats: packOne(stats, false), bytes: readPiece(fd, 0, stats.size) };
-    } finally {
-      fs.closeSync(fd);
+      const file = this.#root.openFile(path);
+      if (file.stats.size <= maxBytes) return file;
+      fs.closeSync(file.fd);
+    } catch {
+      // Who reads it by itself learns why.
     }
+    return undefined;
   }
 
   /** A file as `open` finds it, which it leaves closed. */
@@ -231,11 +242,9 @@ export class DiskReads {
   }
 }
 
-/** So many bytes, or less where the file ends. */
-function readPiece(fd: number, start: number, lengthBytes: number): Uint8Array {
-  const bytes = new Uint8Array(lengthBytes);
-  const readBytes = lengthBytes === 0 ? 0 : fs.readSync(fd, bytes, 0, lengthBytes, start);
-  return bytes.subarray(0, readBytes);
+/** From a place in a file on. @returns how many bytes it has there */
+function readInto(fd: number, bytes: Uint8Array, start = 0): number {
+  return bytes.byteLength === 0 ? 0 : fs.readSync(fd, bytes, 0, bytes.byteLength, start);
 }
 
 function lstatOrGone(place: string): fs.Stats | undefined {

@@ -3,6 +3,7 @@ import type { LocalSettings } from './config.ts';
 import { createDiskOperations, type DiskOperations } from './disk-operations.ts';
 import type { DiskAnswer, DiskCall, DiskReport, DiskRequest } from './disk-pool.ts';
 import { diskFailure } from './errors.ts';
+import { handedOver } from './handed-over.ts';
 
 /** The long ones, which look at their signal. The others do not last. */
 const ENDED_BY_SIGNAL: ReadonlySet<keyof DiskOperations> = new Set(['addUp', 'remove', 'copy']);
@@ -21,7 +22,12 @@ function serve(settings: LocalSettings): void {
     const operation = operations[name] as (signal: AbortSignal, ...values: unknown[]) => unknown;
     return operation(signal, ...values);
   };
-  const report = (answers: readonly DiskAnswer[], isBatchDone: boolean) => port.postMessage({ answers, isBatchDone } satisfies DiskReport);
+  /** Memory that goes with the next report. */
+  let memory: ArrayBuffer[] = [];
+  const report = (answers: readonly DiskAnswer[], isBatchDone: boolean) => {
+    port.postMessage({ answers, isBatchDone } satisfies DiskReport, memory);
+    memory = [];
+  };
 
   /** Answers the callers whom one run served; undefined when that is for later. */
   const begin = (call: DiskCall): DiskAnswer | undefined => {
@@ -29,6 +35,7 @@ function serve(settings: LocalSettings): void {
     try {
       const abort = ENDED_BY_SIGNAL.has(operation) ? new AbortController() : undefined;
       const result = run(call, abort?.signal ?? NEVER);
+      if (typeof result === 'object' && result !== null) memory.push(...handedOver(operation, result));
       // A handle is for one caller, who closes it.
       if (!(result instanceof Promise)) return { ids: holdsHandle(result) ? ids.slice(0, 1) : ids, result };
       const [id = 0] = ids;

@@ -36,6 +36,12 @@ export interface SmallWrite {
   readonly modifiedMs: number | undefined;
 }
 
+/** One of several, with the place of its content in the memory of all. */
+export interface PlacedWrite extends Omit<SmallWrite, 'content'> {
+  readonly start: number;
+  readonly end: number;
+}
+
 export type ManyWritten = PackedEntry | DiskFailure | 'too late';
 
 class TooLate extends Error {}
@@ -104,10 +110,12 @@ export class DiskWrites {
   }
 
   /** The same of several at once. @returns in their order what each became; 'too late': it has got no name, for the time was over */
-  writeMany(files: readonly SmallWrite[], untilMs: number): Promise<ManyWritten[]> {
+  writeMany(files: readonly PlacedWrite[], bytes: Uint8Array, untilMs: number): Promise<ManyWritten[]> {
     return Promise.all(
-      files.map((file) =>
-        this.writeWhole(file, untilMs).catch((error: unknown) => (error instanceof TooLate ? 'too late' : diskFailure(error))),
+      files.map(({ start, end, ...file }) =>
+        this.writeWhole({ ...file, content: bytes.subarray(start, end) }, untilMs).catch((error: unknown) =>
+          error instanceof TooLate ? 'too late' : diskFailure(error),
+        ),
       ),
     );
   }

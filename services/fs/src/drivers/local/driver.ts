@@ -33,7 +33,7 @@ import { unlessRefused } from '../../driver-contract/unless-refused.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import type { LocalSettings } from './config.ts';
 import { type Disk, DiskPool } from './disk-pool.ts';
-import type { SmallWrite } from './disk-writes.ts';
+import type { PlacedWrite } from './disk-writes.ts';
 import { fromDisk, toAppError } from './errors.ts';
 import { fileContent, inlineContent } from './file-content.ts';
 import { GatheredLooks } from './gathered-looks.ts';
@@ -168,10 +168,10 @@ export class LocalDriver implements StorageDriver {
     const reachable = files.filter((file) => !isReservedPath(file));
     // A call of many is one turn of the worker, so it is for small files only.
     const read = await this.#disk.call('readMany', [reachable, Math.min(maxBytes, WHOLE_BYTES)], signal);
-    const found = new Map(reachable.map((file, index) => [file, read[index]]));
+    const found = new Map(reachable.map((file, index) => [file, read.files[index]]));
     return files.map((file) => {
       const small = found.get(file);
-      return small && { entry: unpackOne(file, small.stats), bytes: small.bytes };
+      return small && { entry: unpackOne(file, small.stats), bytes: read.bytes.subarray(small.start, small.end) };
     });
   }
 
@@ -230,7 +230,8 @@ export class LocalDriver implements StorageDriver {
       const whole = await gathered(verifiedContent(content, options), sizeBytes);
       throwIfAborted(options.signal);
       call.commit();
-      return unpackOne(file, await this.#disk.call('writeWhole', [smallWrite({ file, content: whole, overwrite, modifiedAt })]));
+      const small = { path: file, content: whole, overwrite, modifiedMs: modifiedAt?.getTime() };
+      return unpackOne(file, await this.#disk.call('writeWhole', [small]));
     }
     // Not given up for an abort: what it makes is to be taken back.
     const { temp, fd } = await this.#disk.call('beginWrite', [file, overwrite]);
@@ -258,7 +259,8 @@ export class LocalDriver implements StorageDriver {
     const leftMs = (await mayPublishUntil()) - performance.now();
     throwIfAborted(signal);
     call.commit();
-    const written = await this.#disk.call('writeMany', [files.map(smallWrite), monotonicMs() + leftMs]);
+    const { placed, bytes } = packed(files);
+    const written = await this.#disk.call('writeMany', [placed, bytes, monotonicMs() + leftMs]);
     const outcomes: (Entry | AppError)[] = [];
     for (const [index, each] of files.entries()) {
       const outcome = written[index] ?? 'too late';
@@ -310,8 +312,17 @@ export class LocalDriver implements StorageDriver {
   }
 }
 
-function smallWrite({ file, content, overwrite, modifiedAt }: WholeWrite): SmallWrite {
-  return { path: file, content, overwrite, modifiedMs: modifiedAt?.getTime() };
+/** Files with their contents in one piece of memory, which is handed over to the thread that stores them. */
+function packed(files: readonly WholeWrite[]): { placed: PlacedWrite[]; bytes: Uint8Array } {
+  const bytes = new Uint8Array(files.reduce((sum, { content }) => sum + content.byteLength, 0));
+  let at = 0;
+  const placed = files.map(({ file, content, overwrite, modifiedAt }) => {
+    const start = at;
+    bytes.set(content, start);
+    at += content.byteLength;
+    return { path: file, start, end: at, overwrite, modifiedMs: modifiedAt?.getTime() };
+  });
+  return { placed, bytes };
 }
 
 /** All of a content in memory of its own. @param sizeBytes which it has, or it fails */

@@ -282,15 +282,18 @@ export class TempArea {
     this.#dropping.unref();
   }
 
+  /** Never throws: it stays where it cannot be removed, and where the root has gone there is nothing to remove. */
   #dropAreaIfEmpty(): void {
-    const root = this.#root.holdFolder(MOUNT_ROOT);
     try {
-      fs.rmdirSync(root.prefix + TEMP_FOLDER);
-      this.#forgetShared();
+      const root = this.#root.holdFolder(MOUNT_ROOT);
+      try {
+        fs.rmdirSync(root.prefix + TEMP_FOLDER);
+        this.#forgetShared();
+      } finally {
+        root.close();
+      }
     } catch {
       // Somebody else's file is in it, or nothing is there.
-    } finally {
-      root.close();
     }
   }
 }
