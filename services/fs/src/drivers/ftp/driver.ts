@@ -21,7 +21,6 @@ import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { type Features, FtpSession, LEAVE_MS } from './client.ts';
-import type { FtpSettings } from './config.ts';
 import { isRefusal, toAppError } from './errors.ts';
 import { FtpReader } from './file-content.ts';
 import { readFolder } from './folder.ts';
@@ -33,6 +32,7 @@ import { refuseFolding } from './refuse-folding.ts';
 import { RemoteRoot } from './remote-root.ts';
 import { sendContent } from './send-content.ts';
 import { type Lane, SessionPool } from './session-pool.ts';
+import type { FtpSettings } from './settings.ts';
 
 /** A folder of an FTP server. README tells the whole. */
 export class FtpDriver implements StorageDriver {

@@ -3,9 +3,9 @@ import { createPace } from '@wharf/pace';
 import { boundNames } from '../../driver-contract/bound-names.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { FtpSession } from './client.ts';
-import type { FtpSettings } from './config.ts';
 import { isRefusal } from './errors.ts';
 import { parseFacts, parseListLine, type RemoteEntry } from './listing.ts';
+import type { FtpSettings } from './settings.ts';
 
 /** The largest folder in use has less; a line of one entry too. */
 const MAX_LISTING_BYTES = 96 * 1024 * 1024;

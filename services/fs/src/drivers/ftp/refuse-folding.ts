@@ -2,10 +2,10 @@ import { isEntryName, MOUNT_ROOT } from '@wharf/paths';
 import { foldsCase, otherCase } from '../../driver-contract/folding.ts';
 import { childPlace } from '../../driver-contract/remote-places.ts';
 import type { FtpSession } from './client.ts';
-import type { FtpSettings } from './config.ts';
 import { readFolder } from './folder.ts';
 import { kindOf, orRefused } from './look.ts';
 import type { RemoteRoot } from './remote-root.ts';
+import type { FtpSettings } from './settings.ts';
 
 /** So many names are asked for in the other case where nothing can be made. */
 const MAX_ASKED = 8;
