@@ -1,25 +1,11 @@
-import { lstat, readdir, readFile, writeFile } from 'node:fs/promises';
+import { lstat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { at, login, makeTempDir, startServices, startStandalone, type Wharf } from '@wharf/harness';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runProgram, STANDALONE } from './support/program.ts';
+import { everythingIn, requireAbsent } from './support/secrets.ts';
 
 const PASSWORD_LINE = /^.*log in as "admin" with the password (\S+).*$/gm;
-
-/** Paths of what lies in a folder, itself included. */
-async function everythingIn(folder: string): Promise<string[]> {
-  return [folder, ...(await readdir(folder, { recursive: true })).map((name) => join(folder, name))];
-}
-
-/** Fails when a file in the folder holds the text, plain or in base64. */
-async function requireAbsent(folder: string, text: string): Promise<void> {
-  const forms = [Buffer.from(text), Buffer.from(Buffer.from(text).toString('base64').replace(/=+$/, ''))];
-  for (const path of await everythingIn(folder)) {
-    if (!(await lstat(path)).isFile()) continue;
-    const content = await readFile(path);
-    for (const form of forms) expect(content.includes(form), path).toBe(false);
-  }
-}
 
 describe('a first start with nothing configured (C26)', () => {
   let wharf: Wharf;

@@ -1,6 +1,7 @@
 import { at, ensureCommand, isAvailable, isMissing, startApacheDav, startStandalone } from '@wharf/harness';
 import { afterAll, describe, expect, test } from 'vitest';
 import { dataOf } from './support/people.ts';
+import { requireAbsent } from './support/secrets.ts';
 import { carry, clear, plantTree, treeOf } from './support/storage-pairs.ts';
 import { openWorld } from './support/world.ts';
 
@@ -11,7 +12,7 @@ const FILES = Number(process.env.WHARF_E2E_FILES ?? 20);
 
 describe.runIf(isAvailable('rclone', rclone) && isAvailable('webdav', dav))('a storage by rclone', async () => {
   if (isMissing(dav)) return;
-  const world = await openWorld(startStandalone);
+  const world = await openWorld(startStandalone, { env: { WHARF_LOG_LEVEL: 'debug' } });
   const { path: local } = await world.folder('rclone');
   const addition = JSON.stringify({
     type: 'webdav',
@@ -66,5 +67,14 @@ describe.runIf(isAvailable('rclone', rclone) && isAvailable('webdav', dav))('a s
     await carry(world, 'move', `${far}/second`, 'tree', `${local}/back`);
     expect(await treeOf(world, `${local}/back/tree`)).toEqual(planted);
     for (const name of ['first', 'second']) await clear(world, far, name);
+  });
+
+  test('its password is in no log, and nowhere in the data folder in the clear (C21)', async () => {
+    expect(world.wharf.log()).not.toContain(dav.password);
+    await requireAbsent(world.wharf.dataDir, dav.password);
+    // Its form in text of JSON is looked for too.
+    const inJson = JSON.stringify(dav.password).slice(1, -1);
+    expect(world.wharf.log()).not.toContain(inJson);
+    await requireAbsent(world.wharf.dataDir, inJson);
   });
 });

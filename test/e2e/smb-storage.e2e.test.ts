@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { ensureCommand, isAvailable, isMissing, startSamba, startStandalone } from '@wharf/harness';
 import { afterAll, describe, expect, test } from 'vitest';
+import { requireAbsent } from './support/secrets.ts';
 import { carry, clear, plantTree, treeOf } from './support/storage-pairs.ts';
 import { openWorld } from './support/world.ts';
 
@@ -11,7 +12,7 @@ const FILES = Number(process.env.WHARF_E2E_FILES ?? 40);
 
 describe.runIf(isAvailable('rclone', rclone) && isAvailable('samba', samba))('an SMB storage', async () => {
   if (isMissing(samba)) return;
-  const world = await openWorld(startStandalone);
+  const world = await openWorld(startStandalone, { env: { WHARF_LOG_LEVEL: 'debug' } });
   const { path: local } = await world.folder('smb');
   const { host, port, username, password, share } = samba;
   const addition = JSON.stringify({ root_folder_path: '.', address: `${host}:${port}`, username, password, share_name: share });
@@ -44,5 +45,14 @@ describe.runIf(isAvailable('rclone', rclone) && isAvailable('samba', samba))('an
     expect(await treeOf(world, `${local}/back/tree`)).toEqual(planted);
     for (const name of ['first', 'second', 'third']) await clear(world, nas, name);
     expect(await readdir(samba.folder)).toEqual([]);
+  });
+
+  test('its password is in no log, and nowhere in the data folder in the clear (C21)', async () => {
+    expect(world.wharf.log()).not.toContain(password);
+    await requireAbsent(world.wharf.dataDir, password);
+    // Its form in text of JSON is looked for too.
+    const inJson = JSON.stringify(password).slice(1, -1);
+    expect(world.wharf.log()).not.toContain(inJson);
+    await requireAbsent(world.wharf.dataDir, inJson);
   });
 });

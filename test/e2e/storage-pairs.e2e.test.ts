@@ -13,7 +13,7 @@ const IS_WHOLE = process.env.WHARF_E2E_PAIRS === 'all';
 const RING: readonly Pair[] = KINDS.map((from, index) => [from, KINDS[(index + 1) % KINDS.length] ?? 'Local']);
 const PAIRS: readonly Pair[] = IS_WHOLE ? KINDS.flatMap((from) => KINDS.map((to) => [from, to] as const)) : RING;
 /** Wharf itself is killed: copies and moves in turns. */
-const KILLED: readonly Pair[] = IS_WHOLE ? RING.slice(0, 6) : RING.slice(1, 2);
+const KILLED: readonly Pair[] = RING.slice(0, IS_WHOLE ? 6 : 2);
 /** The server of the target is: those that keep what they have. */
 const RESTARTED: readonly Pair[] = IS_WHOLE
   ? [

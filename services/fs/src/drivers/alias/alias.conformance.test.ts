@@ -36,6 +36,11 @@ describeDriver({
   open: openOver('/one', asItIs, 'first'),
 });
 describeDriver({
+  name: 'Alias of one folder, with everything around it',
+  lacks: ['findOnHost', 'link', 'listAll', 'openDraft', 'space', 'thumbnail'],
+  open: openOver('/one', decorated, 'first'),
+});
+describeDriver({
   name: 'Alias of two folders as one',
   documented: { driver: 'Alias', server: 'two folders as one' },
   lacks: LACKS,

@@ -53,6 +53,11 @@ describeDriver({
   open: async () => ({ driver: await openOver(await memoryDriver.open('{}'), 'base32') }),
 });
 describeDriver({
+  name: 'Crypt over memory, names in base32, with everything around it',
+  lacks: [...LACKS, 'space'],
+  open: async () => ({ driver: decorated(await openOver(await memoryDriver.open('{}'), 'base32')) }),
+});
+describeDriver({
   name: 'Crypt over Local, names as they are, with everything around it',
   documented: { driver: 'Crypt', server: 'names as they are, over Local' },
   lacks: LACKS,

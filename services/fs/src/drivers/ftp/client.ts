@@ -3,10 +3,10 @@ import tls, { type SecureContext, type TLSSocket } from 'node:tls';
 import type { Egress } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
-import type { FtpSettings, TlsSettings } from './config.ts';
 import { ControlConnection } from './control.ts';
 import { isRefusal, isUnknownCommand, toLoginError, toTlsError } from './errors.ts';
 import type { Reply } from './replies.ts';
+import type { FtpSettings, TlsSettings } from './settings.ts';
 
 /** For the connection, TLS and the login together; for each connection for data. */
 const CONNECT_TIMEOUT_MS = 15_000;

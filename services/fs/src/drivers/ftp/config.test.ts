@@ -1,6 +1,7 @@
 import { rootCertificates } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { ftpConfigSchema, ftpSettings } from './config.ts';
+import { ftpConfigSchema } from './config.ts';
+import { ftpSettings } from './settings.ts';
 
 const [PEM = ''] = rootCertificates;
 /** Without its last lines, as a careless hand copies it. */

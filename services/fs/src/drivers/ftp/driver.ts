@@ -24,7 +24,6 @@ import { checkReachable, checkUnreserved, isReservedName } from '../../driver-co
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { isWorthAsking } from '../../driver-contract/worth-asking.ts';
 import { type Features, FtpSession, LEAVE_MS } from './client.ts';
-import type { FtpSettings } from './config.ts';
 import { isRefusal, toAppError } from './errors.ts';
 import { FtpReader } from './file-content.ts';
 import { KeptEntries, readFolder } from './folder.ts';
@@ -36,6 +35,7 @@ import { refuseFolding } from './refuse-folding.ts';
 import { RemoteRoot } from './remote-root.ts';
 import { checkStored, sendContent } from './send-content.ts';
 import { type Lane, SessionPool } from './session-pool.ts';
+import type { FtpSettings } from './settings.ts';
 
 interface Parts {
   readonly settings: FtpSettings;

@@ -8,9 +8,9 @@ import { type ListingRoom, type ListingShare, listedBytes } from '../../driver-c
 import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { FtpSession } from './client.ts';
-import type { FtpSettings } from './config.ts';
 import { isRefusal } from './errors.ts';
 import { parseFacts, parseListLine, type RemoteEntry } from './listing.ts';
+import type { FtpSettings } from './settings.ts';
 
 /** The largest folder in use has less; a line of one entry too. */
 const MAX_LISTING_BYTES = 96 * 1024 * 1024;

@@ -1,6 +1,5 @@
 import { defineDriver } from '../../driver-contract/define-driver.ts';
-import { ftpConfigSchema, ftpSettings } from './config.ts';
-import { FtpDriver } from './driver.ts';
+import { ftpConfigSchema } from './config.ts';
 import { LANES } from './session-pool.ts';
 
 export const ftpDriver = defineDriver({
@@ -9,5 +8,8 @@ export const ftpDriver = defineDriver({
   config: { local_sort: true, only_proxy: true, default_root: '/' },
   configSchema: ftpConfigSchema,
   limits: LANES,
-  open: (config, context) => FtpDriver.open(ftpSettings(config), context),
+  async open(config, context) {
+    const [{ FtpDriver }, { ftpSettings }] = await Promise.all([import('./driver.ts'), import('./settings.ts')]);
+    return FtpDriver.open(ftpSettings(config), context);
+  },
 });

@@ -1,11 +1,11 @@
 import { posix } from 'node:path';
 import { baseName, type MountPath, parentPath } from '@wharf/paths';
 import type { FtpSession } from './client.ts';
-import type { FtpSettings } from './config.ts';
 import { isRefusal } from './errors.ts';
 import { readFolder } from './folder.ts';
 import { parseFacts, parseListLine, type RemoteEntry } from './listing.ts';
 import type { RemoteRoot } from './remote-root.ts';
+import type { FtpSettings } from './settings.ts';
 
 /** What is at a path, as a listing says it. Undefined where nothing is, or nothing that we may know of. */
 export async function look(

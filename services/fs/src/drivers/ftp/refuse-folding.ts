@@ -3,10 +3,10 @@ import { foldsCase, otherCase } from '../../driver-contract/folding.ts';
 import type { ListingRoom } from '../../driver-contract/listing-room.ts';
 import { childPlace } from '../../driver-contract/remote-places.ts';
 import type { FtpSession } from './client.ts';
-import type { FtpSettings } from './config.ts';
 import { KeptEntries, readFolder } from './folder.ts';
 import { kindOf, orRefused } from './look.ts';
 import type { RemoteRoot } from './remote-root.ts';
+import type { FtpSettings } from './settings.ts';
 
 /** So many names are asked for in the other case where nothing can be made. */
 const MAX_ASKED = 8;

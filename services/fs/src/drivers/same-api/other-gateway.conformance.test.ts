@@ -4,8 +4,12 @@ import path from 'node:path';
 import { login, startHttpServer, startStandalone } from '@wharf/harness';
 import { afterAll, expect, it, onTestFinished, vi } from 'vitest';
 import { at, codeOf, collect, digest, namesIn, pattern, put, refuses, textOf } from '../../driver-contract/conformance/driver-calls.ts';
+import { describeDriver } from '../../driver-contract/conformance.suite.ts';
+import { decorate } from '../../driver-contract/decorate.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { withTraits } from '../../driver-contract/with-traits.ts';
 import { alistDriver } from './index.ts';
+import { storagesOn } from './testing/gateway-suite.ts';
 import { testSurroundings } from './testing/test-surroundings.ts';
 
 // Servers of the family name no errors, do not say that they are a Wharf, pass no hops on, and want the size of a body beforehand.
@@ -48,6 +52,29 @@ async function opened() {
 /** With the size, which such a gateway must be told. */
 const store = (driver: Required<StorageDriver>, name: string, content: string | Uint8Array, options = {}) =>
   put(driver, name, content, { sizeBytes: Buffer.byteLength(content), ...options });
+
+// What follows a write that breaks is below: such a gateway may store its bytes after we have gone, and the next opening removes them.
+const SOME = ['entries', 'content', 'making and removing', 'rename', 'abilities'];
+const on = storagesOn({ wharf, url: gateway.url, token, definition: alistDriver });
+const common = {
+  lacks: ['findOnHost', 'listAll', 'listNames', 'openDraft', 'space', 'statMany'],
+  isRemote: true,
+  isWeb: true,
+  hasNoTrustItem: true,
+  hasLogin: true,
+} as const;
+describeDriver({
+  ...common,
+  name: 'AList V3, over a gateway of the family, with sizes taken in alone',
+  groups: SOME,
+  ...on(withTraits),
+});
+describeDriver({
+  ...common,
+  name: 'AList V3, over a gateway of the family, with everything around it',
+  groups: [...SOME, 'names', 'copy', 'two at once', 'traits and life', 'faults', 'login', 'redirects', 'login that ends'],
+  ...on((driver) => decorate(driver, alistDriver.limits)),
+});
 
 it('it is told the size beforehand', async () => {
   expect((await opened()).driver.traits.needsSize).toBe(true);

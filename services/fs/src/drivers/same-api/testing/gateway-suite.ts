@@ -1,0 +1,58 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import path from 'node:path';
+import { countConnections, startFaultProxy, type Wharf } from '@wharf/harness';
+import { folderSide, standingFolder } from '../../../driver-contract/conformance/folder-side.ts';
+import type { StorageUnderTest } from '../../../driver-contract/conformance/rule.suite.ts';
+import { atEnd } from '../../../driver-contract/conformance/rule-end.suite.ts';
+import type { StorageDriver } from '../../../driver-contract/storage-driver.ts';
+import type { openListDriver } from '../index.ts';
+import { testSurroundings } from './test-surroundings.ts';
+
+interface Gateway {
+  /** Whose files it shows, at `/local`. */
+  readonly wharf: Pick<Wharf, 'filesDir'>;
+  /** Where it is reached. */
+  readonly url: string;
+  readonly token: unknown;
+  readonly definition: typeof openListDriver;
+}
+
+/** Storages for the suite on a gateway, each a folder of its own. */
+export function storagesOn({ wharf, url, token, definition }: Gateway) {
+  const port = Number(new URL(url).port);
+  const standing = standingFolder(wharf.filesDir);
+  const newFolder = async () => {
+    const folder = await mkdtemp(path.join(wharf.filesDir, 'storage ä+'));
+    atEnd(() => rm(folder, { recursive: true, force: true }));
+    return folder;
+  };
+  const openIn = async (folder: string, around: (driver: StorageDriver) => StorageDriver): Promise<StorageUnderTest> => {
+    const openAt = async (base: string, rest: Record<string, unknown> = {}) => {
+      const items = { url: base, token, root_folder_path: `/local/${path.basename(folder)}`, ...rest };
+      return around(await definition.open(JSON.stringify(items), testSurroundings()));
+    };
+    return {
+      driver: await openAt(url),
+      seed: folderSide(folder).seed,
+      leftovers: async () => (await readdir(folder, { recursive: true })).filter((name) => name.includes('.wharf-')),
+      connections: () => countConnections(port),
+      badLogin: { secret: 'another-secret', open: () => openAt(url, { token: 'another-secret' }) },
+      web: {
+        url,
+        secrets: [String(token)],
+        open: (at: string) => openAt(at),
+        refuseLogin: (response: ServerResponse) =>
+          void response.end(JSON.stringify({ code: 401, message: 'token is expired', data: null })),
+      },
+      async throughFaults() {
+        const way = await startFaultProxy({ to: { host: '127.0.0.1', port } });
+        return { driver: await openAt(`http://${way.host}:${way.port}`), way, keeps: 4 };
+      },
+    };
+  };
+  return (around: (driver: StorageDriver) => StorageDriver) => ({
+    open: async () => openIn(await newFolder(), around),
+    openStanding: async () => ({ ...(await openIn(await standing(), around)), isStanding: true as const }),
+  });
+}
