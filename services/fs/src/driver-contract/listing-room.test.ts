@@ -48,7 +48,8 @@ it.each([
   });
   const counted = entries.reduce((sum, entry) => sum + listedBytes(entry), 0);
   // The names are counted twice: the driver remembers them.
-  const names = entries.reduce((sum, { name }) => sum + listedBytes({ name, isDirectory: false, sizeBytes: 0, modifiedAt: new Date(0) }) - 80, 0) / 2;
+  const names =
+    entries.reduce((sum, { name }) => sum + listedBytes({ name, isDirectory: false, sizeBytes: 0, modifiedAt: new Date(0) }) - 80, 0) / 2;
   const { bytes } = await takeEntries(entries);
   expect(counted).toBeGreaterThan(bytes + names);
   expect(counted).toBeLessThan(2 * (bytes + names));

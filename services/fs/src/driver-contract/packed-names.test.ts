@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import { NameSet } from './name-set.ts';
 import { PackedNames } from './packed-names.ts';
 
-const NAMES = Array.from({ length: 5_000 }, (_, index) => `${'long '.repeat(index % 40)}${index} ${index % 3 === 0 ? 'é' : index % 3 === 1 ? '字' : '\ud800'}`);
+const NAMES = Array.from(
+  { length: 5_000 },
+  (_, index) => `${'long '.repeat(index % 40)}${index} ${index % 3 === 0 ? 'é' : index % 3 === 1 ? '字' : '\ud800'}`,
+);
 
 it('names are found by themselves, each under one number', () => {
   const names = new PackedNames();

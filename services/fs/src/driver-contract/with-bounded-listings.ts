@@ -18,11 +18,7 @@ export function withBoundedListings(driver: StorageDriver, bounds: ListingBounds
   });
 }
 
-async function* bounded(
-  entries: AsyncIterable<Entry>,
-  { room, maxMs }: ListingBounds,
-  clock: () => number,
-): AsyncGenerator<Entry, void> {
+async function* bounded(entries: AsyncIterable<Entry>, { room, maxMs }: ListingBounds, clock: () => number): AsyncGenerator<Entry, void> {
   const endAt = clock() + maxMs;
   const share = room.enter();
   try {

@@ -35,14 +35,14 @@ async function outcomeOf(server: string, listed: Listed, work: Pick<Work, 'folde
 const folders = Array.from({ length: AT_ONCE }, (_, index) => `folder-${index}`);
 
 describe.runIf(process.platform === 'linux')('a server whose folders have no end', { timeout: LIMIT_MS }, () => {
-  it.each([
-    ...Object.keys(ENDLESS_SERVERS).map((server) => [server, 'long'] as const),
-    ['FTP', 'short'] as const,
-  ])(`(%s, names %s) cannot make a process grow by more than ${MAX_GROWN_MIB} MiB, ${AT_ONCE} listings at once`, async (server, names) => {
-    const { found, grownMib } = await outcomeOf(server, ENDLESS[names], { folders, how: 'list' });
-    expect(found.filter((outcome) => !REFUSALS.includes(String(outcome)))).toEqual([]);
-    expect(grownMib).toBeLessThan(MAX_GROWN_MIB);
-  });
+  it.each([...Object.keys(ENDLESS_SERVERS).map((server) => [server, 'long'] as const), ['FTP', 'short'] as const])(
+    `(%s, names %s) cannot make a process grow by more than ${MAX_GROWN_MIB} MiB, ${AT_ONCE} listings at once`,
+    async (server, names) => {
+      const { found, grownMib } = await outcomeOf(server, ENDLESS[names], { folders, how: 'list' });
+      expect(found.filter((outcome) => !REFUSALS.includes(String(outcome)))).toEqual([]);
+      expect(grownMib).toBeLessThan(MAX_GROWN_MIB);
+    },
+  );
 
   it('cannot make it grow by more where a walk remembers folders', async () => {
     const inFolders: Listed = { entries: undefined, name: (index) => `${`${ENDLESS.long.name(index)}/`.repeat(3)}file`, padding: 0 };

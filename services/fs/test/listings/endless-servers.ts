@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { startHttpServer } from '@wharf/harness';
 import { drained } from '@wharf/pace';
 import { onTestFinished } from 'vitest';
-import { itemsOf as ftpItems } from '../ftp/open-ftp.ts';
 import { startHostile as startFtp } from '../ftp/hostile-server.ts';
+import { itemsOf as ftpItems } from '../ftp/open-ftp.ts';
 import { startHostile as startSftp } from '../sftp/hostile-server.ts';
 
 /** What a server lists of a folder. */
@@ -31,14 +31,22 @@ const ISO_DATE = '2026-11-22T19:00:00.000Z';
 const BATCH = 100;
 
 /** Sends entries until all are sent, or nobody takes them any more. */
-async function send(response: ServerResponse, { entries = Number.POSITIVE_INFINITY }: Listed, entry: (index: number) => string): Promise<void> {
+async function send(
+  response: ServerResponse,
+  { entries = Number.POSITIVE_INFINITY }: Listed,
+  entry: (index: number) => string,
+): Promise<void> {
   for (let from = 0; from < entries && !response.destroyed; from += BATCH) {
     const batch = Array.from({ length: Math.min(BATCH, entries - from) }, (_, index) => entry(from + index));
     if (!response.write(batch.join(''))) await drained(response);
   }
 }
 
-const folderOf = (path: string) => path.split('/').filter((part) => part !== '').at(-1) ?? '';
+const folderOf = (path: string) =>
+  path
+    .split('/')
+    .filter((part) => part !== '')
+    .at(-1) ?? '';
 const EMPTY: Listed = { entries: 0, name: String, padding: 0 };
 
 /** Servers of all protocols, by what their storages are called. They end with their test. */
@@ -64,7 +72,14 @@ export const ENDLESS_SERVERS: Readonly<Record<string, Start>> = {
     onTestFinished(() => server.stop());
     return {
       driver: 'S3',
-      addition: { root_folder_path: '/', bucket: 'b', endpoint: server.url, access_key_id: 'AK', secret_access_key: 'secret', list_object_version: 'v2' },
+      addition: {
+        root_folder_path: '/',
+        bucket: 'b',
+        endpoint: server.url,
+        access_key_id: 'AK',
+        secret_access_key: 'secret',
+        list_object_version: 'v2',
+      },
     };
   },
 
@@ -159,7 +174,9 @@ export const ENDLESS_SERVERS: Readonly<Record<string, Start>> = {
         JSON.stringify({ Path: name, Name: name, Size: 5_000_000_000, MimeType: 'x', ModTime: ISO_DATE, IsDir });
       switch (request.url) {
         case '/config/providers':
-          return void response.end(JSON.stringify({ providers: [{ Name: 'pcloud', Prefix: 'pcloud', Description: 'a cloud', Options: [] }] }));
+          return void response.end(
+            JSON.stringify({ providers: [{ Name: 'pcloud', Prefix: 'pcloud', Description: 'a cloud', Options: [] }] }),
+          );
         case '/operations/fsinfo':
           return void response.end(JSON.stringify({ Features: { CanHaveEmptyDirectories: true }, Hashes: [] }));
         case '/operations/stat':

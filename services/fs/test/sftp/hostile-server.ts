@@ -94,7 +94,19 @@ async function flood(client: ssh2.Connection): Promise<number> {
 
 function serve(
   sftp: SFTPWrapper,
-  { realpath, names, bytes, isFolder, kind, onWaiting, onFlooded, onRenamed, onWritten, opens, flood }: Answers & { flood: () => Promise<number> },
+  {
+    realpath,
+    names,
+    bytes,
+    isFolder,
+    kind,
+    onWaiting,
+    onFlooded,
+    onRenamed,
+    onWritten,
+    opens,
+    flood,
+  }: Answers & { flood: () => Promise<number> },
 ): void {
   let waiting = 0;
   const later = (answer: () => void) => {
@@ -160,4 +172,3 @@ function serve(
     else sftp.data(id, data);
   });
 }
-

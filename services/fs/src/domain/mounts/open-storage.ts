@@ -1,8 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { decorate } from '../../driver-contract/decorate.ts';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
-import { createListingRoom } from '../../driver-contract/listing-room.ts';
 import type { KeptItem } from '../../driver-contract/kept-item.ts';
+import { createListingRoom } from '../../driver-contract/listing-room.ts';
 import type { ContextParts } from '../../driver-contract/open-context.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { Watchdog } from '../../driver-contract/watchdog.ts';

@@ -16,8 +16,7 @@ it.each([
   const kept = createKeptFolders();
   const entries = await readListedEntries(named(5_000, nameOf));
   const folders = Math.ceil((60 * 1024 * 1024) / entries.bytes);
-  for (let folder = 0; folder < folders; folder += 1)
-    kept.keep(`1 /${folder}`, { entries, readAt: 0, begunAt: 0, changedAt: new Map() });
+  for (let folder = 0; folder < folders; folder += 1) kept.keep(`1 /${folder}`, { entries, readAt: 0, begunAt: 0, changedAt: new Map() });
   const left = Array.from({ length: folders }, (_unused, folder) => kept.get(`1 /${folder}`) !== undefined);
   const keptMib = (left.filter(Boolean).length * entries.bytes) / 1024 ** 2;
   expect(keptMib).toBeLessThanOrEqual(40);

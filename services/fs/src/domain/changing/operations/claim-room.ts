@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { type EntryName, hasRoomFor, type VirtualPath } from '@wharf/paths';
-import { supports } from '../../../driver-contract/storage-driver.ts';
 import { EntryMap } from '../../../driver-contract/entry-map.ts';
+import { supports } from '../../../driver-contract/storage-driver.ts';
 import { createWalkBound } from '../../../driver-contract/walk-bound.ts';
 import type { Located } from '../../mounts/mount-table.ts';
 import type { Mount } from '../../mounts/mounts.ts';
