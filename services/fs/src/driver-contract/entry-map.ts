@@ -143,9 +143,11 @@ class PackedEntries {
 
   set(name: EntryName, entry: Entry): void {
     const number = this.#names.count;
-    if (this.#names.add(name)) return this.#write(number, entry);
-    if (this.#changed.has(name) && this.#changed.get(name) === undefined) this.#gone -= 1;
-    this.#changed.set(name, entry);
+    if (this.#names.add(name)) this.#write(number, entry);
+    else {
+      if (!this.has(name)) this.#gone -= 1;
+      this.#changed.set(name, entry);
+    }
   }
 
   has(name: EntryName): boolean {

@@ -62,7 +62,7 @@ export const ENDLESS_SERVERS: Readonly<Record<string, Start>> = {
       const contents = Array.from(
         { length: to - from },
         (_, index) =>
-          `<Contents><Key>${prefix}${listed.name(from + index)}</Key><!--${'x'.repeat(listed.padding)}--><Size>5000000000</Size><LastModified>${ISO_DATE}</LastModified><ETag>"${String(from + index).padStart(32, '0')}"</ETag></Contents>`,
+          `<Contents><Key>${prefix}${listed.name(from + index)}</Key><Padding>${'x'.repeat(listed.padding)}</Padding><Size>5000000000</Size><LastModified>${ISO_DATE}</LastModified><ETag>"${String(from + index).padStart(32, '0')}"</ETag></Contents>`,
       );
       const isMore = to < (listed.entries ?? Number.POSITIVE_INFINITY);
       response.end(
@@ -85,7 +85,7 @@ export const ENDLESS_SERVERS: Readonly<Record<string, Start>> = {
 
   async WebDav(of) {
     const entry = (href: string, type: string, padding: number, etag: string) =>
-      `<D:response><D:href>${href}</D:href><!--${'x'.repeat(padding)}--><D:propstat><D:prop><D:resourcetype>${type}</D:resourcetype><D:getcontentlength>5000000000</D:getcontentlength><D:getlastmodified>${DATE}</D:getlastmodified><D:getetag>"${etag}"</D:getetag></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>`;
+      `<D:response><D:href>${href}</D:href><D:padding>${'x'.repeat(padding)}</D:padding><D:propstat><D:prop><D:resourcetype>${type}</D:resourcetype><D:getcontentlength>5000000000</D:getcontentlength><D:getlastmodified>${DATE}</D:getlastmodified><D:getetag>"${etag}"</D:getetag></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>`;
     const server = await startHttpServer(async (request, response) => {
       if (request.headers.authorization === undefined) return void response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="x"' }).end();
       if (request.method !== 'PROPFIND') return void response.writeHead(403).end();

@@ -60,5 +60,5 @@ for (let time = 0; time < WARM_TIMES; time += 1) await lookInto(warm);
 await writeFile('/proc/self/clear_refs', '5');
 const restMib = await residentMib('VmRSS');
 const found = await Promise.all(folders.map(lookInto));
-console.log(`outcome ${JSON.stringify({ grownMib: (await residentMib('VmHWM')) - restMib, found })}`);
-process.exit();
+const grownMib = (await residentMib('VmHWM')) - restMib;
+process.stdout.write(`outcome ${JSON.stringify({ grownMib, found })}\n`, () => process.exit());
