@@ -16,7 +16,7 @@ import type {
   StorageDriver,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
@@ -28,11 +28,18 @@ import { readFolder } from './folder.ts';
 import { type RemoteEntry, toTimeVal } from './listing.ts';
 import { kindOf, look, orRefused } from './look.ts';
 import { OwnChanges } from './own-changes.ts';
-import { checkFree, type Names, publishFile, replace } from './publish-file.ts';
+import { checkFree, moveOrThrow, type Names, publishFile, replace } from './publish-file.ts';
 import { refuseFolding } from './refuse-folding.ts';
 import { RemoteRoot } from './remote-root.ts';
 import { sendContent } from './send-content.ts';
 import { type Lane, SessionPool } from './session-pool.ts';
+
+/** Everything of one storage that is shared by its calls. */
+interface Shared {
+  readonly calls: Calls;
+  readonly pool: SessionPool;
+  readonly changes: OwnChanges;
+}
 
 /** A folder of an FTP server. README tells the whole. */
 export class FtpDriver implements StorageDriver {
@@ -42,10 +49,11 @@ export class FtpDriver implements StorageDriver {
   readonly #calls: Calls;
   readonly #pool: SessionPool;
   readonly #temps: TempFiles;
-  readonly #changes = new OwnChanges();
+  readonly #changes: OwnChanges;
 
-  private constructor(settings: FtpSettings, calls: Calls, pool: SessionPool, temps: TempFiles, root: RemoteRoot, features: Features) {
+  private constructor(settings: FtpSettings, { calls, pool, changes }: Shared, temps: TempFiles, root: RemoteRoot, features: Features) {
     this.#settings = settings;
+    this.#changes = changes;
     this.#calls = calls;
     this.#pool = pool;
     this.#temps = temps;
@@ -78,6 +86,8 @@ export class FtpDriver implements StorageDriver {
       },
       (work) => calls.track(work),
     );
+    const changes = new OwnChanges();
+    const onBack = <Result>(work: (session: FtpSession) => Promise<Result>) => withSession(pool, 'back', undefined, work);
     const files = new TempFiles(
       {
         placeOf: (folder, name) => childPlace(root.place(folder), name),
@@ -87,6 +97,16 @@ export class FtpDriver implements StorageDriver {
           await tryOnce().catch((error: unknown) => (isRefusal(error) ? undefined : tryOnce()));
         },
         isRefusal,
+        isThere: (place) => onBack(async (session) => (await kindOf(session, place)) !== undefined),
+        move: (from, to) => onBack((session) => moveOrThrow(session, from, to)),
+        alone: (path, work) => changes.alone(path, () => work().finally(() => changes.changed(path))),
+        folders: {
+          make: (place) => onBack(async (session) => void (await session.ask('MKD', place))),
+          remove: (place) => onBack(async (session) => void (await session.ask('RMD', place))),
+          namesIn: (place) =>
+            onBack(async (session) => (await readFolder(session, settings, place, calls.connecting)).map(({ name }) => name)),
+        },
+        warn: context.warn,
       },
       calls,
     );
@@ -98,7 +118,7 @@ export class FtpDriver implements StorageDriver {
             throw new AppError('FAILED_PRECONDITION', `root folder ${settings.rootPlace} not exists`);
           }
           await refuseFolding(session, settings, root, posix.basename(files.newPlace(MOUNT_ROOT)), signal);
-          const driver = new FtpDriver(settings, calls, pool, files, root, session.features);
+          const driver = new FtpDriver(settings, { calls, pool, changes }, files, root, session.features);
           calls.track(driver.#sweepRoot());
           return driver;
         }),
@@ -130,6 +150,9 @@ export class FtpDriver implements StorageDriver {
         if (shown) yield shown;
       }
     }
+    const names = entries.map(({ name }) => name);
+    const isListed = (name: EntryName) => names.includes(name);
+    yield* this.#temps.asides.bringLeft(directory, names, isListed, (path) => this.stat(path, { signal }), signal);
   }
 
   async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
@@ -181,7 +204,7 @@ export class FtpDriver implements StorageDriver {
         } catch (error) {
           // Until the server is done with it, it could make the file again.
           await session.settle();
-          await this.#temps.discard(temp);
+          if (!(error instanceof Lost)) await this.#temps.discard(temp);
           throw error;
         }
         return this.#entry(path, await names.look(path));
@@ -253,7 +276,7 @@ export class FtpDriver implements StorageDriver {
       session,
       place: (path) => this.#root.place(path),
       look: (path) => this.#look(session, path, call.signal),
-      newPlace: (folder) => this.#temps.newPlace(folder),
+      stepAside: (path, work) => this.#temps.asides.stepAside(path, work),
       alone: (path, work) =>
         this.#changes.alone(path, async () => {
           const result = await work();

@@ -5,7 +5,8 @@ import { isTooMany, toAppError } from './errors.ts';
 /** A session does one thing at a time, so each kind of work has sessions of its own: a listing does not wait behind downloads. */
 export const LANES = { names: 4, reads: 8, writes: 4 } as const;
 
-export type Lane = keyof typeof LANES;
+/** `back` is for what a call brings back while it holds a session: those who use it wait for no other lane. */
+export type Lane = keyof typeof LANES | 'back';
 
 /** A session that nobody uses ends after that long. */
 const IDLE_MS = 60_000;
@@ -45,7 +46,7 @@ export class SessionPool {
     this.#connect = connect;
     this.#track = track;
     const lane = (max: number): Kept => ({ max, count: 0, idle: [], waiting: new Set() });
-    this.#lanes = { names: lane(LANES.names), reads: lane(LANES.reads), writes: lane(LANES.writes) };
+    this.#lanes = { names: lane(LANES.names), reads: lane(LANES.reads), writes: lane(LANES.writes), back: lane(1) };
   }
 
   /** @throws AppError STORAGE_UNAVAILABLE when closed; what `connect` says */

@@ -27,8 +27,8 @@ import type {
   StorageDriver,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { isAway, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
-import { Lost, TempFiles } from '../../driver-contract/temp-files.ts';
+import { isAway, Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
 import { sentContent } from '../../driver-contract/verified-content.ts';
 import { BucketFolders, PLACEHOLDER } from './bucket-folders.ts';
@@ -78,7 +78,7 @@ export class RcloneDriver implements StorageDriver {
   readonly #features: Features;
   readonly #buckets: BucketFolders | undefined;
   readonly #refused: string;
-  readonly #locks = new PathLocks();
+  readonly #locks: PathLocks;
   /** How often a file has been replaced through this driver. */
   #placed = 0;
 
@@ -89,7 +89,9 @@ export class RcloneDriver implements StorageDriver {
     calls: Calls,
     temps: TempFiles,
     features: Features,
+    locks: PathLocks,
   ) {
+    this.#locks = locks;
     this.#places = settings.places;
     this.#client = client;
     this.#root = root;
@@ -136,9 +138,19 @@ export class RcloneDriver implements StorageDriver {
         placeOf: (folder, name) => root.place(folder === MOUNT_ROOT ? `/${name}` : `${folder}/${name}`),
         remove: (place) => removeOurs(client, place),
         isRefusal: (error) => !isAway(error),
+        isThere: async (place) => (await client.find(place, {})) !== undefined,
+        move: async (from, to) => moveSurely(client, from, to, (await client.find(from, {}))?.isFolder ?? false),
+        alone: (path, work) => locks.run(lockOf(path), () => work().finally(() => root.forget())),
+        folders: {
+          make: (place) => client.makeFolder(place, {}),
+          remove: (place) => client.removeFolder(place, {}),
+          namesIn: async (place) => (await Array.fromAsync(client.list(place, {}))).map(({ name }) => name),
+        },
+        warn: context.warn,
       },
       calls,
     );
+    const locks = new PathLocks();
     const root = new RemoteRoot(client, settings.places);
     try {
       return await calls.run(context.signal, async (call) => {
@@ -155,7 +167,7 @@ export class RcloneDriver implements StorageDriver {
             : { caseSensitive: true, folds: false }),
           isBucket: features.hasBuckets,
         });
-        const driver = new RcloneDriver(settings, client, root, calls, temps, features);
+        const driver = new RcloneDriver(settings, client, root, calls, temps, features, locks);
         calls.track(driver.#sweepRoot());
         return driver;
       });
@@ -175,6 +187,7 @@ export class RcloneDriver implements StorageDriver {
     this.#checkReachable(directory);
     const until = this.#calls.until(signal);
     const listed = new Set<string>();
+    const reserved: string[] = [];
     let isEmpty = true;
     try {
       if (!(await this.#root.isSpelled(directory, { signal: until }))) throw storageError('ENTRY_NOT_FOUND');
@@ -184,8 +197,10 @@ export class RcloneDriver implements StorageDriver {
         // Some servers list a file as a folder that holds it.
         if (isEmpty && !entry.isFolder && name === baseName(directory)) await this.#checkFolder(directory, { signal: until });
         isEmpty = false;
-        if (isReservedName(name)) this.#temps.sweep(directory, name, entry.modifiedAt.getTime());
-        else if (isEntryName(name) && !listed.has(name) && !this.#isPlaceholder(name)) {
+        if (isReservedName(name)) {
+          reserved.push(name);
+          this.#temps.sweep(directory, name, entry.modifiedAt.getTime());
+        } else if (isEntryName(name) && !listed.has(name) && !this.#isPlaceholder(name)) {
           listed.add(name);
           yield this.#toEntry(name, entry);
         }
@@ -193,6 +208,8 @@ export class RcloneDriver implements StorageDriver {
       // Stores of objects list what is not there as empty.
       if (isEmpty && this.#buckets && directory !== MOUNT_ROOT) throw storageError('ENTRY_NOT_FOUND');
       this.#temps.removeLeft();
+      const isListed = (name: EntryName) => listed.has(name);
+      yield* this.#temps.asides.bringLeft(directory, reserved, isListed, (path) => this.stat(path, { signal }), signal);
     } catch (error) {
       throwIfAborted(until);
       if (directory === MOUNT_ROOT || (AppError.is(error) && error.code === 'STORAGE_LOGIN_FAILED')) throw error;
@@ -247,18 +264,16 @@ export class RcloneDriver implements StorageDriver {
 
   /** Fills a place of ours, and gives what is there its name. Whatever fails, nothing is left. */
   async #putTogether(path: MountPath, options: Publishing, call: Call, fill: (place: Place) => Promise<void>): Promise<void> {
-    const folder = parentPath(path);
-    const place = this.#temps.newPlace(folder);
+    const place = this.#temps.newPlace(parentPath(path));
     try {
       await fill(place);
       await this.#publish(path, options, call, async (isTaken) => {
         const to = this.#root.place(path);
-        if (isTaken) await replaceFile(this.#client, place, to, this.#temps, folder);
+        if (isTaken) await replaceFile(this.#client, place, to, path, this.#temps.asides);
         else await moveSurely(this.#client, place, to, false);
       });
     } catch (error) {
-      if (error instanceof Lost) throw error.cause;
-      await this.#temps.discard(place);
+      if (!(error instanceof Lost)) await this.#temps.discard(place);
       throw error;
     }
   }
@@ -340,9 +355,7 @@ export class RcloneDriver implements StorageDriver {
         throwIfAborted(call.signal);
         call.commit();
         this.#root.forget();
-        await this.#place(from, to, source.isFolder, there !== undefined, isRespelled).catch((error: unknown) => {
-          throw error instanceof Lost ? error.cause : error;
-        });
+        await this.#place(from, to, source.isFolder, there !== undefined, isRespelled);
         return source.isFolder ? this.#toEntry(nameAt(to), await this.#get(to, {})) : this.#placedFile(to);
       }),
     );
@@ -426,16 +439,12 @@ export class RcloneDriver implements StorageDriver {
     const [source, target] = [this.#root.place(from), this.#root.place(to)];
     if (isRespelled) {
       // By way of a name of ours: rclone takes the two for one.
-      const between = this.#temps.newPlace(parentPath(to));
-      await moveSurely(this.#client, source, between, isFolder);
-      await moveSurely(this.#client, between, target, isFolder).catch(async (error: unknown) => {
-        await moveSurely(this.#client, between, source, isFolder).catch((cause: unknown) => {
-          throw new Lost(cause);
-        });
-        throw error;
+      await this.#temps.asides.stepAside(from, async (aside) => {
+        await moveSurely(this.#client, source, aside, isFolder);
+        await moveSurely(this.#client, aside, target, isFolder);
       });
     } else if (!isTaken) await moveSurely(this.#client, source, target, isFolder);
-    else if (!isFolder) await replaceFile(this.#client, source, target, this.#temps, parentPath(to));
+    else if (!isFolder) await replaceFile(this.#client, source, target, to, this.#temps.asides);
     else {
       await this.#client.removeFolder(target, {});
       await moveSurely(this.#client, source, target, true).catch(async (error: unknown) => {
