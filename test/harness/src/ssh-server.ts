@@ -15,6 +15,8 @@ export interface SshServerOptions {
   chroot?: boolean;
   /** The only way to log in; default: both. */
   authentication?: 'password' | 'key';
+  /** Requests of SFTP that it does not know, as sftp-server(8) calls them; default: it knows all. */
+  without?: readonly string[];
 }
 
 /** OpenSSH's server with SFTP and nothing else, for one user that exists only inside of it. */
@@ -140,7 +142,8 @@ async function makeKey(path: string): Promise<string> {
   return readFile(path, 'utf8');
 }
 
-function configuration(at: (name: string) => string, { chroot = false, authentication }: SshServerOptions): string {
+function configuration(at: (name: string) => string, { chroot = false, authentication, without = [] }: SshServerOptions): string {
+  const program = ['internal-sftp', ...(without.length > 0 ? ['-P', without.join(',')] : [])].join(' ');
   const allowed = (way: 'password' | 'key') => (authentication === undefined || authentication === way ? 'yes' : 'no');
   const lines = [
     `HostKey ${at('host')}`,
@@ -151,7 +154,7 @@ function configuration(at: (name: string) => string, { chroot = false, authentic
     ...['KbdInteractiveAuthentication no', 'UsePAM no', 'StrictModes no', 'PidFile none', 'UseDNS no'],
     // Tests log in and fail to by the hundred.
     ...['MaxStartups 1000', 'MaxSessions 1000', 'MaxAuthTries 20'],
-    ...['DisableForwarding yes', 'PermitTTY no', 'Subsystem sftp internal-sftp', 'ForceCommand internal-sftp'],
+    ...['DisableForwarding yes', 'PermitTTY no', `Subsystem sftp ${program}`, `ForceCommand ${program}`],
     ...(chroot ? [`ChrootDirectory ${INSIDE}`] : []),
   ];
   return `${lines.join('\n')}\n`;

@@ -1,5 +1,5 @@
 import type { CallOptions } from './storage-driver.ts';
-import { abortError, storageError } from './storage-error.ts';
+import { abortError, Lost, storageError } from './storage-error.ts';
 
 /** How long closing waits for what cancelled calls still clean up, in milliseconds. */
 const CLEAN_UP_MS = 3_000;
@@ -79,7 +79,7 @@ export class Calls {
     this.track(
       work({ signal: ending.signal, commit: letGo }).then(
         (result) => (isAnswered ? drop(result) : resolve(result)),
-        (error) => reject(this.#toAppError(error)),
+        (error) => reject(this.#toAppError(error instanceof Lost ? error.cause : error)),
       ),
     );
     return promise.finally(letGo);

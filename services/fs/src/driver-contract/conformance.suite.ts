@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { OPTIONAL_OPERATIONS } from './complete-driver.ts';
+import { asideRules } from './conformance/aside-rules.suite.ts';
 import { contentRules } from './conformance/content-rules.suite.ts';
 import { draftRules } from './conformance/draft-rules.suite.ts';
 import { entryRules } from './conformance/entry-rules.suite.ts';
@@ -29,6 +30,8 @@ export interface DriverUnderTest {
   readonly lacks?: readonly OptionalOperation[];
   /** There is a server behind a network: its storages come with a seed, and with a way through faults. */
   readonly isRemote?: true;
+  /** What is replaced steps aside, on servers that do not replace in one step: its storages come with a seed. */
+  readonly stepsAside?: true;
   /** Its server is reached by HTTP: its storages come with `web`. */
   readonly isWeb?: true;
   /** It speaks TLS, but not HTTP: its storages come with `tls`. */
@@ -98,6 +101,7 @@ export function describeDriver(tested: DriverUnderTest): void {
     group('traits and life', lifeRules);
     group('long listings', longListingRules);
     if (isRemote) group('faults', faultRules);
+    if (tested.stepsAside) group('what steps aside', asideRules);
     if (hasLogin) group('login', loginRules);
     if (isWeb) {
       group('redirects', (rule) => redirectRules(rule, !tested.hasNoTrustItem));

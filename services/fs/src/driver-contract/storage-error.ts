@@ -42,6 +42,13 @@ export function isAway(error: unknown): boolean {
   return AppError.is(error, 'STORAGE_UNAVAILABLE') || AppError.is(error, 'DEADLINE_EXCEEDED');
 }
 
+/** Something has lost its name, and lies under one of ours until it has it again. Callers of a driver get the cause. */
+export class Lost extends Error {
+  constructor(cause: unknown) {
+    super('the file has lost its name', { cause });
+  }
+}
+
 /** Throws CANCELLED for an aborted signal, or the AppError that is the reason of the abort. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw abortError(signal);

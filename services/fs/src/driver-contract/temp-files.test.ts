@@ -20,6 +20,10 @@ function startFiles() {
         there.delete(place);
       },
       isRefusal: () => false,
+      isThere: async (place) => there.has(place),
+      move: async () => undefined,
+      alone: (_path, work) => work(),
+      warn: () => undefined,
     },
     calls,
   );

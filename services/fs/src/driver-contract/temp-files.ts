@@ -1,6 +1,7 @@
 import { currentOwner, type ProcessOwner } from '@wharf/owned-names';
 import { createGate } from '@wharf/pace';
 import type { MountPath } from '@wharf/paths';
+import { type AsidePlaces, Asides } from './asides.ts';
 import type { Calls } from './calls.ts';
 import { isAbandoned, newBesideName } from './temp-names.ts';
 
@@ -12,27 +13,18 @@ const NAMING_MS = 60 * 60 * 1000;
 const MAX_LEFT = 1_000;
 const PARALLEL_REMOVALS = 4;
 
-/** The old content has lost its name, and the new one, which lies in a place of ours, could not be given it: it stays there. */
-export class Lost extends Error {
-  constructor(cause: unknown) {
-    super('the file has lost its name', { cause });
-  }
-}
-
 /** How a server is told. A place is what it calls a path. */
-export interface TempPlaces {
-  /** What the server calls an entry of a folder. */
-  placeOf(folder: MountPath, name: string): string;
+export interface TempPlaces extends AsidePlaces {
   /** Removes what we put there. */
   remove(place: string): Promise<void>;
-  /** Whether a failure is the server's word: to ask again helps nothing. */
-  isRefusal(error: unknown): boolean;
   /** Listings tell when a file was last worked on, whatever date it was given. Absent: they tell its date alone. */
   readonly tellsUse?: true;
 }
 
 /** The files of one storage that have no name of their own yet. They lie beside their targets, under names that tell whose they are. */
 export class TempFiles {
+  /** What had a name before, and may be all that there is of it. */
+  readonly asides: Asides;
   readonly #places: TempPlaces;
   readonly #calls: Calls;
   readonly #owner: ProcessOwner = currentOwner();
@@ -44,9 +36,11 @@ export class TempFiles {
   readonly #old = new Map<string, number>();
   readonly #removals = createGate(PARALLEL_REMOVALS, { max: MAX_LEFT, refusal: 'too much to remove' });
 
-  constructor(places: TempPlaces, calls: Calls) {
+  /** @param backAfterMs as `Asides` has it */
+  constructor(places: TempPlaces, calls: Calls, backAfterMs?: readonly number[]) {
     this.#places = places;
     this.#calls = calls;
+    this.asides = new Asides(places, calls, this.#owner, (place) => this.discard(place), backAfterMs);
     calls.atEnd(() => this.removeLeft());
   }
 
@@ -70,8 +64,9 @@ export class TempFiles {
     }
   }
 
-  /** Behind a sign that the server is back: removes what could not be removed before. @param remove over a connection that is there already */
+  /** Behind a sign that the server is back: removes what could not be removed before, and brings back what could not be. @param remove over a connection that is there already */
   removeLeft(remove = (place: string) => this.#places.remove(place)): void {
+    this.asides.bringLost();
     for (const place of this.#left) {
       this.#left.delete(place);
       this.#calls.track(this.#removals.run(() => remove(place)).catch((error: unknown) => this.#keep(place, error)));

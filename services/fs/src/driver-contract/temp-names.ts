@@ -1,4 +1,4 @@
-import { newOwnedName, OWNED_NAME, ownerOf, type ProcessOwner } from '@wharf/owned-names';
+import { newOwnedName, OWNED_NAME, type OwnerState, ownerOf, type ProcessOwner } from '@wharf/owned-names';
 import type { MountPath } from '@wharf/paths';
 import { storageError } from './storage-error.ts';
 
@@ -10,6 +10,14 @@ const BESIDE_PREFIX = `${TEMP_FOLDER}-`;
 
 /** A file that is put together over several processes: it belongs to none, and goes by its age. */
 const DRAFT_NAME = /^draft-[0-9a-f]{32}$/;
+
+/**
+ * What had a name and lies aside, so that it may be the only copy of what it is: no sweep removes it. `aside-<seconds, in hex>-<owner>-<name>`, or
+ * without the name a folder of ours that holds it under its name.
+ */
+const ASIDE_NAME = /^aside-([0-9a-f]{8})-((?:[0-9a-f]+-){3}[0-9a-f]{16})(?:-(.+))?$/s;
+/** The longest name that any storage in use takes: disks of eCryptfs have this limit. */
+const MAX_ASIDE_BYTES = 143;
 
 const OTHERS_MAX_AGE_MS = 24 * 60 * 60 * 1000;
 const DRAFTS_MAX_AGE_MS = 48 * 60 * 60 * 1000;
@@ -23,13 +31,39 @@ export function draftNames(id: string): { inArea: string; beside: string } {
   return { inArea: `draft-${id}`, beside: `${BESIDE_PREFIX}draft-${id}` };
 }
 
+/** A name of ours for what steps aside. */
+interface AsideName {
+  readonly name: string;
+  /** It is a folder, and what stepped aside lies in it under its own name: that is too long to be a part of another. */
+  readonly isFolder: boolean;
+}
+
+export function newAsideName(owner: ProcessOwner, of: string, nowMs: number): AsideName {
+  const seconds = Math.floor(nowMs / 1000)
+    .toString(16)
+    .padStart(8, '0');
+  const short = `${BESIDE_PREFIX}aside-${seconds}-${newOwnedName(owner)}`;
+  const long = `${short}-${of}`;
+  return Buffer.byteLength(long) <= MAX_ASIDE_BYTES ? { name: long, isFolder: false } : { name: short, isFolder: true };
+}
+
+/** What the name of something that stepped aside says. Undefined for every other name. */
+export function readAsideName(
+  name: string,
+  self: ProcessOwner,
+): { owner: OwnerState; sinceMs: number; of: string | undefined } | undefined {
+  const [, seconds, owned, of] = name.startsWith(BESIDE_PREFIX) ? (ASIDE_NAME.exec(name.slice(BESIDE_PREFIX.length)) ?? []) : [];
+  const owner = ownerOf(owned ?? '', self);
+  return owner && { owner, sinceMs: Number.parseInt(seconds ?? '', 16) * 1000, of };
+}
+
 /** Whether a name belongs to us: such entries are not listed, and no call reaches them. */
 export function isReservedName(name: string): boolean {
   if (!name.startsWith('.')) return false;
   const lower = name.toLowerCase();
   if (lower === TEMP_FOLDER) return true;
   const own = lower.startsWith(BESIDE_PREFIX) ? lower.slice(BESIDE_PREFIX.length) : '';
-  return OWNED_NAME.test(own) || DRAFT_NAME.test(own);
+  return OWNED_NAME.test(own) || DRAFT_NAME.test(own) || ASIDE_NAME.test(own);
 }
 
 export function isReservedPath(path: string): boolean {
@@ -48,7 +82,7 @@ export function checkUnreserved(path: MountPath): void {
 
 /**
  * Whether a temporary file may go: its owner is a process of this host that has ended, or is somebody else's and was not written for a day,
- * or for `othersMaxAgeMs`. A name that is not ours never may.
+ * or for `othersMaxAgeMs`. A name that is not ours never may, nor what stepped aside.
  *
  * @param touchedMs when it was last worked on: its time of change alone may be the old date that its file is to have
  */

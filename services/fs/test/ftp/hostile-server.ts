@@ -7,6 +7,8 @@ import { onTestFinished } from 'vitest';
 export interface Answers {
   /** Of a command, in place of what it would say; an empty text: nothing at all. */
   readonly reply: (verb: string, argument: string) => string | undefined;
+  /** Whether it ends the connection in place of an answer. */
+  readonly cuts: (verb: string, argument: string) => boolean;
   /** What comes over a connection for data. A generator that never ends is read as long as anybody takes it. */
   readonly data: (verb: string, argument: string) => Iterable<Buffer>;
   /** With what it proves who it is once `AUTH TLS` is asked for. */
@@ -80,6 +82,10 @@ class Session {
     const [verb = '', ...words] = line.split(' ');
     const argument = words.join(' ');
     this.#world.commands.push(line);
+    if (this.#world.cuts?.(verb, argument)) {
+      this.#socket.destroy();
+      return;
+    }
     const told = this.#world.reply?.(verb, argument);
     if (told !== undefined) {
       if (told !== '') this.#say(told);

@@ -247,4 +247,51 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     expect(server.commands.filter((line) => line.startsWith('RNTO'))).toEqual([]);
     expect(server.commands.some((line) => line.startsWith('DELE /root/.wharf-tmp-'))).toBe(true);
   });
+
+  it.each<[string, (renames: readonly string[]) => boolean]>([
+    ['ends the connection instead of saying that the old file stepped aside', (renames) => renames.length === 1],
+    ['ends the connection instead of giving the new file its name', (renames) => renames.length === 2],
+  ])('that replaces nothing and %s has the old file by its name', async (_what, cutsAfter) => {
+    const files = new Map([
+      ['/root/old', 'old content'],
+      ['/root/file', 'new content'],
+    ]);
+    const renames: string[] = [];
+    let from = '';
+    const listed = (place: string) =>
+      `250-it is\r\n type=${place === '/root' ? 'dir' : 'file'};size=1;modify=20210304050607; ${place}\r\n250 End`;
+    const server = await startHostile({
+      reply(verb, place) {
+        if (verb === 'MLST') return files.has(place) || place === '/root' ? listed(place) : '550 no';
+        if (verb === 'RNFR') {
+          from = place;
+          return files.has(place) ? '350 to what' : '550 no';
+        }
+        if (verb === 'DELE') return files.delete(place) ? '250 gone' : '550 no';
+        if (verb !== 'RNTO') return undefined;
+        if (files.has(place)) return '553 taken';
+        files.set(place, files.get(from) ?? '');
+        files.delete(from);
+        return '250 done';
+      },
+      cuts(verb, place) {
+        if (verb !== 'RNTO' || files.has(place)) return false;
+        renames.push(place);
+        const isCut = cutsAfter(renames);
+        // The first one is done all the same: nobody has the name then.
+        if (isCut && renames.length === 1) {
+          files.set(place, files.get(from) ?? '');
+          files.delete(from);
+        }
+        return isCut;
+      },
+    });
+    const driver = await openFtp(itemsOf(server));
+    const replacing = driver.rename(mpath('/file'), mpath('/old'), { overwrite: true });
+    expect((await refusalOf(replacing))[0]).toBe('STORAGE_UNAVAILABLE');
+    expect([...files].sort()).toEqual([
+      ['/root/file', 'new content'],
+      ['/root/old', 'old content'],
+    ]);
+  });
 });

@@ -4,6 +4,7 @@ import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, name
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
 import type { ListingRoom } from '../../driver-contract/listing-room.ts';
+import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { childPlace, isOneName, MAX_PLACE_LENGTH } from '../../driver-contract/remote-places.ts';
 import { SeenFolders } from '../../driver-contract/seen-folders.ts';
@@ -18,7 +19,7 @@ import type {
   StorageDriver,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
@@ -30,7 +31,7 @@ import { KeptEntries, readFolder } from './folder.ts';
 import { type RemoteEntry, toTimeVal } from './listing.ts';
 import { kindOf, look, orRefused } from './look.ts';
 import { OwnChanges } from './own-changes.ts';
-import { checkFree, type Names, publishFile, replace } from './publish-file.ts';
+import { checkFree, moveOrThrow, type Names, publishFile, replace } from './publish-file.ts';
 import { refuseFolding } from './refuse-folding.ts';
 import { RemoteRoot } from './remote-root.ts';
 import { checkStored, sendContent } from './send-content.ts';
@@ -41,6 +42,7 @@ interface Parts {
   readonly settings: FtpSettings;
   readonly calls: Calls;
   readonly pool: SessionPool;
+  readonly changes: OwnChanges;
   readonly temps: TempFiles;
   readonly root: RemoteRoot;
   readonly room: ListingRoom;
@@ -54,12 +56,13 @@ export class FtpDriver implements StorageDriver {
   readonly #calls: Calls;
   readonly #pool: SessionPool;
   readonly #temps: TempFiles;
-  readonly #changes = new OwnChanges();
+  readonly #changes: OwnChanges;
   readonly #seen = new SeenFolders();
   readonly #room: ListingRoom;
 
-  private constructor({ settings, calls, pool, temps, root, room }: Parts, features: Features) {
+  private constructor({ settings, calls, pool, changes, temps, root, room }: Parts, features: Features) {
     this.#settings = settings;
+    this.#changes = changes;
     this.#room = room;
     this.#calls = calls;
     this.#pool = pool;
@@ -93,6 +96,8 @@ export class FtpDriver implements StorageDriver {
       },
       (work) => calls.track(work),
     );
+    const changes = new OwnChanges();
+    const onBack = <Result>(work: (session: FtpSession) => Promise<Result>) => withSession(pool, 'back', undefined, work);
     const files = new TempFiles(
       {
         placeOf: (folder, name) => childPlace(root.place(folder), name),
@@ -102,6 +107,19 @@ export class FtpDriver implements StorageDriver {
           await tryOnce().catch((error: unknown) => (isRefusal(error) ? undefined : tryOnce()));
         },
         isRefusal,
+        isThere: (place) => onBack(async (session) => (await kindOf(session, place)) !== undefined),
+        move: (from, to) => onBack((session) => moveOrThrow(session, from, to)),
+        alone: (path, work) => changes.alone(path, () => work().finally(() => changes.changed(path))),
+        folders: {
+          make: (place) => onBack(async (session) => void (await session.ask('MKD', place))),
+          remove: (place) => onBack(async (session) => void (await session.ask('RMD', place))),
+          namesIn: (place) =>
+            onBack(async (session) => {
+              const folder = await readFolder(session, settings, place, calls.connecting, () => new KeptEntries(listingRoom));
+              return Array.from(folder.drain(), ({ name }) => name);
+            }),
+        },
+        warn: context.warn,
       },
       calls,
     );
@@ -113,7 +131,7 @@ export class FtpDriver implements StorageDriver {
             throw new AppError('FAILED_PRECONDITION', `root folder ${settings.rootPlace} not exists`);
           }
           await refuseFolding(session, settings, root, posix.basename(files.newPlace(MOUNT_ROOT)), listingRoom, signal);
-          const driver = new FtpDriver({ settings, calls, pool, temps: files, root, room: listingRoom }, session.features);
+          const driver = new FtpDriver({ settings, calls, pool, changes, temps: files, root, room: listingRoom }, session.features);
           calls.track(driver.#sweepRoot());
           return driver;
         }),
@@ -137,15 +155,24 @@ export class FtpDriver implements StorageDriver {
       return readFolder(session, this.#settings, this.#root.place(directory), call.signal, () => new KeptEntries(this.#room));
     });
     this.#temps.removeLeft();
+    using listed = new NameSet();
+    const reserved: string[] = [];
     try {
       for (const entry of folder.drain()) {
         throwIfAborted(signal);
-        if (isReservedName(entry.name)) this.#temps.sweep(directory, entry.name, entry.modifiedAt.getTime());
-        else if (isEntryName(entry.name) && !entry.isLink) yield entry;
+        if (isReservedName(entry.name)) {
+          reserved.push(entry.name);
+          this.#temps.sweep(directory, entry.name, entry.modifiedAt.getTime());
+        } else if (isEntryName(entry.name) && !entry.isLink) {
+          listed.add(entry.name);
+          yield entry;
+        }
       }
     } finally {
       folder.leave();
     }
+    const isListed = (name: EntryName) => !listed.add(name);
+    yield* this.#temps.asides.bringLeft(directory, reserved, isListed, (path) => this.stat(path, { signal }), signal);
   }
 
   async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
@@ -208,7 +235,7 @@ export class FtpDriver implements StorageDriver {
         });
       } catch (error) {
         // Once this session is given back: the server may take no other one.
-        if (isBegun) await this.#temps.discard(temp);
+        if (isBegun && !(error instanceof Lost)) await this.#temps.discard(temp);
         throw error;
       }
     });
@@ -281,7 +308,7 @@ export class FtpDriver implements StorageDriver {
       session,
       place: (path) => this.#root.place(path),
       look: (path) => this.#look(session, path, call.signal),
-      newPlace: (folder) => this.#temps.newPlace(folder),
+      stepAside: (path, work) => this.#temps.asides.stepAside(path, work),
       alone: (path, work) =>
         this.#changes.alone(path, async () => {
           const result = await work();

@@ -16,8 +16,8 @@ export interface Names {
   place(path: MountPath): string;
   /** What is there now, as a listing says it. */
   look(path: MountPath): Promise<RemoteEntry | undefined>;
-  /** Where something of ours can lie in a folder for a moment. */
-  newPlace(folder: MountPath): string;
+  /** As `Asides` does it. */
+  stepAside(path: MountPath, work: (aside: string) => Promise<void>): Promise<void>;
   /** Runs alone among those of this process that change what is at the path. */
   alone<Result>(path: MountPath, work: () => Promise<Result>): Promise<Result>;
   /** @returns whether this process has changed what is at the path since */
@@ -106,18 +106,19 @@ async function replaceFolder(session: FtpSession, from: string, to: string): Pro
   throw refusal;
 }
 
-/** The same for a file: the old one steps aside, and comes back where the new one does not get its name. */
-async function replaceFile(names: Names, from: string, to: MountPath): Promise<void> {
-  const { session } = names;
-  const [place, aside] = [names.place(to), names.newPlace(parentPath(to))];
-  const held = await move(session, place, aside);
-  if (held !== undefined) throw held;
-  const refusal = await move(session, from, place);
-  if (refusal !== undefined) {
-    await move(session, aside, place);
-    throw refusal;
-  }
-  await orRefused(session.ask('DELE', aside));
+/** The same for a file: the old one steps aside, and comes back where the new one does not get its name, also when the connection breaks. */
+async function replaceFile({ session, place, stepAside }: Names, from: string, to: MountPath): Promise<void> {
+  const target = place(to);
+  await stepAside(to, async (aside) => {
+    await moveOrThrow(session, target, aside);
+    await moveOrThrow(session, from, target);
+  });
+}
+
+/** Gives something a free name. */
+export async function moveOrThrow(session: FtpSession, from: string, to: string): Promise<void> {
+  const refusal = await move(session, from, to);
+  if (refusal !== undefined) throw refusal;
 }
 
 /** @returns why the server does not */

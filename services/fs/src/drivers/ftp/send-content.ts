@@ -2,10 +2,10 @@ import type { Socket } from 'node:net';
 import { AppError } from '@wharf/errors';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import type { FtpSession, Transfer } from './client.ts';
-import type { FtpSettings } from './settings.ts';
 import { isRefusal } from './errors.ts';
 import type { RemoteEntry } from './listing.ts';
 import { lookAtFile, sizeOf } from './look.ts';
+import type { FtpSettings } from './settings.ts';
 
 /** The server did not take it. The source is ended, and what it throws stays its own. */
 class BrokenTransfer extends Error {}

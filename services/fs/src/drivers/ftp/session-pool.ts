@@ -5,7 +5,10 @@ import { isTooMany, toAppError } from './errors.ts';
 /** A session does one thing at a time, so each kind of work has a share of them: a listing does not wait behind downloads. */
 export const LANES = { names: 4, reads: 8, writes: 12 } as const;
 
-export type Lane = keyof typeof LANES;
+/** `back` is for what a call brings back while it holds a session: those who use it wait for no other lane. */
+export type Lane = keyof typeof LANES | 'back';
+
+const MAX_HELD: Readonly<Record<Lane, number>> = { ...LANES, back: 1 };
 
 /** A session that nobody uses ends after that long. */
 const IDLE_MS = 60_000;
@@ -33,7 +36,7 @@ export class SessionPool {
   readonly #connect: () => Promise<FtpSession>;
   readonly #track: (work: Promise<unknown>) => void;
   /** How many somebody has, with those that are being made and those that are given back. */
-  readonly #held: Record<Lane, number> = { names: 0, reads: 0, writes: 0 };
+  readonly #held: Record<Lane, number> = { names: 0, reads: 0, writes: 0, back: 0 };
   readonly #idle: { readonly session: FtpSession; readonly timer: NodeJS.Timeout }[] = [];
   readonly #waiting = new Set<Waiting>();
   readonly #open = new Set<FtpSession>();
@@ -86,6 +89,8 @@ export class SessionPool {
   /** Waits for a turn. */
   async #enter(lane: Lane, signal: AbortSignal | undefined): Promise<void> {
     if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
+    // Whoever wants it holds the session that would have to be waited for.
+    if (lane === 'back' && !this.#hasRoom(lane)) throw storageError('STORAGE_UNAVAILABLE', new Error('the server takes no more sessions'));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const own = { lane, resolve, reject };
     const onAbort = () => {
@@ -112,7 +117,7 @@ export class SessionPool {
   #admit(): void {
     for (const waiting of this.#waiting) {
       const { lane } = waiting;
-      if (this.#held[lane] >= LANES[lane] || !this.#hasRoom(lane)) continue;
+      if (this.#held[lane] >= MAX_HELD[lane] || !this.#hasRoom(lane)) continue;
       this.#waiting.delete(waiting);
       this.#held[lane] += 1;
       waiting.resolve();
@@ -126,15 +131,16 @@ export class SessionPool {
 
   /** Whether the server has another one for a lane. */
   #hasRoom(lane: Lane): boolean {
+    if (lane === 'back') return this.#live - this.#idle.length < this.#bound;
     const empty = (Object.keys(LANES) as Lane[]).filter((other) => other !== lane && this.#held[other] === 0);
     const kept = this.#held[lane] > 0 ? empty.length : Number(lane !== 'names' && empty.includes('names'));
-    const { names, reads, writes } = this.#held;
-    return this.#bound - (names + reads + writes) > Math.min(kept, this.#bound - 1);
+    const { names, reads, writes, back } = this.#held;
+    return this.#bound - (names + reads + writes + back) > Math.min(kept, this.#bound - 1);
   }
 
   /** The last one is left to names: where the server takes no more, they would wait for a transfer to end. */
   #findIdle(lane: Lane): FtpSession | undefined {
-    const left = lane === 'names' || this.#held.names > 0 ? 0 : Math.min(1, this.#bound - 1);
+    const left = lane === 'names' || lane === 'back' || this.#held.names > 0 ? 0 : Math.min(1, this.#bound - 1);
     while (this.#idle.length > left) {
       const { session, timer } = this.#idle.pop() ?? {};
       clearTimeout(timer);

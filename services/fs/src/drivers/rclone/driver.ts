@@ -28,8 +28,8 @@ import type {
   StorageDriver,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { isAway, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
-import { Lost, TempFiles } from '../../driver-contract/temp-files.ts';
+import { isAway, Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
 import { sentContent } from '../../driver-contract/verified-content.ts';
 import { isWorthAsking } from '../../driver-contract/worth-asking.ts';
@@ -88,7 +88,7 @@ export class RcloneDriver implements StorageDriver {
   readonly #refused: string;
   readonly #movesByRename: boolean;
   readonly #readsAhead: boolean;
-  readonly #locks = new PathLocks();
+  readonly #locks: PathLocks;
   /** How often a file has been replaced through this driver. */
   #placed = 0;
 
@@ -99,7 +99,9 @@ export class RcloneDriver implements StorageDriver {
     calls: Calls,
     temps: TempFiles,
     features: Features,
+    locks: PathLocks,
   ) {
+    this.#locks = locks;
     this.#places = settings.places;
     this.#client = client;
     this.#root = root;
@@ -145,9 +147,20 @@ export class RcloneDriver implements StorageDriver {
         placeOf: (folder, name) => root.place(folder === MOUNT_ROOT ? `/${name}` : `${folder}/${name}`),
         remove: (place) => removeOurs(client, place),
         isRefusal: (error) => !isAway(error),
+        isThere: async (place) => (await client.find(place, {})) !== undefined,
+        // Something had the name a moment ago.
+        move: async (from, to) => moveSurely(client, from, to, (await client.find(from, {}))?.isFolder ?? false, true),
+        alone: (path, work) => locks.run(lockOf(path), () => work().finally(() => root.forget())),
+        folders: {
+          make: (place) => client.makeFolder(place, {}),
+          remove: (place) => client.removeFolder(place, {}),
+          namesIn: async (place) => (await Array.fromAsync(client.list(place, {}))).map(({ name }) => name),
+        },
+        warn: context.warn,
       },
       calls,
     );
+    const locks = new PathLocks();
     const root = new RemoteRoot(client, settings.places);
     try {
       return await calls.run(context.signal, async (call) => {
@@ -164,7 +177,7 @@ export class RcloneDriver implements StorageDriver {
             : { caseSensitive: true, folds: false }),
           isBucket: features.hasBuckets,
         });
-        const driver = new RcloneDriver(settings, client, root, calls, temps, features);
+        const driver = new RcloneDriver(settings, client, root, calls, temps, features, locks);
         calls.track(driver.#sweepRoot());
         return driver;
       });
@@ -184,6 +197,7 @@ export class RcloneDriver implements StorageDriver {
     this.#checkReachable(directory);
     const until = this.#calls.until(signal);
     using listed = new NameSet();
+    const reserved: string[] = [];
     let isEmpty = true;
     try {
       if (!(await this.#root.isSpelled(directory, { signal: until }))) throw storageError('ENTRY_NOT_FOUND');
@@ -193,12 +207,16 @@ export class RcloneDriver implements StorageDriver {
         // Some servers list a file as a folder that holds it.
         if (isEmpty && !entry.isFolder && name === baseName(directory)) await this.#checkFolder(directory, { signal: until });
         isEmpty = false;
-        if (isReservedName(name)) this.#temps.sweep(directory, name, entry.modifiedAt.getTime());
-        else if (isEntryName(name) && !this.#isPlaceholder(name) && listed.add(name)) yield this.#toEntry(name, entry);
+        if (isReservedName(name)) {
+          reserved.push(name);
+          this.#temps.sweep(directory, name, entry.modifiedAt.getTime());
+        } else if (isEntryName(name) && !this.#isPlaceholder(name) && listed.add(name)) yield this.#toEntry(name, entry);
       }
       // Stores of objects list what is not there as empty.
       if (isEmpty && this.#buckets && directory !== MOUNT_ROOT) throw storageError('ENTRY_NOT_FOUND');
       this.#temps.removeLeft();
+      const isListed = (name: EntryName) => !listed.add(name);
+      yield* this.#temps.asides.bringLeft(directory, reserved, isListed, (path) => this.stat(path, { signal }), signal);
     } catch (error) {
       throwIfAborted(until);
       if (directory === MOUNT_ROOT || (AppError.is(error) && error.code === 'STORAGE_LOGIN_FAILED')) throw error;
@@ -261,18 +279,16 @@ export class RcloneDriver implements StorageDriver {
 
   /** Fills a place of ours, and gives what is there its name. Whatever fails, nothing is left. */
   async #putTogether(path: MountPath, options: Publishing, call: Call, fill: (place: Place) => Promise<void>): Promise<void> {
-    const folder = parentPath(path);
-    const place = this.#temps.newPlace(folder);
+    const place = this.#temps.newPlace(parentPath(path));
     try {
       await fill(place);
       await this.#publish(path, options, call, async (isTaken) => {
         const to = this.#root.place(path);
-        if (isTaken) await replaceFile(this.#client, place, to, this.#temps, folder);
+        if (isTaken) await replaceFile(this.#client, place, to, path, this.#temps.asides);
         else await moveSurely(this.#client, place, to, false);
       });
     } catch (error) {
-      if (error instanceof Lost) throw error.cause;
-      await this.#temps.discard(place);
+      if (!(error instanceof Lost)) await this.#temps.discard(place);
       throw error;
     }
   }
@@ -354,11 +370,7 @@ export class RcloneDriver implements StorageDriver {
         throwIfAborted(call.signal);
         call.commit();
         this.#root.forget();
-        await this.#place(from, to, source.isFolder, there !== undefined, isRespelled)
-          .catch((error: unknown) => {
-            throw error instanceof Lost ? error.cause : error;
-          })
-          .finally(() => this.#root.forget());
+        await this.#place(from, to, source.isFolder, there !== undefined, isRespelled).finally(() => this.#root.forget());
         return source.isFolder ? this.#toEntry(nameAt(to), await this.#get(to, {})) : this.#placedFile(to);
       }),
     );
@@ -455,16 +467,12 @@ export class RcloneDriver implements StorageDriver {
     const [source, target] = [this.#root.place(from), this.#root.place(to)];
     if (isRespelled) {
       // By way of a name of ours: rclone takes the two for one.
-      const between = this.#temps.newPlace(parentPath(to));
-      await moveSurely(this.#client, source, between, isFolder);
-      await moveSurely(this.#client, between, target, isFolder, true).catch(async (error: unknown) => {
-        await moveSurely(this.#client, between, source, isFolder, true).catch((cause: unknown) => {
-          throw new Lost(cause);
-        });
-        throw error;
+      await this.#temps.asides.stepAside(from, async (aside) => {
+        await moveSurely(this.#client, source, aside, isFolder);
+        await moveSurely(this.#client, aside, target, isFolder, true);
       });
     } else if (!isTaken) await moveSurely(this.#client, source, target, isFolder);
-    else if (!isFolder) await replaceFile(this.#client, source, target, this.#temps, parentPath(to));
+    else if (!isFolder) await replaceFile(this.#client, source, target, to, this.#temps.asides);
     else {
       await this.#client.removeFolder(target, {});
       await moveSurely(this.#client, source, target, true).catch(async (error: unknown) => {

@@ -24,7 +24,7 @@ import type {
   ThumbnailOptions,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { badAnswer, isAway, Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { sentContent } from '../../driver-contract/verified-content.ts';
 import { GatewayClient, type Self } from './client.ts';
 import type { SameApiSettings } from './config.ts';
@@ -322,10 +322,34 @@ export class SameApiDriver implements StorageDriver {
       await mayPublish();
       throwIfAborted(call.signal);
       call.commit();
-      await this.#locks.run(path, () => this.#client.rename(place, nameAt(path), overwrite, {}));
+      await this.#locks.run(path, () =>
+        this.#placeSurely(place, path, (replaces) => this.#client.rename(place, nameAt(path), replaces, {}), overwrite),
+      );
     } catch (error) {
-      await this.#discard(place);
+      if (!(error instanceof Lost)) await this.#discard(place);
       throw error;
+    }
+  }
+
+  /**
+   * Gives what is at a place of ours its name. Where nobody says how it went, a look does: a gateway that replaces may remove first, and where it came no
+   * further, the rest is done.
+   *
+   * @throws Lost
+   */
+  async #placeSurely(place: MountPath, path: MountPath, move: (replaces: boolean) => Promise<void>, replaces: boolean): Promise<void> {
+    try {
+      await move(replaces);
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      const [source, target] = await Promise.all([this.#client.find(place, {}), this.#client.find(path, {})]).catch(() => {
+        throw replaces ? new Lost(error) : error;
+      });
+      if (source === undefined && target !== undefined) return;
+      if (source === undefined || target !== undefined) throw error;
+      await move(false).catch((failure: unknown) => {
+        throw replaces ? new Lost(failure) : failure;
+      });
     }
   }
 
@@ -342,10 +366,13 @@ export class SameApiDriver implements StorageDriver {
       if (name !== target) await this.#client.rename(childPath(folder, name), target, false, call);
       throwIfAborted(call.signal);
       call.commit();
-      await this.#client.place('move', folder, parentPath(to), target, replaces, {});
-    } finally {
-      await this.#discard(folder);
+      const move = (over: boolean) => this.#client.place('move', folder, parentPath(to), target, over, {});
+      await this.#placeSurely(childPath(folder, target), to, move, replaces);
+    } catch (error) {
+      if (!(error instanceof Lost)) await this.#discard(folder);
+      throw error;
     }
+    await this.#discard(folder);
   }
 
   /** One step where the folder or the name stays. Else two: it has its new name in its old folder for a moment, or one beside it that is free. */

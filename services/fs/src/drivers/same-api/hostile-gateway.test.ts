@@ -304,6 +304,51 @@ it('a gateway that stores less than it was sent has not replaced the old file by
   expect(changes).toEqual(['/api/fs/remove']);
 });
 
+it.each<[string, { isRenamed: boolean; isOldGone: boolean; again?: number; isAnswered?: false }, string | undefined, string[]]>([
+  ['has done it', { isRenamed: true, isOldGone: true }, undefined, ['rename']],
+  ['has not done it', { isRenamed: false, isOldGone: false }, 'STORAGE_UNAVAILABLE', ['rename', 'remove']],
+  ['has removed the old file and done no more', { isRenamed: false, isOldGone: true, again: 200 }, undefined, ['rename', 'rename']],
+  [
+    'has removed the old file and can do no more',
+    { isRenamed: false, isOldGone: true, again: 500 },
+    'STORAGE_UNAVAILABLE',
+    ['rename', 'rename'],
+  ],
+  ['says nothing more', { isRenamed: true, isOldGone: true, isAnswered: false }, 'STORAGE_UNAVAILABLE', ['rename']],
+])(
+  'a proxy that gives up on a replacement when the gateway %s: what was sent is removed only where the old file is there',
+  async (_, fate, code, expected) => {
+    const { isRenamed, isOldGone, again, isAnswered = true } = fate;
+    const changes: string[] = [];
+    let renames = 0;
+    let temporary = '';
+    const { driver } = await openOn(async (request, response) => {
+      const { method, url = '' } = request;
+      if (method === 'PUT') {
+        temporary = decodeURIComponent(String(request.headers['file-path']));
+        return void request.resume().once('end', () => say(response, null));
+      }
+      const { path = '' } = JSON.parse(Buffer.concat(await request.toArray()).toString() || '{}') as { path?: string };
+      if (url !== '/api/fs/get') changes.push(url.replace('/api/fs/', ''));
+      if (url === '/api/fs/rename') {
+        renames += 1;
+        if (renames === 2) return say(response, null, again);
+        return void response.writeHead(504).end('<html>');
+      }
+      if (url !== '/api/fs/get') return say(response, null);
+      if (renames > 0 && !isAnswered) return void response.writeHead(504).end('<html>');
+      const isThere =
+        path === temporary ? !(isRenamed && renames > 0) : !(isOldGone && renames > 0) || (isRenamed && renames > 0) || renames === 2;
+      if (isThere) say(response, { ...entry('file'), raw_url: 'x', provider: 'x' });
+      else say(response, null, 500, 'object not found');
+    });
+    const outcome = put(driver, '/file', 'hello', { sizeBytes: 5, overwrite: true });
+    if (code === undefined) await expect(outcome).resolves.toMatchObject({ sizeBytes: 5 });
+    else await expect(failure(outcome)).resolves.toMatchObject({ code });
+    expect(changes).toEqual(expected);
+  },
+);
+
 it.each([10, undefined])('a gateway that answers before it has all of a file (%s bytes) has not stored it', async (sizeBytes) => {
   const changes: (string | undefined)[] = [];
   const { driver } = await openOn((request, response) => {

@@ -6,7 +6,7 @@ import { storageError } from '../../driver-contract/storage-error.ts';
 import type { RemoteAttrs, SftpSession } from './client.ts';
 import { isRefusal } from './errors.ts';
 import { folderPages } from './folder-pages.ts';
-import { placeExclusively, replace } from './publish-file.ts';
+import { placeExclusively, replace, type Target } from './publish-file.ts';
 import { orAbsent } from './remote-root.ts';
 
 /** Folders, and links of one folder, that are looked at at once. */
@@ -49,7 +49,7 @@ export async function textElsewhere(
 }
 
 /** Puts a link with another text in the place of one. @param temp a name of ours in the new folder */
-export async function moveLink(session: SftpSession, text: string, [from, temp, to]: [string, string, string], overwrite: boolean) {
+export async function moveLink(session: SftpSession, text: string, [from, temp]: [string, string], to: Target, overwrite: boolean) {
   await session.makeLink(text, temp);
   try {
     await (overwrite ? replace : placeExclusively)(session, temp, to);

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { createGate } from '@wharf/pace';
 import { childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
@@ -23,7 +24,7 @@ import type {
   StorageDriver,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles, type TempPlaces } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, draftNames, isReservedName } from '../../driver-contract/temp-names.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
@@ -41,9 +42,10 @@ import {
 import type { SftpSettings } from './config.ts';
 import { isRefusal, STATUS, toAppError } from './errors.ts';
 import { readStretch } from './file-content.ts';
+import { folderPages } from './folder-pages.ts';
 import { changedHostKey, formatHostKey, parseHostKey } from './host-key.ts';
 import { probeNames } from './probe-names.ts';
-import { placeExclusively, placeFolderExclusively, publishFile, replace, requireReplaceable } from './publish-file.ts';
+import { placeExclusively, placeFolderExclusively, publishFile, replace, requireReplaceable, respell } from './publish-file.ts';
 import { pumpContent } from './pump-content.ts';
 import { RemoteFile, RemoteNames } from './remote-file.ts';
 import { orAbsent, RemoteRoot, type Seen } from './remote-root.ts';
@@ -121,7 +123,7 @@ export class SftpDriver implements StorageDriver {
     let temps: TempFiles | undefined;
     const pool = new SessionPool(async () => {
       const session = await connect(settings, key, context, calls.connecting);
-      temps?.removeLeft((place) => session.removeFile(place));
+      temps?.removeLeft((place) => removeOurs(session, place));
       return session;
     });
     try {
@@ -129,7 +131,7 @@ export class SftpDriver implements StorageDriver {
         const { session, release } = await pool.take('names');
         try {
           const root = new RemoteRoot(await findRoot(session, rootPath));
-          const files = new TempFiles(tempPlaces(root, pool), calls);
+          const files = new TempFiles(tempPlaces(root, pool, context), calls);
           temps = files;
           const names = await probeNames(session, root.realPath, () => files.newPlace(MOUNT_ROOT));
           if (names.folds) root.guardSpelling((folder) => files.newPlace(folder));
@@ -159,10 +161,12 @@ export class SftpDriver implements StorageDriver {
       async (late) => late.letGo(),
     );
     using listed = new NameSet();
+    const reserved: string[] = [];
     try {
       for (;;) {
         const page = await this.#calls.run(signal, () => names.next());
-        if (page === undefined) return;
+        if (page === undefined) break;
+        for (const { name } of page) if (isReservedName(name)) reserved.push(name);
         this.#sweep(names.session, directory, page);
         const shown = page.filter((item) => isNew(item, listed));
         const entries = await this.#calls.run(signal, () => this.#entriesOf(names.session, directory, shown));
@@ -174,6 +178,8 @@ export class SftpDriver implements StorageDriver {
     } finally {
       names.letGo();
     }
+    const isListed = (name: EntryName) => !listed.add(name);
+    yield* this.#temps.asides.bringLeft(directory, reserved, isListed, (path) => this.stat(path, { signal }), signal);
   }
 
   async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
@@ -291,9 +297,12 @@ export class SftpDriver implements StorageDriver {
         const isRespelled = await this.#root.checkFree(session, to, from);
         throwIfAborted(call.signal);
         call.commit();
-        const move = overwrite || isRespelled ? replace : source.kind === 'folder' ? placeFolderExclusively : placeExclusively;
-        if (text === undefined) await move(session, fromPlace, toPlace);
-        else await moveLink(session, text, [fromPlace, this.#temps.newPlace(parentPath(to)), toPlace], overwrite);
+        const temps = this.#temps;
+        const target = { place: toPlace, path: to, temps };
+        const move = overwrite ? replace : source.kind === 'folder' ? placeFolderExclusively : placeExclusively;
+        if (text !== undefined) await moveLink(session, text, [fromPlace, temps.newPlace(parentPath(to))], target, overwrite);
+        else if (isRespelled) await respell(session, { place: fromPlace, path: from, temps }, toPlace);
+        else await move(session, fromPlace, target);
       }
       return this.#entry(to, await this.#root.look(session, to));
     });
@@ -369,7 +378,7 @@ export class SftpDriver implements StorageDriver {
       }
       return await this.#publish(file.session, place, path, attrs, options, call);
     } catch (error) {
-      await this.#temps.discard(place);
+      if (!(error instanceof Lost)) await this.#temps.discard(place);
       throw await this.#explain(error);
     } finally {
       file.letGo();
@@ -385,7 +394,7 @@ export class SftpDriver implements StorageDriver {
     options: Pick<WriteOptions, 'overwrite' | 'beforePublish'>,
     call: Call,
   ): Promise<Entry> {
-    await publishFile({ place, root: this.#root, session }, path, options, call);
+    await publishFile({ place, root: this.#root, session, temps: this.#temps }, path, options, call);
     return toEntry(nameAt(path), { attrs, isLink: false, isBroken: false });
   }
 
@@ -473,16 +482,25 @@ export class SftpDriver implements StorageDriver {
     return toEntry(nameAt(path), seen);
   }
 
-  /** Removes what ended processes left in the root. */
+  /** Removes, and brings back, what ended processes left in the root. */
   async #sweepRoot(): Promise<void> {
     const names = await this.#openNames(MOUNT_ROOT);
+    const reserved: string[] = [];
     try {
       for (let page = await names.next(); page !== undefined && !this.#calls.closing.aborted; page = await names.next()) {
         this.#sweep(names.session, MOUNT_ROOT, page);
+        for (const { name } of page) if (isReservedName(name)) reserved.push(name);
       }
     } finally {
       names.letGo();
     }
+    const { asides } = this.#temps;
+    for await (const _entry of asides.bringLeft(
+      MOUNT_ROOT,
+      reserved,
+      () => false,
+      (path) => this.stat(path),
+    ));
   }
 
   #sweep(session: SftpSession, directory: MountPath, page: readonly RemoteName[]): void {
@@ -519,21 +537,40 @@ export class SftpDriver implements StorageDriver {
   }
 }
 
-/** What is removed behind a call goes over whatever connection there is. */
-function tempPlaces(root: RemoteRoot, pool: SessionPool): TempPlaces {
+/** What is done behind a call goes over whatever connection there is. */
+function tempPlaces(root: RemoteRoot, pool: SessionPool, { warn }: OpenContext): TempPlaces {
+  const onNames = async <Result>(work: (session: SftpSession) => Promise<Result>) => {
+    const { session, release } = await pool.take('names');
+    try {
+      return await work(session);
+    } finally {
+      release();
+    }
+  };
   return {
     placeOf: (folder, name) => childPlace(root.place(folder), name),
-    async remove(place) {
-      const { session, release } = await pool.take('names');
-      try {
-        await session.removeFile(place);
-      } finally {
-        release();
-      }
-    },
+    remove: (place) => onNames((session) => removeOurs(session, place)),
     isRefusal,
+    isThere: (place) => onNames(async (session) => (await orAbsent(session.lstat(place))) !== undefined),
+    move: (from, to) => onNames((session) => session.rename(from, to)),
+    // The server decides: it renames to free names alone.
+    alone: (_path, work) => work(),
+    folders: {
+      make: (place) => onNames((session) => session.makeFolder(place)),
+      remove: (place) => onNames((session) => session.removeFolder(place)),
+      namesIn: (place) => onNames(async (session) => (await Array.fromAsync(folderPages(session, place))).flat().map(({ name }) => name)),
+    },
     tellsUse: true,
+    warn,
   };
+}
+
+/** A file of ours; under a name that is a user's, what took it, with nothing in it, for something that did not get it. */
+async function removeOurs(session: SftpSession, place: string): Promise<void> {
+  if (isReservedName(posix.basename(place))) return session.removeFile(place);
+  const there = await orAbsent(session.lstat(place));
+  if (there?.kind === 'folder') await session.removeFolder(place);
+  else if (there?.kind === 'file' && there.sizeBytes === 0) await session.removeFile(place);
 }
 
 /** Connects, and holds the server to the key that is kept. The first one it shows is kept when it has let us in. */

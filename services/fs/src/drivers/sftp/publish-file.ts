@@ -4,6 +4,7 @@ import type { MountPath } from '@wharf/paths';
 import type { Call } from '../../driver-contract/calls.ts';
 import type { WriteOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import type { TempFiles } from '../../driver-contract/temp-files.ts';
 import { OPEN, type RemoteAttrs, type SftpSession } from './client.ts';
 import { isRefusal, STATUS } from './errors.ts';
 import { orAbsent, type RemoteRoot, type Seen } from './remote-root.ts';
@@ -13,16 +14,24 @@ const MAX_QUESTIONS = 100;
 /** A mark is a time of last access at most so many seconds away from the true one. */
 const MAX_MARK = 1_000_000;
 
+/** What a name leads to that another thing is to have. */
+export interface Target {
+  readonly place: string;
+  readonly path: MountPath;
+  readonly temps: TempFiles;
+}
+
 /** A finished file under a name of ours, closed. */
 export interface FinishedFile {
   readonly place: string;
   readonly root: RemoteRoot;
   readonly session: SftpSession;
+  readonly temps: TempFiles;
 }
 
 /** Gives a finished file its name. @throws AppError ENTRY_EXISTS | IS_A_DIRECTORY | STALE_VERSION; what `beforePublish` throws */
 export async function publishFile(
-  { place, root, session }: FinishedFile,
+  { place, root, session, temps }: FinishedFile,
   file: MountPath,
   { overwrite, beforePublish }: Pick<WriteOptions, 'overwrite' | 'beforePublish'>,
   call: Call,
@@ -42,7 +51,8 @@ export async function publishFile(
     await root.checkFree(session, file);
     throwIfAborted(call.signal);
     call.commit();
-    return overwrite ? replace(session, place, root.place(file)) : placeExclusively(session, place, root.place(file));
+    const target = { place: root.place(file), path: file, temps };
+    return (overwrite ? replace : placeExclusively)(session, place, target);
   }
   throw storageError('STALE_VERSION');
 }
@@ -75,7 +85,7 @@ export async function requireReplaceable(
 }
 
 /** Puts a file or a folder in the place of what is there, or of nothing. @throws AppError by what is there */
-export async function replace(session: SftpSession, from: string, to: string): Promise<void> {
+export async function replace(session: SftpSession, from: string, { place: to, path, temps }: Target): Promise<void> {
   try {
     if (session.extensions.posixRename) return await session.posixRename(from, to);
     return await session.rename(from, to);
@@ -90,8 +100,19 @@ export async function replace(session: SftpSession, from: string, to: string): P
     if (session.extensions.posixRename) throw storageError('UNSUPPORTED_OPERATION', error);
   }
   // A server that only renames to free names: for a moment there is none.
-  await session.removeFile(to);
-  await session.rename(from, to);
+  await temps.asides.stepAside(path, async (aside) => {
+    await session.rename(to, aside);
+    await session.rename(from, to);
+  });
+}
+
+/** Gives something another spelling of its name, on a server that takes the two for one. */
+export async function respell(session: SftpSession, from: Target, to: string): Promise<void> {
+  if (session.extensions.posixRename) return session.posixRename(from.place, to);
+  await from.temps.asides.stepAside(from.path, async (aside) => {
+    await session.rename(from.place, aside);
+    await session.rename(aside, to);
+  });
 }
 
 /**
@@ -100,7 +121,7 @@ export async function replace(session: SftpSession, from: string, to: string): P
  *
  * @throws AppError ENTRY_EXISTS
  */
-export async function placeExclusively(session: SftpSession, from: string, to: string): Promise<void> {
+export async function placeExclusively(session: SftpSession, from: string, { place: to, temps }: Target): Promise<void> {
   const { hardlink, posixRename } = session.extensions;
   try {
     if (hardlink) return await linkAndRemove(session, from, to);
@@ -111,18 +132,18 @@ export async function placeExclusively(session: SftpSession, from: string, to: s
   }
   await takeName(session, to, async () => session.close(await session.open(to, OPEN.WRITE | OPEN.CREATE | OPEN.EXCLUSIVE)));
   await session.posixRename(from, to).catch(async (error: unknown) => {
-    await session.removeFile(to);
+    await temps.discard(to);
     throw error;
   });
 }
 
 /** The same for a folder: the name is taken by an empty folder, which a rename may replace. @throws AppError ENTRY_EXISTS | UNSUPPORTED_OPERATION */
-export async function placeFolderExclusively(session: SftpSession, from: string, to: string): Promise<void> {
+export async function placeFolderExclusively(session: SftpSession, from: string, { place: to, temps }: Target): Promise<void> {
   try {
     if (!session.extensions.posixRename) return await session.rename(from, to);
     await takeName(session, to, () => session.makeFolder(to));
     await session.posixRename(from, to).catch(async (error: unknown) => {
-      await session.removeFolder(to).catch(() => undefined);
+      await temps.discard(to);
       throw error;
     });
   } catch (error) {

@@ -83,7 +83,7 @@ describe.runIf(isAvailable('sshd', server) && isAvailable('sshd', jail))('SFTP o
       openStanding: async () => ({ ...(await openIn(await standing[which](), at, around)), isStanding: true as const }),
     };
   };
-  const common = { lacks: LACKS, isRemote: true, hasServer: true, hasLogin: true } as const;
+  const common = { lacks: LACKS, isRemote: true, stepsAside: true, hasServer: true, hasLogin: true } as const;
 
   describeDriver({
     ...common,

@@ -22,8 +22,8 @@ import type {
   ThumbnailOptions,
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
-import { badAnswer, isAway, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
-import { Lost, TempFiles } from '../../driver-contract/temp-files.ts';
+import { badAnswer, isAway, Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
 import { sentContent } from '../../driver-contract/verified-content.ts';
 import { type ChunkedUploads, findChunkedUploads } from './chunked-uploads.ts';
@@ -62,16 +62,17 @@ export class WebdavDriver implements StorageDriver {
   readonly #client: WebdavClient;
   readonly #calls: Calls;
   readonly #temps: TempFiles;
-  readonly #locks = new PathLocks();
+  readonly #locks: PathLocks;
   readonly #chunked: ChunkedUploads | undefined;
   readonly #seen = new SeenFolders();
 
-  private constructor(client: WebdavClient, calls: Calls, temps: TempFiles, server: Server) {
+  private constructor(client: WebdavClient, calls: Calls, temps: TempFiles, server: Server, locks: PathLocks) {
     const { quota, chunked, previews } = server;
     this.#client = client;
     this.#chunked = chunked;
     this.#calls = calls;
     this.#temps = temps;
+    this.#locks = locks;
     this.traits = {
       caseSensitive: true,
       keepsEmptyDirectories: true,
@@ -88,14 +89,19 @@ export class WebdavDriver implements StorageDriver {
   }
 
   /** @throws AppError STORAGE_LOGIN_FAILED | FAILED_PRECONDITION (no such folder; the server cannot be used), in words for the admin */
-  static async open(settings: WebdavSettings, { egress, signal }: OpenContext): Promise<WebdavDriver> {
+  static async open(settings: WebdavSettings, { egress, signal, warn }: OpenContext): Promise<WebdavDriver> {
     const client = new WebdavClient(settings, egress);
     const calls = new Calls();
+    const locks = new PathLocks();
     const temps = new TempFiles(
       {
         placeOf: (folder, name) => (folder === MOUNT_ROOT ? `/${name}` : `${folder}/${name}`),
         remove: (place) => removeSurely(client, place, calls),
         isRefusal: (error) => !isAway(error),
+        isThere: async (place) => (await client.find(place, {})) !== undefined,
+        move: async (from, to) => client.place('MOVE', from, to, (await client.find(from, {}))?.isFolder ?? false, false, {}),
+        alone: (path, work) => locks.run(path, work),
+        warn,
       },
       calls,
     );
@@ -109,7 +115,7 @@ export class WebdavDriver implements StorageDriver {
         const chunked = await findChunkedUploads(client, settings.root, call);
         const previews = previewsOf(client, settings.root, root.knowsPreviews);
         if (previews) client.askForPreviews();
-        const driver = new WebdavDriver(client, calls, temps, { ...server, quota: root.quota, chunked, previews });
+        const driver = new WebdavDriver(client, calls, temps, { ...server, quota: root.quota, chunked, previews }, locks);
         calls.track(driver.#sweepRoot());
         return driver;
       });
@@ -319,8 +325,8 @@ export class WebdavDriver implements StorageDriver {
     try {
       placed = await this.#publish(place, path, await fill(place), options, call);
     } catch (error) {
-      if (error instanceof Lost) throw error.cause;
-      await this.#temps.discard(place);
+      if (error instanceof Lost) this.#temps.asides.keep(place, path);
+      else await this.#temps.discard(place);
       throw error;
     }
     return toEntry(nameAt(path), placed ?? (await this.#get(path, {})));

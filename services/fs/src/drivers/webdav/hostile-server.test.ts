@@ -123,6 +123,48 @@ it.each([undefined, async () => undefined])(
   },
 );
 
+it.each([
+  ['has removed the old file', ['/dav/.wharf-new'], ['/dav/file']],
+  ['has not begun', ['/dav/.wharf-new', '/dav/file'], ['/dav/file']],
+])('a server that is away in a replacement and %s is left with a file of that name once it is back', async (_, left, expected) => {
+  const files = new Set<string>();
+  let isAway = false;
+  let looks = 0;
+  // Whatever the temporary name is.
+  const nameOf = (url: string) => (url.includes('.wharf-tmp') ? '/dav/.wharf-new' : url);
+  const { driver } = await openOn((request, response) => {
+    const { method = '', url = '', headers } = request;
+    if (method === 'PUT') {
+      files.add(nameOf(url)).add('/dav/file');
+      return void request.resume().once('end', () => response.writeHead(201).end());
+    }
+    if (method === 'PROPFIND') {
+      // It is away for two looks.
+      if (isAway) looks += 1;
+      if (isAway && looks <= 2) return void response.destroy();
+      if (url === '/dav/') return answer(response, multistatus());
+      const body = `<multistatus xmlns="DAV:">${entry(url).replaceAll('D:', '').replace('>1<', '>5<')}</multistatus>`;
+      return files.has(nameOf(url)) ? answer(response, body) : void response.writeHead(404).end();
+    }
+    if (method === 'DELETE') return void response.writeHead(files.delete(nameOf(url)) ? 204 : 404).end();
+    const to = new URL(String(headers.destination), 'http://x').pathname;
+    if (headers.overwrite === 'F') {
+      if (files.has(to)) return void response.writeHead(412).end();
+      files.delete(nameOf(url));
+      files.add(to);
+      return void response.writeHead(201).end();
+    }
+    isAway = true;
+    files.clear();
+    for (const file of left) files.add(file);
+    response.destroy();
+  });
+  await expect(failure(put(driver, '/file', 'hello', { sizeBytes: 5, overwrite: true }))).resolves.toMatchObject({
+    code: 'STORAGE_UNAVAILABLE',
+  });
+  await expect.poll(() => [...files].sort(), { timeout: 10_000 }).toEqual(expected);
+});
+
 it.each([10, undefined])('a server that answers before it has all of a file (%s bytes) has not stored it', async (sizeBytes) => {
   const changes: string[] = [];
   const { driver } = await openOn((request, response) => {

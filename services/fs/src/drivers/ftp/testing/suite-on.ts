@@ -43,6 +43,7 @@ export async function ftpSuiteOn(
         name: `FTP${tls ? ` by ${tls} TLS` : ''}${isDecorated ? ' with everything around it' : ''}`,
         lacks: LACKS,
         isRemote: true,
+        stepsAside: true,
         hasServer: true,
         hasLogin: true,
         ...(tls && { hasTls: true }),

@@ -38,6 +38,7 @@ export async function smbSuiteOn(isCaseSensitive: boolean): Promise<void> {
       lacks: LACKS,
       documented: { driver: 'SMB', server: isCaseSensitive ? 'Samba' : 'Samba that folds names' },
       isRemote: true,
+      stepsAside: true,
       hasServer: true,
       hasLogin: true,
       open: async () => openIn(await newFolder(server), server, around),

@@ -1,0 +1,206 @@
+import { currentOwner } from '@wharf/owned-names';
+import { describe, expect, it, vi } from 'vitest';
+import { mpath } from '../domain/testing/memory-tree.ts';
+import { Calls } from './calls.ts';
+import type { Entry } from './storage-driver.ts';
+import { Lost, storageError } from './storage-error.ts';
+import { TempFiles } from './temp-files.ts';
+import { isAbandoned, isReservedName, newAsideName, readAsideName } from './temp-names.ts';
+
+/** No process has this number. */
+const ENDED = { ...currentOwner(), pid: 4_194_305 };
+const ELSEWHERE = { ...currentOwner(), host: '0'.repeat(12) };
+const HOUR_MS = 60 * 60 * 1000;
+const LONG = '長'.repeat(80);
+
+/** A server that renames to free names alone, and can be away or refuse. */
+function startServer() {
+  const calls = new Calls();
+  const files = new Map<string, string>();
+  const folders = new Set<string>();
+  const told: string[] = [];
+  const server = { isAway: false, refusal: undefined as Error | undefined };
+  const reached = () => {
+    if (server.isAway) throw storageError('STORAGE_UNAVAILABLE');
+  };
+  const move = async (from: string, to: string) => {
+    reached();
+    if (server.refusal) throw server.refusal;
+    const content = files.get(from);
+    if (content === undefined || files.has(to)) throw new Error('refused');
+    files.delete(from);
+    files.set(to, content);
+  };
+  const open = () =>
+    new TempFiles(
+      {
+        placeOf: (folder, name) => (folder === '/' ? `/${name}` : `${folder}/${name}`),
+        async remove(place) {
+          reached();
+          files.delete(place);
+        },
+        isRefusal: (error) => error instanceof Error && error.message === 'refused',
+        async isThere(place) {
+          reached();
+          return files.has(place);
+        },
+        move,
+        alone: (_path, work) => work(),
+        folders: {
+          make: async (place) => void folders.add(place),
+          async remove(place) {
+            if ([...files.keys()].some((file) => file.startsWith(`${place}/`))) throw new Error('refused');
+            folders.delete(place);
+          },
+          namesIn: async (place) => [
+            '.',
+            '..',
+            ...[...files.keys()].filter((file) => file.startsWith(`${place}/`)).map((file) => file.slice(place.length + 1)),
+          ],
+        },
+        warn: (error) => told.push(String(error)),
+      },
+      calls,
+      [1, 1, 1],
+    );
+  /** What a listing of the root brings back. */
+  const list = async (temps: TempFiles) => {
+    const names = [...files.keys(), ...folders].map((place) => place.slice(1)).filter((name) => !name.includes('/'));
+    for (const name of names.filter(isReservedName)) temps.sweep(mpath('/'), name, 0);
+    const stat = async (path: string) => ({ name: path.slice(1) }) as Entry;
+    return (await Array.fromAsync(temps.asides.bringLeft(mpath('/'), names, () => false, stat))).map(({ name }) => String(name));
+  };
+  return { calls, files, folders, told, server, move, open, list };
+}
+
+/** As a process leaves it that ends between both moves. */
+function stepAsideAndEnd({ files, folders }: ReturnType<typeof startServer>, name: string, owner = ENDED, agoMs = 0): void {
+  const aside = newAsideName(owner, name, Date.now() - agoMs);
+  if (aside.isFolder) folders.add(`/${aside.name}`);
+  files.set(aside.isFolder ? `/${aside.name}/${name}` : `/${aside.name}`, `content of ${name}`);
+}
+
+describe('what stepped aside', () => {
+  it.each(['file', 'with space ', 'Ä-b.tar.gz', 'two\nlines', 'x'.repeat(60)])('says what it was called: %j', (name) => {
+    const aside = newAsideName(ENDED, name, 1_000_000_123_456);
+    expect(readAsideName(aside.name, currentOwner())).toEqual({ owner: 'gone', sinceMs: 1_000_000_123_000, of: name });
+    expect([isReservedName(aside.name), isAbandoned(aside.name, 0, currentOwner(), Date.now())]).toEqual([true, false]);
+  });
+
+  it('has a name that a disk takes which takes 143 bytes, however long its own is', () => {
+    for (const name of ['x', 'x'.repeat(70), LONG, 'y'.repeat(255)]) {
+      const aside = newAsideName({ ...ENDED, pid: 4_194_304 }, name, Date.now());
+      expect(Buffer.byteLength(aside.name)).toBeLessThanOrEqual(143);
+      expect(isReservedName(aside.name)).toBe(true);
+    }
+  });
+
+  it.each([
+    '.wharf-tmp-aside-',
+    '.wharf-tmp-aside-6500000-x',
+    '.wharf-tmp-aside-65000000-0123-1-2-3-name',
+    'aside-65000000-name',
+    '.wharf-tmp-asides',
+  ])('is not what is called %s', (name) => {
+    expect([isReservedName(name), readAsideName(name, currentOwner())]).toEqual([false, undefined]);
+  });
+
+  it.each(['file', LONG])('of a process that has ended has its name again: %s', async (name) => {
+    const world = startServer();
+    stepAsideAndEnd(world, name);
+    expect(await world.list(world.open())).toEqual([name]);
+    expect([[...world.files], [...world.folders]]).toEqual([[[`/${name}`, `content of ${name}`]], []]);
+  });
+
+  it('of another host or container has its name again after ten minutes, and is in use until then', async () => {
+    const world = startServer();
+    stepAsideAndEnd(world, 'new', ELSEWHERE);
+    stepAsideAndEnd(world, 'old', ELSEWHERE, HOUR_MS);
+    expect(await world.list(world.open())).toEqual(['old']);
+    expect([...world.files.keys()].filter((place) => !isReservedName(place.slice(1)))).toEqual(['/old']);
+  });
+
+  it.each(['file', LONG])('stays where something else has its name, which is said once: %s', async (name) => {
+    const world = startServer();
+    stepAsideAndEnd(world, name);
+    world.files.set(`/${name}`, 'another');
+    const temps = world.open();
+    for (let listing = 0; listing < 3; listing += 1) expect(await world.list(temps)).toEqual([]);
+    expect([...world.files.values()].sort()).toEqual(['another', `content of ${name}`]);
+    expect(world.told).toHaveLength(1);
+  });
+
+  it('stays where the server refuses to give it its name, which is said once', async () => {
+    const world = startServer();
+    stepAsideAndEnd(world, 'file');
+    world.server.refusal = new Error('refused');
+    const temps = world.open();
+    for (let listing = 0; listing < 2; listing += 1) expect(await world.list(temps)).toEqual([]);
+    expect([[...world.files.values()], world.told.length]).toEqual([['content of file'], 1]);
+  });
+
+  it('a folder for it that holds nothing goes', async () => {
+    const world = startServer();
+    world.folders.add(`/${newAsideName(ENDED, LONG, Date.now()).name}`);
+    expect(await world.list(world.open())).toEqual([]);
+    expect([...world.folders]).toEqual([]);
+  });
+});
+
+describe.each(['/file', `/${LONG}`])('a replacement of %s', (path) => {
+  const replace = ({ move }: ReturnType<typeof startServer>, temps: TempFiles) =>
+    temps.asides.stepAside(mpath(path), async (aside) => {
+      await move(path, aside);
+      await move('/.wharf-new', path);
+    });
+  const start = () => {
+    const world = startServer();
+    world.files.set(path, 'old').set('/.wharf-new', 'new');
+    return world;
+  };
+
+  it('leaves the new content alone', async () => {
+    const world = start();
+    await replace(world, world.open());
+    expect([[...world.files], [...world.folders]]).toEqual([[[path, 'new']], []]);
+  });
+
+  it('that is refused leaves the old content, by its name', async () => {
+    const world = start();
+    world.files.delete('/.wharf-new');
+    await expect(replace(world, world.open())).rejects.toThrow('refused');
+    expect([[...world.files], [...world.folders]]).toEqual([[[path, 'old']], []]);
+  });
+
+  const cutOff = (world: ReturnType<typeof startServer>, temps: TempFiles) =>
+    temps.asides.stepAside(mpath(path), async (aside) => {
+      await world.move(path, aside);
+      world.server.isAway = true;
+      await world.move('/.wharf-new', path);
+    });
+
+  it('that is cut off has its old content back before the call ends, once the server is back', async () => {
+    const world = start();
+    const replacing = cutOff(world, world.open());
+    setImmediate(() => {
+      world.server.isAway = false;
+    });
+    await expect(replacing).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    expect([world.files.get(path), [...world.folders]]).toEqual(['old', []]);
+  });
+
+  it.each(['another call', 'the end of the storage'])('whose server stays away has it back with %s', async (sign) => {
+    const world = start();
+    const temps = world.open();
+    await expect(cutOff(world, temps)).rejects.toBeInstanceOf(Lost);
+    expect([world.files.get(path), await world.list(temps)]).toEqual([undefined, []]);
+    expect([...world.files.values()].sort()).toEqual(['new', 'old']);
+    world.server.isAway = false;
+    if (sign === 'another call') {
+      temps.removeLeft();
+      await vi.waitFor(() => expect(world.files.get(path)).toBe('old'));
+    }
+    await world.calls.close();
+    expect([world.files.get(path), [...world.folders]]).toEqual(['old', []]);
+  });
+});

@@ -1,0 +1,243 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { AppError } from '@wharf/errors';
+import type { ProcessOwner } from '@wharf/owned-names';
+import { createGate } from '@wharf/pace';
+import { childPath, type EntryName, isEntryName, type MountPath, nameAt, parentPath } from '@wharf/paths';
+import type { Calls } from './calls.ts';
+import { childPlace, isOneName } from './remote-places.ts';
+import type { Entry } from './storage-driver.ts';
+import { Lost } from './storage-error.ts';
+import { isReservedName, newAsideName, readAsideName } from './temp-names.ts';
+
+/** So long what stepped aside is tried to be brought back, where its server is away: together 16 s. */
+const BACK_AFTER_MS: readonly number[] = [250, 500, 1_000, 2_000, 4_000, 8_000];
+/** Nobody has something aside for longer, but where its process has ended: whether one of another host or container has cannot be seen otherwise. */
+const MAX_ASIDE_MS = 10 * 60 * 1000;
+const PARALLEL = 4;
+/** The most that one listing brings back: the next one goes on. */
+const MAX_BACK = 100;
+/** So much is remembered of what could not be brought back, and of what was said. */
+const MAX_KNOWN = 1_000;
+
+/** How a server is told. A place is what it calls a path. */
+export interface AsidePlaces {
+  placeOf(folder: MountPath, name: string): string;
+  /** Whether a failure is the server's word: to ask again helps nothing. */
+  isRefusal(error: unknown): boolean;
+  /** Whether anything is there, a file or a folder. */
+  isThere(place: string): Promise<boolean>;
+  /** Gives what is at `from` the free name `to`. */
+  move(from: string, to: string): Promise<void>;
+  /** Runs alone among the calls of this storage that change what is at a path. */
+  alone<Result>(path: MountPath, work: () => Promise<Result>): Promise<Result>;
+  /** Folders of ours for names that are too long to be a part of another. Absent: nothing ever steps aside there. */
+  readonly folders?: {
+    make(place: string): Promise<void>;
+    /** An empty one. */
+    remove(place: string): Promise<void>;
+    /** As the server says them. */
+    namesIn(place: string): Promise<readonly string[]>;
+  };
+  /** For whoever runs Wharf. */
+  warn(error: unknown): void;
+}
+
+/** Something that has lost its name for a while. */
+interface Aside {
+  readonly place: string;
+  /** The folder of ours that it lies in, if any. */
+  readonly holder: string | undefined;
+  /** What it is to be called again. */
+  readonly path: MountPath;
+}
+
+type Outcome = 'back' | 'taken' | 'gone';
+
+/**
+ * What steps aside for what takes its name, on servers that do not replace in one step. It lies under a name that says whose it is and what it is called, and
+ * is never removed before something else has its name: what a process that has ended left is brought back by the next listing of its folder.
+ */
+export class Asides {
+  readonly #places: AsidePlaces;
+  readonly #calls: Calls;
+  readonly #owner: ProcessOwner;
+  readonly #backAfterMs: readonly number[];
+  readonly #discard: (place: string) => Promise<void>;
+  /** What is aside for a call that runs. */
+  readonly #used = new Set<string>();
+  /** What could not be brought back: that is tried again when the server is back, and when the storage is closed. */
+  readonly #lost = new Map<string, Aside>();
+  /** What was told of already. */
+  readonly #told = new Set<string>();
+  readonly #gate = createGate(PARALLEL);
+
+  /** @param discard removes a file of ours. Never rejects. @param backAfterMs others than the standard ones are given by tests only */
+  constructor(
+    places: AsidePlaces,
+    calls: Calls,
+    owner: ProcessOwner,
+    discard: (place: string) => Promise<void>,
+    backAfterMs = BACK_AFTER_MS,
+  ) {
+    this.#backAfterMs = backAfterMs;
+    this.#places = places;
+    this.#calls = calls;
+    this.#owner = owner;
+    this.#discard = discard;
+  }
+
+  /**
+   * Something gives up its name for something else, or for another spelling of it. Where that fails it has its name again; where another one has the name
+   * meanwhile, that one stays. To be run alone among what changes the path.
+   *
+   * @param work moves what is at the path to the place that it is given, and then something to where that was. What still lies aside in the end is removed
+   * @throws what the work throws; Lost
+   */
+  async stepAside(path: MountPath, work: (place: string) => Promise<void>): Promise<void> {
+    const aside = this.#newAside(path);
+    const outer = aside.holder ?? aside.place;
+    this.#used.add(outer);
+    try {
+      if (aside.holder !== undefined) await this.#places.folders?.make(aside.holder);
+      await work(aside.place);
+    } catch (error) {
+      await this.#bringBack(aside);
+      throw error;
+    } finally {
+      this.#used.delete(outer);
+    }
+    await this.#discard(aside.place);
+    await this.#removeHolder(aside);
+  }
+
+  /** What lies at a place of ours may be all that there is of what is to be at the path: sees to it, behind the call, that it has its name if nothing else has. */
+  keep(place: string, path: MountPath): void {
+    const aside = { place, holder: undefined, path };
+    this.#calls.track(this.#bringBack(aside, (attempt) => this.#places.alone(path, attempt)));
+  }
+
+  /** Behind a sign that the server is back: what could not be brought back before has its name again. */
+  bringLost(): void {
+    for (const [outer, aside] of this.#lost) {
+      this.#lost.delete(outer);
+      const attempt = () => this.#places.alone(aside.path, () => this.#giveOrDiscard(aside));
+      this.#calls.track(this.#gate.run(attempt).catch((error: unknown) => this.#remember(aside, error)));
+    }
+  }
+
+  /**
+   * Behind a listing: gives what ended processes left aside its name again. What cannot have it stays, and whoever runs Wharf is told.
+   *
+   * @param names of any entries of the folder. @param isListed whether a name is no news. @param stat of what came back
+   */
+  async *bringLeft(
+    folder: MountPath,
+    names: readonly string[],
+    isListed: (name: EntryName) => boolean,
+    stat: (path: MountPath) => Promise<Entry>,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Entry, void> {
+    const left = names.filter((name) => this.#isLeft(folder, name)).slice(0, MAX_BACK);
+    if (left.length === 0) return;
+    const bring = (name: string) => this.#gate.run(() => this.#bringOne(folder, name));
+    const paths = await this.#calls.run(signal, () => Promise.all(left.map(bring)));
+    for (const path of paths) {
+      const entry = path && !isListed(nameAt(path)) && (await stat(path).catch(() => undefined));
+      if (entry) yield entry;
+    }
+  }
+
+  #isLeft(folder: MountPath, name: string): boolean {
+    const said = readAsideName(name, this.#owner);
+    if (said === undefined) return false;
+    const outer = this.#places.placeOf(folder, name);
+    if (this.#used.has(outer) || this.#lost.has(outer)) return false;
+    return said.owner === 'gone' || Date.now() - said.sinceMs > MAX_ASIDE_MS;
+  }
+
+  /** Never rejects. @returns what has its name again, also where somebody else has given it that */
+  async #bringOne(folder: MountPath, name: string): Promise<MountPath | undefined> {
+    try {
+      const aside = await this.#found(folder, name);
+      if (aside === undefined) return undefined;
+      const outcome = await this.#places.alone(aside.path, () => this.#give(aside));
+      if (outcome === 'taken') this.#tell(folder, name, `something else is at ${aside.path}`);
+      return outcome === 'taken' ? undefined : aside.path;
+    } catch (error) {
+      if (this.#places.isRefusal(error)) this.#tell(folder, name, 'it cannot be given its name', error);
+      return undefined;
+    }
+  }
+
+  /** @returns undefined for a folder of ours that holds nothing: it is removed */
+  async #found(folder: MountPath, name: string): Promise<Aside | undefined> {
+    const outer = this.#places.placeOf(folder, name);
+    const of = readAsideName(name, this.#owner)?.of;
+    if (of !== undefined) return isOwnName(of) ? { place: outer, holder: undefined, path: childPath(folder, of) } : undefined;
+    const inside = (await this.#places.folders?.namesIn(outer))?.filter(isOneName) ?? [];
+    const [first] = inside.filter(isOwnName);
+    if (inside.length === 0) await this.#places.folders?.remove(outer);
+    if (first === undefined) return undefined;
+    return { place: childPlace(outer, first), holder: outer, path: childPath(folder, first) };
+  }
+
+  /** Tries it for a while. @throws Lost; it is remembered then */
+  async #bringBack(aside: Aside, run = (attempt: () => Promise<void>) => attempt()): Promise<void> {
+    for (const pauseMs of [...this.#backAfterMs, undefined]) {
+      try {
+        return await run(() => this.#giveOrDiscard(aside));
+      } catch (error) {
+        if (this.#places.isRefusal(error) || pauseMs === undefined || this.#calls.connecting.aborted) {
+          this.#remember(aside, error);
+          throw new Lost(error);
+        }
+        // A storage that is being closed has no time left.
+        await wait(pauseMs, undefined, { signal: this.#calls.connecting }).catch(() => undefined);
+      }
+    }
+  }
+
+  async #giveOrDiscard(aside: Aside): Promise<void> {
+    if ((await this.#give(aside)) === 'taken') await this.#discard(aside.place);
+    await this.#removeHolder(aside);
+  }
+
+  async #give({ place, holder, path }: Aside): Promise<Outcome> {
+    if (!(await this.#places.isThere(place))) return 'gone';
+    const to = this.#places.placeOf(parentPath(path), nameAt(path));
+    if (await this.#places.isThere(to)) return 'taken';
+    await this.#places.move(place, to);
+    await this.#removeHolder({ holder });
+    return 'back';
+  }
+
+  async #removeHolder({ holder }: Pick<Aside, 'holder'>): Promise<void> {
+    if (holder !== undefined) await this.#places.folders?.remove(holder).catch(() => undefined);
+  }
+
+  #newAside(path: MountPath): Aside {
+    const [folder, name] = [parentPath(path), nameAt(path)];
+    const aside = newAsideName(this.#owner, name, Date.now());
+    const outer = this.#places.placeOf(folder, aside.name);
+    if (!aside.isFolder) return { place: outer, holder: undefined, path };
+    return { place: childPlace(outer, name), holder: outer, path };
+  }
+
+  /** What the server refuses is left to listings. */
+  #remember(aside: Aside, error: unknown): void {
+    if (!this.#places.isRefusal(error) && this.#lost.size < MAX_KNOWN) this.#lost.set(aside.holder ?? aside.place, aside);
+  }
+
+  #tell(folder: MountPath, name: string, why: string, cause?: unknown): void {
+    const place = this.#places.placeOf(folder, name);
+    if (this.#told.has(place) || this.#told.size >= MAX_KNOWN) return;
+    this.#told.add(place);
+    const text = `an older content, which stepped aside in ${folder} for a write that was cut off, stays there as ${name}: ${why}`;
+    this.#places.warn(new AppError('FAILED_PRECONDITION', text, { cause }));
+  }
+}
+
+/** What a user's entry can be called. */
+function isOwnName(name: string): name is EntryName {
+  return isEntryName(name) && !isReservedName(name);
+}

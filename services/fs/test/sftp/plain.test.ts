@@ -1,0 +1,68 @@
+import { isAvailable, isMissing, startSshServer } from '@wharf/harness';
+import { afterAll, describe, expect, it } from 'vitest';
+import { bytesOf, mpath, textOf } from '../../src/domain/testing/memory-tree.ts';
+import { refusalOf } from '../../src/domain/testing/refusal.ts';
+import { itemsOf, openSftp } from './open-sftp.ts';
+import { startPlainServer } from './plain-server.ts';
+
+const LIMIT_MS = 30_000;
+const server = await startSshServer({ without: ['posix-rename', 'hardlink'] });
+
+describe('an SFTP server that renames to free names alone', { timeout: LIMIT_MS }, () => {
+  const replaced = async (fate: Parameters<typeof startPlainServer>[0]['fate']) => {
+    const { items, files } = await startPlainServer({ ...(fate && { fate }) });
+    files.set('/root/file', 'old');
+    const driver = await openSftp(items);
+    return { driver, files, code: (await refusalOf(driver.write(mpath('/file'), bytesOf('new'), { overwrite: true })))[0] };
+  };
+
+  it('has the old file after a replacement that it refuses', async () => {
+    let asked = 0;
+    const { files, code } = await replaced((_from, to) => (to === '/root/file' && ++asked === 2 ? 'refused' : undefined));
+    expect([code, [...files]]).toEqual(['FAILED_PRECONDITION', [['/root/file', 'old']]]);
+  });
+
+  it.each(['cut', 'done and cut'] as const)('has the old file after a connection that broke when it stepped aside: %s', async (how) => {
+    let asked = 0;
+    const { files, code } = await replaced((from) => (from === '/root/file' && ++asked === 1 ? how : undefined));
+    expect([code, files.get('/root/file')]).toEqual(['STORAGE_UNAVAILABLE', 'old']);
+  });
+
+  it('has the old file after a connection that broke when the new one was to get its name', async () => {
+    let asked = 0;
+    const { files, code } = await replaced((_from, to) => (to === '/root/file' && ++asked === 2 ? 'cut' : undefined));
+    expect([code, files.get('/root/file')]).toEqual(['STORAGE_UNAVAILABLE', 'old']);
+  });
+
+  it('keeps the old file where it refuses to give it its name again, under a name that says so', async () => {
+    let asked = 0;
+    const { files } = await replaced((_from, to) => (to === '/root/file' && ++asked > 1 ? 'refused' : undefined));
+    expect([...files.values()].sort()).toEqual(['new', 'old']);
+    expect([...files].find(([, content]) => content === 'old')?.[0]).toMatch(/\/\.wharf-tmp-aside-[\da-f-]+-file$/);
+  });
+});
+
+it('an SFTP server that makes no second names has no empty file left by a connection that broke before the file had its name', async () => {
+  const { items, files } = await startPlainServer({ replaces: true, fate: (_from, to) => (to === '/root/file' ? 'cut' : undefined) });
+  const driver = await openSftp(items);
+  expect((await refusalOf(driver.write(mpath('/file'), bytesOf('new'), { overwrite: false })))[0]).toBe('STORAGE_UNAVAILABLE');
+  await expect.poll(() => [...files]).toEqual([]);
+});
+
+describe.runIf(isAvailable('sshd', server))('OpenSSH without its extensions for names', { timeout: LIMIT_MS }, () => {
+  if (isMissing(server)) return;
+  afterAll(() => server.stop());
+
+  it('replaces files, of any length of their name, and links', async () => {
+    const driver = await openSftp(itemsOf(server));
+    const long = `/${'長い名前'.repeat(15)}`;
+    for (const path of ['/file', long]) {
+      await driver.write(mpath(path), bytesOf('old'), { overwrite: false });
+      await driver.write(mpath(path), bytesOf('new'), { overwrite: true });
+      expect(await textOf(await driver.read(mpath(path)))).toBe('new');
+    }
+    await driver.rename(mpath(long), mpath('/file'), { overwrite: true });
+    await driver.rename(mpath('/file'), mpath(long), { overwrite: false });
+    expect((await Array.fromAsync(driver.list(mpath('/')))).map(({ name }) => name)).toEqual([long.slice(1)]);
+  });
+});
