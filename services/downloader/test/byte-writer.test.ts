@@ -65,7 +65,7 @@ it('what waits for a connection ends with its signal', async () => {
   const [holding, leaving] = [new AbortController(), new AbortController()];
   // As many as there are connections.
   const held = Array.from({ length: 64 }, () => writer.writeRange(SESSION, 0, endless(), holding.signal).catch(() => 'ended'));
-  await expect.poll(() => begun).toBe(64);
+  await expect.poll(() => begun, { timeout: 30_000 }).toBe(64);
   const waiting = writer.writeRange(SESSION, 0, endless(), leaving.signal);
   const reason = new AppError('CANCELLED', 'cancelled');
   await turn();
