@@ -567,8 +567,10 @@ async function removeOurs(client: RcloneClient, place: string): Promise<void> {
   try {
     await client.removeFile(place, {});
   } catch (error) {
-    if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'IS_A_DIRECTORY')) throw error;
-    if ((await client.find(place, {}))?.isFolder) await client.purge(place, {});
+    // Servers have many words for a folder that was taken for a file.
+    const there = await client.find(place, {});
+    if (there?.isFolder) await client.purge(place, {});
+    else if (there) throw error;
   }
 }
 
