@@ -4,15 +4,40 @@ import { createAria2Tool } from './aria2-tool.ts';
 const SOURCE = { kind: 'metalink', name: 'm', content: Buffer.from('') } as const;
 const ids = (count: number) => Array.from({ length: count }, (_, index) => index.toString(16).padStart(16, '0'));
 
-function add(answer: unknown) {
-  const client = { call: async () => answer, version: async () => '1.37.0' };
+const DIRECTORY = '/tools/aria2/task';
+
+/** @param there what aria2 has, by the method that tells of it */
+function add(answer: unknown, there: Record<string, unknown> = {}, called: string[] = []) {
+  const call = async (method: string, params: readonly unknown[] = []) => {
+    called.push(`${method} ${params[0]}`);
+    return method.startsWith('aria2.tell') ? (there[method] ?? []) : answer;
+  };
+  const client = { call, version: async () => '1.37.0' };
   const tool = createAria2Tool(client, { url: 'http://127.0.0.1:1', username: 'u', password: 'p' });
-  return tool.add(SOURCE, '/tools/aria2/task', new AbortController().signal, undefined);
+  return tool.add(SOURCE, DIRECTORY, new AbortController().signal, undefined);
 }
 
 it('a metalink becomes as many downloads as it may have addresses', async () => {
   expect((await add(ids(500))).split(',')).toHaveLength(500);
   expect(await add('0'.repeat(16))).toBe('0'.repeat(16));
+});
+
+it('a metalink whose answer was lost is begun anew in its folder, and not beside itself', async () => {
+  const [first, second, other] = ids(3);
+  const called: string[] = [];
+  const there = {
+    'aria2.tellActive': [{ gid: first, dir: DIRECTORY }],
+    'aria2.tellWaiting': [
+      { gid: other, dir: `${DIRECTORY}-2` },
+      { gid: second, dir: DIRECTORY },
+    ],
+  };
+  expect(await add(ids(2), there, called)).toBe(ids(2).join(','));
+  expect(called.filter((call) => call.startsWith('aria2.forceRemove'))).toEqual([
+    `aria2.forceRemove ${first}`,
+    `aria2.forceRemove ${second}`,
+  ]);
+  expect(called.at(-1)).toMatch(/^aria2\.addMetalink /);
 });
 
 it.each([[ids(501)], [['x'.repeat(65)]], ['x'.repeat(65)], [[]], [''], [7]])('%# that names no downloads is refused', async (answer) => {

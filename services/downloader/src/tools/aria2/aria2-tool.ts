@@ -23,6 +23,9 @@ const statusShape = z.object({
 const FIELDS = Object.keys(statusShape.shape);
 /** Of a metalink there is one download for each of its addresses at most (`vet-source.ts`); each is asked for by itself, again and again. */
 const MAX_DOWNLOADS = 500;
+const placesShape = listOf(z.object({ gid: idShape, dir: z.string() }));
+/** So many of those that came last, from the end on. */
+const LATEST = [-1, 2 * MAX_DOWNLOADS] as const;
 const idsShape = z.union([idShape, listOf(idShape).refine((ids) => ids.length > 0 && ids.length <= MAX_DOWNLOADS)]);
 /** What aria2 says of a download it does not know. */
 const UNKNOWN = /not found|No such download/i;
@@ -64,6 +67,10 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
       if (!AppError.is(error, 'FAILED_PRECONDITION')) throw error;
     }
   };
+  const remove = async (id: string) => {
+    await forget('aria2.forceRemove', id);
+    await forget('aria2.removeDownloadResult', id);
+  };
   return {
     name: 'aria2',
     kinds: new Set(['url', 'magnet', 'torrent', 'metalink'] as const),
@@ -71,6 +78,8 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
     // A metalink may become several downloads.
     newId: (source) => (source.kind === 'metalink' ? undefined : randomBytes(8).toString('hex')),
     async add(source, directory, signal, id) {
+      // Those of a call whose answer was lost may go through the proxy of a replica that has ended.
+      for (const begun of id === undefined ? await idsIn(client, directory, signal) : []) await remove(begun);
       const given = { ...options(directory), ...(id === undefined ? {} : { gid: id }) };
       const answer = await (source.kind === 'torrent'
         ? client.call('aria2.addTorrent', [source.content.toString('base64'), [], given], { signal })
@@ -103,13 +112,24 @@ export function createAria2Tool(client: Aria2Client, proxy: Proxy): ExternalTool
       for (const one of id.split(',')) await forget('aria2.unpause', one);
     },
     async remove(id) {
-      for (const one of id.split(',')) {
-        await forget('aria2.forceRemove', one);
-        await forget('aria2.removeDownloadResult', one);
-      }
+      for (const one of id.split(',')) await remove(one);
     },
     version: (signal) => client.version({ signal }),
   };
+}
+
+/** What downloads into a folder: of a call whose answer was lost, as a metalink has no id beforehand. */
+async function idsIn(client: Aria2Client, directory: string, signal: AbortSignal): Promise<string[]> {
+  const ids: string[] = [];
+  for (const [method, page] of [
+    ['aria2.tellActive', []],
+    ['aria2.tellWaiting', LATEST],
+    ['aria2.tellStopped', LATEST],
+  ] as const) {
+    const found = understood('aria2', placesShape, await client.call(method, [...page, ['gid', 'dir']], { signal }));
+    ids.push(...found.filter(({ dir }) => dir === directory).map(({ gid }) => gid));
+  }
+  return [...new Set(ids)];
 }
 
 async function statusOf(client: Aria2Client, id: string, signal: AbortSignal): Promise<ToolStatus | undefined> {
