@@ -1,11 +1,12 @@
+import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAvailable, isMissing } from '@wharf/harness';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { at, digest, pattern, refuses } from '../../driver-contract/conformance/driver-calls.ts';
+import { at, collect, digest, pattern, refuses } from '../../driver-contract/conformance/driver-calls.ts';
 import type { StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { webdavDriver } from './index.ts';
-import { startNextcloudDouble } from './testing/nextcloud-double.ts';
+import { ROOM, startNextcloudDouble } from './testing/nextcloud-double.ts';
 import { testEgress } from './testing/test-egress.ts';
 
 const MIB = 1024 * 1024;
@@ -85,6 +86,29 @@ describe.runIf(isAvailable('apache2', server))('uploads in chunks', () => {
     await (await opened('')).write(at('/big'), pieces(big), { overwrite: true, sizeBytes: big.byteLength });
     expect(server.chunks).toEqual([]);
     expect((await stat(join(server.folder, 'big'))).size).toBe(big.byteLength);
+  });
+
+  it('a server that tells its room, and keeps dates and sums of files that come whole, is believed', async () => {
+    server.maxBodyBytes = 100_000_000;
+    server.keepsMore = true;
+    onTestFinished(() => {
+      server.keepsMore = false;
+    });
+    const driver = await opened();
+    expect(driver.traits.modTimeStepMs).toBe(1000);
+    expect(await driver.space()).toEqual({ totalBytes: ROOM.availableBytes + ROOM.usedBytes, freeBytes: ROOM.availableBytes });
+    const content = pattern(MIB);
+    const sha1 = createHash('sha1').update(content).digest('hex');
+    const modifiedAt = new Date('2020-01-02T03:04:05Z');
+    const path = at('/dated');
+    const options = { overwrite: true, sizeBytes: content.byteLength, modifiedAt, expectedHashes: { sha1 } };
+    await driver.write(path, pieces(content), options);
+    expect(await driver.stat(path)).toMatchObject({ modifiedAt, hashes: { sha1 } });
+    const read = await driver.read(path);
+    expect(read.entry).toMatchObject({ modifiedAt, hashes: { sha1 } });
+    expect(digest(await collect(read))).toBe(digest(content));
+    server.keepsMore = false;
+    expect((await opened()).space).toBeUndefined();
   });
 
   it.each([0, 1, 32 * MIB, 32 * MIB + 1])('a content of %i bytes whose size nobody knows arrives', async (bytes) => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, utimesSync } from 'node:fs';
 import { chmod, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -12,6 +12,8 @@ const FILES = '/remote.php/dav/files/keeper';
 const UPLOADS = /^\/remote\.php\/dav\/uploads\/keeper\/([\w-]+)\/(.*)$/;
 const LEAST_CHUNK_BYTES = 5 * 1024 * 1024;
 const MOST_CHUNKS = 10_000;
+/** Where it tells. */
+export const ROOM = { availableBytes: 7_000_000, usedBytes: 3_000_000 };
 const PNG_MARK = Buffer.from('\x89PNG', 'latin1');
 
 /**
@@ -35,6 +37,8 @@ export interface NextcloudDouble extends Omit<WebdavServer, 'connections'> {
   picture: ((answer: ServerResponse) => void) | undefined;
   /** What was asked of the pictures, of each in turn. */
   readonly asked: URLSearchParams[];
+  /** It tells the room that is left, keeps dates of files that come whole, and the sums that came with them. */
+  keepsMore: boolean;
   /** Uploads that were not ended. */
   leftovers(): Promise<string[]>;
 }
@@ -43,6 +47,8 @@ export async function startNextcloudDouble(): Promise<NextcloudDouble | Missing>
   const apache = await startApacheDav({ path: FILES });
   if (isMissing(apache)) return apache;
   const { folder: files, host, port } = apache;
+  /** Of files, by their addresses, where that is kept. */
+  const sums = new Map<string, string>();
   const uploads = join(files, '..', 'uploads');
   await mkdir(uploads);
   const http = await startHttpServer(handle);
@@ -57,6 +63,7 @@ export async function startNextcloudDouble(): Promise<NextcloudDouble | Missing>
       taken: 0,
       chunks: [],
       picture: undefined,
+      keepsMore: false,
       asked: [],
     },
     leftovers: () => readdir(uploads),
@@ -101,7 +108,8 @@ export async function startNextcloudDouble(): Promise<NextcloudDouble | Missing>
       request({ host, port, path: asked.url, method: asked.method, headers }).once('response', resolve).once('error', reject).end(body);
     });
     const said = await text(got);
-    const shown = body.includes('has-preview') && got.statusCode === 207 ? withPreviews(said) : said;
+    const pictured = body.includes('has-preview') && got.statusCode === 207 ? withPreviews(said) : said;
+    const shown = server.keepsMore ? withMore(pictured, sums) : pictured;
     const { 'transfer-encoding': _, ...rest } = got.headers;
     answer.writeHead(got.statusCode ?? 502, { ...rest, 'content-length': String(Buffer.byteLength(shown)) }).end(shown);
   }
@@ -160,10 +168,24 @@ export async function startNextcloudDouble(): Promise<NextcloudDouble | Missing>
   async function passOn(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
     const passed = request({ host, port, path: asked.url, method: asked.method, headers: asked.headers });
     passed.once('response', (got) => {
-      answer.writeHead(got.statusCode ?? 502, got.headers);
+      const more = server.keepsMore && (got.statusCode ?? 500) < 300 ? keepMore(asked) : {};
+      answer.writeHead(got.statusCode ?? 502, { ...got.headers, ...more });
       void pipeline(got, answer).catch(() => undefined);
     });
     await pipeline(asked, passed);
+  }
+
+  /** Of a file that has come, or has another name. @returns what is said of it beside what Apache says */
+  function keepMore({ method, url = '', headers }: IncomingMessage): Record<string, string> {
+    const sum = sums.get(url);
+    if (method === 'GET') return sum === undefined ? {} : { 'OC-Checksum': sum };
+    if (method === 'MOVE' && sum !== undefined) sums.set(URL.parse(String(headers['destination']))?.pathname ?? '', sum);
+    if (method !== 'PUT') return {};
+    if (headers['oc-checksum'] !== undefined) sums.set(url, String(headers['oc-checksum']));
+    const seconds = headers['x-oc-mtime'];
+    if (seconds === undefined) return {};
+    utimesSync(join(files, decodeURIComponent(url.slice(FILES.length))), Number(seconds), Number(seconds));
+    return { 'X-OC-Mtime': 'accepted' };
   }
 
   return server;
@@ -175,6 +197,20 @@ function withPreviews(multistatus: string): string {
   return multistatus.replaceAll(/<D:href>([^<]*)<\/D:href>(.*?)<\/D:response>/gs, (_, href: string, properties: string) => {
     const isPicture = href.endsWith('.png') && !properties.includes('<D:collection/>');
     return `<D:href>${href}</D:href>${properties}${stated(isPicture)}</D:response>`;
+  });
+}
+
+/** With the sums of files, and in folders with the room. */
+function withMore(multistatus: string, sums: ReadonlyMap<string, string>): string {
+  const propstat = (prop: string) => `<D:propstat><D:prop>${prop}</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat>`;
+  const room = propstat(
+    `<D:quota-available-bytes>${ROOM.availableBytes}</D:quota-available-bytes><D:quota-used-bytes>${ROOM.usedBytes}</D:quota-used-bytes>`,
+  );
+  return multistatus.replaceAll(/<D:href>([^<]*)<\/D:href>(.*?)<\/D:response>/gs, (_, href: string, properties: string) => {
+    const sum = sums.get(href);
+    const told =
+      sum === undefined ? '' : `<oc:checksums xmlns:oc="http://owncloud.org/ns"><oc:checksum>${sum}</oc:checksum></oc:checksums>`;
+    return `<D:href>${href}</D:href>${properties}${properties.includes('<D:collection/>') ? room : propstat(told)}</D:response>`;
   });
 }
 
