@@ -67,6 +67,8 @@ export class Asides {
   readonly #used = new Set<string>();
   /** What could not be brought back: that is tried again when the server is back, and when the storage is closed. */
   readonly #lost = new Map<string, Aside>();
+  /** What is being brought back for listings: those that come meanwhile wait for it too. */
+  readonly #coming = new Map<string, Promise<MountPath | undefined>>();
   /** What was told of already. */
   readonly #told = new Set<string>();
   readonly #gate = createGate(PARALLEL);
@@ -139,8 +141,7 @@ export class Asides {
   ): AsyncGenerator<Entry, void> {
     const left = names.filter((name) => this.#isLeft(folder, name)).slice(0, MAX_BACK);
     if (left.length === 0) return;
-    const bring = (name: string) => this.#gate.run(() => this.#bringOne(folder, name));
-    const paths = await this.#calls.run(signal, () => Promise.all(left.map(bring)));
+    const paths = await this.#calls.run(signal, () => Promise.all(left.map((name) => this.#bring(folder, name))));
     for (const path of paths) {
       const entry = path && !isListed(nameAt(path)) && (await stat(path).catch(() => undefined));
       if (entry) yield entry;
@@ -153,6 +154,13 @@ export class Asides {
     const outer = this.#places.placeOf(folder, name);
     if (this.#used.has(outer) || this.#lost.has(outer)) return false;
     return said.owner === 'gone' || Date.now() - said.sinceMs > MAX_ASIDE_MS;
+  }
+
+  #bring(folder: MountPath, name: string): Promise<MountPath | undefined> {
+    const outer = this.#places.placeOf(folder, name);
+    const coming = this.#coming.get(outer) ?? this.#gate.run(() => this.#bringOne(folder, name)).finally(() => this.#coming.delete(outer));
+    this.#coming.set(outer, coming);
+    return coming;
   }
 
   /** Never rejects. @returns what has its name again, also where somebody else has given it that */
@@ -205,7 +213,8 @@ export class Asides {
   async #give({ place, holder, path }: Aside): Promise<Outcome> {
     if (!(await this.#places.isThere(place))) return 'gone';
     const to = this.#places.placeOf(parentPath(path), nameAt(path));
-    if (await this.#places.isThere(to)) return 'taken';
+    // Another process may be about to do the same: some servers make the new name before they remove the old one.
+    if (await this.#places.isThere(to)) return (await this.#places.isThere(place)) ? 'taken' : 'gone';
     await this.#places.move(place, to);
     await this.#removeHolder({ holder });
     return 'back';

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { seedLongFolders } from './long-folders.suite.ts';
 import type { StorageUnderTest } from './rule.suite.ts';
@@ -9,7 +9,14 @@ export function folderSide(folder: string): Required<Pick<StorageUnderTest, 'see
     async seed(paths) {
       const files = paths.map((file) => path.join(folder, file));
       for (const parent of new Set(files.map(path.dirname))) await mkdir(parent, { recursive: true });
-      await Promise.all(files.map((file) => writeFile(file, '')));
+      // Servers do not let every user rename what is another one's.
+      const { uid, gid } = await stat(folder);
+      await Promise.all(
+        files.map(async (file) => {
+          await writeFile(file, '');
+          await chown(file, uid, gid);
+        }),
+      );
     },
     leftovers: async () => (await readdir(folder, { recursive: true })).filter((name) => name.includes('.wharf-tmp')),
   };
