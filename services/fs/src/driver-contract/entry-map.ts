@@ -9,6 +9,9 @@ const FEW_ENTRIES = 1_000;
 /** What one of those takes, roughly. */
 const OBJECT_BYTES = 320;
 
+/** Of a name in a list, beside its text. */
+const LISTED_NAME_BYTES = 32;
+
 /** What a sort looks at. */
 export type EntryHead = Pick<Entry, 'name' | 'isDirectory' | 'sizeBytes'> & { readonly modifiedMs: number };
 
@@ -23,6 +26,11 @@ export class EntryMap {
   /** Of memory, roughly. */
   get bytes(): number {
     return this.#entries instanceof PackedEntries ? this.#entries.bytes : this.size * OBJECT_BYTES;
+  }
+
+  /** What a list of all names takes beside that, roughly. */
+  get listBytes(): number {
+    return this.#entries instanceof PackedEntries ? this.#entries.listBytes : this.size * LISTED_NAME_BYTES;
   }
 
   get(name: EntryName): Entry | undefined {
@@ -127,6 +135,10 @@ class PackedEntries {
     const columns = [this.#flags, this.#sizes, this.#modified, this.#created, this.#more];
     const columnBytes = columns.reduce((sum, column) => sum + (column?.byteLength ?? 0), 0);
     return this.#names.bytes + this.#texts.bytes + columnBytes + this.#changed.size * OBJECT_BYTES;
+  }
+
+  get listBytes(): number {
+    return this.#names.bytes + LISTED_NAME_BYTES * this.size;
   }
 
   get(name: EntryName): Entry | undefined {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import tls from 'node:tls';
+import { drained } from '@wharf/pace';
 import { onTestFinished } from 'vitest';
 
 /** What a server is told to do; the rest it does as an honest one with a single file `file` of 1,000 bytes. */
@@ -139,7 +140,7 @@ class Session {
     if (socket !== plain) await Promise.race([once(socket, 'secure'), once(socket, 'close')]);
     for (const piece of this.#world.data?.(verb, argument) ?? []) {
       if (socket.destroyed) return this.#say('426 gone');
-      if (!socket.write(piece)) await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined);
+      if (!socket.write(piece)) await drained(socket);
     }
     socket.end();
     this.#say('226 done');

@@ -15,7 +15,7 @@ export interface Folder {
 /** All entries of a folder; sorted once for an order that is asked for again and again. */
 export interface ListedEntries {
   readonly count: number;
-  /** What they take of memory, with the order that was asked for last. */
+  /** What they take of memory, with the order that is asked for. */
   readonly bytes: number;
   names(): Promise<EntryName[]>;
   find(name: EntryName): Entry | undefined;
@@ -30,9 +30,6 @@ export async function readListedEntries(entries: AsyncIterable<Entry>): Promise<
   return listedEntries(await takeEntries(entries));
 }
 
-/** What a name takes in a list, beside its text. */
-const NAME_BYTES = 32;
-
 function listedEntries(byName: EntryMap): ListedEntries {
   const isDirectory = (name: EntryName) => byName.isDirectory(name);
   let last: { order: string; folder: Folder } | undefined;
@@ -42,9 +39,8 @@ function listedEntries(byName: EntryMap): ListedEntries {
       return byName.size;
     },
     get bytes() {
-      const names = last?.folder.names;
-      // Their texts are in the entries, too.
-      return names === undefined ? byName.bytes : 2 * byName.bytes + NAME_BYTES * names.length;
+      // An order of the names is asked for right after they came.
+      return byName.bytes + byName.listBytes;
     },
     names: () => byName.names(createPace()),
     find: (name) => byName.get(name),
