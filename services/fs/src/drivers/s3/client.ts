@@ -210,12 +210,13 @@ export class S3Client {
     const { signal, onProgress } = options;
     const headers = { ...this.#newObject(object), 'If-None-Match': isNew ? '*' : undefined };
     const ask: Ask = { method: 'PUT', key, headers, payload, signal, onProgress, headersTimeoutMs: UPLOAD_ANSWER_MS };
-    const sentAt = this.#clock.latest;
+    const [sentAt, askedAtMs] = [this.#clock.latest, performance.now()];
     const answer = await this.#ask(ask);
     const { date, etag } = answer.headers;
     await drain(answer, signal);
     const version = etag === undefined ? undefined : plainEtag(etag);
-    return { version, sizeBytes: payload.bytes.byteLength, sentAt, answeredAt: this.#clock.hear(date) };
+    const answeredAt = this.#clock.hear(date, askedAtMs);
+    return { version, sizeBytes: payload.bytes.byteLength, sentAt, answeredAt, isWithin: this.#clock.isWithin(performance.now()) };
   }
 
   /** What the store has of an object that it has just taken. It is asked where its answer did not tell. @throws AppError ENTRY_NOT_FOUND | CONTENT_CORRUPT: less or more than it was sent */
@@ -440,6 +441,7 @@ export class S3Client {
       payloadSha256: payload ? (payload.sha256 ?? UNSIGNED_PAYLOAD) : isTls ? UNSIGNED_PAYLOAD : EMPTY_SHA256,
     });
     url.search = queryText(query);
+    const askedAtMs = performance.now();
     const answer = await this.#client.request({
       ...rest,
       url,
@@ -451,7 +453,7 @@ export class S3Client {
       },
       body: payload && (payload.bytes.byteLength > PIECE_BYTES ? piecesOf(payload.bytes, onProgress) : payload.bytes),
     });
-    this.#clock.hear(answer.headers.date);
+    this.#clock.hear(answer.headers.date, askedAtMs);
     if (this.#isClosed) {
       answer.destroy();
       throw storageError('STORAGE_UNAVAILABLE');
