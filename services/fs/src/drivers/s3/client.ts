@@ -562,7 +562,7 @@ function headOf(answer: Answer, sizeBytes: number): ObjectHead {
 /** @param answer says which version it made, if it does */
 function takenBy(answer: XmlElement, sizeBytes: number): Taken {
   const etag = textOf(answer, 'ETag')?.trim();
-  return { version: etag === undefined ? undefined : plainEtag(etag), sizeBytes, sentAt: undefined, answeredAt: undefined };
+  return { version: etag === undefined ? undefined : plainEtag(etag), sizeBytes, sentAt: undefined, answeredAt: undefined, isWithin: false };
 }
 
 function plainEtag(etag: string): string {
