@@ -58,6 +58,9 @@ function destination(): Destination {
       const file = await scratch.resume(id);
       return file && draftOf(file, names.get(id) ?? 'resumed');
     },
+    async drop(id) {
+      await (await scratch.resume(id))?.remove();
+    },
   };
 }
 
@@ -167,6 +170,7 @@ describe('a file arrives byte by byte as it is', () => {
         if (named && fails-- > 0) throw away();
         return named ?? there.resume(id);
       },
+      drop: there.drop,
     };
     await expectArrived(optionsFor(server.url, { destination: losing }), content(MIB));
     expect(begun).toBe(1);

@@ -89,16 +89,16 @@ async function sendBody(request: http.ClientRequest, content: AsyncIterable<Uint
   };
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
-  let isAllSent = true;
   try {
     for await (const chunk of content) {
-      isAllSent = !isOver;
       if (isOver) break;
       await new Promise<void>((resolve) => {
         wake = resolve;
         request.write(chunk, () => resolve());
       });
     }
+    // Its end is still to be sent: whatever has come by now came too early.
+    const isAllSent = !isOver;
     if (isAllSent) request.end();
     await readAnswer(await answer.promise, isAllSent);
   } catch (error) {

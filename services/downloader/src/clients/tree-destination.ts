@@ -17,7 +17,7 @@ export interface TreeDestinationOptions {
   readonly signal: AbortSignal;
   /** What waits in the scratch folder goes to its storage. */
   readonly onStoring: () => void;
-  /** Whether a scratch file stays after its upload succeeded, or failed. */
+  /** Whether a scratch file stays after its upload succeeded, or failed. Where the answer to a success was lost it goes. */
   readonly keepsScratch: boolean;
 }
 
@@ -66,6 +66,10 @@ export function createTreeDestination(options: TreeDestinationOptions): Destinat
       // This also ends a session whose draft is gone or was never made.
       await fsWrites.abortWrite({ id: sessionIdOf(draftId) }, kit.ownCall());
       return undefined;
+    },
+    async drop(draftId) {
+      await (await scratch.resume(draftId))?.remove();
+      await fsWrites.abortWrite({ id: sessionIdOf(draftId) }, kit.ownCall());
     },
   };
 }

@@ -43,6 +43,8 @@ export interface Destination {
   begin(file: NewFile, note: (id: string) => Promise<void>): Promise<Draft>;
   /** A draft of an earlier run; undefined when it is gone. */
   resume(id: string): Promise<Draft | undefined>;
+  /** Takes back a draft of an earlier run, without asking the storage whether it has become a file. */
+  drop(id: string): Promise<void>;
 }
 
 /** How far a fetch has come, as it is kept between runs. */
@@ -124,8 +126,7 @@ export async function fetchFile(options: FetchOptions): Promise<{ name: EntryNam
 
 /** Takes back what a fetch has left at its destination. */
 export async function dropFetch(destination: Destination, saved: SavedFetch | undefined): Promise<void> {
-  const draft = saved && (await destination.resume(saved.draftId));
-  await draft?.abort();
+  if (saved) await destination.drop(saved.draftId);
 }
 
 async function fetchSource(
@@ -162,6 +163,7 @@ async function fetchSource(
     // A draft that cannot be continued is removed at once. Any other waits for the next run.
     if (!options.signal.aborted && !(source.hasRanges && isPassing(error))) {
       if (isCommitting) {
+        await draft.release();
         // It may have its name, and the answer alone been lost. Where that cannot be asked, the next run asks.
         const now = await options.destination.resume(draft.id);
         if (now?.published) return { name, sizeBytes: now.published.sizeBytes };

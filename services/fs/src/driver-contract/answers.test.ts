@@ -1,3 +1,5 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import type { Answer } from '@wharf/egress';
 import { expect, it } from 'vitest';
 import { boundedBody } from './answers.ts';
@@ -22,17 +24,28 @@ it('a body whose pieces are all there leaves room for others between them, and e
   expect(left).toBeGreaterThan(0);
 });
 
-it('no piece is long, and its memory is freed when all of it was taken', async () => {
-  const whole = Buffer.alloc(1_000_000, 'x');
+it('no piece is long, and memory that a connection lends is left as it is', async () => {
+  const lent = Buffer.alloc(1_000_000, 'x');
   const answer = {
     complete: true,
     destroy: () => undefined,
     [Symbol.asyncIterator]: async function* () {
-      yield whole;
+      yield lent;
     },
   } as unknown as Answer;
   const pieces = await Array.fromAsync(boundedBody(answer, undefined), (piece) => Buffer.from(piece));
   expect(Math.max(...pieces.map((piece) => piece.byteLength))).toBeLessThanOrEqual(65_536);
+  expect(Buffer.concat(pieces)).toEqual(Buffer.alloc(1_000_000, 'x'));
+  expect(lent.byteLength).toBe(1_000_000);
+});
+
+it('the memory of what a message hands out is freed when all of it was taken', async () => {
+  const message = new IncomingMessage(new Socket());
+  const whole = Buffer.alloc(1_000_000, 'x');
+  message.push(whole);
+  message.push(null);
+  message.complete = true;
+  const pieces = await Array.fromAsync(boundedBody(message, undefined), (piece) => Buffer.from(piece));
   expect(Buffer.concat(pieces)).toEqual(Buffer.alloc(1_000_000, 'x'));
   expect(whole.byteLength).toBe(0);
 });

@@ -1,3 +1,4 @@
+import { IncomingMessage } from 'node:http';
 import type { Answer } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
 import { giveWay } from '@wharf/pace';
@@ -87,7 +88,8 @@ export async function* boundedBody(
         if (room) await room;
         throwIfAborted(signal);
       }
-      freeWhole(read);
+      // That of another answer is lent by its connection, which uses it again.
+      if (answer instanceof IncomingMessage) freeWhole(read);
     }
   } catch (error) {
     if (signal?.aborted) throw abortError(signal);

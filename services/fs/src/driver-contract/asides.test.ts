@@ -27,6 +27,15 @@ function startServer() {
     reached();
     if (server.refusal) throw server.refusal;
     const content = files.get(from);
+    if (folders.delete(from)) {
+      folders.add(to);
+      for (const [place, inside] of [...files]) {
+        if (!place.startsWith(`${from}/`)) continue;
+        files.delete(place);
+        files.set(to + place.slice(from.length), inside);
+      }
+      return;
+    }
     if (content === undefined || files.has(to)) throw new Error('refused');
     files.delete(from);
     files.set(to, content);
@@ -52,11 +61,10 @@ function startServer() {
             if ([...files.keys()].some((file) => file.startsWith(`${place}/`))) throw new Error('refused');
             folders.delete(place);
           },
-          namesIn: async (place) => [
-            '.',
-            '..',
-            ...[...files.keys()].filter((file) => file.startsWith(`${place}/`)).map((file) => file.slice(place.length + 1)),
-          ],
+          async *namesIn(place) {
+            yield* ['.', '..'];
+            for (const file of files.keys()) if (file.startsWith(`${place}/`)) yield file.slice(place.length + 1);
+          },
         },
         warn: (error) => told.push(String(error)),
       },
@@ -68,7 +76,9 @@ function startServer() {
     const names = [...files.keys(), ...folders].map((place) => place.slice(1)).filter((name) => !name.includes('/'));
     for (const name of names.filter(isReservedName)) temps.sweep(mpath('/'), name, 0);
     const stat = async (path: string) => ({ name: path.slice(1) }) as Entry;
-    return (await Array.fromAsync(temps.asides.bringLeft(mpath('/'), names, () => false, stat))).map(({ name }) => String(name));
+    const left = temps.asides.gather(mpath('/'));
+    for (const name of names) left.add(name);
+    return (await Array.fromAsync(temps.asides.bringLeft(mpath('/'), left, () => false, stat))).map(({ name }) => String(name));
   };
   return { calls, files, folders, told, server, move, open, list };
 }
@@ -83,7 +93,7 @@ function stepAsideAndEnd({ files, folders }: ReturnType<typeof startServer>, nam
 describe('what stepped aside', () => {
   it.each(['file', 'with space ', 'Ä-b.tar.gz', 'two\nlines', 'x'.repeat(60)])('says what it was called: %j', (name) => {
     const aside = newAsideName(ENDED, name, 1_000_000_123_456);
-    expect(readAsideName(aside.name, currentOwner())).toEqual({ owner: 'gone', sinceMs: 1_000_000_123_000, of: name });
+    expect(readAsideName(aside.name, currentOwner())).toEqual({ owner: 'gone', sinceMs: 1_000_000_123_000, of: name, isSettled: false });
     expect([isReservedName(aside.name), isAbandoned(aside.name, 0, currentOwner(), Date.now())]).toEqual([true, false]);
   });
 
@@ -128,6 +138,18 @@ describe('what stepped aside', () => {
     for (let listing = 0; listing < 3; listing += 1) expect(await world.list(temps)).toEqual([]);
     expect([...world.files.values()].sort()).toEqual(['another', `content of ${name}`]);
     expect(world.told).toHaveLength(1);
+    // Nor has it its name again once that one is removed: an old content would be back.
+    world.files.delete(`/${name}`);
+    expect(await world.list(world.open())).toEqual([]);
+    expect([...world.files.values()]).toEqual([`content of ${name}`]);
+  });
+
+  it('is looked for in no more names of a listing than are brought back, however many there are and however long', () => {
+    const world = startServer();
+    const left = world.open().asides.gather(mpath('/'));
+    for (let index = 0; index < 10_000; index += 1) left.add(newAsideName(ENDED, `file-${index}`, Date.now()).name);
+    left.add(`${newAsideName(ENDED, 'x', Date.now()).name}${'x'.repeat(10_000)}`);
+    expect(left.names).toHaveLength(100);
   });
 
   it('stays where the server refuses to give it its name, which is said once', async () => {
@@ -203,4 +225,25 @@ describe.each(['/file', `/${LONG}`])('a replacement of %s', (path) => {
     await world.calls.close();
     expect([world.files.get(path), [...world.folders]]).toEqual(['old', []]);
   });
+});
+
+it('what was to be spelled otherwise is not removed where its name is taken before it is back', async () => {
+  const world = startServer();
+  world.files.set('/Photos', 'all there is');
+  const temps = world.open();
+  const respelling = temps.asides.stepAside(
+    mpath('/Photos'),
+    async (aside) => {
+      await world.move('/Photos', aside);
+      world.server.isAway = true;
+      await world.move(aside, '/photos');
+    },
+    { isRespelled: true },
+  );
+  await expect(respelling).rejects.toBeInstanceOf(Lost);
+  world.server.isAway = false;
+  world.files.set('/Photos', "somebody's");
+  temps.removeLeft();
+  await world.calls.close();
+  expect([...world.files.values()].sort()).toEqual(['all there is', "somebody's"]);
 });

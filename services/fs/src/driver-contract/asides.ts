@@ -4,18 +4,23 @@ import type { ProcessOwner } from '@wharf/owned-names';
 import { createGate } from '@wharf/pace';
 import { childPath, type EntryName, isEntryName, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import type { Calls } from './calls.ts';
+import { ownText } from './own-text.ts';
 import { childPlace, isOneName } from './remote-places.ts';
 import type { Entry } from './storage-driver.ts';
 import { Lost } from './storage-error.ts';
-import { isReservedName, newAsideName, readAsideName } from './temp-names.ts';
+import { isReservedName, newAsideName, readAsideName, settledName } from './temp-names.ts';
 
 /** So long what stepped aside is tried to be brought back, where its server is away: together 16 s. */
 const BACK_AFTER_MS: readonly number[] = [250, 500, 1_000, 2_000, 4_000, 8_000];
 /** Nobody has something aside for longer, but where its process has ended: whether one of another host or container has cannot be seen otherwise. */
 const MAX_ASIDE_MS = 10 * 60 * 1000;
 const PARALLEL = 4;
-/** The most that one listing brings back: the next one goes on. */
+/** The most that one listing brings back: the next one goes on. So much is looked at in a folder of ours, too. */
 const MAX_BACK = 100;
+/** So many names of a listing are looked at: each may be of another process, which is asked for. */
+const MAX_LOOKED_AT = 1_000;
+/** No name of ours is longer. */
+const MAX_NAME_LENGTH = 255;
 /** So much is remembered of what could not be brought back, and of what was said. */
 const MAX_KNOWN = 1_000;
 
@@ -26,8 +31,8 @@ export interface AsidePlaces {
   isRefusal(error: unknown): boolean;
   /** Whether anything is there, a file or a folder. */
   isThere(place: string): Promise<boolean>;
-  /** Gives what is at `from` the free name `to`. */
-  move(from: string, to: string): Promise<void>;
+  /** Gives what is at `from` the free name `to`. @param isRespelled it had that name a moment ago, and was to get another spelling of it */
+  move(from: string, to: string, isRespelled: boolean): Promise<void>;
   /** Runs alone among the calls of this storage that change what is at a path. */
   alone<Result>(path: MountPath, work: () => Promise<Result>): Promise<Result>;
   /** Folders of ours for names that are too long to be a part of another. Absent: nothing ever steps aside there. */
@@ -35,8 +40,8 @@ export interface AsidePlaces {
     make(place: string): Promise<void>;
     /** An empty one. */
     remove(place: string): Promise<void>;
-    /** As the server says them. */
-    namesIn(place: string): Promise<readonly string[]>;
+    /** As the server says them; not read to the end. */
+    namesIn(place: string): AsyncIterable<string>;
   };
   /** For whoever runs Wharf. */
   warn(error: unknown): void;
@@ -49,6 +54,16 @@ interface Aside {
   readonly holder: string | undefined;
   /** What it is to be called again. */
   readonly path: MountPath;
+  /** It was to get another spelling of its name, and nothing else was to take its place: it is never removed. */
+  readonly isRespelled: boolean;
+}
+
+/** How something steps aside. */
+interface SteppingAside {
+  /** It gets another spelling of its name in the end, so that nothing lies aside then. */
+  readonly isRespelled?: boolean;
+  /** Removes what still lies aside, over a connection that the caller holds. Absent: over another one. */
+  readonly remove?: (place: string) => Promise<void>;
 }
 
 type Outcome = 'back' | 'taken' | 'gone';
@@ -62,7 +77,7 @@ export class Asides {
   readonly #calls: Calls;
   readonly #owner: ProcessOwner;
   readonly #backAfterMs: readonly number[];
-  readonly #discard: (place: string) => Promise<void>;
+  readonly #discard: (place: string, remove?: (place: string) => Promise<void>) => Promise<void>;
   /** What is aside for a call that runs. */
   readonly #used = new Set<string>();
   /** What could not be brought back: that is tried again when the server is back, and when the storage is closed. */
@@ -78,7 +93,7 @@ export class Asides {
     places: AsidePlaces,
     calls: Calls,
     owner: ProcessOwner,
-    discard: (place: string) => Promise<void>,
+    discard: (place: string, remove?: (place: string) => Promise<void>) => Promise<void>,
     backAfterMs = BACK_AFTER_MS,
   ) {
     this.#backAfterMs = backAfterMs;
@@ -95,8 +110,12 @@ export class Asides {
    * @param work moves what is at the path to the place that it is given, and then something to where that was. What still lies aside in the end is removed
    * @throws what the work throws; Lost
    */
-  async stepAside(path: MountPath, work: (place: string) => Promise<void>): Promise<void> {
-    const aside = this.#newAside(path);
+  async stepAside(
+    path: MountPath,
+    work: (place: string) => Promise<void>,
+    { isRespelled = false, remove }: SteppingAside = {},
+  ): Promise<void> {
+    const aside = { ...this.#newAside(path), isRespelled };
     const outer = aside.holder ?? aside.place;
     this.#used.add(outer);
     try {
@@ -108,13 +127,13 @@ export class Asides {
     } finally {
       this.#used.delete(outer);
     }
-    await this.#discard(aside.place);
+    if (!isRespelled) await this.#discard(aside.place, remove);
     await this.#removeHolder(aside);
   }
 
   /** What lies at a place of ours may be all that there is of what is to be at the path: sees to it, behind the call, that it has its name if nothing else has. */
   keep(place: string, path: MountPath): void {
-    const aside = { place, holder: undefined, path };
+    const aside = { place, holder: undefined, path, isRespelled: false };
     this.#calls.track(this.#bringBack(aside, (attempt) => this.#places.alone(path, attempt)));
   }
 
@@ -127,19 +146,33 @@ export class Asides {
     }
   }
 
+  /** Picks out of the names of a listing what `bringLeft` is to look at: no more than it does. */
+  gather(folder: MountPath): { readonly names: readonly string[]; add(name: string): void } {
+    const names: string[] = [];
+    let lookedAt = 0;
+    return {
+      names,
+      add: (name) => {
+        if (names.length >= MAX_BACK || lookedAt >= MAX_LOOKED_AT || name.length > MAX_NAME_LENGTH) return;
+        if (readAsideName(name, this.#owner) === undefined) return;
+        lookedAt += 1;
+        if (this.#isLeft(folder, name)) names.push(ownText(name));
+      },
+    };
+  }
+
   /**
    * Behind a listing: gives what ended processes left aside its name again. What cannot have it stays, and whoever runs Wharf is told.
    *
-   * @param names of any entries of the folder. @param isListed whether a name is no news. @param stat of what came back
+   * @param left of `gather`. @param isListed whether a name is no news. @param stat of what came back
    */
   async *bringLeft(
     folder: MountPath,
-    names: readonly string[],
+    { names: left }: { readonly names: readonly string[] },
     isListed: (name: EntryName) => boolean,
     stat: (path: MountPath) => Promise<Entry>,
     signal?: AbortSignal,
   ): AsyncGenerator<Entry, void> {
-    const left = names.filter((name) => this.#isLeft(folder, name)).slice(0, MAX_BACK);
     if (left.length === 0) return;
     const paths = await this.#calls.run(signal, () => Promise.all(left.map((name) => this.#bring(folder, name))));
     for (const path of paths) {
@@ -153,7 +186,7 @@ export class Asides {
     if (said === undefined) return false;
     const outer = this.#places.placeOf(folder, name);
     if (this.#used.has(outer) || this.#lost.has(outer)) return false;
-    return said.owner === 'gone' || Date.now() - said.sinceMs > MAX_ASIDE_MS;
+    return !said.isSettled && (said.owner === 'gone' || Date.now() - said.sinceMs > MAX_ASIDE_MS);
   }
 
   #bring(folder: MountPath, name: string): Promise<MountPath | undefined> {
@@ -169,7 +202,7 @@ export class Asides {
       const aside = await this.#found(folder, name);
       if (aside === undefined) return undefined;
       const outcome = await this.#places.alone(aside.path, () => this.#give(aside));
-      if (outcome === 'taken') this.#tell(folder, name, `something else is at ${aside.path}`);
+      if (outcome === 'taken') await this.#settle(folder, name, aside.path);
       return outcome === 'taken' ? undefined : aside.path;
     } catch (error) {
       if (this.#places.isRefusal(error)) this.#tell(folder, name, 'it cannot be given its name', error);
@@ -181,12 +214,25 @@ export class Asides {
   async #found(folder: MountPath, name: string): Promise<Aside | undefined> {
     const outer = this.#places.placeOf(folder, name);
     const of = readAsideName(name, this.#owner)?.of;
-    if (of !== undefined) return isOwnName(of) ? { place: outer, holder: undefined, path: childPath(folder, of) } : undefined;
-    const inside = (await this.#places.folders?.namesIn(outer))?.filter(isOneName) ?? [];
-    const [first] = inside.filter(isOwnName);
-    if (inside.length === 0) await this.#places.folders?.remove(outer);
-    if (first === undefined) return undefined;
-    return { place: childPlace(outer, first), holder: outer, path: childPath(folder, first) };
+    // Whether it was to be respelled is not known any more: it is never removed either.
+    const isRespelled = true;
+    if (of !== undefined) return isOwnName(of) ? { place: outer, holder: undefined, path: childPath(folder, of), isRespelled } : undefined;
+    let inside = 0;
+    for await (const each of this.#places.folders?.namesIn(outer) ?? []) {
+      if (!isOneName(each)) continue;
+      if (isOwnName(each)) return { place: childPlace(outer, each), holder: outer, path: childPath(folder, each), isRespelled };
+      inside += 1;
+      if (inside >= MAX_BACK) break;
+    }
+    if (inside === 0) await this.#places.folders?.remove(outer);
+    return undefined;
+  }
+
+  /** What another one has the name of for good is called so that it never has it again: once that one is removed, an old content would be back. */
+  async #settle(folder: MountPath, name: string, path: MountPath): Promise<void> {
+    const settled = settledName(name);
+    await this.#places.move(this.#places.placeOf(folder, name), this.#places.placeOf(folder, settled), false);
+    this.#tell(folder, settled, `something else is at ${path}`);
   }
 
   /** Tries it for a while. @throws Lost; it is remembered then */
@@ -206,16 +252,20 @@ export class Asides {
   }
 
   async #giveOrDiscard(aside: Aside): Promise<void> {
-    if ((await this.#give(aside)) === 'taken') await this.#discard(aside.place);
+    if ((await this.#give(aside)) === 'taken') {
+      // A listing finds it.
+      if (aside.isRespelled) return;
+      await this.#discard(aside.place);
+    }
     await this.#removeHolder(aside);
   }
 
-  async #give({ place, holder, path }: Aside): Promise<Outcome> {
+  async #give({ place, holder, path, isRespelled }: Aside): Promise<Outcome> {
     if (!(await this.#places.isThere(place))) return 'gone';
     const to = this.#places.placeOf(parentPath(path), nameAt(path));
     // Another process may be about to do the same: some servers make the new name before they remove the old one.
     if (await this.#places.isThere(to)) return (await this.#places.isThere(place)) ? 'taken' : 'gone';
-    await this.#places.move(place, to);
+    await this.#places.move(place, to, isRespelled);
     await this.#removeHolder({ holder });
     return 'back';
   }
@@ -224,7 +274,7 @@ export class Asides {
     if (holder !== undefined) await this.#places.folders?.remove(holder).catch(() => undefined);
   }
 
-  #newAside(path: MountPath): Aside {
+  #newAside(path: MountPath): Omit<Aside, 'isRespelled'> {
     const [folder, name] = [parentPath(path), nameAt(path)];
     const aside = newAsideName(this.#owner, name, Date.now());
     const outer = this.#places.placeOf(folder, aside.name);

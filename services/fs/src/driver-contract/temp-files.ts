@@ -17,6 +17,8 @@ const PARALLEL_REMOVALS = 4;
 export interface TempPlaces extends AsidePlaces {
   /** Removes what we put there. */
   remove(place: string): Promise<void>;
+  /** The same for whoever may hold a connection, of a kind that others wait for. Absent: as `remove`. */
+  readonly removeAside?: (place: string) => Promise<void>;
   /** Listings tell when a file was last worked on, whatever date it was given. Absent: they tell its date alone. */
   readonly tellsUse?: true;
 }
@@ -40,7 +42,7 @@ export class TempFiles {
   constructor(places: TempPlaces, calls: Calls, backAfterMs?: readonly number[]) {
     this.#places = places;
     this.#calls = calls;
-    this.asides = new Asides(places, calls, this.#owner, (place) => this.discard(place), backAfterMs);
+    this.asides = new Asides(places, calls, this.#owner, (place, remove = places.removeAside) => this.discard(place, remove), backAfterMs);
     calls.atEnd(() => this.removeLeft());
   }
 
@@ -54,11 +56,11 @@ export class TempFiles {
   }
 
   /** Removes a file of ours. Never rejects: what stays is removed later. */
-  async discard(place: string): Promise<void> {
+  async discard(place: string, remove = (each: string) => this.#places.remove(each)): Promise<void> {
     this.#discarded.add(place);
     forgetOldest(this.#discarded);
     try {
-      await this.#places.remove(place);
+      await remove(place);
     } catch (error) {
       this.#keep(place, error);
     }

@@ -16,6 +16,8 @@ const DRAFT_NAME = /^draft-[0-9a-f]{32}$/;
  * without the name a folder of ours that holds it under its name.
  */
 const ASIDE_NAME = /^aside-([0-9a-f]{8})-((?:[0-9a-f]+-){3}[0-9a-f]{16})(?:-(.+))?$/s;
+/** In the place of the seconds: something else has the name, and what lies aside never gets it again. */
+const SETTLED = 'ffffffff';
 /** The longest name that any storage in use takes: disks of eCryptfs have this limit. */
 const MAX_ASIDE_BYTES = 143;
 
@@ -51,10 +53,15 @@ export function newAsideName(owner: ProcessOwner, of: string, nowMs: number): As
 export function readAsideName(
   name: string,
   self: ProcessOwner,
-): { owner: OwnerState; sinceMs: number; of: string | undefined } | undefined {
+): { owner: OwnerState; sinceMs: number; of: string | undefined; isSettled: boolean } | undefined {
   const [, seconds, owned, of] = name.startsWith(BESIDE_PREFIX) ? (ASIDE_NAME.exec(name.slice(BESIDE_PREFIX.length)) ?? []) : [];
   const owner = ownerOf(owned ?? '', self);
-  return owner && { owner, sinceMs: Number.parseInt(seconds ?? '', 16) * 1000, of };
+  return owner && { owner, sinceMs: Number.parseInt(seconds ?? '', 16) * 1000, of, isSettled: seconds === SETTLED };
+}
+
+/** What something that lies aside is called once something else has its name for good. @param name that `readAsideName` knows */
+export function settledName(name: string): string {
+  return name.replace(/aside-[0-9a-f]{8}/, `aside-${SETTLED}`);
 }
 
 /** Whether a name belongs to us: such entries are not listed, and no call reaches them. */

@@ -59,7 +59,7 @@ export function uploadKind(area: UploadArea, operationOf: (run: UploadRun) => Pr
       } catch (error) {
         const pauses = (run.checkpoint?.pauses ?? 0) + 1;
         if (!AppError.is(error, 'STORAGE_UNAVAILABLE') || pauses > MAX_PAUSES) throw error;
-        await run.saveCheckpoint({ pauses, isStored: false }, false);
+        await run.saveCheckpoint({ pauses, isStored: run.checkpoint?.isStored ?? false }, false);
         throw postponed(error.message, backoffMs(pauses));
       }
     },

@@ -19,6 +19,30 @@ const readAll = async (items: Record<string, unknown>, signal?: AbortSignal) => 
 };
 const secretsIn = ({ commands }: HostileServer) => commands.filter((line) => /^(?:USER|PASS)/.test(line));
 
+/** How a server replies that keeps files by their names, and replaces none by a rename. @param onRename told what is to be renamed */
+function keeping(files: Map<string, string>, onRename: (from: string) => void = () => undefined) {
+  // Renames go on at once where there are several connections: the number at the end of a name tells them apart.
+  const numberOf = (place: string) => /\d*$/.exec(place)?.[0] ?? '';
+  const begun = new Map<string, string>();
+  const listed = (place: string) =>
+    `250-it is\r\n type=${place === '/root' ? 'dir' : 'file'};size=1;modify=20210304050607; ${place}\r\n250 End`;
+  return (verb: string, place: string): string | undefined => {
+    if (verb === 'MLST') return files.has(place) || place === '/root' ? listed(place) : '550 no';
+    if (verb === 'RNFR') {
+      begun.set(numberOf(place), place);
+      onRename(place);
+      return files.has(place) ? '350 to what' : '550 no';
+    }
+    if (verb === 'DELE') return files.delete(place) ? '250 gone' : '550 no';
+    if (verb !== 'RNTO') return undefined;
+    if (files.has(place)) return '553 taken';
+    const from = begun.get(numberOf(place)) ?? '';
+    files.set(place, files.get(from) ?? '');
+    files.delete(from);
+    return '250 done';
+  };
+}
+
 describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
   it('cannot say names that lead elsewhere, or one twice (C4)', async () => {
     const names = [
@@ -258,22 +282,10 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
     ]);
     const renames: string[] = [];
     let from = '';
-    const listed = (place: string) =>
-      `250-it is\r\n type=${place === '/root' ? 'dir' : 'file'};size=1;modify=20210304050607; ${place}\r\n250 End`;
     const server = await startHostile({
-      reply(verb, place) {
-        if (verb === 'MLST') return files.has(place) || place === '/root' ? listed(place) : '550 no';
-        if (verb === 'RNFR') {
-          from = place;
-          return files.has(place) ? '350 to what' : '550 no';
-        }
-        if (verb === 'DELE') return files.delete(place) ? '250 gone' : '550 no';
-        if (verb !== 'RNTO') return undefined;
-        if (files.has(place)) return '553 taken';
-        files.set(place, files.get(from) ?? '');
-        files.delete(from);
-        return '250 done';
-      },
+      reply: keeping(files, (place) => {
+        from = place;
+      }),
       cuts(verb, place) {
         if (verb !== 'RNTO' || files.has(place)) return false;
         renames.push(place);
@@ -293,5 +305,28 @@ describe('an FTP server that is up to no good', { timeout: LIMIT_MS }, () => {
       ['/root/file', 'new content'],
       ['/root/old', 'old content'],
     ]);
+  });
+
+  it.each([
+    ['one connection', 1, 1],
+    ['three connections', 3, 1],
+    ['any number of connections', Number.POSITIVE_INFINITY, 4],
+  ])('that replaces nothing and takes %s: what stepped aside goes, and nobody waits for it', async (_what, most, count) => {
+    const names = Array.from({ length: count }, (_, index) => index);
+    const files = new Map(
+      names.flatMap((index): [string, string][] => [
+        [`/root/from-${index}`, 'new'],
+        [`/root/to-${index}`, 'old'],
+      ]),
+    );
+    let logins = 0;
+    const keep = keeping(files);
+    const server = await startHostile({
+      reply: (verb, place) => (verb === 'USER' && ++logins > most ? '421 too many' : keep(verb, place)),
+    });
+    const driver = await openFtp(itemsOf(server));
+    await Promise.all(names.map((index) => driver.rename(mpath(`/from-${index}`), mpath(`/to-${index}`), { overwrite: true })));
+    expect([...files].sort()).toEqual(names.map((index) => [`/root/to-${index}`, 'new']));
+    expect(await driver.stat(mpath('/to-0'))).toMatchObject({ name: 'to-0' });
   });
 });

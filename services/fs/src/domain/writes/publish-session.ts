@@ -5,6 +5,7 @@ import { holdRoom } from '../changing/operations/claim-room.ts';
 import type { Operation } from '../changing/operations/operation.ts';
 import { hasContent } from '../changing/same-content.ts';
 import type { Outcome } from '../reading/folder-cache.ts';
+import { findEntry } from '../reading/get-entry.ts';
 import { type Digests, driverHashes, verify } from './digests.ts';
 import { removeDraft } from './end-session.ts';
 import { freeNames } from './free-names.ts';
@@ -44,10 +45,14 @@ export async function writeWhole(
       await store.beginPublishing(id, path);
       const expectedHashes = driverHashes(digests);
       const since = operation.changes.now();
-      const entry = await driver.write(place.path, content, {
-        ...{ overwrite: false, sizeBytes, expectedHashes, signal },
-        beforePublish: stillThere(store, id),
-      });
+      const entry = await driver
+        .write(place.path, content, { overwrite: false, sizeBytes, expectedHashes, signal, beforePublish: stillThere(store, id) })
+        .catch(async (error: unknown) => {
+          // What has got the name meanwhile is somebody else's, whatever its size.
+          const there = AppError.is(error, 'ENTRY_EXISTS') && (await findEntry(operation.snapshot, path, place, signal));
+          if (there) await store.beginPublishing(id, path, there);
+          throw error;
+        });
       return published(store, session, operation, { path, sizeBytes: entry.sizeBytes ?? sizeBytes, told: { driver, entry, since } });
     }
     throw noName();

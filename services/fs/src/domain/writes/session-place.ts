@@ -89,8 +89,7 @@ function isAnnounced(entry: Entry, { upload }: WriteSession, sizeBytes: number, 
 }
 
 /** A file that was announced with the very date of the former one is told from that by what else its storage tells, if it does. */
-function isReplaced(entry: Entry, { replaced, upload }: WriteSession): boolean {
+function isReplaced(entry: Entry, { replaced }: WriteSession): boolean {
   if (!replaced || entry.sizeBytes !== replaced.sizeBytes || entry.modifiedAt.getTime() !== replaced.modifiedAt.getTime()) return false;
-  const isSame = entry.version === replaced.version && entry.createdAt?.getTime() === replaced.createdAt?.getTime();
-  return upload?.modifiedAt === undefined || isSame;
+  return entry.version === replaced.version && entry.createdAt?.getTime() === replaced.createdAt?.getTime();
 }

@@ -106,6 +106,7 @@ export class FtpDriver implements StorageDriver {
           // The first session may have broken without our knowing yet.
           await tryOnce().catch((error: unknown) => (isRefusal(error) ? undefined : tryOnce()));
         },
+        removeAside: (place) => onBack((session) => removeOurs(session, place)),
         isRefusal,
         isThere: (place) => onBack(async (session) => (await kindOf(session, place)) !== undefined),
         move: (from, to) => onBack((session) => moveOrThrow(session, from, to)),
@@ -113,11 +114,16 @@ export class FtpDriver implements StorageDriver {
         folders: {
           make: (place) => onBack(async (session) => void (await session.ask('MKD', place))),
           remove: (place) => onBack(async (session) => void (await session.ask('RMD', place))),
-          namesIn: (place) =>
-            onBack(async (session) => {
-              const folder = await readFolder(session, settings, place, calls.connecting, () => new KeptEntries(listingRoom));
-              return Array.from(folder.drain(), ({ name }) => name);
-            }),
+          async *namesIn(place) {
+            const folder = await onBack((session) =>
+              readFolder(session, settings, place, calls.connecting, () => new KeptEntries(listingRoom)),
+            );
+            try {
+              for (const { name } of folder.values()) yield name;
+            } finally {
+              folder.leave();
+            }
+          },
         },
         warn: context.warn,
       },
@@ -156,12 +162,12 @@ export class FtpDriver implements StorageDriver {
     });
     this.#temps.removeLeft();
     using listed = new NameSet();
-    const reserved: string[] = [];
+    const left = this.#temps.asides.gather(directory);
     try {
       for (const entry of folder.drain()) {
         throwIfAborted(signal);
         if (isReservedName(entry.name)) {
-          reserved.push(entry.name);
+          left.add(entry.name);
           this.#temps.sweep(directory, entry.name, entry.modifiedAt.getTime());
         } else if (isEntryName(entry.name) && !entry.isLink) {
           listed.add(entry.name);
@@ -172,7 +178,7 @@ export class FtpDriver implements StorageDriver {
       folder.leave();
     }
     const isListed = (name: EntryName) => !listed.add(name);
-    yield* this.#temps.asides.bringLeft(directory, reserved, isListed, (path) => this.stat(path, { signal }), signal);
+    yield* this.#temps.asides.bringLeft(directory, left, isListed, (path) => this.stat(path, { signal }), signal);
   }
 
   async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
@@ -308,7 +314,7 @@ export class FtpDriver implements StorageDriver {
       session,
       place: (path) => this.#root.place(path),
       look: (path) => this.#look(session, path, call.signal),
-      stepAside: (path, work) => this.#temps.asides.stepAside(path, work),
+      stepAside: (path, work) => this.#temps.asides.stepAside(path, work, { remove: (place) => removeOurs(session, place) }),
       alone: (path, work) =>
         this.#changes.alone(path, async () => {
           const result = await work();

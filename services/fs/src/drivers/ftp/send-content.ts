@@ -58,7 +58,7 @@ export async function checkStored(
 ): Promise<RemoteEntry | undefined> {
   const stored = await lookAtFile(session, settings, place);
   if (stored?.sizeBytes === sentBytes) return stored;
-  const keptBytes = await sizeOf(session, place);
+  const keptBytes = (await sizeOf(session, place)) ?? stored?.sizeBytes;
   if (keptBytes !== undefined && keptBytes !== sentBytes) throw storageError('STORAGE_UNAVAILABLE', new Error('the transfer was cut off'));
   return undefined;
 }

@@ -245,7 +245,11 @@ export class RcloneClient {
 
   /** The same of all of a file, which rclone reads ahead: what it brings is ended by its receiver, or by the signal. */
   async readAhead(place: Place, sizeBytes: number, { signal }: CallOptions): Promise<Answer> {
-    this.#sink ??= openDownloadSink();
+    if (this.#closing.signal.aborted) throw storageError('STORAGE_UNAVAILABLE');
+    this.#sink ??= openDownloadSink().catch((error: unknown) => {
+      this.#sink = undefined;
+      throw storageError('STORAGE_UNAVAILABLE', error);
+    });
     const sink = await this.#sink;
     const delivery = sink.expect();
     const copied = this.#withRemote(signal, async (process, name) => {
@@ -352,7 +356,7 @@ export class RcloneClient {
     this.#closing.abort(storageError('STORAGE_UNAVAILABLE'));
     const remote = this.#remote;
     this.#way.close();
-    void this.#sink?.then((sink) => sink.close());
+    this.#sink?.then((sink) => sink.close()).catch(() => undefined);
     void (remote ? this.#noteUse(remote).then(() => this.#forget(remote)) : Promise.resolve()).finally(() => {
       this.#agent.destroy();
       this.#release();

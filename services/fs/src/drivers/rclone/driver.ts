@@ -148,13 +148,14 @@ export class RcloneDriver implements StorageDriver {
         remove: (place) => removeOurs(client, place),
         isRefusal: (error) => !isAway(error),
         isThere: async (place) => (await client.find(place, {})) !== undefined,
-        // Something had the name a moment ago.
-        move: async (from, to) => moveSurely(client, from, to, (await client.find(from, {}))?.isFolder ?? false, true),
+        move: async (from, to, isRespelled) => moveSurely(client, from, to, (await client.find(from, {}))?.isFolder ?? false, isRespelled),
         alone: (path, work) => locks.run(lockOf(path), () => work().finally(() => root.forget())),
         folders: {
           make: (place) => client.makeFolder(place, {}),
           remove: (place) => client.removeFolder(place, {}),
-          namesIn: async (place) => (await Array.fromAsync(client.list(place, {}))).map(({ name }) => name),
+          async *namesIn(place) {
+            for await (const { name } of client.list(place, { signal: calls.connecting })) yield name;
+          },
         },
         warn: context.warn,
       },
@@ -197,7 +198,7 @@ export class RcloneDriver implements StorageDriver {
     this.#checkReachable(directory);
     const until = this.#calls.until(signal);
     using listed = new NameSet();
-    const reserved: string[] = [];
+    const left = this.#temps.asides.gather(directory);
     let isEmpty = true;
     try {
       if (!(await this.#root.isSpelled(directory, { signal: until }))) throw storageError('ENTRY_NOT_FOUND');
@@ -208,7 +209,7 @@ export class RcloneDriver implements StorageDriver {
         if (isEmpty && !entry.isFolder && name === baseName(directory)) await this.#checkFolder(directory, { signal: until });
         isEmpty = false;
         if (isReservedName(name)) {
-          reserved.push(name);
+          left.add(name);
           this.#temps.sweep(directory, name, entry.modifiedAt.getTime());
         } else if (isEntryName(name) && !this.#isPlaceholder(name) && listed.add(name)) yield this.#toEntry(name, entry);
       }
@@ -216,7 +217,7 @@ export class RcloneDriver implements StorageDriver {
       if (isEmpty && this.#buckets && directory !== MOUNT_ROOT) throw storageError('ENTRY_NOT_FOUND');
       this.#temps.removeLeft();
       const isListed = (name: EntryName) => !listed.add(name);
-      yield* this.#temps.asides.bringLeft(directory, reserved, isListed, (path) => this.stat(path, { signal }), signal);
+      yield* this.#temps.asides.bringLeft(directory, left, isListed, (path) => this.stat(path, { signal }), signal);
     } catch (error) {
       throwIfAborted(until);
       if (directory === MOUNT_ROOT || (AppError.is(error) && error.code === 'STORAGE_LOGIN_FAILED')) throw error;
@@ -467,10 +468,14 @@ export class RcloneDriver implements StorageDriver {
     const [source, target] = [this.#root.place(from), this.#root.place(to)];
     if (isRespelled) {
       // By way of a name of ours: rclone takes the two for one.
-      await this.#temps.asides.stepAside(from, async (aside) => {
-        await moveSurely(this.#client, source, aside, isFolder);
-        await moveSurely(this.#client, aside, target, isFolder, true);
-      });
+      await this.#temps.asides.stepAside(
+        from,
+        async (aside) => {
+          await moveSurely(this.#client, source, aside, isFolder);
+          await moveSurely(this.#client, aside, target, isFolder, true);
+        },
+        { isRespelled: true },
+      );
     } else if (!isTaken) await moveSurely(this.#client, source, target, isFolder);
     else if (!isFolder) await replaceFile(this.#client, source, target, to, this.#temps.asides);
     else {

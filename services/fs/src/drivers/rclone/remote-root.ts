@@ -10,6 +10,8 @@ import { isFolder } from './probe-names.ts';
 /** How long a listing counts for how its names are spelled, and how many of them. */
 const LISTED_MS = 1_000;
 const MAX_LISTED = 20_000;
+/** No name that is asked for is longer. */
+const MAX_LISTED_LENGTH = 255;
 
 /** Something may be there that is no file. */
 const UNCLEAR = Symbol('unclear');
@@ -178,7 +180,7 @@ export class RemoteRoot {
       for await (const entry of this.#client.list(this.place(folder), call)) {
         if (entry.name === name) itself = entry;
         isTaken ||= !this.#names.caseSensitive && entry.name.toLowerCase() === name.toLowerCase();
-        if (listed.names.size < MAX_LISTED) listed.names.add(entry.name);
+        if (listed.names.size < MAX_LISTED && entry.name.length <= MAX_LISTED_LENGTH) listed.names.add(entry.name);
       }
       if (forgotten === this.#forgotten) this.#listed = listed;
     } catch (error) {

@@ -466,11 +466,6 @@ export class S3Client {
     throw toAppError(await failureOf(answer, statusCode, rest.signal));
   }
 
-  /**
-   * Some calls fail with an answer that begins as a success.
-   *
-   * @param root what a success is called; undefined where the caller asks for something that only a success has
-   */
   /** A page of a listing, of which no more is kept than is looked at. */
   async #askPage(ask: Ask, prefix: string): Promise<AnsweredPage> {
     const objects: Omit<ListedObject, 'key'>[] = [];
@@ -498,6 +493,11 @@ export class S3Client {
     };
   }
 
+  /**
+   * Some calls fail with an answer that begins as a success.
+   *
+   * @param root what a success is called; undefined where the caller asks for something that only a success has
+   */
   async #askXml(ask: Ask, { root, maxBytes = MAX_SMALL_BYTES }: { root?: string; maxBytes?: number } = {}): Promise<XmlElement> {
     const answer = await parseXml(boundedBody(await this.#ask(ask), ask.signal), maxBytes);
     if (answer.name === 'Error') throw toAppError({ status: 200, code: textOf(answer, 'Code') });
@@ -562,7 +562,13 @@ function headOf(answer: Answer, sizeBytes: number): ObjectHead {
 /** @param answer says which version it made, if it does */
 function takenBy(answer: XmlElement, sizeBytes: number): Taken {
   const etag = textOf(answer, 'ETag')?.trim();
-  return { version: etag === undefined ? undefined : plainEtag(etag), sizeBytes, sentAt: undefined, answeredAt: undefined, isWithin: false };
+  return {
+    version: etag === undefined ? undefined : plainEtag(etag),
+    sizeBytes,
+    sentAt: undefined,
+    answeredAt: undefined,
+    isWithin: false,
+  };
 }
 
 function plainEtag(etag: string): string {

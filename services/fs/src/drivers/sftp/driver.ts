@@ -161,12 +161,12 @@ export class SftpDriver implements StorageDriver {
       async (late) => late.letGo(),
     );
     using listed = new NameSet();
-    const reserved: string[] = [];
+    const left = this.#temps.asides.gather(directory);
     try {
       for (;;) {
         const page = await this.#calls.run(signal, () => names.next());
         if (page === undefined) break;
-        for (const { name } of page) if (isReservedName(name)) reserved.push(name);
+        for (const { name } of page) left.add(name);
         this.#sweep(names.session, directory, page);
         const shown = page.filter((item) => isNew(item, listed));
         const entries = await this.#calls.run(signal, () => this.#entriesOf(names.session, directory, shown));
@@ -179,7 +179,7 @@ export class SftpDriver implements StorageDriver {
       names.letGo();
     }
     const isListed = (name: EntryName) => !listed.add(name);
-    yield* this.#temps.asides.bringLeft(directory, reserved, isListed, (path) => this.stat(path, { signal }), signal);
+    yield* this.#temps.asides.bringLeft(directory, left, isListed, (path) => this.stat(path, { signal }), signal);
   }
 
   async read(path: MountPath, range?: ByteRange, { signal }: CallOptions = {}): Promise<FileContent> {
@@ -434,7 +434,14 @@ export class SftpDriver implements StorageDriver {
 
   async #openNames(directory: MountPath): Promise<RemoteNames> {
     const file = await this.#open('names', async (session) => {
-      const [seen, handle] = await Promise.all([this.#root.look(session, directory), this.#openFolder(session, directory)]);
+      const opening = this.#openFolder(session, directory);
+      const seen = await this.#root.look(session, directory).catch(async (error: unknown) => {
+        // What was opened meanwhile would stay open at the server.
+        const opened = await opening.catch(() => undefined);
+        if (opened !== undefined) await session.close(opened);
+        throw error;
+      });
+      const handle = await opening;
       if (seen?.attrs.kind === 'folder' && handle !== undefined) return handle;
       if (handle !== undefined) await session.close(handle);
       throw storageError(seen === undefined || seen.attrs.kind === 'folder' ? 'ENTRY_NOT_FOUND' : 'NOT_A_DIRECTORY');
@@ -485,19 +492,19 @@ export class SftpDriver implements StorageDriver {
   /** Removes, and brings back, what ended processes left in the root. */
   async #sweepRoot(): Promise<void> {
     const names = await this.#openNames(MOUNT_ROOT);
-    const reserved: string[] = [];
+    const { asides } = this.#temps;
+    const left = asides.gather(MOUNT_ROOT);
     try {
       for (let page = await names.next(); page !== undefined && !this.#calls.closing.aborted; page = await names.next()) {
         this.#sweep(names.session, MOUNT_ROOT, page);
-        for (const { name } of page) if (isReservedName(name)) reserved.push(name);
+        for (const { name } of page) left.add(name);
       }
     } finally {
       names.letGo();
     }
-    const { asides } = this.#temps;
     for await (const _entry of asides.bringLeft(
       MOUNT_ROOT,
-      reserved,
+      left,
       () => false,
       (path) => this.stat(path),
     ));
@@ -558,7 +565,14 @@ function tempPlaces(root: RemoteRoot, pool: SessionPool, { warn }: OpenContext):
     folders: {
       make: (place) => onNames((session) => session.makeFolder(place)),
       remove: (place) => onNames((session) => session.removeFolder(place)),
-      namesIn: (place) => onNames(async (session) => (await Array.fromAsync(folderPages(session, place))).flat().map(({ name }) => name)),
+      async *namesIn(place) {
+        const { session, release } = await pool.take('names');
+        try {
+          for await (const page of folderPages(session, place)) for (const { name } of page) yield name;
+        } finally {
+          release();
+        }
+      },
     },
     tellsUse: true,
     warn,
@@ -567,7 +581,8 @@ function tempPlaces(root: RemoteRoot, pool: SessionPool, { warn }: OpenContext):
 
 /** A file of ours; under a name that is a user's, what took it, with nothing in it, for something that did not get it. */
 async function removeOurs(session: SftpSession, place: string): Promise<void> {
-  if (isReservedName(posix.basename(place))) return session.removeFile(place);
+  // Under a long name it lies in a folder of ours.
+  if ([place, posix.dirname(place)].some((each) => isReservedName(posix.basename(each)))) return session.removeFile(place);
   const there = await orAbsent(session.lstat(place));
   if (there?.kind === 'folder') await session.removeFolder(place);
   else if (there?.kind === 'file' && there.sizeBytes === 0) await session.removeFile(place);

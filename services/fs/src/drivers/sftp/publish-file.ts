@@ -109,10 +109,11 @@ export async function replace(session: SftpSession, from: string, { place: to, p
 /** Gives something another spelling of its name, on a server that takes the two for one. */
 export async function respell(session: SftpSession, from: Target, to: string): Promise<void> {
   if (session.extensions.posixRename) return session.posixRename(from.place, to);
-  await from.temps.asides.stepAside(from.path, async (aside) => {
+  const work = async (aside: string) => {
     await session.rename(from.place, aside);
     await session.rename(aside, to);
-  });
+  };
+  await from.temps.asides.stepAside(from.path, work, { isRespelled: true });
 }
 
 /**
