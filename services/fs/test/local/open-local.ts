@@ -1,9 +1,9 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError, type ErrorCode } from '@wharf/errors';
-import { makeTempDir, waitFor } from '@wharf/harness';
+import { makeTempDir } from '@wharf/harness';
 import { type MountPath, parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { collect } from '../../src/driver-contract/conformance/driver-calls.ts';
 import type { StorageDriver } from '../../src/driver-contract/storage-driver.ts';
 import { localDriver } from '../../src/drivers/local/index.ts';
@@ -61,8 +61,8 @@ export async function debrisIn(root: string): Promise<string[]> {
   return (await readdir(root, { recursive: true })).filter((name) => name.includes('.wharf-tmp'));
 }
 
-/** Waits until no temporary files are left: their folder stays a moment for the next write. @returns the names that are in the folder then */
+/** The names that are in a folder of the disk, where no temporary files are left. */
 export async function settledNames(root: string): Promise<string[]> {
-  await waitFor('no temporary files', async () => (await debrisIn(root)).length === 0);
+  expect(await debrisIn(root)).toEqual([]);
   return (await readdir(root)).sort();
 }

@@ -186,17 +186,8 @@ export class DiskPool {
     clearTimeout(this.#nextSweep);
     const lanes = [...this.#lanes];
     for (const lane of lanes) for (const call of lane.calls.values()) call.leave(storageError('STORAGE_UNAVAILABLE'));
-    await cleanedUp(Promise.all(lanes.map((lane) => emptied(lane).then(() => this.#tidy(lane)))));
+    await cleanedUp(Promise.all(lanes.map(emptied)));
     await Promise.all(lanes.map((lane) => this.#drop(lane)));
-  }
-
-  /** Has a thread put away what it keeps for the next call. */
-  #tidy(lane: Lane): Promise<unknown> | undefined {
-    // One that has ended answers nothing.
-    if (!this.#lanes.includes(lane)) return undefined;
-    return new Promise((resolve, reject) => {
-      this.#begin(lane, { operation: 'tidy', values: [], signal: undefined, giveUp: () => undefined }, { resolve, reject });
-    }).catch(() => undefined);
   }
 
   #pickLane(): Lane {

@@ -24,8 +24,6 @@ export interface TempRef {
 
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 const MAX_TRIES = 50;
-/** Without anything in it the folder of temporary entries stays for so long, in milliseconds: to make and to remove it costs as much as a small file. */
-const LINGER_MS = 1_000;
 /** Whether a folder lies on the disk of the root is asked again after that. What is mounted between the question and the name is met by the rename. */
 const MOUNTS_HOLD_MS = 1_000;
 
@@ -45,8 +43,6 @@ export class TempArea {
   readonly #pending = new Set<string>();
   /** By real path. */
   readonly #onRootMount = new LRUCache<string, boolean>({ max: 100, ttl: MOUNTS_HOLD_MS });
-
-  #dropping: NodeJS.Timeout | undefined;
 
   /** Those that `whileHeld` runs, and what they share of the folder of temporary entries. */
   #holders = 0;
@@ -97,19 +93,15 @@ export class TempArea {
     return { ref: { besideIn: targetPath, name: beside }, made: open(target.prefix + beside) };
   }
 
-  /** Runs `use` with the place of a temporary entry. When that was the last, the folder of such entries goes a moment later. */
+  /** Runs `use` with the place of a temporary entry, and takes the folder of such entries away when it is empty then. */
   async at<Result>(ref: TempRef, use: (place: string) => Promise<Result>): Promise<Result> {
     const held = ref.besideIn === undefined ? this.#holdArea() : this.#root.holdFolder(ref.besideIn);
     try {
       return await use(held.prefix + ref.name);
     } finally {
       held.close();
-      const isOneOfMany = this.#pending.delete(ref.name);
-      if (ref.besideIn === undefined && this.#pending.size === 0) {
-        // Drafts are few.
-        if (isOneOfMany) this.#dropAreaSoon();
-        else this.#dropAreaIfEmpty();
-      }
+      this.#pending.delete(ref.name);
+      if (ref.besideIn === undefined && this.#pending.size === 0) this.#dropAreaIfEmpty();
     }
   }
 
@@ -125,14 +117,6 @@ export class TempArea {
     } catch (error) {
       if (systemCodeOf(error) !== 'ENOENT') throw error;
     }
-  }
-
-  /** Takes the folder of temporary entries away now if nothing is in it. */
-  tidy(): void {
-    if (this.#dropping === undefined) return;
-    clearTimeout(this.#dropping);
-    this.#dropping = undefined;
-    this.#dropAreaIfEmpty();
   }
 
   /**
@@ -271,15 +255,6 @@ export class TempArea {
     const area = this.#findArea();
     if (area === undefined) throw storageError('STORAGE_UNAVAILABLE');
     return area;
-  }
-
-  #dropAreaSoon(): void {
-    if (this.#dropping !== undefined) return void this.#dropping.refresh();
-    this.#dropping = setTimeout(() => {
-      this.#dropping = undefined;
-      if (this.#pending.size === 0) this.#dropAreaIfEmpty();
-    }, LINGER_MS);
-    this.#dropping.unref();
   }
 
   /** Never throws: it stays where it cannot be removed, and where the root has gone there is nothing to remove. */
