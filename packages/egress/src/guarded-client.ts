@@ -166,6 +166,7 @@ function send(
   const length = headers['Content-Length'];
   // The end of a body in pieces may be told after its last byte has left.
   const hasLeft = () => request.writableFinished || (length !== undefined && progress.leftBytes === Number(length));
+  let answered: (() => void) | undefined;
   let interim = 0;
   request.on('information', () => {
     interim += 1;
@@ -176,9 +177,12 @@ function send(
   });
   request.once('response', (answer) => {
     pacePieces(answer);
-    resolve(Object.assign(answer, { isEarly: !hasLeft() }));
+    answered = () => resolve(Object.assign(answer, { isEarly: !hasLeft() }));
+    // Over TLS Node may tell that bytes have left a turn later than what they are answered with.
+    if (hasLeft()) answered();
+    else setImmediate(answered);
   });
-  request.on('error', reject);
+  request.on('error', (error) => (answered ? answered() : reject(error)));
   // Node ends a request that is answered with 101, and tells neither an answer nor an error.
   request.once('close', () => {
     if (!progress.isAnswered) reject(Object.assign(new Error('closed without an answer'), { code: 'ECONNRESET' }));
