@@ -37,7 +37,7 @@ describeDriver({
 });
 describeDriver({
   name: 'Alias of one folder, with everything around it',
-  lacks: ['findOnHost', 'link', 'listAll', 'openDraft', 'space', 'thumbnail'],
+  lacks: ['findOnHost', 'link', 'listAll', 'openDraft', 'readMany', 'space', 'thumbnail', 'writeMany'],
   open: openOver('/one', decorated, 'first'),
 });
 describeDriver({
