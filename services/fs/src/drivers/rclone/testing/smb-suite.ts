@@ -74,7 +74,7 @@ async function openIn(folder: string, server: SambaServer, around: (driver: Stor
     badLogin: { secret: 'another-secret', open: () => openAt(server, { password: 'another-secret' }) },
     async throughFaults() {
       const way = await startFaultProxy({ to: server });
-      return { driver: await openAt(way), way, keeps: 16 };
+      return { driver: await openAt(way), way, keeps: 32 };
     },
   };
 }
