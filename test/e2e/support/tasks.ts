@@ -41,7 +41,9 @@ export async function holdUpload(admin: Api, base: string, folder: string, conte
     const id = String(at(answer.data, 'task', 'id'));
     await admin.call(`/api/task/upload/pause?tid=${id}`);
     const task = await admin.call(`/api/task/upload/info?tid=${id}`);
-    if (at(task, 'paused') === true && at(task, 'state') !== 2) return path;
+    // One that was stored right before it was held waits for nothing but its end.
+    const isStored = (await admin.post('/api/fs/get', { path })).code === 200;
+    if (at(task, 'paused') === true && at(task, 'state') !== 2 && !isStored) return path;
     if (i > 50) throw new Error('no upload could be held');
   }
 }
