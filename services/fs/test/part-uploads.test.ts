@@ -3,13 +3,11 @@ import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promise
 import { httpRequest, waitFor } from '@wharf/harness';
 import { writeSessionModelOf } from '@wharf/models';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { createTestDriver } from '../src/domain/testing/test-drivers.ts';
-import { decorated, operationsOf } from '../src/driver-contract/complete-driver.ts';
-import { defineDriver } from '../src/driver-contract/define-driver.ts';
 import { storageError } from '../src/driver-contract/storage-error.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { memoryDriver } from '../src/drivers/memory/index.ts';
+import { changedDrafts } from './changed-drafts.ts';
 import { ADMIN, type Installation, openInstallation, type Replica, USER } from './installation.ts';
 import { partCalls, uploadInParts } from './parts.ts';
 
@@ -29,29 +27,19 @@ let limited: string;
 const plain = createTestDriver('Plain', []);
 /** The folder too, with drafts that get their names as `publishing` says. */
 const publishing: { fails: 'before' | 'after' | undefined } = { fails: undefined };
-const failing = defineDriver({
-  name: 'Failing',
-  label: 'Failing',
-  configSchema: z.object({}),
-  async open() {
-    const driver = await localDriver.open(JSON.stringify({ root_folder_path: folder }));
-    return decorated({
-      ...operationsOf(driver),
-      async openDraft(path, id, options) {
-        const draft = await driver.openDraft?.(path, id, options);
-        if (!draft) throw storageError('UNSUPPORTED_OPERATION');
-        const publish = draft.publish.bind(draft);
-        draft.publish = async (how) => {
-          if (publishing.fails === 'before') throw storageError('STORAGE_UNAVAILABLE');
-          const entry = await publish(how);
-          if (publishing.fails === 'after') throw storageError('STORAGE_UNAVAILABLE');
-          return entry;
-        };
-        return draft;
-      },
-    });
+const failing = changedDrafts(
+  'Failing',
+  () => folder,
+  (draft) => {
+    const publish = draft.publish.bind(draft);
+    draft.publish = async (how) => {
+      if (publishing.fails === 'before') throw storageError('STORAGE_UNAVAILABLE');
+      const entry = await publish(how);
+      if (publishing.fails === 'after') throw storageError('STORAGE_UNAVAILABLE');
+      return entry;
+    };
   },
-});
+);
 
 beforeAll(async () => {
   installation = await openInstallation();

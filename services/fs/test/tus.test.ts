@@ -5,11 +5,9 @@ import { type HttpRequest, httpRequest, waitFor } from '@wharf/harness';
 import { writeSessionModelOf } from '@wharf/models';
 import * as tus from 'tus-js-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { decorated, operationsOf } from '../src/driver-contract/complete-driver.ts';
-import { defineDriver } from '../src/driver-contract/define-driver.ts';
 import { storageError } from '../src/driver-contract/storage-error.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
+import { changedDrafts } from './changed-drafts.ts';
 import { headersAs, startFsProcess } from './fs-process.ts';
 import { type Installation, openInstallation, type Replica, USER } from './installation.ts';
 
@@ -25,27 +23,17 @@ let login: string;
 let limited: string;
 let keepsDrafts = false;
 /** The same folder, which at times does not let drafts be taken away. */
-const keeping = defineDriver({
-  name: 'Keeping',
-  label: 'Keeping',
-  configSchema: z.object({}),
-  async open() {
-    const driver = await localDriver.open(JSON.stringify({ root_folder_path: folder }));
-    return decorated({
-      ...operationsOf(driver),
-      async openDraft(path, id, options) {
-        const draft = await driver.openDraft?.(path, id, options);
-        if (!draft) throw storageError('UNSUPPORTED_OPERATION');
-        const discard = draft.discard.bind(draft);
-        draft.discard = async () => {
-          if (keepsDrafts) throw storageError('STORAGE_UNAVAILABLE');
-          return discard();
-        };
-        return draft;
-      },
-    });
+const keeping = changedDrafts(
+  'Keeping',
+  () => folder,
+  (draft) => {
+    const discard = draft.discard.bind(draft);
+    draft.discard = async () => {
+      if (keepsDrafts) throw storageError('STORAGE_UNAVAILABLE');
+      return discard();
+    };
   },
-});
+);
 
 beforeAll(async () => {
   installation = await openInstallation();
