@@ -7,7 +7,7 @@ import type { ListingRoom } from '../../driver-contract/listing-room.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { childPlace, isOneName, MAX_PLACE_LENGTH } from '../../driver-contract/remote-places.ts';
-import { SeenFolders } from '../../driver-contract/seen-folders.ts';
+import { createSeenFolders } from '../../driver-contract/seen-folders.ts';
 import type {
   ByteRange,
   CallOptions,
@@ -57,7 +57,7 @@ export class FtpDriver implements StorageDriver {
   readonly #pool: SessionPool;
   readonly #temps: TempFiles;
   readonly #changes: OwnChanges;
-  readonly #seen = new SeenFolders();
+  readonly #seen = createSeenFolders<MountPath>();
   readonly #room: ListingRoom;
 
   private constructor({ settings, calls, pool, changes, temps, root, room }: Parts, features: Features) {
@@ -356,7 +356,7 @@ export class FtpDriver implements StorageDriver {
     const kind = await kindOf(session, this.#root.place(path));
     if (kind === 'file') throw storageError('NOT_A_DIRECTORY');
     if (kind === undefined) await this.#makeFolder(session, path, signal);
-    this.#seen.add(path);
+    this.#seen.set(path, true);
   }
 
   async #makeFolder(session: FtpSession, path: MountPath, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { baseName, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import type { NameTraits } from '../../driver-contract/folding.ts';
-import { SeenFolders } from '../../driver-contract/seen-folders.ts';
+import { createSeenFolders } from '../../driver-contract/seen-folders.ts';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { Place, RcloneClient, RemoteEntry } from './client.ts';
@@ -37,7 +37,7 @@ export interface RootPlaces {
 export class RemoteRoot {
   readonly #client: RcloneClient;
   readonly #places: RootPlaces;
-  readonly #seen = new SeenFolders();
+  readonly #seen = createSeenFolders<MountPath>();
   /** What the folder has that was listed last. */
   #listed: { readonly folder: MountPath; readonly names: Set<string>; readonly untilMs: number } | undefined;
   /** How often what was seen has been forgotten. */
@@ -149,7 +149,7 @@ export class RemoteRoot {
 
   /** A folder is there. */
   know(path: MountPath): void {
-    this.#seen.add(path);
+    this.#seen.set(path, true);
   }
 
   /** Entries have moved, or are gone. */

@@ -1,13 +1,9 @@
-/** How long a look at a folder counts for other files in it, in milliseconds. */
-const KNOWN_MS = 1_000;
-const MAX_KNOWN = 1_000;
+import { createSeenFolders } from '../../driver-contract/seen-folders.ts';
 
 /** Keys of all folders right in a folder; undefined: there are too many to be told at once. */
 type FoldersIn = Promise<Set<string> | undefined>;
 
 interface Seen {
-  /** By the clock of the process. */
-  readonly untilMs: number;
   folders: FoldersIn | undefined;
 }
 
@@ -16,16 +12,15 @@ interface Seen {
  * key without a slash at the end; the root is an empty text.
  */
 export class KnownFolders {
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = createSeenFolders<string, Seen>();
 
   has(folder: string): boolean {
-    return this.#fresh(folder) !== undefined;
+    return this.#seen.has(folder);
   }
 
   /** It is there. */
   note(folder: string): void {
-    if (this.#seen.size >= MAX_KNOWN) this.#seen.clear();
-    this.#seen.set(folder, { untilMs: performance.now() + KNOWN_MS, folders: undefined });
+    this.#seen.set(folder, { folders: undefined });
   }
 
   /**
@@ -34,7 +29,7 @@ export class KnownFolders {
    * @param ask the store, once for all who want to know. @returns undefined where it is not known, or has too many
    */
   async foldersIn(folder: string, ask: () => FoldersIn): FoldersIn {
-    const seen = this.#fresh(folder);
+    const seen = this.#seen.get(folder);
     if (seen === undefined) return undefined;
     // Whoever it fails for looks by itself.
     seen.folders ??= ask().catch(() => undefined);
@@ -56,10 +51,5 @@ export class KnownFolders {
 
   clear(): void {
     this.#seen.clear();
-  }
-
-  #fresh(folder: string): Seen | undefined {
-    const seen = this.#seen.get(folder);
-    return seen && seen.untilMs > performance.now() ? seen : undefined;
   }
 }

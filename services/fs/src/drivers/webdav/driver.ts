@@ -6,7 +6,7 @@ import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
 import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { PathLocks } from '../../driver-contract/path-locks.ts';
-import { SeenFolders } from '../../driver-contract/seen-folders.ts';
+import { createSeenFolders } from '../../driver-contract/seen-folders.ts';
 import type {
   ByteRange,
   CallOptions,
@@ -64,7 +64,7 @@ export class WebdavDriver implements StorageDriver {
   readonly #temps: TempFiles;
   readonly #locks: PathLocks;
   readonly #chunked: ChunkedUploads | undefined;
-  readonly #seen = new SeenFolders();
+  readonly #seen = createSeenFolders<MountPath>();
 
   private constructor(client: WebdavClient, calls: Calls, temps: TempFiles, server: Server, locks: PathLocks) {
     const { quota, chunked, previews } = server;
@@ -432,7 +432,7 @@ export class WebdavDriver implements StorageDriver {
     const there = await this.#client.find(path, call);
     if (there !== undefined && !there.isFolder) throw storageError('NOT_A_DIRECTORY');
     if (there === undefined) await this.#makeFolder(path, call);
-    this.#seen.add(path);
+    this.#seen.set(path, true);
   }
 
   async #makeFolder(path: MountPath, call: CallOptions): Promise<void> {
