@@ -8,7 +8,7 @@ import { ownText } from './own-text.ts';
 import { childPlace, isOneName } from './remote-places.ts';
 import type { Entry } from './storage-driver.ts';
 import { Lost } from './storage-error.ts';
-import { isReservedName, newAsideName, readAsideName, settledName } from './temp-names.ts';
+import { isReservedName, newAsideName, readAsideName, type SaidAside, settledName } from './temp-names.ts';
 
 /** So long what stepped aside is tried to be brought back, where its server is away: together 16 s. */
 const BACK_AFTER_MS: readonly number[] = [250, 500, 1_000, 2_000, 4_000, 8_000];
@@ -154,9 +154,10 @@ export class Asides {
       names,
       add: (name) => {
         if (names.length >= MAX_BACK || lookedAt >= MAX_LOOKED_AT || name.length > MAX_NAME_LENGTH) return;
-        if (readAsideName(name, this.#owner) === undefined) return;
+        const said = readAsideName(name, this.#owner);
+        if (said === undefined) return;
         lookedAt += 1;
-        if (this.#isLeft(folder, name)) names.push(ownText(name));
+        if (this.#isLeft(this.#places.placeOf(folder, name), said)) names.push(ownText(name));
       },
     };
   }
@@ -181,12 +182,9 @@ export class Asides {
     }
   }
 
-  #isLeft(folder: MountPath, name: string): boolean {
-    const said = readAsideName(name, this.#owner);
-    if (said === undefined) return false;
-    const outer = this.#places.placeOf(folder, name);
+  #isLeft(outer: string, { owner, sinceMs, isSettled }: SaidAside): boolean {
     if (this.#used.has(outer) || this.#lost.has(outer)) return false;
-    return !said.isSettled && (said.owner === 'gone' || Date.now() - said.sinceMs > MAX_ASIDE_MS);
+    return !isSettled && (owner === 'gone' || Date.now() - sinceMs > MAX_ASIDE_MS);
   }
 
   #bring(folder: MountPath, name: string): Promise<MountPath | undefined> {

@@ -49,11 +49,18 @@ export function newAsideName(owner: ProcessOwner, of: string, nowMs: number): As
   return Buffer.byteLength(long) <= MAX_ASIDE_BYTES ? { name: long, isFolder: false } : { name: short, isFolder: true };
 }
 
-/** What the name of something that stepped aside says. Undefined for every other name. */
-export function readAsideName(
-  name: string,
-  self: ProcessOwner,
-): { owner: OwnerState; sinceMs: number; of: string | undefined; isSettled: boolean } | undefined {
+/** What the name of something that stepped aside says. */
+export interface SaidAside {
+  readonly owner: OwnerState;
+  readonly sinceMs: number;
+  /** What it is to be called again; undefined: it lies under that in a folder which is called so. */
+  readonly of: string | undefined;
+  /** Something else has its name for good. */
+  readonly isSettled: boolean;
+}
+
+/** Undefined for every other name. */
+export function readAsideName(name: string, self: ProcessOwner): SaidAside | undefined {
   const [, seconds, owned, of] = name.startsWith(BESIDE_PREFIX) ? (ASIDE_NAME.exec(name.slice(BESIDE_PREFIX.length)) ?? []) : [];
   const owner = ownerOf(owned ?? '', self);
   return owner && { owner, sinceMs: Number.parseInt(seconds ?? '', 16) * 1000, of, isSettled: seconds === SETTLED };

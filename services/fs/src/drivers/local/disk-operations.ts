@@ -37,7 +37,6 @@ export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts
   return {
     /** Removes what dead processes left; false: something is to be looked at again. */
     sweep: (_signal: AbortSignal) => temp.sweep(),
-    /** Removes what is kept for the next write; before the thread ends. */
     /** For later workers of the same storage to begin with. */
     findFacts: async (_signal: AbortSignal): Promise<DiskFacts> => {
       const names = await probeNames(root, temp);

@@ -33,15 +33,6 @@ export interface DiskAnswer {
 type Values<Op extends keyof DiskOperations> = DiskOperations[Op] extends (signal: AbortSignal, ...values: infer V) => unknown ? V : never;
 type Result<Op extends keyof DiskOperations> = Awaited<ReturnType<DiskOperations[Op]>>;
 
-/** A call as its caller wants it. */
-interface Asked {
-  readonly operation: keyof DiskOperations;
-  readonly values: readonly unknown[];
-  readonly signal: AbortSignal | undefined;
-  /** Takes back a result that comes after the caller has gone. */
-  readonly giveUp: (result: unknown) => void;
-}
-
 interface Call {
   readonly operation: keyof DiskOperations;
   readonly startedAt: number;
@@ -146,38 +137,30 @@ export class DiskPool {
     return new Promise<Result<Op>>((resolve, reject) => {
       throwIfAborted(signal);
       if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
-      const answered = { resolve: (result: unknown) => resolve(result as Result<Op>), reject };
-      this.#begin(this.#pickLane(), { operation, values, signal, giveUp: (result) => giveUp(result as Result<Op>) }, answered);
+      const lane = this.#pickLane();
+      const id = this.#nextId++;
+      const leave = (error: AppError) => {
+        reject(error);
+        call.unwatch();
+        if (withdraw(lane, id)) return;
+        call.giveUp = (result) => giveUp(result as Result<Op>);
+        lane.worker.postMessage({ cancel: id } satisfies DiskRequest);
+      };
+      const onAbort = () => signal && leave(abortError(signal));
+      const call: Call = {
+        operation,
+        startedAt: performance.now(),
+        resolve: (result) => resolve(result as Result<Op>),
+        reject,
+        giveUp: undefined,
+        unwatch: () => signal?.removeEventListener('abort', onAbort),
+        leave,
+      };
+      if (lane.calls.size === 0) lane.worker.ref();
+      lane.calls.set(id, call);
+      enqueue(lane, id, operation, values);
+      signal?.addEventListener('abort', onAbort, { once: true });
     });
-  }
-
-  #begin(
-    lane: Lane,
-    { operation, values, signal, giveUp }: Asked,
-    { resolve, reject }: Pick<PromiseWithResolvers<unknown>, 'resolve' | 'reject'>,
-  ): void {
-    const id = this.#nextId++;
-    const leave = (error: AppError) => {
-      reject(error);
-      call.unwatch();
-      if (withdraw(lane, id)) return;
-      call.giveUp = giveUp;
-      lane.worker.postMessage({ cancel: id } satisfies DiskRequest);
-    };
-    const onAbort = () => signal && leave(abortError(signal));
-    const call: Call = {
-      operation,
-      startedAt: performance.now(),
-      resolve,
-      reject,
-      giveUp: undefined,
-      unwatch: () => signal?.removeEventListener('abort', onAbort),
-      leave,
-    };
-    if (lane.calls.size === 0) lane.worker.ref();
-    lane.calls.set(id, call);
-    enqueue(lane, id, operation, values);
-    signal?.addEventListener('abort', onAbort, { once: true });
   }
 
   /** Ends all threads; calls that still run fail, and have a moment to clean up. Safe to call twice. */

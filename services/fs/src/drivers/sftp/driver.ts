@@ -530,13 +530,8 @@ export class SftpDriver implements StorageDriver {
     }
   }
 
-  async #with<Result>(lane: Lane, work: (session: SftpSession) => Promise<Result>): Promise<Result> {
-    const { session, release } = await this.#pool.take(lane);
-    try {
-      return await work(session);
-    } finally {
-      release();
-    }
+  #with<Result>(lane: Lane, work: (session: SftpSession) => Promise<Result>): Promise<Result> {
+    return withSession(this.#pool, lane, work);
   }
 
   #onNames<Result>(signal: AbortSignal | undefined, work: (session: SftpSession, call: Call) => Promise<Result>): Promise<Result> {
@@ -544,16 +539,19 @@ export class SftpDriver implements StorageDriver {
   }
 }
 
+/** Gives work a connection that others may use at the same time. */
+async function withSession<Result>(pool: SessionPool, lane: Lane, work: (session: SftpSession) => Promise<Result>): Promise<Result> {
+  const { session, release } = await pool.take(lane);
+  try {
+    return await work(session);
+  } finally {
+    release();
+  }
+}
+
 /** What is done behind a call goes over whatever connection there is. */
 function tempPlaces(root: RemoteRoot, pool: SessionPool, { warn }: OpenContext): TempPlaces {
-  const onNames = async <Result>(work: (session: SftpSession) => Promise<Result>) => {
-    const { session, release } = await pool.take('names');
-    try {
-      return await work(session);
-    } finally {
-      release();
-    }
-  };
+  const onNames = <Result>(work: (session: SftpSession) => Promise<Result>) => withSession(pool, 'names', work);
   return {
     placeOf: (folder, name) => childPlace(root.place(folder), name),
     remove: (place) => onNames((session) => removeOurs(session, place)),
