@@ -1,3 +1,4 @@
+import { on } from 'node:events';
 import { IncomingMessage } from 'node:http';
 import type { Answer } from '@wharf/egress';
 import { AppError } from '@wharf/errors';
@@ -78,7 +79,7 @@ export async function* boundedBody(
   let bytes = 0;
   try {
     throwIfAborted(signal);
-    for await (const read of answer) {
+    for await (const read of piecesOf(answer)) {
       for (let at = 0; at < read.byteLength; at += MAX_PIECE_BYTES) {
         const piece = read.subarray(at, at + MAX_PIECE_BYTES);
         bytes += piece.byteLength;
@@ -98,6 +99,17 @@ export async function* boundedBody(
     signal?.removeEventListener('abort', stop);
     if (!answer.complete || bytes > maxBytes) answer.destroy();
   }
+}
+
+/**
+ * The pieces of an answer as they came. A stream that is iterated puts those together that wait, and what they were put together from would gather: an answer
+ * may be as large as all that V8 lets gather.
+ */
+async function* piecesOf(answer: Answer): AsyncGenerator<Uint8Array, void> {
+  if (!(answer instanceof IncomingMessage) || answer.destroyed) return yield* answer;
+  const pieces = on(answer, 'data', { close: ['end', 'close'], highWaterMark: 1, lowWaterMark: 1 });
+  for await (const [piece] of pieces as AsyncIterable<[Buffer]>) yield piece;
+  if (!answer.readableEnded) throw badAnswer('an answer that breaks off');
 }
 
 /** All of a small picture. @throws AppError CONTENT_CORRUPT: it is larger */

@@ -4,7 +4,7 @@ import type { Entry } from './storage-driver.ts';
 
 const MIB = 1024 * 1024;
 /** What the listings of one storage may hold together while they are made. */
-const STORAGE_BYTES = 24 * MIB;
+const STORAGE_BYTES = 20 * MIB;
 /** What those of all storages may hold. */
 const PROCESS_BYTES = 192 * MIB;
 /** A listing of no more is not counted: it goes on while others take all there is. */
