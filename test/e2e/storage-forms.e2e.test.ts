@@ -329,6 +329,14 @@ describe.runIf(isAvailable('chromium', found))('the forms of storages', () => {
       await form.getByRole('button', { name: 'Save' }).click();
       await form.waitFor({ state: 'detached' });
       expect(await put(world.admin, world.base, `${mount}/by hand.txt`, 'by hand')).toMatchObject({ code: 200 });
+      // What fields wrote is an object; another user than the one that was saved is no secret.
+      const { data } = await world.admin.get('/api/admin/storage/list');
+      const { addition: kept } = (data as { content: { mount_path: string; addition: string }[] }).content.find(
+        ({ mount_path }) => mount_path === mount,
+      ) ?? { addition: '{}' };
+      const { options, secrets } = JSON.parse(kept);
+      expect(JSON.parse(options)).toEqual({ url: apache.url, vendor: 'owncloud', user: apache.username });
+      expect(JSON.parse(secrets)).toEqual({ pass: apache.password });
       expect(said).toEqual([]);
       await context.close();
     });
@@ -364,7 +372,7 @@ describe.runIf(isAvailable('chromium', found))('the forms of storages', () => {
       const other = dialog.getByLabel('Another rclone', { exact: true });
       await other.fill(`http://127.0.0.1:${await freePort()}`);
       await dialog.getByRole('alert').filter({ hasText: 'cannot be listed' }).waitFor();
-      expect(await dialog.getByLabel('Options', { exact: true }).inputValue()).toBe('account = an-account');
+      expect(await dialog.getByLabel('Options', { exact: true }).inputValue()).toBe('{\n  "account": "an-account"\n}');
       await other.fill('');
       await dialog.getByText('Application Key.', { exact: true }).waitFor();
       expect(await dialog.getByLabel('Account', { exact: true }).inputValue()).toBe('an-account');

@@ -7,14 +7,14 @@ import { settled } from '../pages/settled.ts';
 import { labelOf } from './item-field.tsx';
 import type { Values } from './item-values.ts';
 import { KeptSecret } from './kept-secret.tsx';
-import { asKept, hasOthers, labelOfChoice, type Option, valueIn } from './option-lines.ts';
+import { asKept, hasOthers, labelOfChoice, type Option, valueIn } from './named-options.ts';
 
 /** What the options of a form go by. */
 interface OptionsForm {
   readonly driver: string;
   /** The items that they depend on, the first being what is chosen; empty: there are none. */
   readonly by: readonly string[];
-  /** The items that keep them, as lines. */
+  /** The items that keep them, each as one text. */
   readonly in: readonly string[];
   readonly values: () => Values;
   readonly addition: () => string;

@@ -25,8 +25,8 @@ import { Icon } from '../parts/icon.tsx';
 import { helpOf, ItemField, labelOf } from './item-field.tsx';
 import { firstValues, type Item, isSecret, missing, toInput, type Values, valuesFrom } from './item-values.ts';
 import { KeptSecret } from './kept-secret.tsx';
+import { missingOptions, type Option, valueIn, withValue } from './named-options.ts';
 import { ChoiceField, createOptions, OptionFields } from './option-fields.tsx';
-import { missingOptions, type Option, valueIn, withValue } from './option-lines.ts';
 import type { Storage } from './records.ts';
 import { STORAGE_TEMPLATES } from './storage-templates.ts';
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { parseAddress } from '../../driver-contract/address.ts';
 import { selectItem, stringItem, textItem } from '../../driver-contract/config-items.ts';
 import { type AllowedType, TYPES } from './allowed.ts';
-import { checkParameters, checkToken, type Parameters, readLines } from './parameters.ts';
+import { checkParameters, checkToken, type Parameters, readNamed } from './parameters.ts';
 
 /** The family's, in its order. */
 export const smbConfigSchema = z.object({
@@ -55,7 +55,7 @@ export function smbSettings(config: z.output<typeof smbConfigSchema>): SmbSettin
 export const rcloneConfigSchema = z.object({
   type: selectItem(Object.keys(TYPES), { required: true, help: 'What rclone calls the kind of server.' }),
   options: textItem({
-    help: 'One name = value a line, by rclone’s names of the options of this type, as in endpoint = https://s3.example.org.',
+    help: 'By rclone’s names of the options of this type: an object, or one name = value a line, as in endpoint = https://s3.example.org.',
   }),
   secrets: textItem({
     secret: true,
@@ -92,8 +92,8 @@ export interface RemoteSettings {
 /** @throws AppError INVALID_ARGUMENT, for the admin */
 export function remoteSettings(config: z.output<typeof rcloneConfigSchema>): RemoteSettings {
   const { type } = config;
-  const secrets = readLines('secrets', config.secrets);
-  const options = readLines('options', config.options);
+  const secrets = readNamed('secrets', config.secrets);
+  const options = readNamed('options', config.options);
   if ([...options, ...secrets].some(([name]) => name === 'token')) throw invalid('the token belongs into oauth_token');
   const parameters = checkParameters(type, options, secrets);
   if (config.oauth_token.trim() !== '') checkToken(config.oauth_token);

@@ -5,7 +5,7 @@ import type { OpenContext } from '../../driver-contract/open-context.ts';
 import { type AllowedType, OPTIONS, SECRETS, TYPES } from './allowed.ts';
 import { type RcdSource, RcloneClient, type RemoteWay } from './client.ts';
 import { rcdSettings, type rcloneConfigSchema } from './config.ts';
-import { isTaken, readLines } from './parameters.ts';
+import { isTaken, readNamed } from './parameters.ts';
 import type { Provider, ProviderOption } from './providers.ts';
 import { ownRcd } from './rcd.ts';
 import { externalRcd } from './rclone.ts';
@@ -57,8 +57,8 @@ export async function readOptions(
   { egress }: Pick<OpenContext, 'egress'>,
   own: RcdSource = ownRcd(egress),
 ): Promise<readonly DriverOption[]> {
-  const lines = [...readLines('options', config.options), ...readLines('secrets', config.secrets)];
-  const vendor = lines.find(([name]) => name === VENDOR)?.[1] ?? '';
+  const named = [...readNamed('options', config.options), ...readNamed('secrets', config.secrets)];
+  const vendor = named.find(([name]) => name === VENDOR)?.[1] ?? '';
   const rcd = rcdSettings(config);
   const client = new RcloneClient(NO_WAY, rcd ? externalRcd(rcd, egress) : own);
   try {

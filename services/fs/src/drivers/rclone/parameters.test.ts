@@ -42,6 +42,31 @@ const refusal = (changed: Partial<Record<keyof typeof ITEMS, string>>): string =
 };
 
 describe('what may be told to rclone', () => {
+  it('options and secrets are read as objects too, whose values are what they would be in lines', () => {
+    const { parameters } = read({
+      options: ' {"provider": "Ceph", "endpoint": "https://s3.example.org", "force_path_style": true, "list_version": 2}',
+      secrets: '{"secret_access_key": " a = b\\\\n{\\"ä "}',
+    });
+    expect(parameters.values).toEqual({
+      ...{ provider: 'Ceph', endpoint: 'https://s3.example.org', force_path_style: 'true', list_version: '2' },
+      secret_access_key: ' a = b\\n{"ä ',
+    });
+    for (const options of [
+      '{',
+      '{"region": null}',
+      '{"region": {"a": 1}}',
+      '{"Region": "a"}',
+      '{"a b": "c"}',
+      '{"region": ["a"]}',
+      '{"region": "a"} {}',
+    ])
+      expect(refusal({ options }), options).toBe('INVALID_ARGUMENT');
+    expect(refusal({ options: '{"env_auth": "true"}' })).toBe('INVALID_ARGUMENT');
+    expect(refusal({ options: '{"region": "a\\nb"}' })).toBe('INVALID_ARGUMENT');
+    expect(refusal({ options: '{"secret_access_key": "a"}' })).toBe('INVALID_ARGUMENT');
+    expect(refusal({ options: '{"region": "a"}', secrets: '{"region": "b"}' })).toBe('INVALID_ARGUMENT');
+  });
+
   it('types, options, secrets and a token are read, each in its item', () => {
     const settings = read({
       options: 'provider = Ceph\n endpoint=https://s3.example.org:8443/x\n\nregion = eu-1',

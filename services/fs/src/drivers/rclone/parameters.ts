@@ -27,8 +27,19 @@ const tokenSchema = z.object({
   expires_in: z.number().optional(),
 });
 
-/** One `name = value` a line. Empty lines are left out. @throws AppError INVALID_ARGUMENT */
-export function readLines(item: string, text: string): [string, string][] {
+const namedSchema = z.record(
+  z.string().regex(/^[a-z0-9_]+$/),
+  z.string().or(z.number().transform(String)).or(z.boolean().transform(String)),
+);
+
+/**
+ * Options as an item keeps them: as one JSON object, which the form of the page writes, or as one `name = value` a line, which people write. Empty lines
+ * are left out.
+ *
+ * @throws AppError INVALID_ARGUMENT
+ */
+export function readNamed(item: string, text: string): [string, string][] {
+  if (text.trimStart().startsWith('{')) return readObject(item, text);
   const read: [string, string][] = [];
   for (const line of text.split('\n')) {
     if (line.trim() === '') continue;
@@ -37,6 +48,14 @@ export function readLines(item: string, text: string): [string, string][] {
     read.push([name, value]);
   }
   return read;
+}
+
+function readObject(item: string, text: string): [string, string][] {
+  try {
+    return Object.entries(namedSchema.parse(JSON.parse(text)));
+  } catch {
+    throw invalid(`${item} is not an object of names and values, as in {"url": "https://dav.example.org"}`);
+  }
 }
 
 /** What can be said of options without rclone. @throws AppError INVALID_ARGUMENT, for the admin and without the values */

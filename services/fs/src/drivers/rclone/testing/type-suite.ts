@@ -78,11 +78,7 @@ export function opened(
   secrets: Record<string, string>,
   root: string,
 ): Promise<StorageDriver> {
-  const lines = (values: Record<string, string>) =>
-    Object.entries(values)
-      .map(([name, value]) => `${name} = ${value}`)
-      .join('\n');
-  const items = { type, options: lines(options), secrets: lines(secrets), root_folder_path: root };
+  const items = { type, options: JSON.stringify(options), secrets: JSON.stringify(secrets), root_folder_path: root };
   return rcloneDriver.open(JSON.stringify(items), { egress });
 }
 

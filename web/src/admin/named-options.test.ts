@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asKept, hasOthers, labelOfChoice, missingOptions, type Option, valueIn, withValue } from './option-lines.ts';
+import { asKept, hasOthers, labelOfChoice, missingOptions, type Option, valueIn, withValue } from './named-options.ts';
 
 const option = (name: string, rest: Partial<Option> = {}): Option => ({
   ...{ name, item: 'options', type: 'string', help: '', default: '', choices: [] },
@@ -9,15 +9,25 @@ const option = (name: string, rest: Partial<Option> = {}): Option => ({
 const URL_OPTION = option('url', { required: true });
 const KEY = option('key_pem', { type: 'text' });
 
-describe('options that are kept as lines', () => {
-  it('are read as the server reads them, and written in their place', () => {
-    const text = '\n  url=https://a.example.org/?a=b\nuser = anna\n';
+describe('options that are kept in one text', () => {
+  it('are read as the server reads them, and written as an object', () => {
+    const text = '\n  url=https://a.example.org/?a=b\nuser =   anna \n';
     expect(valueIn(text, URL_OPTION)).toBe('https://a.example.org/?a=b');
     expect(valueIn(text, option('pass'))).toBe('');
-    expect(withValue(text, URL_OPTION, 'https://b')).toBe('url = https://b\nuser = anna');
-    expect(withValue(text, option('vendor'), 'other')).toBe('  url=https://a.example.org/?a=b\nuser = anna\nvendor = other');
-    expect(withValue(text, option('user'), '')).toBe('  url=https://a.example.org/?a=b');
+    expect(valueIn(text, option('user'))).toBe('anna');
+    expect(JSON.parse(withValue(text, URL_OPTION, 'https://b'))).toEqual({ url: 'https://b', user: 'anna' });
+    const three = withValue(text, option('vendor'), 'other');
+    expect(Object.keys(JSON.parse(three))).toEqual(['url', 'user', 'vendor']);
+    expect(valueIn(three, option('vendor'))).toBe('other');
+    expect(JSON.parse(withValue(three, option('user'), ''))).toEqual({ url: 'https://a.example.org/?a=b', vendor: 'other' });
     expect(withValue('', URL_OPTION, '')).toBe('');
+    expect(withValue(withValue('', URL_OPTION, 'a'), URL_OPTION, '')).toBe('');
+  });
+
+  it('have values that are texts, whatever an object has', () => {
+    expect(valueIn('{"port": 21, "tls": true}', option('port'))).toBe('21');
+    expect(valueIn('{"port": 21, "tls": true}', option('tls'))).toBe('true');
+    expect(valueIn('{"port": 21', option('port'))).toBe('');
   });
 
   it('keep what is being written: a space at the end is not taken away', () => {
@@ -26,14 +36,17 @@ describe('options that are kept as lines', () => {
 
   it('keep texts of several lines in one', () => {
     const text = withValue('', KEY, '-----BEGIN\nabc\n-----END\n');
-    expect(text).toBe('key_pem = -----BEGIN\\nabc\\n-----END\\n');
+    expect(JSON.parse(text)).toEqual({ key_pem: '-----BEGIN\\nabc\\n-----END\\n' });
     expect(valueIn(text, KEY)).toBe('-----BEGIN\nabc\n-----END\n');
   });
 
-  it('are told from lines that no field shows', () => {
+  it('are told from what no field shows', () => {
     expect(hasOthers('url = a\n\n', [URL_OPTION])).toBe(false);
     expect(hasOthers('url = a\nnewer = b', [URL_OPTION])).toBe(true);
     expect(hasOthers('no line of ours', [URL_OPTION])).toBe(true);
+    expect(hasOthers('{"url": "a"}', [URL_OPTION])).toBe(false);
+    expect(hasOthers('{"url": "a", "newer": "b"}', [URL_OPTION])).toBe(true);
+    expect(hasOthers('{"url": ', [URL_OPTION])).toBe(true);
   });
 
   it('stay where they were written by hand', () => {

@@ -3,25 +3,40 @@ import type { Answer } from '../api/call.ts';
 /** What can be chosen in the form of a driver, with what is chosen so far. */
 export type Option = Answer<'/api/admin/driver/options'>[number];
 
-/** `name = value`. Spaces at the ends of the value are left to whoever writes it. */
-const LINE = /^\s*([a-z0-9_]+)\s*= ?(.*)$/;
+/** `name = value`. Spaces at the ends of a value are none of it. */
+const LINE = /^\s*([a-z0-9_]+)\s*=\s*(.*?)\s*$/;
 
-const nameOf = (line: string) => LINE.exec(line)?.[1];
-const linesOf = (text: string) => text.split('\n').filter((line) => line.trim() !== '');
+/** What a text has: an object in JSON, or lines that somebody wrote by hand. Undefined: it is neither, or not yet. */
+function namedIn(text: string): Readonly<Record<string, string>> | undefined {
+  const isObject = text.trimStart().startsWith('{');
+  const entries = isObject
+    ? entriesOf(text)
+    : text
+        .split('\n')
+        .filter((line) => line.trim() !== '')
+        .map((line) => LINE.exec(line)?.slice(1) as [string, string] | undefined);
+  return entries?.every((entry) => entry !== undefined) ? Object.fromEntries(entries) : undefined;
+}
 
-/** What a text of such lines has for an option; empty: nothing. */
+function entriesOf(text: string): readonly (readonly [string, string])[] | undefined {
+  try {
+    return Object.entries(JSON.parse(text) as object).map(([name, value]) => [name, String(value)] as const);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a text of options has for one; empty: nothing. */
 export function valueIn(text: string, { name, type }: Pick<Option, 'name' | 'type'>): string {
-  const line = linesOf(text).find((each) => nameOf(each) === name);
-  const value = LINE.exec(line ?? '')?.[2] ?? '';
+  const value = namedIn(text)?.[name] ?? '';
   return type === 'text' ? value.replaceAll('\\n', '\n') : value;
 }
 
-/** The text with another value for an option, in its place. @param value empty: the option goes */
+/** The text, as an object, with another value for an option, in its place. @param value empty: the option goes */
 export function withValue(text: string, { name, type }: Pick<Option, 'name' | 'type'>, value: string): string {
-  const lines = linesOf(text);
-  const line = `${name} = ${type === 'text' ? value.replaceAll('\n', '\\n') : value}`;
-  const place = lines.findIndex((each) => nameOf(each) === name);
-  return lines.toSpliced(place === -1 ? lines.length : place, place === -1 ? 0 : 1, ...(value === '' ? [] : [line])).join('\n');
+  const { [name]: _, ...others } = namedIn(text) ?? {};
+  const next = value === '' ? others : { ...namedIn(text), [name]: type === 'text' ? value.replaceAll('\n', '\\n') : value };
+  return Object.keys(next).length === 0 ? '' : JSON.stringify(next, undefined, 2);
 }
 
 /** An option with the item that has it: one that is no secret may stand among secrets, and is not shown again then. */
@@ -31,10 +46,11 @@ export function asKept(option: Option, items: readonly string[], textOf: (item: 
   return item === option.item ? option : { ...option, item, secret: true };
 }
 
-/** Whether a text has lines that are of none of these options: no field shows them. */
+/** Whether a text has what is of none of these options: no field shows it. */
 export function hasOthers(text: string, options: readonly Pick<Option, 'name'>[]): boolean {
   const names = new Set(options.map(({ name }) => name));
-  return linesOf(text).some((line) => !names.has(nameOf(line) ?? ''));
+  const named = namedIn(text);
+  return named === undefined || Object.keys(named).some((name) => !names.has(name));
 }
 
 /** The options that have to be given, and are not. @param valueFor what the form has */
