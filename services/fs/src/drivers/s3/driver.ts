@@ -1,5 +1,5 @@
 import { AppError } from '@wharf/errors';
-import { createPace } from '@wharf/pace';
+import { createPace, unlessAborted } from '@wharf/pace';
 import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, ROOT_NAME } from '@wharf/paths';
 import mime from 'mime-types';
 import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
@@ -72,6 +72,8 @@ export class S3Driver implements StorageDriver {
   readonly #closing = new AbortController();
   /** Uploads that end and take back what they did. */
   readonly #ending = new Set<Promise<unknown>>();
+  /** Looks at folders of which entries are about to go, by their prefix. */
+  readonly #keeping = new Map<string, Promise<void>>();
 
   private constructor(settings: S3Settings, client: S3Client, exclusiveCreate: boolean, copies: CopyLimits, room: ListingRoom) {
     this.#room = room;
@@ -563,11 +565,26 @@ export class S3Driver implements StorageDriver {
     const above = parentPath(path);
     const prefix = above === MOUNT_ROOT ? undefined : this.#keys.folderPrefix(above);
     if (prefix === undefined) return;
-    const { objects, prefixes, isLast } = await this.#client.firstPage({ prefix, delimiter: '/', maxKeys: MOST_REMOVED_AT_ONCE, signal });
+    let kept = this.#keeping.get(prefix);
+    if (kept === undefined) {
+      kept = this.#keepSmall(prefix, { signal: this.#closing.signal }).finally(() => this.#keeping.delete(prefix));
+      this.#keeping.set(prefix, kept);
+    }
+    try {
+      await (signal ? unlessAborted(signal, kept) : kept);
+    } catch (error) {
+      throwIfAborted(signal);
+      throw error;
+    }
+  }
+
+  /** Entries that go together need one look at their folder. */
+  async #keepSmall(prefix: string, options: CallOptions): Promise<void> {
+    const { objects, prefixes, isLast } = await this.#client.firstPage({ prefix, delimiter: '/', maxKeys: MOST_REMOVED_AT_ONCE, ...options });
     const own = this.#keys.placeholderKey(prefix);
     // A store may answer with fewer than there are.
     const isSmall = isLast || objects.length + prefixes.length < 2;
-    if (isSmall && !objects.some(({ key }) => key === own)) await this.#keepFolder(prefix, { signal });
+    if (isSmall && !objects.some(({ key }) => key === own)) await this.#keepFolder(prefix, options);
   }
 }
 

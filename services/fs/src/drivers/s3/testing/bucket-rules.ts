@@ -230,6 +230,23 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
       expect(await namesIn(driver, '/a')).toEqual([]);
     });
 
+    it('of which several entries go at once are not looked at for each, and stay', async () => {
+      const root = `own-${++roots}`;
+      const sent: string[] = [];
+      const egress = notingEgress(sent);
+      const driver = (await s3Driver.open(bucket.addition({ root_folder_path: root }), { egress })) as Required<StorageDriver>;
+      onTestFinished(() => driver.close());
+      const names = Array.from({ length: 8 }, (_, index) => at(`/d/${index}`));
+      await bucket.putMany(names.map((name) => root + name));
+      sent.length = 0;
+      await Promise.all(names.map((name) => driver.remove(name, { recursive: false })));
+      const looks = sent.filter((call) => call.startsWith('GET'));
+      expect(looks.length).toBeGreaterThan(0);
+      expect(looks.length).toBeLessThan(names.length);
+      expect(await namesIn(driver, '/d')).toEqual([]);
+      expect(await namesIn(driver, '/')).toEqual(['d']);
+    });
+
     it('of more than a thousand entries are removed whole', async () => {
       const { driver, root } = await open();
       await bucket.putMany(Array.from({ length: 1_001 }, (_, index) => `${root}/many/${index}/x&<y>`));
