@@ -9,7 +9,7 @@ import type { CallOptions, Hashes, HashName, Space } from '../../driver-contract
 import { abortError, badAnswer, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { answerOf } from './answer-of.ts';
 import { type DownloadSink, openDownloadSink } from './download-sink.ts';
-import { toAppError } from './errors.ts';
+import { isBrokenConnection, toAppError } from './errors.ts';
 import { type Features, readFeatures, toHashes } from './features.ts';
 import { readJsonList } from './json-list.ts';
 import { type Provider, readProviders } from './providers.ts';
@@ -132,8 +132,10 @@ export class RcloneClient {
   /** What the storage can do. */
   async features(place: Place, { signal }: CallOptions): Promise<Features> {
     return readFeatures(
-      await this.#withRemote(signal, async (process, name) =>
-        readJson(await this.#post(process, 'operations/fsinfo', { fs: `${name}:${place}` }, signal), signal),
+      await this.#withRemote(
+        signal,
+        async (process, name) => readJson(await this.#post(process, 'operations/fsinfo', { fs: `${name}:${place}` }, signal), signal),
+        true,
       ),
     );
   }
@@ -163,7 +165,7 @@ export class RcloneClient {
     const ended = new AbortController();
     const until = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
     try {
-      const answer = await this.#ask('operations/list', { remote: folder, opt: this.#shown }, until);
+      const answer = await this.#ask('operations/list', { remote: folder, opt: this.#shown }, until, true);
       for await (const item of readJsonList(boundedBody(answer, until), until)) yield toRemoteEntry(parse(itemSchema, item));
     } finally {
       ended.abort();
@@ -177,7 +179,14 @@ export class RcloneClient {
 
   /** @throws AppError DIRECTORY_NOT_EMPTY | ENTRY_NOT_FOUND */
   async removeFolder(place: Place, { signal }: CallOptions): Promise<void> {
-    await this.#change('operations/rmdir', { remote: place }, signal);
+    try {
+      await this.#change('operations/rmdir', { remote: place }, signal);
+    } catch (error) {
+      // An FTP server has one number for all that it refuses, which rclone takes for a folder that is not there.
+      if (AppError.is(error, 'ENTRY_NOT_FOUND'))
+        for await (const _ of this.list(place, { signal })) throw storageError('DIRECTORY_NOT_EMPTY');
+      throw error;
+    }
   }
 
   /** With all it holds. */
@@ -219,8 +228,11 @@ export class RcloneClient {
 
   /** Undefined where the storage does not tell. @param place where it is asked */
   async space(place: Place, { signal }: CallOptions): Promise<Space | undefined> {
-    const { total, used, free } = await this.#withRemote(signal, async (process, name) =>
-      parse(aboutSchema, await readJson(await this.#post(process, 'operations/about', { fs: `${name}:${place}` }, signal), signal)),
+    const { total, used, free } = await this.#withRemote(
+      signal,
+      async (process, name) =>
+        parse(aboutSchema, await readJson(await this.#post(process, 'operations/about', { fs: `${name}:${place}` }, signal), signal)),
+      true,
     );
     const freeBytes = free ?? (total === undefined || used === undefined ? undefined : total - used);
     return total === undefined || freeBytes === undefined ? undefined : { totalBytes: total, freeBytes: Math.max(0, freeBytes) };
@@ -229,11 +241,15 @@ export class RcloneClient {
   /** Bytes [start, end) of a file of `sizeBytes`, of which there must be at least one. @throws AppError ENTRY_NOT_FOUND | IS_A_DIRECTORY */
   async read(place: Place, start: number, end: number, sizeBytes: number, { signal }: CallOptions): Promise<IncomingMessage> {
     const isWhole = start === 0 && end === sizeBytes;
-    const answer = await this.#withRemote(signal, (process, name) => {
-      const path = `/[${name}:]/${place.split('/').map(encodeURIComponent).join('/')}`;
-      const headers = isWhole ? {} : { Range: `bytes=${start}-${end - 1}` };
-      return this.#send(process, { method: 'GET', path, headers }, undefined, signal);
-    });
+    const answer = await this.#withRemote(
+      signal,
+      (process, name) => {
+        const path = `/[${name}:]/${place.split('/').map(encodeURIComponent).join('/')}`;
+        const headers = isWhole ? {} : { Range: `bytes=${start}-${end - 1}` };
+        return this.#send(process, { method: 'GET', path, headers }, undefined, signal);
+      },
+      true,
+    );
     const { statusCode, headers } = answer;
     const isRight = isWhole
       ? statusCode === 200 && headers['content-length'] === String(sizeBytes)
@@ -252,10 +268,14 @@ export class RcloneClient {
     });
     const sink = await this.#sink;
     const delivery = sink.expect();
-    const copied = this.#withRemote(signal, async (process, name) => {
-      const parameters = { srcFs: `${name}:`, srcRemote: place, dstFs: sink.remote, dstRemote: delivery.name };
-      await drain(await this.#post(process, 'operations/copyfile', { ...parameters, _config: { NoCheckDest: true } }, signal), signal);
-    }).finally(() => delivery.drop());
+    const copied = this.#withRemote(
+      signal,
+      async (process, name) => {
+        const parameters = { srcFs: `${name}:`, srcRemote: place, dstFs: sink.remote, dstRemote: delivery.name };
+        await drain(await this.#post(process, 'operations/copyfile', { ...parameters, _config: { NoCheckDest: true } }, signal), signal);
+      },
+      true,
+    ).finally(() => delivery.drop());
     const answer = await Promise.race([
       delivery.content,
       // Once it comes, its end tells how it went.
@@ -287,7 +307,9 @@ export class RcloneClient {
         remote: folder,
         ...(this.#rcd.connect && { _config: JSON.stringify(OUR_WAYS) }),
       });
-      const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${name.replace(/["\\]/g, '\\$&')}"\r\nContent-Type: application/octet-stream\r\n\r\n`;
+      // As RFC 2231 has names of any characters (https://www.rfc-editor.org/rfc/rfc2231#section-4): those of control are in no header.
+      const file = `form-data; name="file"; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*]/g, percent)}`;
+      const head = `--${boundary}\r\nContent-Disposition: ${file}\r\nContent-Type: application/octet-stream\r\n\r\n`;
       let failure: { readonly error: unknown } | undefined;
       // Where the content fails, the body ends without its end: rclone sees that it is cut off, and says when it is done with it.
       const body = async function* () {
@@ -342,7 +364,8 @@ export class RcloneClient {
   }
 
   async #stat(place: Place, which: object, { signal }: CallOptions): Promise<RemoteEntry | undefined> {
-    const { item } = await this.#call('operations/stat', { remote: place, opt: { ...this.#shown, ...which } }, statSchema, signal);
+    const asked = { remote: place, opt: { ...this.#shown, ...which } };
+    const { item } = parse(statSchema, await readJson(await this.#ask('operations/stat', asked, signal, true), signal));
     return item ? toRemoteEntry(item) : undefined;
   }
 
@@ -363,27 +386,30 @@ export class RcloneClient {
     });
   }
 
-  async #call<Schema extends z.ZodType>(
-    method: string,
-    parameters: Readonly<Record<string, unknown>>,
-    schema: Schema,
-    signal: AbortSignal | undefined,
-  ): Promise<z.output<Schema>> {
-    return parse(schema, await readJson(await this.#ask(method, parameters, signal), signal));
-  }
-
   async #change(method: string, parameters: Readonly<Record<string, unknown>>, signal: AbortSignal | undefined): Promise<void> {
     await drain(await this.#ask(method, parameters, signal), signal);
   }
 
-  #ask(method: string, parameters: Readonly<Record<string, unknown>>, signal: AbortSignal | undefined): Promise<IncomingMessage> {
-    return this.#withRemote(signal, (process, name) => this.#post(process, method, { fs: `${name}:`, ...parameters }, signal));
+  /** @param isReading it may be asked again */
+  #ask(
+    method: string,
+    parameters: Readonly<Record<string, unknown>>,
+    signal: AbortSignal | undefined,
+    isReading = false,
+  ): Promise<IncomingMessage> {
+    return this.#withRemote(signal, (process, name) => this.#post(process, method, { fs: `${name}:`, ...parameters }, signal), isReading);
   }
 
-  /** Makes the remote known to the child where it is not. @throws AppError also why the server was not connected to */
+  /**
+   * Makes the remote known to the child where it is not.
+   *
+   * @param isRepeated whether it is done once more, by connections of its own, where it fails for one that had broken before
+   * @throws AppError also why the server was not connected to
+   */
   async #withRemote<Result>(
     signal: AbortSignal | undefined,
     work: (process: RcdProcess, name: string) => Promise<Result>,
+    isRepeated = false,
     isAgain = false,
   ): Promise<Result> {
     throwIfAborted(signal);
@@ -400,12 +426,13 @@ export class RcloneClient {
     } catch (error) {
       const failure = AppError.is(error, 'STORAGE_UNAVAILABLE') ? this.#way.failure : undefined;
       const isRefused = AppError.is(error, 'STORAGE_LOGIN_FAILED') && !isAgain && ((await this.#way.onRefused?.()) ?? false);
-      // rclone waits longer with each connection that fails: the next call makes a new one, which knows nothing of that.
-      if ((failure || isRefused) && this.#remote === remote) {
+      const isBroken = !failure && isBrokenConnection(error);
+      // rclone waits longer with each connection that fails, and keeps those that have broken: a new remote knows nothing of them.
+      if ((failure || isRefused || isBroken) && this.#remote === remote) {
         this.#remote = undefined;
         this.#forgetLater(remote);
       }
-      if (isRefused) return this.#withRemote(signal, work, true);
+      if (isRefused || (isBroken && isRepeated && !isAgain)) return this.#withRemote(signal, work, isRepeated, true);
       throw failure ?? error;
     }
   }
@@ -506,6 +533,10 @@ export class RcloneClient {
       throw AppError.is(error) ? error : storageError('STORAGE_UNAVAILABLE', error);
     }
   }
+}
+
+function percent(character: string): string {
+  return `%${character.charCodeAt(0).toString(16)}`;
 }
 
 function isLate({ reason }: AbortSignal): boolean {

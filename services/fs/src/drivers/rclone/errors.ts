@@ -41,3 +41,11 @@ export function toAppError(status: number, text: string, isOurs = true): AppErro
   const [, code] = BY_TEXT.find(([pattern]) => pattern.test(text)) ?? [];
   return storageError(code ?? 'STORAGE_UNAVAILABLE', cause);
 }
+
+/** What rclone says of a connection that it had kept, and that is none any more. */
+const BROKEN = /broken pipe|connection reset|connection error|use of closed network connection|\bEOF\b/i;
+
+/** Whether a call failed for a connection that had broken, and may find another one. */
+export function isBrokenConnection(error: unknown): boolean {
+  return AppError.is(error, 'STORAGE_UNAVAILABLE') && error.cause instanceof Error && BROKEN.test(error.cause.message);
+}

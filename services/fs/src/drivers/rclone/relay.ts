@@ -4,6 +4,12 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { AppError } from '@wharf/errors';
 import { closeTogether } from '@wharf/pace';
 
+/**
+ * A connection that carries nothing for so long is closed: rclone keeps those it has done with for as long as anything else is open, and after cancelled
+ * transfers for ever. Longer than a reader may take nothing, whose file is open meanwhile.
+ */
+const IDLE_MS = 330_000;
+
 /** A port of this machine that leads to one server. */
 export interface Relay {
   readonly port: number;
@@ -20,9 +26,12 @@ export interface Relay {
  * with the storage.
  *
  * @param connect makes a connection to the server
- * @param join joins the two ends; default: all that comes is passed on as it is
+ * @param join joins the two ends; default: all that comes is passed on as it is, and ends that are idle are closed
  */
-export async function openRelay(connect: (signal: AbortSignal) => Promise<Socket>, join = joinPlainly): Promise<Relay> {
+export async function openRelay(
+  connect: (signal: AbortSignal) => Promise<Socket>,
+  join: (inner: Socket, outer: Socket) => void = joinPlainly(),
+): Promise<Relay> {
   const closing = new AbortController();
   const open = new Set<Socket>();
   let failure: AppError | undefined;
@@ -63,6 +72,10 @@ export async function openRelay(connect: (signal: AbortSignal) => Promise<Socket
   };
 }
 
-function joinPlainly(inner: Socket, outer: Socket): void {
-  inner.pipe(outer).pipe(inner);
+/** Passes on all that comes. @param idleMs after which both ends are closed; another one is for tests */
+export function joinPlainly(idleMs = IDLE_MS): (inner: Socket, outer: Socket) => void {
+  return (inner, outer) => {
+    inner.setTimeout(idleMs, () => inner.destroy());
+    inner.pipe(outer).pipe(inner);
+  };
 }
