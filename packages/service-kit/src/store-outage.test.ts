@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { mongo } from 'mongoose';
 import { expect, it } from 'vitest';
-import { foreseen } from './store-outage.ts';
+import { foreseen, STORE_FULL } from './store-outage.ts';
 
 const socketError = (code: string, place = 'node_modules/mongodb/lib/cmap/connection.js') =>
   Object.assign(new Error(`write ${code}`), { code, stack: `Error: write ${code}\n    at ${place}` });
@@ -30,6 +30,11 @@ it.each([
   socketError('EPIPE', 'elsewhere.js'),
 ])('%s is not', (error) => {
   expect(foreseen(error)).toBe(error);
+});
+
+it('a store without room says so', () => {
+  const error = new mongo.MongoServerError({ code: 14_031, message: 'the disk of the store is full' });
+  expect(foreseen(error)).toMatchObject({ code: 'STORAGE_UNAVAILABLE', message: STORE_FULL, cause: error });
 });
 
 it('what was said on purpose stays', () => {

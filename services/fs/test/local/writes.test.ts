@@ -2,9 +2,11 @@ import { chmod, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:f
 import path from 'node:path';
 import { isAvailable, runCommand } from '@wharf/harness';
 import { currentOwner } from '@wharf/owned-names';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { guardDataFolder } from '../../src/domain/mounts/data-folder-guard.ts';
 import { newBesideName } from '../../src/driver-contract/temp-names.ts';
-import { at, codeOf, makeFolders, namesIn, openLocal, put, settledNames, textOf } from './open-local.ts';
+import { localDriver } from '../../src/drivers/local/index.ts';
+import { at, codeOf, type LocalStorage, makeFolders, namesIn, openLocal, put, settledNames, textOf } from './open-local.ts';
 
 const mounts = isAvailable('mount', await findMount());
 
@@ -22,6 +24,10 @@ async function mountSmallDisk(place: string, sizeMb: number): Promise<void> {
   onTestFinished(async () => {
     await runCommand('umount', ['--lazy', place]);
   });
+}
+
+async function* piecesOf(content: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield content;
 }
 
 async function modeOf(place: string): Promise<string> {
@@ -125,6 +131,41 @@ describe.runIf(mounts)('a disk of its own', () => {
     const { totalBytes, freeBytes } = await driver.space();
     expect(totalBytes).toBe(2 * 1024 * 1024);
     expect(freeBytes).toBeLessThan(1_000_000);
+  });
+
+  it('that has our own data on it keeps a twentieth free for that, whichever way it is written to, and others are filled up', async () => {
+    const { base, root } = await makeFolders();
+    await mountSmallDisk(base, 40);
+    await mkdir(path.join(base, 'data'));
+    await mkdir(root);
+    const guarded = guardDataFolder(localDriver, path.join(base, 'data'), []);
+    const driver = (await guarded.open(JSON.stringify({ root_folder_path: root }))) as LocalStorage;
+    onTestFinished(() => driver.close());
+    const freeMib = async () => (await driver.space()).freeBytes / 1024 ** 2;
+    const big = Buffer.alloc(1_500_000, 1);
+    let files = 0;
+    while ((await codeOf(put(driver, `/file-${files}`, big))) === 'done') files += 1;
+    expect(files).toBeGreaterThan(20);
+    expect(await freeMib()).toBeGreaterThan(2);
+    const draft = await driver.openDraft(at('/draft'), 'f'.repeat(32), { create: true });
+    const whole = { file: at('/whole'), content: big, overwrite: false };
+    const outcomes = await Promise.all(
+      [
+        driver.write(at('/sized'), piecesOf(big), { overwrite: false, sizeBytes: big.byteLength }),
+        driver.writeMany([whole], { mayPublishUntil: async () => Number.POSITIVE_INFINITY }),
+        driver.copy(at('/file-0'), at('/copy'), { overwrite: false }),
+        draft.write(0, piecesOf(big)),
+      ].map(codeOf),
+    );
+    expect(new Set(outcomes)).toEqual(new Set(['QUOTA_EXCEEDED']));
+    await draft.discard();
+    expect(await namesIn(driver, '/')).toHaveLength(files);
+    expect(await freeMib()).toBeGreaterThan(2);
+    await driver.remove(at('/file-0'), { recursive: false });
+    await vi.waitFor(async () => expect(await codeOf(put(driver, '/again', big))).toBe('done'), { timeout: 10_000 });
+    const elsewhere = await openLocal(root);
+    while ((await codeOf(put(elsewhere, `/file-${files}`, big))) === 'done') files += 1;
+    expect(await freeMib()).toBeLessThan(2);
   });
 
   it('below the root takes its temporary files beside the target', async () => {

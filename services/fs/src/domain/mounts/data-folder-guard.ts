@@ -2,6 +2,7 @@ import { access, mkdir, readdir, realpath, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { AppError } from '@wharf/errors';
 import type { DriverDefinition } from '../../driver-contract/define-driver.ts';
+import { createDiskRoom, withDiskReserve } from './disk-reserve.ts';
 
 /** In every data folder of an fs, so that others on the machine know it for one. Its name is not that of a file that people make. */
 const MARKER = '.wharf-data-folder';
@@ -20,7 +21,7 @@ export async function markDataFolder(dataFolder: string): Promise<void> {
 /**
  * The same driver, but it refuses folders through which Wharf's own secrets could be read or replaced. These are the data folder, every
  * folder above it, and the folders inside it that are not for users' files. Of other replicas on the machine it refuses a data folder, what is
- * in it, and the folder that it lies in, by the marker in it.
+ * in it, and the folder that it lies in, by the marker in it. What is written on the data folder's disk leaves a reserve there.
  *
  * @param dataFolder undefined: this process has none. @param filesFolders those inside the data folder that may be shown.
  */
@@ -30,6 +31,7 @@ export function guardDataFolder(
   filesFolders: readonly string[],
 ): DriverDefinition {
   if (definition.hostFolders.length === 0) return definition;
+  const room = dataFolder === undefined ? undefined : createDiskRoom(dataFolder);
   return {
     ...definition,
     async open(addition, context) {
@@ -45,7 +47,10 @@ export function guardDataFolder(
           `${item} ${folder} would show Wharf's own data folder with its secrets; choose a folder that neither holds it nor lies in it`,
         );
       }
-      return definition.open(addition, context);
+      const driver = await definition.open(addition, context);
+      if (room === undefined) return driver;
+      const shared = await Promise.all(foldersOf(definition, addition).map(([, folder]) => room.holds(folder)));
+      return shared.includes(true) ? withDiskReserve(driver, room) : driver;
     },
   };
 }
