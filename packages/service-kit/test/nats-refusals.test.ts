@@ -12,6 +12,7 @@ const REFUSALS = 4;
 async function startRefusing() {
   const open = new Set<Socket>();
   let left = 0;
+  let isSilent = false;
   const server = createServer((socket) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket)).on('error', () => {});
@@ -19,7 +20,7 @@ async function startRefusing() {
       if (left > 0) {
         left -= 1;
         socket.end("-ERR 'Authorization Violation'\r\n");
-      } else if (bytes.includes('PING')) socket.write('PONG\r\n');
+      } else if (bytes.includes('PING') && !isSilent) socket.write('PONG\r\n');
     });
     socket.write(INFO);
   });
@@ -32,6 +33,14 @@ async function startRefusing() {
       for (const socket of open) socket.destroy();
     },
     refusalsLeft: () => left,
+    /** It says half a line, and from then on nothing, but takes what it is sent. */
+    standStill() {
+      isSilent = true;
+      for (const socket of open) socket.write('MSG wharf.x 1 ');
+    },
+    goOn() {
+      isSilent = false;
+    },
     stop: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
 }
@@ -46,6 +55,21 @@ it('a bus that refuses logins for a time is there again afterwards, at the start
     await waitFor('the refusals', () => server.refusalsLeft() === 0);
     await waitFor('the bus again', () => bus.isConnected());
     expect(server.refusalsLeft()).toBe(0);
+  } finally {
+    await bus.close();
+    await server.stop();
+  }
+});
+
+it('a bus that stands still counts as away, and is there again when it answers', async () => {
+  const server = await startRefusing();
+  const bus = createNatsBus(server.url, 'test', () => {}, 50);
+  try {
+    await waitFor('the bus', () => bus.isConnected());
+    server.standStill();
+    await waitFor('the silence to be noticed', () => !bus.isConnected());
+    server.goOn();
+    await waitFor('the bus again', () => bus.isConnected());
   } finally {
     await bus.close();
     await server.stop();

@@ -5,6 +5,9 @@ import { readEvent } from './read-event.ts';
 
 /** Pause between tries to reach the server, in milliseconds. */
 const RECONNECT_WAIT_MS = 500;
+/** How often the server is asked whether it is still there, in milliseconds: one that does not answer twice is left, and looked for anew. */
+const PING_MS = 10_000;
+const MAX_PINGS_OUT = 2;
 /** How long a change waits until its event is on its way, in milliseconds. */
 const SENT_MS = 100;
 /** How long closing waits for what is on its way, in milliseconds. */
@@ -15,8 +18,9 @@ const DRAIN_MS = 1_000;
  * caches are refreshed by their age instead.
  *
  * @param url `nats://host:port`, with `token@` or `user:password@` before the host where the server asks for it.
+ * @param pingMs another than the standard one is for tests
  */
-export function createNatsBus(url: string, name: string, onError: OnBusError): Bus {
+export function createNatsBus(url: string, name: string, onError: OnBusError, pingMs = PING_MS): Bus {
   const subscriptions: Array<(connection: NatsConnection) => void> = [];
   let connection: NatsConnection | undefined;
   let closed = false;
@@ -27,6 +31,8 @@ export function createNatsBus(url: string, name: string, onError: OnBusError): B
     name,
     maxReconnectAttempts: -1,
     reconnectTimeWait: RECONNECT_WAIT_MS,
+    pingInterval: pingMs,
+    maxPingOut: MAX_PINGS_OUT,
     waitOnFirstConnect: true,
     // By default a server that refuses two logins in a row is never asked again: one whose logins are not loaded yet does so.
     ignoreAuthErrorAbort: true,

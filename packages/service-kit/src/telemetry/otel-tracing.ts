@@ -70,8 +70,10 @@ function tellFailures(logger: Logger): (reason: string) => void {
     toldAt = performance.now();
     logger.warn({ reason: reason.slice(0, MAX_TOLD) }, 'traces are lost');
   };
+  // The first text names who complains, where there is more than one.
+  const tellAll = (...texts: readonly unknown[]) => tell(texts.map(String).join(' '));
   const ignore = () => {};
-  diag.setLogger({ error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);
+  diag.setLogger({ error: tellAll, warn: tellAll, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);
   return tell;
 }
 
