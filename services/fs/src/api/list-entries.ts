@@ -22,11 +22,17 @@ export function listEntriesHandler(context: FsContext, enter: EnterRoom) {
     snapshot.rules.requireAccess(actor, path, request.password);
     const write = snapshot.rules.canCreateIn(actor, path);
     if (request.refresh && !write) throw new AppError('PERMISSION_DENIED', 'Refresh without permission');
-    const { entries, total, located } = await listEntries(snapshot, context.folderCache, actor, path, {
+    const caller = { actor, password: request.password, siteUrl: request.site_url };
+    let texts: readonly Uint8Array[] | undefined;
+    const { entries, whole, total, located } = await listEntries(snapshot, context.folderCache, actor, path, {
       slice: sliceOf(request.page, request.per_page),
       refresh: request.refresh,
       signal,
       beforeEntries,
+      has(all, mount) {
+        if (request.as_json) texts = pages.find(all, { snapshot, caller, mount, directory: path });
+        return texts !== undefined;
+      },
     });
     const listing = {
       total,
@@ -36,13 +42,12 @@ export function listEntriesHandler(context: FsContext, enter: EnterRoom) {
       write_content_bypass: snapshot.rules.isWriteBypassed(path),
       provider: located?.mount.definition.name ?? 'unknown',
     };
-    const caller = { actor, password: request.password, siteUrl: request.site_url };
     const mount = located?.mount;
     const pace = createPace(signal);
     // In the first message only.
     let head: { listing?: typeof listing } = { listing };
     if (request.as_json) {
-      for await (const entries_utf8 of pages.write(entries, { snapshot, caller, mount, directory: path }, pace)) {
+      for await (const entries_utf8 of texts ?? pages.write(entries, { snapshot, caller, mount, directory: path }, pace, whole)) {
         yield { ...head, entries_utf8 };
         head = {};
       }

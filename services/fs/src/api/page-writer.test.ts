@@ -30,8 +30,9 @@ async function openPages() {
     directory: vpath('/'),
     caller: { actor: actor(who), password: '', siteUrl: 'http://here', ...rest },
   });
-  return (who = {}, rest = {}, entries = ENTRIES, pace: Pace = createPace()) =>
-    Array.fromAsync(pages.write(entries, frame(who, rest), pace));
+  const write = (who = {}, rest = {}, entries = ENTRIES, pace: Pace = createPace(), whole?: object) =>
+    Array.fromAsync(pages.write(entries, frame(who, rest), pace, whole));
+  return Object.assign(write, { find: (whole: object, who = {}, rest = {}) => pages.find(whole, frame(who, rest)) });
 }
 
 describe('the texts of a page', () => {
@@ -62,6 +63,28 @@ describe('the texts of a page', () => {
     const write = await openPages();
     expect(String((await write())[0])).toMatch(/"sign":"[^"]+:0"/);
     expect(String((await write({ id: 8 }))[0])).toContain('"sign":""');
+  });
+
+  it('of a whole folder are found again by what stands for it, for the same reader', async () => {
+    const write = await openPages();
+    const whole = {};
+    expect(write.find(whole)).toBeUndefined();
+    const texts = await write({}, {}, ENTRIES, createPace(), whole);
+    expect(write.find(whole)).toEqual(texts);
+    expect(write.find({})).toBeUndefined();
+    for (const [who, rest] of [[{ id: 8 }], [{}, { password: 'x' }]]) expect(write.find(whole, who, rest)).toBeUndefined();
+  });
+
+  it('of whole folders take no more memory than they may', async () => {
+    const write = await openPages();
+    const wholes = Array.from({ length: 20 }, () => ({}));
+    const entries = Array.from({ length: 6_000 }, (_, index) => entryOf(`${'n'.repeat(200)}${index}.txt`));
+    for (const whole of wholes) await write({}, {}, entries, createPace(), whole);
+    const bytes = wholes.flatMap((whole) => write.find(whole) ?? []).reduce((sum, { byteLength }) => sum + byteLength, 0);
+    expect(bytes).toBeGreaterThan(0);
+    expect(bytes).toBeLessThanOrEqual(16 * 1024 * 1024);
+    expect(write.find(wholes.at(-1) ?? {})).toBeDefined();
+    expect(write.find(wholes[0] ?? {})).toBeUndefined();
   });
 
   it.each([6_000, 12_000, 24_000])('of %i entries leave room for others after every hundred', async (count) => {

@@ -1,5 +1,6 @@
 import type { Pace } from '@wharf/pace';
 import type { VirtualPath } from '@wharf/paths';
+import { LRUCache } from 'lru-cache';
 import type { Actor } from '../domain/access/permissions.ts';
 import type { Mount } from '../domain/mounts/mounts.ts';
 import type { Snapshot } from '../domain/snapshot/snapshot.ts';
@@ -20,20 +21,44 @@ export interface PageFrame {
   readonly directory: VirtualPath;
 }
 
+/** What the texts of whole folders take at most together, in bytes, and how long after their last use they are kept, in milliseconds. */
+const [MAX_WHOLE_BYTES, KEPT_MS] = [16 * 1024 * 1024, 60_000];
+
+interface Written {
+  readonly frame: PageFrame;
+  readonly texts: readonly Uint8Array[];
+}
+
 /** Writes entries as clients get them. */
 export interface PageWriter {
-  /** The texts of objects in UTF-8, separated by commas; each text is one message of the stream. At least one, which may be empty. */
-  write(entries: readonly Entry[], frame: PageFrame, pace: Pace): AsyncIterable<Uint8Array>;
+  /**
+   * The texts of objects in UTF-8, separated by commas; each text is one message of the stream. At least one, which may be empty.
+   *
+   * @param whole stands for the entries, where they are all of a folder
+   */
+  write(entries: readonly Entry[], frame: PageFrame, pace: Pace, whole?: object): AsyncIterable<Uint8Array>;
+  /** What was written of a whole folder, if it is what would be written now. */
+  find(whole: object, frame: PageFrame): readonly Uint8Array[] | undefined;
 }
 
 /**
- * Keeps the last text of each array of entries. A folder is listed more often than it changes, and a storage that sees no change answers
- * the same array. Nothing is kept while signatures carry a time.
+ * Keeps the last text of each array of entries, and of whole folders. A folder is listed more often than it changes, and a storage that sees no change
+ * answers the same array; what is kept of one behind a network is packed, and stands for its entries by itself. Nothing is kept while signatures carry a
+ * time.
  */
 export function createPageWriter(): PageWriter {
-  const written = new WeakMap<readonly Entry[], { frame: PageFrame; texts: readonly Uint8Array[] }>();
+  const written = new WeakMap<readonly Entry[], Written>();
+  const wholes = new LRUCache<object, Written>({
+    maxSize: MAX_WHOLE_BYTES,
+    sizeCalculation: ({ texts }) => 1 + texts.reduce((sum, { byteLength }) => sum + byteLength, 0),
+    ...{ ttl: KEPT_MS, updateAgeOnGet: true, ttlAutopurge: true },
+  });
   return {
-    async *write(entries, frame, pace) {
+    find(whole, frame) {
+      const known = wholes.get(whole);
+      return known && isSame(known.frame, frame) ? known.texts : undefined;
+    },
+    async *write(entries, frame, pace, whole) {
       const known = written.get(entries);
       if (known && isSame(known.frame, frame)) return yield* known.texts;
       const { snapshot, caller, mount, directory } = frame;
@@ -50,7 +75,9 @@ export function createPageWriter(): PageWriter {
         texts.push(text);
         yield text;
       }
-      if (snapshot.settings.number('link_expiration', 0) <= 0) written.set(entries, { frame, texts });
+      if (snapshot.settings.number('link_expiration', 0) > 0) return;
+      if (whole) wholes.set(whole, { frame, texts });
+      else written.set(entries, { frame, texts });
     },
   };
 }

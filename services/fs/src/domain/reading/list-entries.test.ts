@@ -101,6 +101,32 @@ it('a page of names that are kept costs one call, and shows what changed meanwhi
   expect(await refusalOf(list(memory, '/d'))).toEqual(['ENTRY_NOT_FOUND', 'failed get objs: failed get dir: object not found']);
 });
 
+it('all of a folder that is kept stands for the same until something in it changes, and is not looked at for whoever has it', async () => {
+  const driver = createTestDriver('Cached', ['listNames', 'statMany']);
+  const storages = [{ driver: 'Cached' }, { mount_path: '/m/n', driver: 'Cached', order: 1 }];
+  const memory = await openTree({ drivers: [driver.definition], storages });
+  const store = driver.storeOf();
+  for (const name of ['d/a', 'd/b', 'm/a']) await store.write(mpath(`/${name}`), bytesOf(name), { overwrite: true });
+  const asked: object[] = [];
+  const pageOf = (path: string, owned?: object, slice = sliceOf(1, 0)) =>
+    listEntries(memory.snapshot, memory.folderCache, actor(), vpath(path), {
+      ...{ slice, refresh: false },
+      has(whole) {
+        asked.push(whole);
+        return whole === owned;
+      },
+    });
+  const first = await pageOf('/d');
+  const again = await pageOf('/d', first.whole);
+  expect(again).toMatchObject({ entries: [], total: 2, whole: first.whole });
+  expect(asked).toEqual([first.whole, first.whole]);
+  expect((await pageOf('/d')).entries).toHaveLength(2);
+  memory.folderCache.forget([vpath('/d/a')]);
+  expect((await pageOf('/d', first.whole)).entries).toHaveLength(2);
+  // A part of it, or it with what is mounted in it, is not all of a folder.
+  for (const part of [await pageOf('/d', undefined, sliceOf(1, 1)), await pageOf('/m')]) expect(part.whole).toBeUndefined();
+});
+
 it('every page is the slice of what a naive listing shows', async () => {
   const name = fc.stringMatching(/^[a-c.][0-9]{0,2}$/).filter((text) => text !== '.');
   const world = fc.record({

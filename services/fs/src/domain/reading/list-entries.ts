@@ -11,7 +11,10 @@ import type { Folder } from './listed-entries.ts';
 
 /** One page of a folder of the tree. */
 export interface ListingPage {
+  /** Empty where the caller has them. */
   readonly entries: readonly Entry[];
+  /** As in `Folder`, where the page is all of one, and nothing else. */
+  readonly whole: object | undefined;
   /** Entries of all pages. */
   readonly total: number;
   /** The storage that holds the folder; undefined for one that only mounts make. */
@@ -25,6 +28,8 @@ export interface ListOptions {
   readonly signal?: AbortSignal;
   /** Told how many entries are about to be read; what it throws ends the listing. */
   readonly beforeEntries?: (count: number) => void;
+  /** Asked whether the caller has what it was given before for all of a folder. */
+  readonly has?: (whole: object, mount: Mount) => boolean;
 }
 
 /**
@@ -77,10 +82,13 @@ async function listOnce(
   const { start, end } = boundsOf(options.slice, total);
   const isWhole = start === 0 && end >= names.length;
   const wanted = isWhole ? names : names.slice(start, end);
+  const tail = added.slice(Math.max(0, start - names.length), Math.max(0, end - names.length));
+  const whole = wanted === folder?.names && tail.length === 0 ? folder.whole : undefined;
+  if (read && whole && options.has?.(whole, read.located.mount)) return { entries: [], whole, total, located: read.located };
   options.beforeEntries?.(wanted.length);
   const entries = folder && (wanted.length > 0 || isProvisional) ? await folder.entries(wanted, options.signal) : [];
-  const tail = added.slice(Math.max(0, start - names.length), Math.max(0, end - names.length));
   return {
+    whole,
     entries: tail.length === 0 ? entries : [...entries, ...tail.map((each) => virtualEntry(each))],
     total,
     located: read?.located,

@@ -7,6 +7,8 @@ import { type EntryOrder, sortEntries } from './sort-entries.ts';
 /** The entries of one folder of a storage in the order of its listing; looked at only as far as somebody asks. */
 export interface Folder {
   readonly names: readonly EntryName[];
+  /** Stands for all entries as they are: whoever was given them under it has what it would be given again. Undefined: they are looked at each time. */
+  readonly whole?: object;
   isDirectory(name: EntryName): boolean;
   /** In the order of the names given; what is gone meanwhile is left out. */
   entries(names: readonly EntryName[], signal: AbortSignal | undefined): Promise<readonly Entry[]>;
@@ -49,6 +51,8 @@ function listedEntries(byName: EntryMap): ListedEntries {
       if (last?.order === orderKey(order)) return last.folder;
       const before = changes;
       const folder: Folder = {
+        // With the next change it is another folder.
+        whole: {},
         names: (await sortEntries(order, await byName.heads(pace), pace)).map(({ name }) => name),
         isDirectory,
         entries: async (names) => names.flatMap((name) => byName.get(name) ?? []),
