@@ -2,7 +2,7 @@
 const MAX_STEPS = 1_200;
 /** Tables of Unicode are looked through for each `\p`, which takes about as long as so many instructions. */
 const TABLE_STEPS = 10;
-const REPETITION = /\{(\d+)(,?)(\d*)\}/y;
+const REPETITION = /\{(\d+)(?:,(\d*))?\}/y;
 /** `(?:`, `(?i:`, `(?P<name>`; with `)` at its end a group of flags alone. */
 const GROUP_HEAD = /\(\?[^:>)]{0,99}[:>)]/y;
 /** What begins with a backslash and has a brace or is longer than two characters. */
@@ -39,7 +39,7 @@ export function patternSteps(pattern: string): number {
     const first = pattern[at];
     const repetition = first === '{' ? matchAt(REPETITION) : null;
     const escaped = first === '\\' ? matchAt(LONG_ESCAPE) : null;
-    if (repetition) last *= Math.max(1, Number(repetition[1]), Number(repetition[3]));
+    if (repetition) last *= Math.max(1, Number(repetition[1]), Number(repetition[2] ?? 0));
     else if (escaped) take(escaped[0].startsWith('\\Q') ? escaped[0].length : TABLE_STEPS);
     else if (first === '[') take(1 + TABLE_STEPS * countTables(matchAt(CLASS)?.[0] ?? ''));
     else if (first === '(') {

@@ -1,3 +1,4 @@
+import { withoutEnd } from '@wharf/pace';
 import { type ConfigOf, commonKeys, configKey, edgeKeys, peerKeys, readConfig, schemas } from '@wharf/service-kit';
 import { z } from 'zod';
 
@@ -12,7 +13,7 @@ export const gatewayConfig = {
     'WHARF_SITE_URL',
     z
       .url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' })
-      .transform((url) => url.replace(/\/+$/, ''))
+      .transform((url) => withoutEnd(url, '/'))
       .optional(),
     'What the addresses that we hand out begin with. Without it the address of the request is used.',
   ),

@@ -60,7 +60,7 @@ export const downloaderConfig = {
   scratchDir: configKey(
     'WHARF_SCRATCH_DIR',
     schemas.optionalText,
-    'Folder for files whose storage takes only whole ones; shared by the replicas, another one can go on. Empty: one in the folder for temporary files.',
+    'Folder for files whose storage takes only whole ones; shared by the replicas, another one can go on. Empty: one in the folder for temporary files, which must be our own.',
   ),
   grpcPort: configKey('WHARF_GRPC_PORT', schemas.port(50054), 'TCP port for gRPC; 0 takes a free one.'),
   opsPort: configKey('WHARF_OPS_PORT', schemas.port(9094), 'TCP port of /healthz, /readyz and /metrics; 0 takes a free one.'),

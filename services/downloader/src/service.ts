@@ -74,6 +74,8 @@ export type DownloaderOptions = Pick<
     /** The store and the bus where they are no part of the configuration: they were started by this process. */
     readonly engines?: readonly string[];
     readonly opsPort?: number | undefined;
+    /** Of this process, whose disk files that wait do not fill up. */
+    readonly dataDir?: string | undefined;
   };
 
 /** Offline download: a worker on the durable queue of downloads, and what asks for them. @param bytes carries files into the tree */
@@ -109,6 +111,8 @@ export function createDownloaderService(config: DownloaderOptions, kit: ServiceK
     bytes,
     scratch: createScratch({
       dir: config.scratchDir ?? join(tmpdir(), 'wharf-scratch'),
+      isAmongOthers: config.scratchDir === undefined,
+      beside: config.dataDir,
       maxBytes: config.scratchMaxBytes,
       onFreed: () => tasks.hurry(),
     }),

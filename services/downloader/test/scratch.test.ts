@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, statfs, utimes } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, stat, statfs, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { AppError } from '@wharf/errors';
@@ -150,4 +150,50 @@ describe('beside what is kept', () => {
 it('what others have on the disk is not waited for', async () => {
   const { blocks, bsize } = await statfs(dir.path);
   expect(missingRoom(await errorOf(open(0).begin(newScratchId(blocks * bsize))))).toBeUndefined();
+});
+
+describe('a folder where everybody may make some', () => {
+  const among = () => createScratch({ dir: join(dir.path, 'scratch'), isAmongOthers: true, maxBytes: 0, onFreed });
+  const refused = { code: 'FAILED_PRECONDITION', message: expect.stringContaining('belongs to somebody else') };
+
+  it('is ours alone, also where we had made it for all', async () => {
+    await mkdir(join(dir.path, 'scratch'));
+    await chmod(join(dir.path, 'scratch'), 0o777);
+    await (await among().begin(newScratchId())).remove();
+    expect((await stat(join(dir.path, 'scratch'))).mode & 0o777).toBe(0o700);
+  });
+
+  it('is none where a link is', async () => {
+    await mkdir(join(dir.path, 'theirs'));
+    await symlink(join(dir.path, 'theirs'), join(dir.path, 'scratch'));
+    expect(await errorOf(among().begin(newScratchId()))).toMatchObject(refused);
+    expect(await errorOf(among().resume(newScratchId()))).toMatchObject(refused);
+    expect(await readdir(join(dir.path, 'theirs'))).toEqual([]);
+  });
+
+  it.runIf(process.getuid?.() === 0)('is none that somebody else made', async () => {
+    await mkdir(join(dir.path, 'scratch'));
+    await chown(join(dir.path, 'scratch'), 54_321, 54_321);
+    expect(await errorOf(among().begin(newScratchId()))).toMatchObject(refused);
+    expect(await errorOf(among().resume(newScratchId()))).toMatchObject(refused);
+  });
+});
+
+it('a link in the place of a file is not followed', async () => {
+  const other = join(dir.path, 'other');
+  await writeFile(other, 'ours');
+  const id = newScratchId(4);
+  await symlink(other, join(dir.path, id));
+  const file = await open().resume(id);
+  await file?.sink.write(0, bytes(4), never);
+  expect(file).toBeUndefined();
+  expect(await readFile(other, 'utf8')).toBe('ours');
+});
+
+it('the disk of what we keep is not filled up', async () => {
+  const { bavail, bsize } = await statfs(dir.path);
+  const almostAll = () => newScratchId(bavail * bsize - 128 * 1024 * 1024);
+  await (await open(0).begin(almostAll())).remove();
+  const beside = createScratch({ dir: dir.path, beside: dir.path, maxBytes: 0, onFreed });
+  expect(await errorOf(beside.begin(almostAll()))).toMatchObject({ code: 'QUOTA_EXCEEDED' });
 });

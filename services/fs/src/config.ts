@@ -24,7 +24,7 @@ export const fsConfig = {
   dataDir: configKey(
     'WHARF_DATA_DIR',
     schemas.optionalText,
-    'Folder for what fs can make again, such as thumbnails, for uploads that wait as tasks, and for parts of files whose storages take whole ones only. Empty: none of that is kept.',
+    'Folder for what fs can make again, such as thumbnails, for uploads that wait as tasks, and for parts of files whose storages take whole ones only. Empty: none of that is kept, and contents whose size a storage must be told wait in the folder for temporary files.',
   ),
   waitingUploadBytes: configKey(
     'WHARF_WAITING_UPLOAD_BYTES',

@@ -136,10 +136,10 @@ export function createFsService(
   const filesFolders = [...(dataDir === undefined ? [] : [join(dataDir, 'files')]), ...(filesDir === undefined ? [] : [filesDir])];
   const registry = createDriverRegistry(drivers.map((driver) => guardDataFolder(driver, dataDir, filesFolders)));
   const { mounts, statuses, tests } = createStorages(kit, models, registry, {
-    own,
-    egressAllow,
+    ...{ own, egressAllow },
     onChange: (paths) => changes.entryChanged(...paths),
     site: siteOf(siteUrl, () => configuration),
+    spoolFolder: dataDir === undefined ? undefined : join(dataDir, 'unsized'),
   });
   const configuration = createConfiguration(kit, models, mounts);
   const replica = randomUUID();
@@ -293,6 +293,7 @@ interface StoragesOptions {
   readonly own: OwnAddresses;
   readonly onChange: (paths: readonly VirtualPath[]) => void;
   readonly site: Site;
+  readonly spoolFolder: string | undefined;
 }
 
 /** @param configuration is asked for later: it stands on the storages */
@@ -307,7 +308,12 @@ function siteOf(url: string | undefined, configuration: () => Configuration): Si
 }
 
 /** The storages, what tells admin how they get on, and what tries those that are not mounted. */
-function createStorages(kit: ServiceKit, models: Models, registry: DriverRegistry, { own, egressAllow, onChange, site }: StoragesOptions) {
+function createStorages(
+  kit: ServiceKit,
+  models: Models,
+  registry: DriverRegistry,
+  { own, egressAllow, onChange, site, spoolFolder }: StoragesOptions,
+) {
   const { clock, logger, peers } = kit;
   const statuses = createStatusReporter({
     send: (id, status) => peers.admin.reportStorageStatus({ id, status }, kit.ownCall()),
@@ -319,7 +325,7 @@ function createStorages(kit: ServiceKit, models: Models, registry: DriverRegistr
     createEgressPolicy({ audience: 'admin', allow: [], forbidden: ownEndpoints(own) }),
     createEgressPolicy({ audience: 'user', allow: egressAllow, forbidden: ownEndpoints(own) }),
   );
-  const given = { trail: trailOf(kit.keys.installation), site };
+  const given = { trail: trailOf(kit.keys.installation), site, spoolFolder };
   const keepItem: KeepItem = async (id, name, before, after) =>
     (await peers.admin.keepStorageItem({ id, name, before, after }, kit.ownCall())).value;
   const mounts = createMounts({

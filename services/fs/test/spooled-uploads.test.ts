@@ -110,6 +110,17 @@ describe('an upload in parts to a storage that takes whole files only', () => {
     expect(await sessions().countDocuments({ upload_state: 'receiving' })).toBe(0);
   });
 
+  it('waits where its storage is full when it is to be stored, and is stored when there is room', async () => {
+    let isFull = true;
+    plain.failWrites(() => isFull);
+    const id = await begin('/p/later');
+    for (const index of [0, 1]) await chunk(id, index, part(index));
+    expect(await end('complete', id)).toMatchObject({ code: 500, message: 'the storage is full', data: { state: 'receiving' } });
+    isFull = false;
+    expect(await end('complete', id)).toMatchObject({ code: 200, data: { state: 'completed' } });
+    expect(FILE.equals(await stored('/later'))).toBe(true);
+  });
+
   it('takes room of its user’s quota, once', async () => {
     const as = limited;
     expect(await init('/a', { as }, FILE.byteLength + 1)).toMatchObject({ code: 500, message: expect.stringContaining('quota exceeded') });

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { type HttpRequest, httpRequest, waitFor } from '@wharf/harness';
 import { writeSessionModelOf } from '@wharf/models';
 import * as tus from 'tus-js-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { storageError } from '../src/driver-contract/storage-error.ts';
+import { type StorageErrorCode, storageError } from '../src/driver-contract/storage-error.ts';
 import { localDriver } from '../src/drivers/local/index.ts';
 import { changedDrafts } from './changed-drafts.ts';
 import { headersAs, startFsProcess } from './fs-process.ts';
@@ -22,6 +22,8 @@ let folder: string;
 let login: string;
 let limited: string;
 let keepsDrafts = false;
+/** What the same folder says to bytes at times. */
+let saysOfBytes: StorageErrorCode | undefined;
 /** The same folder, which at times does not let drafts be taken away. */
 const keeping = changedDrafts(
   'Keeping',
@@ -31,6 +33,11 @@ const keeping = changedDrafts(
     draft.discard = async () => {
       if (keepsDrafts) throw storageError('STORAGE_UNAVAILABLE');
       return discard();
+    };
+    const write = draft.write.bind(draft);
+    draft.write = async (...given) => {
+      if (saysOfBytes) throw storageError(saysOfBytes);
+      return write(...given);
     };
   },
 );
@@ -201,6 +208,43 @@ describe('tus', () => {
     await model.updateOne({ _id: at.slice(-32) }, { $set: { 'upload.offset_bytes': 4, 'upload.claims': claims } });
     expect((await send('HEAD', at)).status).toBe(423);
     expect((await send('DELETE', at)).status).toBe(204);
+  });
+
+  it.each([
+    ['QUOTA_EXCEEDED', 507],
+    ['PERMISSION_DENIED', 423],
+    ['STORAGE_READ_ONLY', 423],
+    ['UNSUPPORTED_OPERATION', 423],
+  ] as const)('stays when its storage says %s, which may be over in a moment, and goes on afterwards', async (code, status) => {
+    const at = await begin('/f/again', 8);
+    expect((await patch(at, 0, 'half')).status).toBe(204);
+    saysOfBytes = code;
+    expect((await patch(at, 4, 'full')).status).toBe(status);
+    saysOfBytes = undefined;
+    expect(await offsetAt(at, one)).toBe('4');
+    expect((await patch(at, 4, 'full')).status).toBe(204);
+    expect(await readFile(`${folder}/again`, 'utf8')).toBe('halffull');
+  });
+
+  it('stays while its storage is switched off', async () => {
+    await mkdir(`${installation.dir}/switched`);
+    const addition = JSON.stringify({ root_folder_path: `${installation.dir}/switched` });
+    const turn = async (disabled: boolean) =>
+      installation.announce(await installation.writeStorage({ _id: 8, mount_path: '/s', addition, disabled }));
+    const created = { 'File-Path': '/s/probe', 'Upload-Length': '4' };
+    const isThere = async () => (await send('POST', '/api/fs/tus', created)).status === 201;
+    await turn(false);
+    await waitFor('the storage', isThere);
+    const at = await begin('/s/again', 8);
+    expect((await patch(at, 0, 'half')).status).toBe(204);
+    await turn(true);
+    await waitFor('the storage to be gone', async () => !(await isThere()));
+    expect((await patch(at, 4, 'full')).status).toBe(423);
+    await turn(false);
+    await waitFor('the storage', isThere);
+    expect(await offsetAt(at, one)).toBe('4');
+    expect((await patch(at, 4, 'full')).status).toBe(204);
+    expect(await readFile(`${installation.dir}/switched/again`, 'utf8')).toBe('halffull');
   });
 
   it('refuses another offset, another type and too long a body, and nothing is changed', async () => {

@@ -112,11 +112,15 @@ async function startStandalone(
   );
   const scratchDir = join(dataDir.path, 'scratch');
   const toolsDir = config.toolsDir ?? join(dataDir.path, 'downloads');
-  const downloader = createDownloaderService({ ...config, scratchDir, toolsDir, engines }, kitFor(kit, 'downloader'), {
-    writeRange: ({ id }, ...range) => fs.writes.writeRange(id, ...range),
-    writeWhole: ({ id }, ...whole) => fs.writes.writeWhole(id, ...whole),
-    close() {},
-  });
+  const downloader = createDownloaderService(
+    { ...config, dataDir: dataDir.path, scratchDir, toolsDir, engines },
+    kitFor(kit, 'downloader'),
+    {
+      writeRange: ({ id }, ...range) => fs.writes.writeRange(id, ...range),
+      writeWhole: ({ id }, ...whole) => fs.writes.writeWhole(id, ...whole),
+      close() {},
+    },
+  );
   const gateway = createGatewayService(config, kitFor(kit, 'api-gateway'), { bytes: fs.bytes });
   const services = [auth, admin, fs, downloader, gateway];
 

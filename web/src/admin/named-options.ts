@@ -3,8 +3,12 @@ import type { Answer } from '../api/call.ts';
 /** What can be chosen in the form of a driver, with what is chosen so far. */
 export type Option = Answer<'/api/admin/driver/options'>[number];
 
-/** `name = value`. Spaces at the ends of a value are none of it. */
-const LINE = /^\s*([a-z0-9_]+)\s*=\s*(.*?)\s*$/;
+/** `name = value`. Spaces at the ends of a value are none of it. Undefined: it is no such line. */
+function readLine(line: string): [string, string] | undefined {
+  const at = line.indexOf('=');
+  const name = line.slice(0, Math.max(0, at)).trim();
+  return /^[a-z0-9_]+$/.test(name) ? [name, line.slice(at + 1).trim()] : undefined;
+}
 
 /** What a text has: an object in JSON, or lines that somebody wrote by hand. Undefined: it is neither, or not yet. */
 function namedIn(text: string): Readonly<Record<string, string>> | undefined {
@@ -14,7 +18,7 @@ function namedIn(text: string): Readonly<Record<string, string>> | undefined {
     : text
         .split('\n')
         .filter((line) => line.trim() !== '')
-        .map((line) => LINE.exec(line)?.slice(1) as [string, string] | undefined);
+        .map(readLine);
   return entries?.every((entry) => entry !== undefined) ? Object.fromEntries(entries) : undefined;
 }
 

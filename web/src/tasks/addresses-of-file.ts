@@ -8,15 +8,31 @@ export async function addressesOfFile(file: File): Promise<readonly string[]> {
 
 /** The first address of each file of a metalink (RFC 5854, and version 3 before it). */
 function addressesOfMetalink(text: string): readonly string[] {
-  const files = [...text.matchAll(/<file\b.*?<\/file>/gs)].map(([file]) => file);
-  return files.flatMap((file) => {
-    const urls = [...file.matchAll(/<url\b([^>]*)>\s*([^<]+?)\s*<\/url>/g)].map(([, attributes = '', address = '']) => ({
-      address: decodeEntities(address),
+  return elementsOf(text, 'file').flatMap(({ content }) => {
+    const urls = elementsOf(content, 'url').map(({ attributes, content: address }) => ({
+      address: decodeEntities(address.trim()),
       rank: Number(/\bpriority="(\d+)"/.exec(attributes)?.[1] ?? 1_000_000 - Number(/\bpreference="(\d+)"/.exec(attributes)?.[1] ?? 0)),
     }));
     const usable = urls.filter(({ address }) => /^(https?|ftp):/i.test(address)).toSorted((left, right) => left.rank - right.rank);
     return usable.slice(0, 1).map(({ address }) => address);
   });
+}
+
+/** Elements of one name that hold none of it. Looked for one after the other, so that many without an end cost no more than their length. */
+function elementsOf(text: string, name: string): { attributes: string; content: string }[] {
+  const elements: { attributes: string; content: string }[] = [];
+  for (let at = 0; ; ) {
+    const begin = text.indexOf(`<${name}`, at);
+    const opened = text.indexOf('>', begin);
+    if (begin < 0 || opened < 0) return elements;
+    const attributes = text.slice(begin + name.length + 1, opened);
+    at = opened;
+    // Another name that begins alike.
+    if (/^\w/.test(attributes)) continue;
+    at = text.indexOf(`</${name}>`, opened);
+    if (at < 0) return elements;
+    elements.push({ attributes, content: text.slice(opened + 1, at) });
+  }
 }
 
 function decodeEntities(text: string): string {

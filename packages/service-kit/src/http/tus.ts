@@ -14,4 +14,4 @@ export function tusStatus(method: string | undefined, status: number): number {
   return method === 'HEAD' && PASSING.has(status) ? 423 : status;
 }
 
-const PASSING: ReadonlySet<number> = new Set([409, 429, 500, 502, 503, 504]);
+const PASSING: ReadonlySet<number> = new Set([409, 429, 500, 502, 503, 504, 507]);

@@ -1,5 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import { withoutEnd } from '@wharf/pace';
 
 /** A public key of OpenSSH's kinds. */
 export interface SshPublicKey {
@@ -130,5 +131,5 @@ class WireReader {
 
 /** Of a number without leading zero bytes. */
 const bitLength = (bytes: Buffer): number => bytes.length * 8 - Math.clz32(bytes[0] ?? 0) + 24;
-const unpadded = (base64: string): string => base64.replace(/=+$/, '');
+const unpadded = (base64: string): string => withoutEnd(base64, '=');
 const invalid = (cause?: unknown) => new AppError('INVALID_ARGUMENT', 'provided key invalid', { cause });

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
 import fs, { type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError, systemCodeOf } from '@wharf/errors';
@@ -63,15 +63,28 @@ export function missingRoom(error: unknown): number | undefined {
   return typeof bytes === 'number' ? bytes : undefined;
 }
 
+/** What is left free for what else is kept on a disk that is not for scratch files alone, in bytes. */
+const RESERVE_BYTES = 256 * 1024 * 1024;
+
+export interface ScratchOptions {
+  /** Made when it is missing. */
+  readonly dir: string;
+  /** It lies where everybody may make folders: it must be ours, and nobody else may look into it. */
+  readonly isAmongOthers?: boolean;
+  /** A folder of ours. Where it is on the same disk, that is not filled up. */
+  readonly beside?: string | undefined;
+  /** For all files together; 0: what the disk has. */
+  readonly maxBytes: number;
+  /** There is more room than a moment ago. */
+  readonly onFreed: () => void;
+}
+
 /**
  * The name of a file says how many bytes are promised to it. So the promise holds for all processes that share the folder, and also after
- * they were killed.
- *
- * @param options.dir made when it is missing. @param options.maxBytes for all files together; 0: what the disk has.
- * @param options.onFreed there is more room than a moment ago.
+ * they were killed. All throw FAILED_PRECONDITION where the folder must be ours, and is not.
  */
-export function createScratch(options: { readonly dir: string; readonly maxBytes: number; readonly onFreed: () => void }): Scratch {
-  const { dir, maxBytes } = options;
+export function createScratch(options: ScratchOptions): Scratch {
+  const { dir, maxBytes, isAmongOthers = false, beside } = options;
   let turn: Promise<unknown> = Promise.resolve();
 
   /** @param own a file whose promise does not count. */
@@ -80,7 +93,7 @@ export function createScratch(options: { readonly dir: string; readonly maxBytes
     let comingBytes = 0;
     let stayingBytes = 0;
     let passingDiskBytes = 0;
-    await fs.mkdir(dir, { recursive: true, mode: 0o700 });
+    await makeFolder(dir, isAmongOthers);
     for (const name of await fs.readdir(dir)) {
       const path = join(dir, name);
       const stats = await fs.stat(path).catch(() => undefined);
@@ -98,7 +111,8 @@ export function createScratch(options: { readonly dir: string; readonly maxBytes
       else passingDiskBytes += diskBytes;
     }
     const disk = await fs.statfs(dir);
-    const availableBytes = disk.bavail * disk.bsize;
+    const reserveBytes = beside !== undefined && (await isSameDisk(dir, beside)) ? RESERVE_BYTES : 0;
+    const availableBytes = disk.bavail * disk.bsize - reserveBytes;
     const limitBytes = maxBytes > 0 ? maxBytes : Number.POSITIVE_INFINITY;
     return {
       everBytes: Math.max(0, Math.min(limitBytes - stayingBytes, availableBytes + passingDiskBytes)),
@@ -109,14 +123,20 @@ export function createScratch(options: { readonly dir: string; readonly maxBytes
     const room = await look(own);
     if (sizeBytes > room.freeBytes) throw noRoom(room, sizeBytes);
   };
-  const open = async (id: string, flags: string): Promise<ScratchFile> => {
+  const open = async (id: string, flags: number): Promise<ScratchFile> => {
     const path = join(dir, id);
-    return scratchFile({ id, path, handle: await fs.open(path, flags, 0o600), look, onFreed: options.onFreed });
+    return scratchFile({
+      id,
+      path,
+      handle: await fs.open(path, constants.O_RDWR | constants.O_NOFOLLOW | flags, 0o600),
+      look,
+      onFreed: options.onFreed,
+    });
   };
   const begin = async (id: string): Promise<ScratchFile> => {
     const sizeBytes = promisedBytesOf(id) ?? 0;
     await requireRoom(sizeBytes);
-    const file = await open(id, 'wx+');
+    const file = await open(id, constants.O_CREAT | constants.O_EXCL);
     try {
       // Another process may have begun one at the same time.
       await requireRoom(sizeBytes, id);
@@ -140,13 +160,29 @@ export function createScratch(options: { readonly dir: string; readonly maxBytes
     },
     async resume(id) {
       if (!ID.test(id)) return undefined;
+      await makeFolder(dir, isAmongOthers);
       try {
-        return await open(id, 'r+');
+        return await open(id, 0);
       } catch {
         return undefined;
       }
     },
   };
+}
+
+/** @param isAmongOthers somebody else may have made it before us, or a link. @throws AppError FAILED_PRECONDITION */
+async function makeFolder(dir: string, isAmongOthers: boolean): Promise<void> {
+  await fs.mkdir(dir, { recursive: true, mode: 0o700 });
+  if (!isAmongOthers) return;
+  const state = await fs.lstat(dir);
+  if (!state.isDirectory() || (process.getuid && state.uid !== process.getuid()))
+    throw new AppError('FAILED_PRECONDITION', `${dir} belongs to somebody else; remove it, or name another folder in WHARF_SCRATCH_DIR`);
+  await fs.chmod(dir, 0o700);
+}
+
+async function isSameDisk(dir: string, other: string): Promise<boolean> {
+  const [one, two] = await Promise.all([fs.stat(dir), fs.stat(other)]);
+  return one.dev === two.dev;
 }
 
 /** What `stat` counts in, whatever the disk does. */

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { AppError } from '@wharf/errors';
 import { type Call, successEnvelope, userOf } from '@wharf/service-kit';
 import { beginOperation, type FsContext } from '../context.ts';
+import { ownRefusal } from '../domain/access/own-refusal.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { shownPath } from '../domain/snapshot/snapshot.ts';
 import { partCount, partRange, receivedBytes, receivedRanges, type UploadSession } from '../domain/uploads/upload-session.ts';
@@ -65,7 +66,7 @@ export async function receiveParts(
 
 /** @throws AppError PERMISSION_DENIED: the setting `multipart_enabled` is off */
 export function requireOffered({ snapshot }: Operation): void {
-  if (!snapshot.settings.isOn('multipart_enabled')) throw new AppError('PERMISSION_DENIED', 'multipart upload is disabled');
+  if (!snapshot.settings.isOn('multipart_enabled')) throw ownRefusal('PERMISSION_DENIED', 'multipart upload is disabled');
 }
 
 async function init({ uploads, operation, request, call }: PartRequest): Promise<object> {

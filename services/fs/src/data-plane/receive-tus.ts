@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { AppError, ERROR_CODES, type ErrorCode } from '@wharf/errors';
 import { type Call, nameError, sayWhenToComeAgain, TUS_PATH, tusStatus, userOf } from '@wharf/service-kit';
 import { beginOperation, type FsContext } from '../context.ts';
+import { isOwnRefusal } from '../domain/access/own-refusal.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { isComplete, receivedBytes, type UploadSession } from '../domain/uploads/upload-session.ts';
 import type { Uploads } from '../domain/uploads/uploads.ts';
@@ -26,6 +27,20 @@ const STATUSES: Partial<Readonly<Record<ErrorCode, number>>> = {
   NOT_A_DIRECTORY: 403,
   QUOTA_EXCEEDED: 413,
   CONTENT_CORRUPT: 422,
+};
+
+/** What storages and mounts say of an upload that waits for its end or its next bytes: it stays, and its client may come again. */
+const PASSING: Partial<Readonly<Record<ErrorCode, number>>> = {
+  QUOTA_EXCEEDED: 507,
+  CONTENT_CORRUPT: 502,
+  MOUNT_NOT_FOUND: 423,
+  ENTRY_NOT_FOUND: 423,
+  PERMISSION_DENIED: 423,
+  STORAGE_READ_ONLY: 423,
+  UNSUPPORTED_OPERATION: 423,
+  IS_A_DIRECTORY: 423,
+  NOT_A_DIRECTORY: 423,
+  STALE_VERSION: 423,
 };
 
 /** A status that only this protocol has. */
@@ -188,8 +203,9 @@ function described(session: UploadSession) {
 function asRefusal(error: unknown, method: string | undefined): (TusAnswer & { message: string }) | undefined {
   if (error instanceof TusRefusal) return error;
   if (!AppError.is(error) || error.code === 'CANCELLED' || error.code === 'INTERNAL') return undefined;
-  const status = tusStatus(method, STATUSES[error.code] ?? ERROR_CODES[error.code].http);
-  return { status, headers: {}, message: error.message };
+  const isWaiting = (method === 'PATCH' || method === 'HEAD') && !isOwnRefusal(error);
+  const status = (isWaiting ? PASSING[error.code] : undefined) ?? STATUSES[error.code] ?? ERROR_CODES[error.code].http;
+  return { status: tusStatus(method, status), headers: {}, message: error.message };
 }
 
 function send(response: ServerResponse, { status, headers }: TusAnswer, text = ''): void {

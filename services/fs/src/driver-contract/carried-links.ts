@@ -18,11 +18,16 @@ export function carriedText({ text, fromFolder, toFolder, target }: CarriedLink,
   return paths.relative(toFolder, target ?? paths.resolve(fromFolder, text)) || '.';
 }
 
-/** Whether a link leads out of a folder that is carried as a whole, as far as its text tells. @param inner the link's own folder in it, such as `a/b` */
+/** A longer text of a link is not carried, in bytes or characters: no system has one, but a server may say it. */
+export const MAX_LINK_LENGTH = 4_096;
+
+/** Whether a link leads out of a folder that is carried as a whole, as far as its text tells; one that is too long counts so. @param inner the link's own folder in it, such as `a/b` */
 export function leadsOut(text: string, inner: string, paths: path.PlatformPath = path): boolean {
   if (paths.isAbsolute(text)) return false;
+  if (text.length > MAX_LINK_LENGTH) return true;
   // Behind a name `..` may mean another folder than the one before it, when the name is itself a link.
-  if (/[^/.][^/]*\/+(?:\.\/+)*\.\.(?:\/|$)/.test(text)) return true;
+  const steps = text.split('/').filter((segment) => segment !== '' && segment !== '.');
+  if (steps.some((step, index) => step === '..' && index > 0 && steps[index - 1] !== '..')) return true;
   const depth = inner.split('/').filter((segment) => segment !== '').length;
-  return text.split('/').filter((segment) => segment === '..').length > depth;
+  return steps.filter((step) => step === '..').length > depth;
 }

@@ -17,12 +17,18 @@ const MAX_LISTING_MS = 600_000;
  * A driver as the rest of the service uses it.
  *
  * @param room what the driver counts its listings in, where it holds some of them itself
+ * @param spoolFolder where contents wait whose size is not known; the system's folder for temporary files by default
  * @param limits of a storage behind a network; undefined: it is this machine's own, where listings do not end by themselves neither
  */
-export function decorate(driver: StorageDriver, limits: StorageLimits | undefined, room = createListingRoom()): StorageDriver {
-  if (!limits) return withTraits(withDeadline(withRetry(driver), DEADLINES));
+export function decorate(
+  driver: StorageDriver,
+  limits: StorageLimits | undefined,
+  room = createListingRoom(),
+  spoolFolder?: string,
+): StorageDriver {
+  if (!limits) return withTraits(withDeadline(withRetry(driver), DEADLINES), spoolFolder);
   const listing = withBoundedListings(driver, { room, maxMs: MAX_LISTING_MS });
   const bounded = withDeadline(withResumedReads(withRetry(listing)), REMOTE_DEADLINES);
   // The lanes are around it: a turn that does not come is no failure of the storage. What is refused, or not whole yet, takes no turn.
-  return withTraits(withLimits(bounded, limits));
+  return withTraits(withLimits(bounded, limits), spoolFolder);
 }

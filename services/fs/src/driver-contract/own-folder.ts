@@ -31,10 +31,7 @@ export function openOwnFolder(path: string): OwnFolder {
     id: folderId(path),
     path,
     holds: (name) => name !== ID_FILE,
-    async hasRoom(bytes) {
-      const { bavail, bsize } = await statfs(path);
-      return bavail * bsize - RESERVE_BYTES >= bytes;
-    },
+    hasRoom: (bytes) => hasRoomIn(path, bytes),
     async sync() {
       const handle = await open(path);
       try {
@@ -44,6 +41,12 @@ export function openOwnFolder(path: string): OwnFolder {
       }
     },
   };
+}
+
+/** Whether the disk of a folder has room for so many bytes more, beside what is left free for everybody else. */
+export async function hasRoomIn(path: string, bytes: number): Promise<boolean> {
+  const { bavail, bsize } = await statfs(path);
+  return bavail * bsize - RESERVE_BYTES >= bytes;
 }
 
 /** Two replicas that open one folder at the same time end with one id. */

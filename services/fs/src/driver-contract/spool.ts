@@ -1,14 +1,29 @@
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '@wharf/errors';
+import { hasNoSpace, hasRoomIn } from './own-folder.ts';
+import type { CallOptions } from './storage-driver.ts';
 import { abortable } from './verified-content.ts';
 
 /** What all contents of this process may take at once that wait for their size to be known, in bytes. */
 const SPOOL_BYTES = 8 * 1024 ** 3;
 const CHUNK_BYTES = 256 * 1024;
+/** How far a content goes between two looks at what is free on the disk, in bytes. */
+const LOOK_BYTES = 16 * 1024 * 1024;
+/** Whom contents are of that nobody sends. */
+const NOBODY = '';
 
 let spooledBytes = 0;
+/** The same by who sends them. */
+const bytesOf = new Map<string, number>();
+
+function note(caller: string, bytes: number): void {
+  spooledBytes += bytes;
+  const own = (bytesOf.get(caller) ?? 0) + bytes;
+  if (own > 0) bytesOf.set(caller, own);
+  else bytesOf.delete(caller);
+}
 
 /** A content that is all there. */
 export interface Spooled {
@@ -19,43 +34,60 @@ export interface Spooled {
   end(): Promise<void>;
 }
 
+export interface SpoolOptions extends CallOptions {
+  /** Made where it is missing. */
+  readonly folder?: string | undefined;
+  readonly limitBytes?: number;
+}
+
 /**
- * Takes a content in, in a file without a name, so that its size is known: for storages that must be told beforehand.
+ * Takes a content in, in a file without a name, so that its size is known: for storages that must be told beforehand. One caller has half of the room.
  *
+ * @param options.folder the system's folder for temporary files by default
  * @throws AppError QUOTA_EXCEEDED: there is no room for it; with a size it would need none. What `content` throws
  */
 export async function spool(
   content: AsyncIterable<Uint8Array>,
-  signal: AbortSignal | undefined,
-  limitBytes = SPOOL_BYTES,
+  { signal, caller = NOBODY, folder = tmpdir(), limitBytes = SPOOL_BYTES }: SpoolOptions = {},
 ): Promise<Spooled> {
-  const file = await openUnnamed();
+  const shareBytes = caller === NOBODY ? limitBytes : limitBytes / 2;
+  const file = await openUnnamed(folder);
+  let lookedBytes = 0;
   let sizeBytes = 0;
   let isOpen = true;
   const end = async () => {
     if (!isOpen) return;
     isOpen = false;
-    spooledBytes -= sizeBytes;
+    note(caller, -sizeBytes);
     await file.close();
   };
   try {
     for await (const chunk of abortable(content, signal)) {
-      if (spooledBytes + chunk.byteLength > limitBytes)
-        throw new AppError('QUOTA_EXCEEDED', 'the storage must be told the size beforehand, and there is no room to find it out');
-      spooledBytes += chunk.byteLength;
-      sizeBytes += chunk.byteLength;
+      const { byteLength } = chunk;
+      if (spooledBytes + byteLength > limitBytes || (bytesOf.get(caller) ?? 0) + byteLength > shareBytes) throw noRoom();
+      note(caller, byteLength);
+      sizeBytes += byteLength;
+      if (sizeBytes > lookedBytes) {
+        if (!(await hasRoomIn(folder, byteLength))) throw noRoom();
+        lookedBytes = sizeBytes + LOOK_BYTES;
+      }
       await file.writeFile(chunk);
     }
     return { sizeBytes, content: chunksOf(file, sizeBytes), end };
   } catch (error) {
     await end();
-    throw error;
+    throw hasNoSpace(error) ? noRoom(error) : error;
   }
 }
 
+function noRoom(cause?: unknown): AppError {
+  return new AppError('QUOTA_EXCEEDED', 'the storage must be told the size beforehand, and there is no room to find it out', { cause });
+}
+
 /** Nothing of it is left when the process ends. */
-async function openUnnamed(): Promise<FileHandle> {
-  const folder = await mkdtemp(join(tmpdir(), 'wharf-spool-'));
+async function openUnnamed(parent: string): Promise<FileHandle> {
+  await mkdir(parent, { recursive: true, mode: 0o700 });
+  const folder = await mkdtemp(join(parent, 'wharf-spool-'));
   try {
     return await open(join(folder, 'content'), 'wx+', 0o600);
   } finally {

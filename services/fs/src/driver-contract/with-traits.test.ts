@@ -44,14 +44,21 @@ describe('what a storage says of itself', () => {
     const content = async function* () {
       for (let index = 0; index < 10; index += 1) yield pattern(10_000);
     };
-    await refuses('QUOTA_EXCEEDED', spool(content(), undefined, 99_999));
-    const held = await spool(content(), undefined, 100_000);
-    await refuses('QUOTA_EXCEEDED', spool(content(), undefined, 100_000));
+    await refuses('QUOTA_EXCEEDED', spool(content(), { limitBytes: 99_999 }));
+    const held = await spool(content(), { limitBytes: 100_000 });
+    await refuses('QUOTA_EXCEEDED', spool(content(), { limitBytes: 100_000 }));
     await held.end();
     await held.end();
-    const again = await spool(content(), undefined, 100_000);
+    const again = await spool(content(), { limitBytes: 100_000 });
     expect([again.sizeBytes, (await collect(again.content)).length]).toEqual([100_000, 100_000]);
     await again.end();
-    await refuses('CANCELLED', spool(content(), AbortSignal.abort()));
+    // One caller has half of it.
+    const share = { limitBytes: 200_000, caller: 'user 1' };
+    const first = await spool(content(), share);
+    await refuses('QUOTA_EXCEEDED', spool(content(), share));
+    await (await spool(content(), { ...share, caller: 'user 2' })).end();
+    await first.end();
+    await (await spool(content(), share)).end();
+    await refuses('CANCELLED', spool(content(), { signal: AbortSignal.abort() }));
   });
 });

@@ -4,8 +4,12 @@ import { spool } from './spool.ts';
 import type { StorageDriver } from './storage-driver.ts';
 import { unlessRefused } from './unless-refused.ts';
 
-/** Holds what is made to the traits that a storage declares: names and paths that it keeps, and the size that it must be told beforehand. */
-export function withTraits(driver: StorageDriver): StorageDriver {
+/**
+ * Holds what is made to the traits that a storage declares: names and paths that it keeps, and the size that it must be told beforehand.
+ *
+ * @param spoolFolder as in SpoolOptions
+ */
+export function withTraits(driver: StorageDriver, spoolFolder?: string): StorageDriver {
   const operations = operationsOf(driver);
   const { traits } = driver;
   const { write, makeDirectory, rename, copy, openDraft, writeMany } = operations;
@@ -16,7 +20,7 @@ export function withTraits(driver: StorageDriver): StorageDriver {
       (async (file, content, options) => {
         requireKeepable(traits, file);
         if (!traits.needsSize || options.sizeBytes !== undefined) return write(file, content, options);
-        const spooled = await spool(content, options.signal);
+        const spooled = await spool(content, { signal: options.signal, caller: options.caller, folder: spoolFolder });
         try {
           return await write(file, spooled.content, { ...options, sizeBytes: spooled.sizeBytes });
         } finally {

@@ -1,4 +1,3 @@
-import { AppError } from '@wharf/errors';
 import { type Models, readAdminRevision, readSettingsRecord, readUser, settingsFrom, type UserRecord } from '@wharf/models';
 import { parseVirtualPath, type VirtualPath } from '@wharf/paths';
 import { createRevisionedCache, type Logger, type ServiceKit } from '@wharf/service-kit';
@@ -13,6 +12,7 @@ import {
 } from '@wharf/task-engine';
 import { LRUCache } from 'lru-cache';
 import type { Configuration } from '../configuration.ts';
+import { ownRefusal } from '../domain/access/own-refusal.ts';
 import type { Changes } from '../domain/changing/changes.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
@@ -85,8 +85,8 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
   const operationWith = async (run: Framed, userOf: (id: number) => Promise<UserRecord | undefined>): Promise<Operation> => {
     const { creator, signal } = run;
     const user = creator && (await userOf(creator.id));
-    if (!user) throw new AppError('PERMISSION_DENIED', 'the user whose task this is does not exist any more');
-    if (user.disabled) throw new AppError('PERMISSION_DENIED', 'the user whose task this is has been disabled');
+    if (!user) throw ownRefusal('PERMISSION_DENIED', 'the user whose task this is does not exist any more');
+    if (user.disabled) throw ownRefusal('PERMISSION_DENIED', 'the user whose task this is has been disabled');
     const snapshot = await parts.configuration.snapshot({ auth: 0, admin: 0 });
     const { _id: id, role, permission } = user;
     const actor = { id, role, permission, basePath: parseVirtualPath(user.base_path) };

@@ -1,30 +1,12 @@
 import { chmod, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { isAvailable, runCommand } from '@wharf/harness';
 import { currentOwner } from '@wharf/owned-names';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { guardDataFolder } from '../../src/domain/mounts/data-folder-guard.ts';
 import { newBesideName } from '../../src/driver-contract/temp-names.ts';
 import { localDriver } from '../../src/drivers/local/index.ts';
 import { at, codeOf, type LocalStorage, makeFolders, namesIn, openLocal, put, settledNames, textOf } from './open-local.ts';
-
-const mounts = isAvailable('mount', await findMount());
-
-async function findMount(): Promise<object> {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return { missing: 'only root can mount a small disk' };
-  const { code, stderr } = await runCommand('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt']);
-  return code === 0 ? {} : { missing: stderr.trim() };
-}
-
-/** A file system of its own, so small that it fills up. Unmounted after the test. */
-async function mountSmallDisk(place: string, sizeMb: number): Promise<void> {
-  await mkdir(place, { recursive: true });
-  const { code, stderr } = await runCommand('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m`, 'none', place]);
-  expect(code, stderr).toBe(0);
-  onTestFinished(async () => {
-    await runCommand('umount', ['--lazy', place]);
-  });
-}
+import { mountSmallDisk, mounts } from './small-disk.ts';
 
 async function* piecesOf(content: Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield content;

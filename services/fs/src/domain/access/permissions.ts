@@ -1,6 +1,7 @@
-import { AppError } from '@wharf/errors';
+import type { AppError } from '@wharf/errors';
 import type { VirtualPath } from '@wharf/paths';
 import { hasPermission, type PermissionName, type Rights } from '@wharf/rights';
+import { ownRefusal } from './own-refusal.ts';
 
 /** Whoever an operation is done for. */
 export interface Actor extends Rights {
@@ -15,5 +16,5 @@ export function requirePermission(actor: Actor, name: PermissionName): void {
 }
 
 export function denied(): AppError {
-  return new AppError('PERMISSION_DENIED', 'permission denied');
+  return ownRefusal('PERMISSION_DENIED', 'permission denied');
 }

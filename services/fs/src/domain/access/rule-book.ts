@@ -1,10 +1,10 @@
-import { AppError } from '@wharf/errors';
 import type { RuleRecord } from '@wharf/models';
 import { VIRTUAL_ROOT, type VirtualPath } from '@wharf/paths';
 import { hasPermission, isAdmin } from '@wharf/rights';
 import { equalTexts } from './equal-texts.ts';
 import { type AccessDecision, createExplainAccess } from './explain-access.ts';
 import { createHiddenEntries } from './hidden-entries.ts';
+import { ownRefusal } from './own-refusal.ts';
 import { PathTree } from './path-tree.ts';
 import { type Actor, denied } from './permissions.ts';
 import { compileRule, covers, guards, isListed, type Rule } from './rule.ts';
@@ -108,7 +108,7 @@ export function createRuleBook(records: readonly RuleRecord[]): RuleBook {
   return {
     records,
     requireAccess(actor, path, password) {
-      if (!canAccess(actor, path, password)) throw new AppError('PERMISSION_DENIED', 'password is incorrect or you have no permission');
+      if (!canAccess(actor, path, password)) throw ownRefusal('PERMISSION_DENIED', 'password is incorrect or you have no permission');
     },
     canAccess,
     canCreateIn: (actor, directory) => (hasPermission(actor, 'write') || isWriteBypassed(directory)) && canWrite(actor, directory),

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { baseName, isWithin, parentPath, type VirtualPath } from '@wharf/paths';
 import { requireKeepable } from '../../driver-contract/declared-names.ts';
 import { type BeforePublish, type Entry, type Hashes, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { ownRefusal } from '../access/own-refusal.ts';
 import { denied } from '../access/permissions.ts';
 import type { Located } from '../mounts/mount-table.ts';
 import type { Mount } from '../mounts/mounts.ts';
@@ -133,7 +134,7 @@ export async function locateUpload(operation: Operation, path: VirtualPath, stor
   requireUpload(operation, path);
   await requireCreationOf(operation, parentPath(path));
   if (snapshot.settings.isOn('ignore_system_files') && (SYSTEM_FILES.has(name) || name.startsWith('._')))
-    throw new AppError('PERMISSION_DENIED', 'system file upload ignored');
+    throw ownRefusal('PERMISSION_DENIED', 'system file upload ignored');
   if (snapshot.table.isProtected(path)) throw new AppError('IS_A_DIRECTORY', 'a storage is mounted there');
   return storage === undefined ? locate(snapshot, path) : locateIn(snapshot, path, storage);
 }

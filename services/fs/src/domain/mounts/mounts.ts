@@ -79,7 +79,7 @@ export interface MountsOptions {
   /** The only ways to the network that storages have. */
   readonly egress: Egress;
   /** What else storages are opened with. */
-  readonly given?: Pick<Surroundings, 'trail' | 'site'>;
+  readonly given?: Pick<Surroundings, 'trail' | 'site' | 'spoolFolder'>;
   readonly keepItem: KeepItem;
   /** Told what was changed below a storage that stands on it. */
   readonly onChange: (paths: readonly VirtualPath[]) => void;

@@ -16,16 +16,16 @@ type Made = 'listingRoom';
 
 /**
  * What a storage is opened with. Without `keptItem` the items that its driver keeps stay in memory, without `openMount` there is no tree, without `trail` nobody sees circles, without `site` addresses of ours have no begin and no signature. A
- * signal ends the opening sooner. Each attempt at a call is recorded by `spans`, where there are any.
+ * signal ends the opening sooner. Each attempt at a call is recorded by `spans`, where there are any. In `spoolFolder` wait contents whose size is not known.
  */
 export type Surroundings = Omit<ContextParts, OwnParts | Made> &
-  Partial<Pick<ContextParts, OwnParts>> & { readonly spans?: CallSpans | undefined };
+  Partial<Pick<ContextParts, OwnParts>> & { readonly spans?: CallSpans | undefined; readonly spoolFolder?: string | undefined };
 
 /** Opens a storage with its limits around it. @param addition undefined: what is stored cannot be read. @throws what the driver says */
 export async function openStorage(
   definition: DriverDefinition,
   addition: string | undefined,
-  { spans, ...context }: Surroundings,
+  { spans, spoolFolder, ...context }: Surroundings,
 ): Promise<StorageDriver> {
   if (addition === undefined) throw new AppError('CONTENT_CORRUPT', 'the stored settings of the storage cannot be read');
   const watchdog = new Watchdog(context.signal);
@@ -37,7 +37,7 @@ export async function openStorage(
   opening.then((driver) => (signal.aborted ? driver.close() : undefined)).catch(() => undefined);
   try {
     const driver = await watchdog.guard(opening);
-    return decorate(spans ? withSpans(driver, spans) : driver, definition.limits, listingRoom);
+    return decorate(spans ? withSpans(driver, spans) : driver, definition.limits, listingRoom, spoolFolder);
   } finally {
     watchdog.dispose();
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { isWithin, type VirtualPath } from '@wharf/paths';
+import { ownRefusal } from '../access/own-refusal.ts';
 import type { Actor } from '../access/permissions.ts';
 import { createSharedWork } from './shared-work.ts';
 
@@ -315,7 +316,7 @@ function keepRenewing(ledger: QuotaLedger, owner: VirtualPath, claim: string, le
 }
 
 function exceeded(limitBytes: number): AppError {
-  return new AppError('QUOTA_EXCEEDED', `quota exceeded: your files may have ${limitBytes} bytes in all`);
+  return ownRefusal('QUOTA_EXCEEDED', `quota exceeded: your files may have ${limitBytes} bytes in all`);
 }
 
 /** How much is claimed at a time when the size of a content is not known, as long as there is room for that. */

@@ -26,10 +26,11 @@ export function createCachePolicy({ custom_cache_policies, cache_expiration }: C
 type CacheItems = Pick<StorageRecord, 'custom_cache_policies' | 'cache_expiration'>;
 
 function readLine(line: string): Array<{ pattern: RE2JS; minutes: number }> {
-  const [, glob, minutes] = /^\s*(.+):\s*(\d+)\s*$/.exec(line) ?? [];
-  if (glob === undefined || glob.length > MAX_PATTERN_LENGTH) return [];
+  const at = line.lastIndexOf(':');
+  const [glob, minutes] = [line.slice(0, Math.max(0, at)).trim(), line.slice(at + 1).trim()];
+  if (glob === '' || glob.length > MAX_PATTERN_LENGTH || !/^\d+$/.test(minutes)) return [];
   try {
-    return [{ pattern: RE2JS.compile(regexOf(glob.trim())), minutes: Number(minutes) }];
+    return [{ pattern: RE2JS.compile(regexOf(glob)), minutes: Number(minutes) }];
   } catch {
     return [];
   }

@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import type { BeforePublish, Entry, HashName, PublishOptions, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
+import { ownRefusal } from '../access/own-refusal.ts';
 import { claimRoom, holdRoom } from '../changing/operations/claim-room.ts';
 import type { Operation } from '../changing/operations/operation.ts';
 import { hasContent } from '../changing/same-content.ts';
@@ -154,7 +155,7 @@ async function requireContent(draft: SessionDraft, session: UploadSession, runni
   const known = running.digests(session);
   const names = Object.keys(hashes).filter((name): name is HashName => name === 'md5' || name === 'sha1' || name === 'sha256');
   const wrong = known && names.find((name) => known[name] !== hashes[name]);
-  if (wrong) throw new AppError('CONTENT_CORRUPT', `the file does not have the announced ${wrong} digest`);
+  if (wrong) throw ownRefusal('CONTENT_CORRUPT', `the file does not have the announced ${wrong} digest`);
   const digests = known ? {} : Object.fromEntries(names.map((name) => [name, hashes[name] ?? '']));
   await verify(draft, { sizeBytes: session.sizeBytes, digests }, signal);
 }
@@ -173,7 +174,7 @@ async function* checkedParts(draft: SessionDraft, session: UploadSession, signal
       from += piece.byteLength;
       if (part.bytes < lengthBytes) continue;
       if (part.sum.value() !== session.upload.parts.get(index))
-        throw new AppError('CONTENT_CORRUPT', `part ${index} is not what was accepted`);
+        throw ownRefusal('CONTENT_CORRUPT', `part ${index} is not what was accepted`);
       index += 1;
       part = begin();
     }

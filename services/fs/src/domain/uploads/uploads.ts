@@ -1,5 +1,6 @@
-import { AppError, ERROR_CODES } from '@wharf/errors';
+import { AppError } from '@wharf/errors';
 import { ROLE } from '@wharf/rights';
+import { isOwnRefusal, ownRefusal } from '../access/own-refusal.ts';
 import type { Operation } from '../changing/operations/operation.ts';
 import { locateUpload } from '../changing/upload.ts';
 import { resolvePath } from '../snapshot/snapshot.ts';
@@ -83,11 +84,11 @@ export function createUploads({ parts, store, clock, most }: UploadsOptions): Up
     await abortSession(parts, id);
   };
   /** Work that is refused for good leaves nothing. */
-  const orNothing = async <Result>({ id }: UploadSession, run: () => Promise<Result>): Promise<Result> => {
+  const orNothing = async <Result>(session: UploadSession, run: () => Promise<Result>): Promise<Result> => {
     try {
       return await run();
     } catch (error) {
-      if (isForGood(error)) await abort(id).catch(() => undefined);
+      if (isForGood(error, session)) await abort(session.id).catch(() => undefined);
       throw error;
     }
   };
@@ -125,7 +126,7 @@ export function createUploads({ parts, store, clock, most }: UploadsOptions): Up
     async find({ actor }, id) {
       const session = await store.find(id);
       if (!session) throw noUpload();
-      if (session.userId !== actor.id) throw new AppError('PERMISSION_DENIED', 'this upload is somebody else’s');
+      if (session.userId !== actor.id) throw ownRefusal('PERMISSION_DENIED', 'this upload is somebody else’s');
       return session;
     },
     async findByPath({ actor }, path, sizeBytes) {
@@ -172,19 +173,10 @@ export function createUploads({ parts, store, clock, most }: UploadsOptions): Up
   };
 }
 
-/** Errors after which the same upload would never get its name. */
-function isForGood(error: unknown): boolean {
-  if (!AppError.is(error)) return false;
-  return ERROR_CODES[error.code].retry === 'never' && !MENDABLE.has(error.code);
+/**
+ * Whether the same upload would never get its name: we refuse it, it is not there any more, or it was to replace nothing and there is something. What a
+ * storage or the mounts say may be over in a moment, as a full disk, or a storage that is switched off: the upload waits for that until its idle time.
+ */
+function isForGood(error: unknown, { upload }: UploadSession): boolean {
+  return isOwnRefusal(error) || AppError.is(error, 'RECORD_NOT_FOUND') || (AppError.is(error, 'ENTRY_EXISTS') && !upload.overwrite);
 }
-
-/** What another request, another login or a moment may mend. */
-const MENDABLE: ReadonlySet<string> = new Set([
-  'INVALID_ARGUMENT',
-  'UNAUTHENTICATED',
-  'FAILED_PRECONDITION',
-  'STALE_VERSION',
-  'STORAGE_LOGIN_FAILED',
-  'CANCELLED',
-  'INTERNAL',
-]);

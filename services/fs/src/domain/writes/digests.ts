@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import type { DraftContent } from '../../driver-contract/draft-spool.ts';
 import type { Hashes, HashName } from '../../driver-contract/storage-driver.ts';
+import { ownRefusal } from '../access/own-refusal.ts';
 
 /** Digests by algorithm, in hexadecimal. */
 export type Digests = Readonly<Record<string, string>>;
@@ -24,7 +25,7 @@ export function driverHashes(digests: Digests): Hashes {
 
 /** Reads a draft and compares it with what was announced. @throws AppError CONTENT_CORRUPT | INVALID_ARGUMENT */
 export async function verify(draft: DraftContent, file: { sizeBytes: number; digests: Digests }, signal: AbortSignal): Promise<void> {
-  if ((await draft.sizeBytes()) !== file.sizeBytes) throw new AppError('CONTENT_CORRUPT', 'the file does not have the announced size');
+  if ((await draft.sizeBytes()) !== file.sizeBytes) throw ownRefusal('CONTENT_CORRUPT', 'the file does not have the announced size');
   const wanted = Object.entries(file.digests).map(([algorithm, digest]) => {
     if (digest.length !== DIGEST_LENGTHS.get(algorithm)) throw new AppError('INVALID_ARGUMENT', `${algorithm} is no digest that is known`);
     return { algorithm, digest: digest.toLowerCase(), hash: createHash(algorithm) };
@@ -32,5 +33,5 @@ export async function verify(draft: DraftContent, file: { sizeBytes: number; dig
   if (wanted.length === 0) return;
   for await (const chunk of draft.read({ signal })) for (const { hash } of wanted) hash.update(chunk);
   for (const { algorithm, digest, hash } of wanted)
-    if (hash.digest('hex') !== digest) throw new AppError('CONTENT_CORRUPT', `the file does not have the announced ${algorithm} digest`);
+    if (hash.digest('hex') !== digest) throw ownRefusal('CONTENT_CORRUPT', `the file does not have the announced ${algorithm} digest`);
 }

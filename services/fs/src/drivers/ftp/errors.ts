@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { hasInOrder, keptText } from '../../driver-contract/server-text.ts';
 import { type StorageErrorCode, storageError } from '../../driver-contract/storage-error.ts';
 
 /** The server's answer that something could not be done (RFC 959, 4.2). */
@@ -6,7 +7,7 @@ export class RefusedReply extends Error {
   readonly code: number;
 
   constructor(code: number, text: string) {
-    super(text);
+    super(keptText(text));
     this.code = code;
   }
 }
@@ -24,11 +25,11 @@ export function isUnknownCommand(error: unknown): boolean {
 }
 
 /** Some servers answer a login with 530 then: `the maximum number of clients (8) for this user are already connected`. */
-const TOO_MANY = /\b(?:too many|maximum)\b.*\b(?:clients?|users?|connections?|sessions?)\b/i;
+const isFull = (text: string) => hasInOrder(text, /\b(?:too many|maximum)\b/i, /\b(?:clients?|users?|connections?|sessions?)\b/i);
 
 /** The server has as many connections as it wants. */
 export function isTooMany(error: unknown): boolean {
-  return isRefusal(error) && (error.code === 421 || (error.code === 530 && TOO_MANY.test(error.message)));
+  return isRefusal(error) && (error.code === 421 || (error.code === 530 && isFull(error.message)));
 }
 
 const CODE_OF_REPLY: ReadonlyMap<number, StorageErrorCode> = new Map<number, StorageErrorCode>([

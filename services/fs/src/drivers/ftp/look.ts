@@ -43,8 +43,10 @@ export async function lookAtFile(session: FtpSession, settings: FtpSettings, pla
 export async function kindOf(session: FtpSession, place: string): Promise<'file' | 'folder' | undefined> {
   if (session.features.mlst) {
     const reply = await orRefused(session.ask('MLST', place));
-    const [, type] = /type=([^;]+);/i.exec(reply?.lines[1] ?? '') ?? [];
-    if (type !== undefined) return /dir$/i.test(type) ? 'folder' : 'file';
+    // Behind the last semicolon is the name.
+    const facts = (reply?.lines[1] ?? '').toLowerCase().split(';').slice(0, -1);
+    const type = facts.map((fact) => fact.trim()).find((fact) => fact.startsWith('type='));
+    if (type !== undefined) return type.endsWith('dir') ? 'folder' : 'file';
     return undefined;
   }
   if ((await orRefused(session.ask('CWD', place))) !== undefined) return 'folder';

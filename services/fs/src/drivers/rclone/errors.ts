@@ -1,12 +1,14 @@
 import { AppError } from '@wharf/errors';
+import { hasInOrder, keptText } from '../../driver-contract/server-text.ts';
 import { type StorageErrorCode, storageError } from '../../driver-contract/storage-error.ts';
 
 /** What rclone (fs/fs.go) and its library for SMB say, in the order in which it is looked for. Its numbers tell two kinds of failure only. */
-const BY_TEXT: readonly (readonly [RegExp, StorageErrorCode])[] = [
+const BY_TEXT: readonly (readonly [RegExp | ((text: string) => boolean), StorageErrorCode])[] = [
   [/directory trying to be deleted is not empty|directory not empty/i, 'DIRECTORY_NOT_EMPTY'],
   [/is a directory/i, 'IS_A_DIRECTORY'],
   // Of a file that was taken for a folder.
-  [/not a directory|directory name is invalid|readdir .*(?:not supported|invalid parameter)/is, 'NOT_A_DIRECTORY'],
+  [/not a directory|directory name is invalid/i, 'NOT_A_DIRECTORY'],
+  [(text) => hasInOrder(text, /readdir /i, /not supported|invalid parameter/i), 'NOT_A_DIRECTORY'],
   [
     /NoSuchBucket|NoSuchKey|object not found|directory not found|file does not exist|no such file|object (?:name|path) not found/i,
     'ENTRY_NOT_FOUND',
@@ -27,7 +29,8 @@ const NO_SHARE = /share name cannot be found/i;
  * What rclone answers in our terms. What nobody knows is a failure that may pass.
  * @param isOurs whether it is a child of ours, which knows our password
  */
-export function toAppError(status: number, text: string, isOurs = true): AppError {
+export function toAppError(status: number, body: string, isOurs = true): AppError {
+  const text = keptText(body);
   const cause = new Error(`rclone answered ${status}: ${text}`);
   if (status === 401 || status === 403) {
     return isOurs
@@ -38,7 +41,7 @@ export function toAppError(status: number, text: string, isOurs = true): AppErro
     return new AppError('STORAGE_LOGIN_FAILED', 'the server does not let this username in with this password', { cause });
   }
   if (NO_SHARE.test(text)) return new AppError('FAILED_PRECONDITION', 'the server has no share of this name', { cause });
-  const [, code] = BY_TEXT.find(([pattern]) => pattern.test(text)) ?? [];
+  const [, code] = BY_TEXT.find(([says]) => (says instanceof RegExp ? says.test(text) : says(text))) ?? [];
   return storageError(code ?? 'STORAGE_UNAVAILABLE', cause);
 }
 

@@ -43,8 +43,9 @@ export function readNamed(item: string, text: string): [string, string][] {
   const read: [string, string][] = [];
   for (const line of text.split('\n')) {
     if (line.trim() === '') continue;
-    const [, name, value] = /^\s*([a-z0-9_]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    if (name === undefined || value === undefined) throw invalid(`${item}: each line is name = value`);
+    const at = line.indexOf('=');
+    const [name, value] = [line.slice(0, Math.max(0, at)).trim(), line.slice(at + 1).trim()];
+    if (!/^[a-z0-9_]+$/.test(name)) throw invalid(`${item}: each line is name = value`);
     read.push([name, value]);
   }
   return read;

@@ -94,7 +94,7 @@ async function forward(request: http.IncomingMessage, response: http.ServerRespo
   const url = URL.parse(request.url ?? '');
   if (url?.protocol !== 'http:') throw new AppError('INVALID_ARGUMENT', 'not an address');
   const socket = await connect(bareHost(url), Number(url.port || 80));
-  const dropped = new Set([...OF_THE_HOP, ...(request.headers.connection ?? '').toLowerCase().split(/\s*,\s*/)]);
+  const dropped = new Set([...OF_THE_HOP, ...(request.headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase())]);
   const passed = (raw: readonly string[]) => raw.filter((_, index) => !dropped.has((raw[index - (index % 2)] ?? '').toLowerCase()));
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   const hasBody = length !== undefined || encoding !== undefined;

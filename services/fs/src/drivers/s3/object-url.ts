@@ -1,3 +1,4 @@
+import { withoutEnd } from '@wharf/pace';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { S3Settings } from './config.ts';
 
@@ -19,7 +20,7 @@ function withBucket(endpoint: URL, bucket: string): URL {
 
 /** Parsers of addresses take `.` and `..` for steps: a key with these would lead elsewhere. */
 function urlBelow(base: URL, key: string): URL {
-  const path = `${base.pathname.replace(/\/+$/, '')}/${key.split('/').map(encodeText).join('/')}`;
+  const path = `${withoutEnd(base.pathname, '/')}/${key.split('/').map(encodeText).join('/')}`;
   const url = new URL(base);
   url.pathname = path;
   if (url.pathname !== path) throw storageError('INVALID_ARGUMENT');

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { withoutEnd } from '@wharf/pace';
 import { parseVirtualPath } from '@wharf/paths';
 import { z } from 'zod';
 import { boolItem, stringItem } from '../../driver-contract/config-items.ts';
@@ -65,7 +66,7 @@ function parseBase(text: string): URL {
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.hostname === '') throw invalid('url is not an http or https address');
   if (url.username !== '' || url.password !== '') throw invalid('url takes no password: there are username and password for that');
   if (url.search !== '' || url.hash !== '') throw invalid('url takes a host, a port and a path, nothing else');
-  url.pathname = url.pathname.replace(/\/+$/, '');
+  url.pathname = withoutEnd(url.pathname, '/');
   return url;
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { createGate } from '@wharf/pace';
+import { createGate, withoutEnd } from '@wharf/pace';
 import { baseName, childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
@@ -442,10 +442,7 @@ export class SameApiDriver implements StorageDriver {
 
 /** A name that nobody else takes, and that tells whose content it is should it stay. */
 function betweenName(name: EntryName): EntryName {
-  const room = Buffer.from(name)
-    .subarray(0, 200)
-    .toString('utf8')
-    .replace(/\ufffd+$/, '');
+  const room = withoutEnd(Buffer.from(name).toString('utf8', 0, 200), '\ufffd');
   return `${room}.${randomBytes(6).toString('hex')}` as EntryName;
 }
 

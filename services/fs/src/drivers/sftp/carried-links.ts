@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { createGate } from '@wharf/pace';
-import { carriedText, leadsOut } from '../../driver-contract/carried-links.ts';
+import { carriedText, leadsOut, MAX_LINK_LENGTH } from '../../driver-contract/carried-links.ts';
 import { childPlace, isOneName, MAX_PLACE_LENGTH } from '../../driver-contract/remote-places.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
 import type { RemoteAttrs, SftpSession } from './client.ts';
@@ -39,6 +39,7 @@ export async function textElsewhere(
     }
     const text = await session.readLink(from);
     if (posix.isAbsolute(text)) return undefined;
+    if (text.length > MAX_LINK_LENGTH) throw storageError('UNSUPPORTED_OPERATION');
     const target = await orAbsent(session.realpath(from));
     const carried = carriedText({ text, fromFolder, toFolder, target }, posix);
     if (!session.makesLinks || carried.includes(REPLACEMENT)) throw storageError('UNSUPPORTED_OPERATION');

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '@wharf/errors';
+import { withoutEnd } from '@wharf/pace';
 
 /** The key by which a server shows that it is the one we know. */
 export interface HostKey {
@@ -17,8 +18,8 @@ const PUBLIC_KEY = /(?:^|\s)(AAAA[A-Za-z0-9+/]+={0,2})(?:\s|$)/;
 /** @param blob the public key as the protocol sends it */
 export function hostKeyOf(blob: Buffer): HostKey {
   const lengthBytes = blob.byteLength < 4 ? 0 : blob.readUInt32BE(0);
-  const digest = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '');
-  return { type: blob.toString('latin1', 4, 4 + lengthBytes), fingerprint: `SHA256:${digest}` };
+  const digest = createHash('sha256').update(blob).digest('base64');
+  return { type: blob.toString('latin1', 4, 4 + lengthBytes), fingerprint: `SHA256:${withoutEnd(digest, '=')}` };
 }
 
 /**

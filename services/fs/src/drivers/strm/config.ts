@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { withoutEnd } from '@wharf/pace';
 import { z } from 'zod';
 import { boolItem, numberItem, selectItem, textItem } from '../../driver-contract/config-items.ts';
 import { type NamedFolders, parseNamedFolders } from '../../driver-contract/named-folders.ts';
@@ -50,7 +51,7 @@ export function strmSettings(config: z.output<typeof strmConfigSchema>, ownUrl: 
       'files are not written to this machine: switch SaveStrmToLocal off, and copy the folder instead',
     );
   }
-  const prefix = config.PathPrefix.trim().replace(/^\/*|\/+$/g, '');
+  const prefix = withoutEnd(config.PathPrefix.trim(), '/').replace(/^\/+/, '');
   return {
     folders: parseNamedFolders('paths', config.paths),
     siteUrl: config.withoutUrl ? undefined : siteUrlOf(config.siteUrl.trim() || ownUrl),
@@ -74,7 +75,7 @@ function siteUrlOf(text: string | undefined): string {
   if (!url || !['http:', 'https:'].includes(url.protocol) || /[\s?#]/.test(text)) {
     throw new AppError('INVALID_ARGUMENT', 'siteUrl is not an http or https address');
   }
-  return text.replace(/\/+$/, '');
+  return withoutEnd(text, '/');
 }
 
 function endingsOf(text: string): ReadonlySet<string> {

@@ -1,4 +1,5 @@
 import { AppError } from '@wharf/errors';
+import { withoutEnd } from '@wharf/pace';
 import { parseVirtualPath, pathSegments } from '@wharf/paths';
 import { z } from 'zod';
 import { boolItem, certificateIn, certificateItem, selectItem, stringItem } from '../../driver-contract/config-items.ts';
@@ -84,7 +85,7 @@ function parseRoot(text: string): readonly string[] {
 
 function folderBelow(url: URL, segments: readonly string[]): URL {
   const folder = new URL(url);
-  folder.pathname = [url.pathname.replace(/\/+$/, ''), ...segments.map(encodeURIComponent), ''].join('/');
+  folder.pathname = [withoutEnd(url.pathname, '/'), ...segments.map(encodeURIComponent), ''].join('/');
   return folder;
 }
 

@@ -1,7 +1,7 @@
 import { segmentsOf } from './resources.ts';
 
 /** Where Nextcloud and ownCloud have the files of a user. */
-const USER_FOLDER = /^(.*)\/remote\.php\/dav\/files\/([^/]+)\/(.*)$/;
+const USERS = '/remote.php/dav/files/';
 
 /** A folder of a user of such a server. */
 export interface UserFolder {
@@ -15,9 +15,9 @@ export interface UserFolder {
 
 /** @param root of a storage. @returns undefined: it is no such folder, by its address */
 export function userFolderOf(root: URL): UserFolder | undefined {
-  const match = USER_FOLDER.exec(root.pathname);
-  if (!match) return undefined;
-  const [, before, user = '', below] = match;
-  const names = segmentsOf(`/${below}`);
-  return names && { server: new URL(`${before}/`, root), user, below: names };
+  const at = root.pathname.lastIndexOf(USERS);
+  const [user = '', ...below] = root.pathname.slice(at + USERS.length).split('/');
+  if (at < 0 || user === '' || below.length === 0) return undefined;
+  const names = segmentsOf(`/${below.join('/')}`);
+  return names && { server: new URL(`${root.pathname.slice(0, at)}/`, root), user, below: names };
 }
