@@ -37,6 +37,7 @@ const OPERATIONS: Readonly<Record<OptionalOperation, string>> = {
   write: 'uploads',
   makeDirectory: 'new folders',
   remove: 'removal',
+  beginRemoval: 'removals that go on behind their answer',
   rename: 'renames in one step',
   copy: 'copies within',
   openDraft: 'contents that come in ranges',

@@ -1,11 +1,20 @@
-import { chown, readdir } from 'node:fs/promises';
+import { chown, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type FaultProxy, isAvailable, isMissing, startCephRgw, startFaultProxy, startSshServer, waitFor } from '@wharf/harness';
+import {
+  type FaultProxy,
+  httpRequest,
+  isAvailable,
+  isMissing,
+  startCephRgw,
+  startFaultProxy,
+  startSshServer,
+  waitFor,
+} from '@wharf/harness';
 import type { Task } from '@wharf/proto/task';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { folderSide } from '../src/driver-contract/conformance/folder-side.ts';
 import { makeBucket } from '../src/drivers/s3/testing/bucket.ts';
-import { as, type FsProcess, startFsProcess } from './fs-process.ts';
+import { as, type FsProcess, headersAs, startFsProcess } from './fs-process.ts';
 import { type Installation, openInstallation } from './installation.ts';
 import { itemsOf } from './sftp/open-sftp.ts';
 
@@ -21,8 +30,9 @@ interface Store {
   readonly slowMs: number;
   /** Puts empty files there, with the folders above them. */
   seed(paths: readonly string[]): Promise<void>;
-  /** Files at or below a folder. */
+  /** Files at or below a folder, also once it has lost its name. */
   files(folder: string): Promise<string[]>;
+  text(file: string): Promise<string>;
 }
 
 const paths = (folder: string, count: number) => Array.from({ length: count }, (_, index) => `/${folder}/${index % 3}/file-${index}`);
@@ -45,6 +55,7 @@ async function onBucket(): Promise<Store> {
     slowMs: 400,
     seed: (paths) => bucket.putMany(paths.map((path) => path.slice(1))),
     files: async (folder) => (await bucket.keys(`${folder}/`)).filter((key) => !key.endsWith('.wharf')),
+    text: (file) => bucket.text(file),
   };
 }
 
@@ -65,9 +76,11 @@ async function onServer(): Promise<Store> {
       }
     },
     files: async (folder) => {
-      const all = await readdir(join(sshd.folder, folder), { recursive: true }).catch(() => []);
-      return all.filter((name) => name.includes('file-'));
+      const doomed = (await readdir(sshd.folder)).filter((name) => name.startsWith('.wharf-tmp-doomed-'));
+      const inside = [folder, ...doomed].map((each) => readdir(join(sshd.folder, each), { recursive: true }).catch(() => []));
+      return (await Promise.all(inside)).flat().filter((name) => name.includes('file-'));
     },
+    text: (file) => readFile(join(sshd.folder, file), 'utf8'),
   };
 }
 
@@ -170,6 +183,45 @@ describe.each([
       await process.tasks.controlTasks({ list: 'move', action: 'retry', ids: [id] }, as());
       expect(await end(process, id)).toMatchObject({ state: 2, error: '' });
       expect(await store.files('again')).toEqual([]);
+    },
+    LIMIT_MS * 2,
+  );
+
+  it(
+    'leave what is stored after they were answered',
+    async () => {
+      await store.seed([...paths('back', FILES), ...Array.from({ length: 150 }, (_, index) => `/names/file-${index}`)]);
+      const process = await start();
+      const putNew = async (...paths: string[]) => {
+        for (const path of paths) {
+          const headers = { ...headersAs(), 'file-path': path, 'content-type': 'application/octet-stream', 'content-length': 3 };
+          const answer = await httpRequest(process.url, { method: 'PUT', path: '/api/fs/put', headers, body: Buffer.from('new') });
+          expect(JSON.parse(answer.text())).toMatchObject({ code: 200 });
+        }
+      };
+      store.way.latencyMs = 0;
+      const names = Array.from({ length: 150 }, (_, index) => `file-${index}`);
+      await until('the storage to be known', async () => {
+        await process.fs.removeEntries({ dir: '/r/names', names }, as());
+        return true;
+      });
+      await putNew('/r/names/file-149', '/r/names/file-0');
+      store.way.latencyMs = store.slowMs;
+      const id = await begin(process, 'back');
+      store.way.latencyMs = 0;
+      await putNew('/r/back/0/file-0', '/r/back/file-new');
+      await process.fs.makeDirectory({ path: '/r/back/1' }, as());
+      expect(await end(process, id)).toMatchObject({ state: 2, error: '' });
+      await until('all tasks to end', async () => (await tasksOf(process, false)).length === 0);
+      expect([(await store.files('back')).sort(), (await store.files('names')).sort()]).toEqual([
+        ['0/file-0', 'file-new'],
+        ['file-0', 'file-149'],
+      ]);
+      for (const file of ['back/0/file-0', 'back/file-new', 'names/file-0', 'names/file-149']) expect(await store.text(file)).toBe('new');
+      const left: string[] = [];
+      for await (const { entries } of process.fs.listEntries({ path: '/r/back', page: 1, refresh: true }, as()))
+        left.push(...entries.map(({ name }) => name));
+      expect(left.sort()).toEqual(['0', '1', 'file-new']);
     },
     LIMIT_MS * 2,
   );

@@ -57,7 +57,7 @@ async function place(context: FsContext, request: Placement, verb: 'move' | 'cop
 export const removeEntriesHandler =
   (context: FsContext) =>
   async (request: RemoveEntriesRequest, call: Call): Promise<RemoveEntriesResponse> => {
-    await removeEntries(await beginOperation(context, call), request, (doomed) => context.tasks.queueRemovals(doomed, creatorOf(call)));
+    await removeEntries(await beginOperation(context, call), request, (begun) => context.tasks.queueRemovals(begun, creatorOf(call)));
     return {};
   };
 

@@ -14,6 +14,7 @@ export function operationsOf(driver: StorageDriver): CompleteDriver {
     write: driver.write?.bind(driver),
     makeDirectory: driver.makeDirectory?.bind(driver),
     remove: driver.remove?.bind(driver),
+    beginRemoval: driver.beginRemoval?.bind(driver),
     rename: driver.rename?.bind(driver),
     copy: driver.copy?.bind(driver),
     link: driver.link?.bind(driver),
@@ -37,6 +38,7 @@ export function decorated(operations: CompleteDriver): StorageDriver {
 
 /** By name, in their order. @internal for tests */
 export const OPTIONAL_OPERATIONS = Object.keys({
+  beginRemoval: true,
   copy: true,
   findOnHost: true,
   link: true,

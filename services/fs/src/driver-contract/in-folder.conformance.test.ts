@@ -5,7 +5,7 @@ import { inFolder } from './in-folder.ts';
 
 describeDriver({
   name: 'a folder of another storage',
-  lacks: ['findOnHost', 'link', 'listAll', 'openDraft', 'space', 'thumbnail'],
+  lacks: ['beginRemoval', 'findOnHost', 'link', 'listAll', 'openDraft', 'space', 'thumbnail'],
   open: async () => {
     const below = await memoryDriver.open('{"profile":"several at once"}');
     await below.makeDirectory?.(at('/a/folder'));

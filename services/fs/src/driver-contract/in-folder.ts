@@ -13,6 +13,7 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
     write,
     makeDirectory,
     remove,
+    beginRemoval,
     rename,
     copy,
     link,
@@ -55,6 +56,15 @@ export function inFolder(driver: StorageDriver, folder: MountPath, onChanged: On
       write && (async (file, content, options) => changing([file], () => write(at(file), content, untilClosed(options, closing.signal)))),
     makeDirectory: makeDirectory && (async (path, options) => named(path, await changing([path], () => makeDirectory(at(path), options)))),
     remove: remove && (async (path, options) => changing([path], () => remove(at(notRoot(path)), options))),
+    beginRemoval:
+      beginRemoval &&
+      (async (paths, options) =>
+        changing(paths, () =>
+          beginRemoval(
+            paths.map((path) => at(notRoot(path))),
+            options,
+          ),
+        )),
     rename: rename && (async (from, to, options) => changing([from, to], () => rename(at(notRoot(from)), at(to), options))),
     copy: copy && (async (from, to, options) => changing([to], () => copy(at(notRoot(from)), at(to), options))),
     link: link && (async (file, options) => link(at(file), options)),

@@ -71,6 +71,11 @@ export interface RemoveOptions extends CallOptions {
    * gone by then. Rejecting ends the removal there, with that error. Other storages pass it over.
    */
   readonly beforeStep?: ((removedEntries: number) => Promise<void>) | undefined;
+  /**
+   * What `beginRemoval` said of the path: only what was there then is removed, whatever has the name now. Where something that came since stays,
+   * STALE_VERSION in the end. Storages without `beginRemoval` are not given it.
+   */
+  readonly begun?: string | undefined;
 }
 
 export interface StatManyOptions extends CallOptions {
@@ -306,6 +311,13 @@ export interface StorageDriver {
   makeDirectory?(directory: MountPath, options?: CallOptions): Promise<Entry>;
   /** The entry itself, never what a link points to. @throws ENTRY_NOT_FOUND | DIRECTORY_NOT_EMPTY | INVALID_ARGUMENT (the root) */
   remove?(path: MountPath, options: RemoveOptions): Promise<void>;
+  /**
+   * Begins to remove entries with all they hold, where that takes long: what comes under their names afterwards is not theirs. `remove` goes on
+   * with it, in whatever process, when it is given what is answered here. Never rejects for one of them.
+   * @returns in the order of the paths: what `remove` is to be given as `begun`; undefined: it is removed already; or why it is not begun, and as it was,
+   * UNSUPPORTED_OPERATION: it can only be removed at once
+   */
+  beginRemoval?(paths: readonly MountPath[], options?: CallOptions): Promise<readonly (string | undefined | AppError)[]>;
   /**
    * Gives an entry another place in one step. Onto itself it changes nothing. The parent of `to` must exist.
    * @throws ENTRY_NOT_FOUND | ENTRY_EXISTS | INVALID_ARGUMENT (into itself, the root) | IS_A_DIRECTORY (a file over a folder) |

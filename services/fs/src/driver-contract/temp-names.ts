@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { newOwnedName, OWNED_NAME, type OwnerState, ownerOf, type ProcessOwner } from '@wharf/owned-names';
 import type { MountPath } from '@wharf/paths';
 import { storageError } from './storage-error.ts';
@@ -18,11 +19,15 @@ const DRAFT_NAME = /^draft-[0-9a-f]{32}$/;
 const ASIDE_NAME = /^aside-([0-9a-f]{8})-((?:[0-9a-f]+-){3}[0-9a-f]{16})(?:-(.+))?$/s;
 /** In the place of the seconds: something else has the name, and what lies aside never gets it again. */
 const SETTLED = 'ffffffff';
+/** A folder that was removed, and goes piece by piece: `doomed-<seconds, in hex>-<32 digits>`. */
+const DOOMED_NAME = /^doomed-([0-9a-f]{8})-[0-9a-f]{32}$/;
 /** The longest name that any storage in use takes: disks of eCryptfs have this limit. */
 const MAX_ASIDE_BYTES = 143;
 
 const OTHERS_MAX_AGE_MS = 24 * 60 * 60 * 1000;
 const DRAFTS_MAX_AGE_MS = 48 * 60 * 60 * 1000;
+/** After so long what somebody began to remove goes without whoever was to go on with it. */
+const DOOMED_MAX_AGE_MS = 48 * 60 * 60 * 1000;
 
 export function newBesideName(owner: ProcessOwner): string {
   return BESIDE_PREFIX + newOwnedName(owner);
@@ -41,12 +46,18 @@ interface AsideName {
 }
 
 export function newAsideName(owner: ProcessOwner, of: string, nowMs: number): AsideName {
-  const seconds = Math.floor(nowMs / 1000)
-    .toString(16)
-    .padStart(8, '0');
-  const short = `${BESIDE_PREFIX}aside-${seconds}-${newOwnedName(owner)}`;
+  const short = `${BESIDE_PREFIX}aside-${inHex(nowMs)}-${newOwnedName(owner)}`;
   const long = `${short}-${of}`;
   return Buffer.byteLength(long) <= MAX_ASIDE_BYTES ? { name: long, isFolder: false } : { name: short, isFolder: true };
+}
+
+/** What a folder is called from its removal on, until nothing is left of it. */
+export function newDoomedName(nowMs: number): string {
+  return `${BESIDE_PREFIX}doomed-${inHex(nowMs)}-${randomBytes(16).toString('hex')}`;
+}
+
+export function isDoomedName(name: string): boolean {
+  return name.startsWith(BESIDE_PREFIX) && DOOMED_NAME.test(name.slice(BESIDE_PREFIX.length));
 }
 
 /** What the name of something that stepped aside says. */
@@ -77,7 +88,7 @@ export function isReservedName(name: string): boolean {
   const lower = name.toLowerCase();
   if (lower === TEMP_FOLDER) return true;
   const own = lower.startsWith(BESIDE_PREFIX) ? lower.slice(BESIDE_PREFIX.length) : '';
-  return OWNED_NAME.test(own) || DRAFT_NAME.test(own) || ASIDE_NAME.test(own);
+  return OWNED_NAME.test(own) || DRAFT_NAME.test(own) || ASIDE_NAME.test(own) || DOOMED_NAME.test(own);
 }
 
 export function isReservedPath(path: string): boolean {
@@ -109,6 +120,8 @@ export function isAbandoned(
 ): boolean {
   const own = name.startsWith(BESIDE_PREFIX) ? name.slice(BESIDE_PREFIX.length) : name;
   if (DRAFT_NAME.test(own)) return nowMs - touchedMs > DRAFTS_MAX_AGE_MS;
+  const [, doomed] = DOOMED_NAME.exec(own) ?? [];
+  if (doomed !== undefined) return nowMs - Number.parseInt(doomed, 16) * 1000 > DOOMED_MAX_AGE_MS;
   const state = ownerOf(own, self);
   return state === 'gone' || (state === 'elsewhere' && nowMs - touchedMs > othersMaxAgeMs);
 }
@@ -116,4 +129,11 @@ export function isAbandoned(
 /** Whether a temporary file belongs to another process of this host: when that still lives, the file is to be looked at again. */
 export function isOfAnotherProcess(name: string, self: ProcessOwner): boolean {
   return ['lives', 'gone'].includes(ownerOf(name, self) ?? '');
+}
+
+/** Seconds, in eight digits. */
+function inHex(ms: number): string {
+  return Math.floor(ms / 1000)
+    .toString(16)
+    .padStart(8, '0');
 }

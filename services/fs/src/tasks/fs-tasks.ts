@@ -16,7 +16,7 @@ import { ownRefusal } from '../domain/access/own-refusal.ts';
 import type { Changes } from '../domain/changing/changes.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
-import type { Doomed } from '../domain/changing/operations/remove-entries.ts';
+import type { Begun, Doomed } from '../domain/changing/operations/remove-entries.ts';
 import { readOpenInputs } from './open-inputs.ts';
 import type { Verb } from './placement.ts';
 import { placementKind } from './placement-kinds.ts';
@@ -53,7 +53,7 @@ export interface FsTasks {
   /** Tasks that give entries of one folder other names there: one for each folder, and for as many files as one can name. */
   queueRenamings(items: readonly Item[], creator: TaskCreator): Promise<void>;
   /** Tasks that remove entries, each for as many of one folder as one can name. */
-  queueRemovals(doomed: readonly Doomed[], creator: TaskCreator): Promise<void>;
+  queueRemovals(begun: readonly Begun[], creator: TaskCreator): Promise<void>;
   /** A task that removes the empty folders below one. */
   queueTidying(folder: Doomed, creator: TaskCreator): Promise<void>;
   /** Undefined where nothing can be kept: then uploads are stored while their clients wait. */
@@ -150,8 +150,8 @@ export function createFsTasks(kit: ServiceKit, models: Models, parts: FsTasksPar
       await engine.addAll(placements.move, placementTasks('move', folders, creator));
       await engine.addAll(renaming, renamingTasks(files, creator));
     },
-    async queueRemovals(doomed, creator) {
-      await engine.addAll(removal, removalTasks(doomed, creator));
+    async queueRemovals(begun, creator) {
+      await engine.addAll(removal, removalTasks(begun, creator));
     },
     async queueTidying({ path, located }, creator) {
       await engine.add(removal, { name: tidyingName(located), creator, input: { emptyBelow: path } });

@@ -1,7 +1,7 @@
 import { baseName, isWithin, parentPath, relativeTo, type VirtualPath } from '@wharf/paths';
 import type { NewTask, TaskCreator } from '@wharf/task-engine';
 import type { Item } from '../domain/changing/operations/plan-placement.ts';
-import type { Doomed } from '../domain/changing/operations/remove-entries.ts';
+import type { Begun } from '../domain/changing/operations/remove-entries.ts';
 import type { PlacementInput, Verb } from './placement.ts';
 import type { RemovalInput } from './removal-kind.ts';
 import { flatteningName, placementName, removalName } from './task-names.ts';
@@ -72,18 +72,22 @@ export function renamingTasks(items: readonly Item[], creator: TaskCreator): New
 }
 
 /** Tasks that remove entries: for each storage and folder, as many as one can name each. */
-export function removalTasks(doomed: readonly Doomed[], creator: TaskCreator): NewTask<RemovalInput>[] {
+export function removalTasks(doomed: readonly Begun[], creator: TaskCreator): NewTask<RemovalInput>[] {
   const groups = Map.groupBy(doomed, ({ path, located }) => `${located.mount.storage._id} ${parentPath(path)}`);
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (!first) return [];
     const { mount, path } = first.located;
     const folder = { mount, path: parentPath(path) };
-    return portions(group.map((one) => baseName(one.path) ?? '')).map((names) => ({
-      name: removalName(folder, names),
-      creator,
-      input: { folder: parentPath(first.path), storage: mount.storage._id, names },
-    }));
+    const pairs = group.map((one) => [baseName(one.path) ?? '', one.begun] as const);
+    return portions(pairs).map((portion) => {
+      const names = portion.map(([name]) => name);
+      return {
+        name: removalName(folder, names),
+        creator,
+        input: { folder: parentPath(first.path), storage: mount.storage._id, names, begun: portion.map(([, begun]) => begun) },
+      };
+    });
   });
 }
 

@@ -14,6 +14,8 @@ export const removalShape = z.union([
     folder: z.string(),
     /** What goes of it, with all it holds. */
     names: z.array(z.string()),
+    /** What the storage is to be given for each, so that only what was there when it was asked for goes. Absent in tasks of earlier versions: all goes. */
+    begun: z.array(z.string()).optional(),
     /** Id of the storage that was chosen when the task was made. */
     storage: z.number().int(),
   }),
@@ -25,6 +27,9 @@ export type RemovalInput = z.output<typeof removalShape>;
 const removalCheckpoint = z.object({
   /** How many of the names are done. */
   next: z.number().int(),
+  /** Of how many of them something stays that came since, and the first of these. */
+  stayed: z.number().int().optional(),
+  staying: z.string().optional(),
 });
 export type RemovalTaskRun = TaskRun<RemovalInput, z.output<typeof removalCheckpoint>, never>;
 type EntriesInput = Extract<RemovalInput, { readonly names: unknown }>;
@@ -59,7 +64,6 @@ export function removalKind(operationOf: (run: RemovalTaskRun) => Promise<Operat
       const { input } = run;
       if ('emptyBelow' in input) await removeEmpty(frame, parseVirtualPath(input.emptyBelow));
       else await removeNames(frame, input);
-      run.progress({ status: 'removed' });
     },
   });
 }
@@ -79,6 +83,7 @@ async function removeEmpty({ run, operation }: Frame, folder: VirtualPath): Prom
     removed += 1;
     run.progress({ status: removedSoFar(removed) });
   });
+  run.progress({ status: 'removed' });
 }
 
 async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
@@ -86,19 +91,28 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
   const { names } = input;
   const folder = parseVirtualPath(input.folder);
   let removed = 0;
+  let { stayed = 0, staying } = run.checkpoint ?? {};
   for (let next = run.checkpoint?.next ?? 0; next < names.length; next += 1) {
     run.signal.throwIfAborted();
-    const path = childPath(folder, parseEntryName(names[next] ?? ''));
+    const name = parseEntryName(names[next] ?? '');
+    const path = childPath(folder, name);
+    const begun = input.begun?.[next];
     const operation = await frame.operation();
-    const doomed = await checked(operation, input, folder, path);
+    // What is there by now is not what goes: that was looked through when its removal began.
+    const doomed = await checked(operation, input, folder, path, begun === undefined);
     await run.assertLease();
     const beforeStep = stepOf(frame, operation, input, folder, path, (inside) => removedSoFar(removed + inside));
-    await operation.snapshot.quotas.relocating([folder], () => removeOne(operation, doomed, { recursive: true, beforeStep }));
+    const remove = () => removeOne(operation, doomed, { recursive: true, beforeStep, begun });
+    if (!(await operation.snapshot.quotas.relocating([folder], remove))) {
+      stayed += 1;
+      staying ??= name;
+    }
     removed += 1;
     run.progress({ percent: (100 * (next + 1)) / names.length });
     // At once: whoever goes on must not remove what has been stored anew under the name of something that is gone.
-    await run.saveCheckpoint({ next: next + 1 });
+    await run.saveCheckpoint({ next: next + 1, ...(stayed > 0 && { stayed, staying }) });
   }
+  run.progress({ status: staying === undefined ? 'removed' : `removed; what came since stays: ${andMore(staying, stayed)}` });
 }
 
 /** What is asked before each step in a folder: a removal that takes minutes ends with the right to it. */
@@ -151,6 +165,10 @@ async function checked(
 
 function requireInside({ actor }: Operation, folder: VirtualPath): void {
   if (!isWithin(actor.basePath, folder)) throw denied();
+}
+
+function andMore(first: string, all: number): string {
+  return all === 1 ? first : `${first} and ${all - 1} more`;
 }
 
 function removedSoFar(entries: number): string {

@@ -1,7 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { describe, expect, it } from 'vitest';
 import { removeEmptyDirectories } from '../domain/changing/operations/remove-empty-directories.ts';
-import { type Doomed, removeEntries } from '../domain/changing/operations/remove-entries.ts';
+import { type Begun, removeEntries } from '../domain/changing/operations/remove-entries.ts';
 import { locate } from '../domain/snapshot/snapshot.ts';
 import { actor, type MemoryTree, openTree, vpath } from '../domain/testing/memory-tree.ts';
 import { refusalOf } from '../domain/testing/refusal.ts';
@@ -20,8 +20,8 @@ async function fill(memory: MemoryTree, folder: string, files: number): Promise<
 
 /** What one request removes by itself, and what it leaves to tasks. */
 async function request(memory: MemoryTree, dir: string, names: readonly string[], who = actor()): Promise<RemovalInput[]> {
-  const queued: Doomed[] = [];
-  await removeEntries(memory.operation(who), { dir, names }, async (doomed) => void queued.push(...doomed));
+  const queued: Begun[] = [];
+  await removeEntries(memory.operation(who), { dir, names }, async (begun) => void queued.push(...begun));
   return removalTasks(queued, CREATOR).map(({ input }) => input);
 }
 
@@ -33,7 +33,7 @@ describe('a removal in a store of objects', () => {
     await memory.put('/o/file');
     await memory.makeFolder('/o/empty');
     const tasks = await request(memory, '/o', ['file', 'large', 'empty', 'none', 'small']);
-    expect(tasks).toEqual([{ folder: '/o', storage: 1, names: ['large'] }]);
+    expect(tasks).toEqual([{ folder: '/o', storage: 1, names: ['large'], begun: [expect.any(String)] }]);
     expect(await memory.everything('/o')).toHaveLength(1_001);
     for (const input of tasks) await runRemoval(memory.operation(), input);
     expect(await memory.everything('/o')).toEqual([]);
@@ -47,21 +47,79 @@ describe('a removal in a store of objects', () => {
     expect(await request(memory, '/a', [...names, 'large'])).toEqual([]);
     expect(await memory.everything('/a')).toEqual([]);
     const tasks = await request(memory, '/o', names);
-    expect(tasks).toEqual([{ folder: '/o', storage: 1, names: names.slice(100) }]);
+    expect(tasks).toEqual([
+      { folder: '/o', storage: 1, names: names.slice(100), begun: [expect.any(String), expect.any(String), expect.any(String)] },
+    ]);
     for (const input of tasks) await runRemoval(memory.operation(), input);
     expect(await memory.everything('/o')).toEqual([]);
+  });
+
+  it('leaves what is stored after it was asked for, and says so', async () => {
+    const memory = await openObjects();
+    const names = Array.from({ length: 130 }, (_, index) => `f${index}`);
+    for (const name of names) await memory.put(`/o/${name}`, 'old');
+    await fill(memory, '/o/large', 1_001);
+    const tasks = await request(memory, '/o', ['large', ...names]);
+    const after = ['/o/f120', '/o/f129', '/o/large/3/3', '/o/large/new'];
+    for (const path of after) await memory.put(path, 'new');
+    const run = createTestRun({ signal: new AbortController().signal });
+    for (const input of tasks) await runRemoval(memory.operation(), input, run);
+    expect((await memory.everything('/o')).sort()).toEqual(after);
+    expect(run.progress.at(-1)?.status).toBe('removed; what came since stays: large and 2 more');
+  });
+
+  it('of a folder that is made again leaves that folder', async () => {
+    const memory = await openObjects();
+    await fill(memory, '/o/large', 1_001);
+    const tasks = await request(memory, '/o', ['large']);
+    await memory.makeFolder('/o/large');
+    await memory.makeFolder('/o/large/4');
+    for (const input of tasks) await runRemoval(memory.operation(), input);
+    expect(await memory.everything('/o')).toEqual(['/o/large/4/']);
+  });
+
+  it('leaves what is stored while its task waits for a step', async () => {
+    const memory = await openObjects();
+    await fill(memory, '/o/large', 1_001);
+    const [input] = await request(memory, '/o', ['large']);
+    if (!input) throw new Error('no task was made');
+    let asked = 0;
+    await runRemoval(memory.operation(), input, undefined, async () => {
+      asked += 1;
+      // Of the folders 0 and 3, which go first and later.
+      if (asked === 10) for (const path of ['/o/large/0/0', '/o/large/3/3']) await memory.put(path, 'new');
+      return memory.operation();
+    });
+    expect((await memory.everything('/o')).sort()).toEqual(['/o/large/0/0', '/o/large/3/3']);
+  });
+
+  it('that no storage can take later is done before the answer', async () => {
+    const memory = await openTree({ storages: [{ ...OBJECTS, addition: '{"profile":"object store"}' }] });
+    await fill(memory, '/o/large', 1_001);
+    const operation = memory.operation();
+    const { table } = operation.snapshot;
+    const located = locate(memory.snapshot, vpath('/o/large'));
+    const { beginRemoval: _, ...driver } = await located.mount.driver();
+    const mount = { ...located.mount, driver: async () => driver };
+    const without = { ...operation.snapshot, table: { ...table, locate: () => ({ ...located, mount }) } };
+    let queued = 0;
+    await removeEntries({ ...operation, snapshot: without }, { dir: '/o', names: ['large'] }, async () => {
+      queued += 1;
+    });
+    expect([queued, await memory.everything('/o')]).toEqual([0, []]);
   });
 
   it('is divided into tasks that each name as much as one can, for each storage', async () => {
     const memory = await openObjects();
     const located = locate(memory.snapshot, vpath('/o/d'));
-    const doomed = Array.from({ length: 4_500 }, (_, index) => ({ path: vpath(`/o/d/${index}`), located }));
+    const doomed = Array.from({ length: 4_500 }, (_, index) => ({ path: vpath(`/o/d/${index}`), located, begun: `${index}` }));
     const tasks = removalTasks(doomed, CREATOR);
     expect(tasks.map(({ name }) => name)).toEqual([2_000, 2_000, 500].map((count) => `remove ${count} entries of [/o](/)`));
     expect(tasks.flatMap(({ input }) => ('names' in input ? input.names : []))).toEqual(
       doomed.map(({ path }) => path.slice('/o/d/'.length)),
     );
-    expect(removalTasks([{ path: vpath('/o/d'), located }], CREATOR)[0]?.name).toBe('remove [/o](/d)');
+    expect(tasks[1]?.input).toMatchObject({ begun: doomed.slice(2_000, 4_000).map(({ begun }) => begun) });
+    expect(removalTasks([{ path: vpath('/o/d'), located, begun: '' }], CREATOR)[0]?.name).toBe('remove [/o](/d)');
   });
 
   it('of empty folders in a large tree is a task', async () => {

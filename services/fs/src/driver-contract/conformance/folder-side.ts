@@ -8,9 +8,12 @@ export function folderSide(folder: string): Required<Pick<StorageUnderTest, 'see
   return {
     async seed(paths) {
       const files = paths.map((file) => path.join(folder, file));
-      for (const parent of new Set(files.map(path.dirname))) await mkdir(parent, { recursive: true });
       // Servers do not let every user rename what is another one's.
       const { uid, gid } = await stat(folder);
+      for (const parent of new Set(files.map(path.dirname))) {
+        await mkdir(parent, { recursive: true });
+        for (let made = parent; made.startsWith(`${folder}/`); made = path.dirname(made)) await chown(made, uid, gid);
+      }
       await Promise.all(
         files.map(async (file) => {
           await writeFile(file, '');

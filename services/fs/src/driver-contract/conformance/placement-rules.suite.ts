@@ -71,6 +71,55 @@ export function folderRules(rule: Rule): void {
     expect(counts.toSorted((one, other) => one - other)).toEqual(counts);
     expect(await namesIn(driver, '/')).toEqual([]);
   });
+  rule(
+    'a removal that has begun takes what was there, and leaves what came since',
+    ['beginRemoval', 'write', 'makeDirectory', 'remove'],
+    async (driver) => {
+      for (const path of ['/d/a', '/d/e/b', '/d/e/c', '/file', '/beside']) await put(driver, path, 'old');
+      const paths = [at('/d'), at('/file'), at('/none')];
+      const [folder, file, none] = await driver.beginRemoval(paths);
+      expect(typeof folder).toBe('string');
+      // What is not there may be told later.
+      if (typeof none === 'string') await refuses('ENTRY_NOT_FOUND', driver.remove(at('/none'), { recursive: true, begun: none }));
+      else expect(none).toMatchObject({ code: 'ENTRY_NOT_FOUND' });
+      await driver.makeDirectory(at('/d/made'));
+      await put(driver, '/d/e/c', 'new');
+      await put(driver, '/file', 'new');
+      for (const [index, begun] of [folder, file].entries()) {
+        if (typeof begun === 'string') await driver.remove(paths[index] ?? at('/'), { recursive: true, begun }).catch(isStale);
+      }
+      expect((await namesIn(driver, '/')).sort()).toEqual(['beside', 'd', 'file']);
+      expect([await textOf(driver, '/d/e/c'), await textOf(driver, '/file'), await textOf(driver, '/beside')]).toEqual([
+        'new',
+        'new',
+        'old',
+      ]);
+      expect([(await namesIn(driver, '/d')).sort(), await namesIn(driver, '/d/e')]).toEqual([['e', 'made'], ['c']]);
+      // Whoever goes on may do so twice.
+      if (typeof folder === 'string') await driver.remove(at('/d'), { recursive: true, begun: folder }).catch(isStale);
+      expect(await textOf(driver, '/d/e/c')).toBe('new');
+      await driver.remove(at('/d'), { recursive: true });
+      expect((await namesIn(driver, '/')).sort()).toEqual(['beside', 'file']);
+    },
+  );
+  rule(
+    'what removals begin with, and nothing comes after, goes whole',
+    ['beginRemoval', 'write', 'makeDirectory', 'remove'],
+    async (driver) => {
+      for (const path of ['/a/d/e/f', '/a/g', '/a/stays']) await put(driver, path, path);
+      await driver.makeDirectory(at('/a/empty'));
+      const paths = [at('/a/d'), at('/a/g'), at('/a/empty')];
+      const begun = await driver.beginRemoval(paths);
+      for (const [index, path] of paths.entries()) {
+        const answer = begun[index];
+        if (typeof answer === 'string') await driver.remove(path, { recursive: true, begun: answer });
+        else expect(answer).toBeUndefined();
+      }
+      expect(await namesIn(driver, '/a')).toEqual(['stays']);
+      await driver.remove(at('/a'), { recursive: true });
+      expect(await namesIn(driver, '/')).toEqual([]);
+    },
+  );
   rule('the root cannot be removed', ['write', 'remove'], async (driver) => {
     await put(driver, '/file', 'x');
     await refuses('INVALID_ARGUMENT', driver.remove(MOUNT_ROOT, { recursive: true }));
@@ -197,4 +246,9 @@ export function copyRules(rule: Rule): void {
     await refuses('ENTRY_NOT_FOUND', driver.copy(at('/a'), at('/none/b'), { overwrite: true }));
     expect(await namesIn(driver, '/')).toEqual(['a']);
   });
+}
+
+/** For `remove` of what has begun to go: something came since, and stays. Or nothing is left of it. */
+function isStale(error: unknown): void {
+  if (!AppError.is(error, 'STALE_VERSION') && !AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
 }

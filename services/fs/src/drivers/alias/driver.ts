@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { AppError } from '@wharf/errors';
-import { createPace } from '@wharf/pace';
+import { createGate, createPace } from '@wharf/pace';
 import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, pathSegments, ROOT_NAME } from '@wharf/paths';
 import { type CompleteDriver, decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import { NameSet } from '../../driver-contract/name-set.ts';
@@ -25,6 +25,7 @@ import {
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { openOrLeave, whileOpen } from '../../driver-contract/while-open.ts';
+import { beginIn, countOn, goOnRemoving } from './begun-removals.ts';
 import type { AliasSettings, ChangePolicy } from './config.ts';
 import { mergedTraits } from './merged-traits.ts';
 import { type Found, isMissing, operationOf, Place } from './place.ts';
@@ -44,6 +45,7 @@ interface Where {
 
 /** Names of groups have no date of their own. */
 const NO_DATE = new Date(0);
+const PARALLEL_LOOKS = 8;
 
 /** @throws AppError FAILED_PRECONDITION (a circle; nothing is mounted at one of the paths); what opening says where none of the folders works */
 export async function openAlias(settings: AliasSettings, context: OpenContext): Promise<StorageDriver> {
@@ -71,12 +73,13 @@ function allowed(operations: CompleteDriver, places: readonly Place[], settings:
   const known = places.flatMap(({ known: driver }) => (driver === undefined ? [] : [driver]));
   const some = (operation: OptionalOperation) => known.some((driver) => supports(driver, operation));
   const every = (operation: OptionalOperation) => known.length === places.length && known.every((driver) => supports(driver, operation));
-  const { write, makeDirectory, remove, rename, copy, openDraft, link, space, thumbnail } = operations;
+  const { write, makeDirectory, remove, beginRemoval, rename, copy, openDraft, link, space, thumbnail } = operations;
   const [writes, puts] = [settings.write !== 'disabled', settings.put !== 'disabled'];
   return {
     ...operations,
     makeDirectory: writes && some('makeDirectory') ? makeDirectory : undefined,
     remove: writes && some('remove') ? remove : undefined,
+    beginRemoval: writes && some('beginRemoval') ? beginRemoval : undefined,
     rename: writes && some('rename') ? rename : undefined,
     write: puts && some('write') ? write : undefined,
     copy: puts && some('copy') ? copy : undefined,
@@ -208,6 +211,7 @@ class AliasDriver implements StorageDriver {
   async remove(path: MountPath, options: RemoveOptions): Promise<void> {
     this.#begin(options);
     const where = this.#belowGroup(path);
+    if (options.begun !== undefined) return goOnRemoving(where.group.places, where.path, options, options.begun);
     const there = await this.#having(where, options);
     const [first] = there;
     if (first === undefined) throw storageError('ENTRY_NOT_FOUND');
@@ -215,7 +219,22 @@ class AliasDriver implements StorageDriver {
     if (first.entry.isDirectory && !options.recursive) {
       for await (const _ of this.list(path, options)) throw storageError('DIRECTORY_NOT_EMPTY');
     }
-    await onEach(targets, ({ driver }) => operationOf(driver, 'remove')(where.path, options));
+    const nextSteps = countOn(options.beforeStep);
+    await onEach(targets, ({ driver }) => operationOf(driver, 'remove')(where.path, { ...options, beforeStep: nextSteps() }));
+  }
+
+  async beginRemoval(paths: readonly MountPath[], options: CallOptions = {}): Promise<readonly (string | undefined | AppError)[]> {
+    this.#begin(options);
+    const gate = createGate(PARALLEL_LOOKS);
+    const looks = paths.map((path) =>
+      gate.run(async () => {
+        const where = this.#belowGroup(path);
+        const there = await this.#having(where, options);
+        if (there.length === 0) throw storageError('ENTRY_NOT_FOUND');
+        return { where, targets: chooseAmong(this.#settings.write, there, where.group.places.length) };
+      }),
+    );
+    return beginIn(await Promise.allSettled(looks), options);
   }
 
   async rename(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {

@@ -12,7 +12,18 @@ import { memoryDriver } from '../memory/index.ts';
 import { MAGIC, NONCE_BYTES } from './format.ts';
 import { cryptDriver } from './index.ts';
 
-const LACKS = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'readMany', 'statMany', 'thumbnail', 'writeMany'] as const;
+const LACKS = [
+  'beginRemoval',
+  'findOnHost',
+  'link',
+  'listAll',
+  'listNames',
+  'openDraft',
+  'readMany',
+  'statMany',
+  'thumbnail',
+  'writeMany',
+] as const;
 const NAMES = {
   off: { filename_encryption: 'off', directory_name_encryption: 'false' },
   base32: { filename_encryption: 'standard', directory_name_encryption: 'true', filename_encoding: 'base32' },
@@ -62,4 +73,10 @@ describeDriver({
   documented: { driver: 'Crypt', server: 'names as they are, over Local' },
   lacks: LACKS,
   open: openLocal,
+});
+describeDriver({
+  name: 'Crypt over a store of objects',
+  lacks: [...LACKS.filter((operation) => operation !== 'beginRemoval'), 'rename', 'space'],
+  groups: ['making and removing', 'abilities'],
+  open: async () => ({ driver: decorated(await openOver(await memoryDriver.open('{"profile":"object store"}'), 'base32')) }),
 });

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
+import { createGate } from '@wharf/pace';
 import {
   childPath,
   type EntryName,
@@ -44,6 +45,10 @@ interface Known {
 
 /** Names that are decrypted in one go: a few milliseconds. */
 const NAMES_BATCH = 200;
+const PARALLEL_LOOKS = 8;
+/** Stands before what the folder below says of a removal that has begun: files and folders have their names there by other ways. */
+const BEGUN_FILE = 'f';
+const BEGUN_FOLDER = 'd';
 
 /** @throws what opening the folder below says */
 export async function openCrypt(settings: CryptSettings, context: OpenContext): Promise<StorageDriver> {
@@ -52,12 +57,13 @@ export async function openCrypt(settings: CryptSettings, context: OpenContext): 
     deriveKeys(settings.password, settings.salt),
   ]);
   const driver = new CryptDriver(inner, keys, settings);
-  const { write, makeDirectory, remove, rename, copy, space, ...own } = operationsOf(driver);
+  const { write, makeDirectory, remove, beginRemoval, rename, copy, space, ...own } = operationsOf(driver);
   return decorated({
     ...own,
     write: inner.write && write,
     makeDirectory: inner.makeDirectory && makeDirectory,
     remove: inner.remove && remove,
+    beginRemoval: inner.beginRemoval && beginRemoval,
     rename: inner.rename && rename,
     copy: inner.copy && copy,
     space: inner.space?.bind(inner) && space,
@@ -155,8 +161,24 @@ class CryptDriver implements StorageDriver {
   async remove(path: MountPath, options: RemoveOptions): Promise<void> {
     this.#begin(options);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
-    const known = await this.#get(path, options);
-    await this.#operation('remove')(known.path, options);
+    const remove = this.#operation('remove');
+    if (options.begun === undefined) return remove((await this.#get(path, options)).path, options);
+    const [kind, begun] = [options.begun.slice(0, 1), options.begun.slice(1)];
+    await remove(kind === BEGUN_FOLDER ? this.#folderPath(path) : this.#filePath(path), { ...options, begun });
+  }
+
+  async beginRemoval(paths: readonly MountPath[], options: CallOptions = {}): Promise<readonly (string | undefined | AppError)[]> {
+    this.#begin(options);
+    const gate = createGate(PARALLEL_LOOKS);
+    const looks = paths.map((path) => gate.run(() => this.#get(path, options)).catch((error: unknown) => AppError.from(error)));
+    const found = await Promise.all(looks);
+    const known = found.flatMap((one) => (AppError.is(one) ? [] : [one.path]));
+    const begun = known.length === 0 ? [] : [...(await this.#operation('beginRemoval')(known, options))];
+    return found.map((one) => {
+      if (AppError.is(one)) return one;
+      const answer = begun.shift();
+      return typeof answer === 'string' ? (one.entry.isDirectory ? BEGUN_FOLDER : BEGUN_FILE) + answer : answer;
+    });
   }
 
   async rename(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
@@ -184,7 +206,7 @@ class CryptDriver implements StorageDriver {
     if (this.#isClosed) throw storageError('STORAGE_UNAVAILABLE');
   }
 
-  #operation<Operation extends 'write' | 'makeDirectory' | 'remove' | 'rename' | 'copy' | 'space'>(operation: Operation) {
+  #operation<Operation extends 'write' | 'makeDirectory' | 'remove' | 'beginRemoval' | 'rename' | 'copy' | 'space'>(operation: Operation) {
     const method = this.#inner[operation];
     if (method === undefined) throw storageError('UNSUPPORTED_OPERATION');
     return method.bind(this.#inner) as NonNullable<StorageDriver[Operation]>;

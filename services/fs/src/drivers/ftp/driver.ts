@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
+import { beginEach, doomedPlace, giveDoomedName } from '../../driver-contract/begin-each.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
 import type { ListingRoom } from '../../driver-contract/listing-room.ts';
@@ -21,7 +22,7 @@ import type {
 } from '../../driver-contract/storage-driver.ts';
 import { Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles } from '../../driver-contract/temp-files.ts';
-import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
+import { checkReachable, checkUnreserved, isDoomedName, isReservedName } from '../../driver-contract/temp-names.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { isWorthAsking } from '../../driver-contract/worth-asking.ts';
 import { type Features, FtpSession, LEAVE_MS } from './client.ts';
@@ -47,6 +48,9 @@ interface Parts {
   readonly root: RemoteRoot;
   readonly room: ListingRoom;
 }
+
+/** Of several entries that begin to go: others have sessions too. */
+const PARALLEL_REMOVALS = 2;
 
 /** A folder of an FTP server. README tells the whole. */
 export class FtpDriver implements StorageDriver {
@@ -168,7 +172,8 @@ export class FtpDriver implements StorageDriver {
         throwIfAborted(signal);
         if (isReservedName(entry.name)) {
           left.add(entry.name);
-          this.#temps.sweep(directory, entry.name, entry.modifiedAt.getTime());
+          const removeAll = entry.isDirectory && isDoomedName(entry.name) ? (place: string) => this.#removeDoomed(place) : undefined;
+          this.#temps.sweep(directory, entry.name, entry.modifiedAt.getTime(), removeAll);
         } else if (isEntryName(entry.name) && !entry.isLink) {
           listed.add(entry.name);
           yield entry;
@@ -257,27 +262,31 @@ export class FtpDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, recursive, beforeStep }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, recursive, beforeStep, begun }: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    const doomed = begun === undefined ? path : doomedPlace(path, begun);
     await this.#onNames(signal, (session, call) =>
-      this.#changes.alone(path, async () => {
-        throwIfAborted(call.signal);
-        const place = this.#root.place(path);
-        this.#changes.changed(path);
-        this.#seen.clear();
-        // A link to a folder is removed as a file is: it is never followed.
-        const refusal = await session.ask('DELE', place).then(() => undefined, refusalOf);
-        if (refusal === undefined) return;
-        const kind = await kindOf(session, place);
-        if (kind === undefined) throw storageError('ENTRY_NOT_FOUND', refusal);
-        if (kind === 'file') throw refusal;
+      this.#changes.alone(doomed, async () => {
+        if (await this.#removeFile(session, doomed, call)) return;
+        const place = this.#root.place(doomed);
         if (recursive) await this.#removeContent(session, place, { signal: call.signal, beforeStep }, { removed: 0 });
         await session.ask('RMD', place).catch((error: unknown) => {
           // The server does not say why; that something is in it is all but always the reason.
           throw isRefusal(error) ? storageError('DIRECTORY_NOT_EMPTY', error) : error;
         });
       }),
+    );
+  }
+
+  async beginRemoval(paths: readonly MountPath[], { signal }: CallOptions = {}): Promise<readonly (string | undefined | AppError)[]> {
+    return this.#calls.run(signal, (call) =>
+      beginEach(
+        paths,
+        PARALLEL_REMOVALS,
+        (path) => this.#with('names', call.signal, (session) => this.#changes.alone(path, () => this.#beginRemoval(session, path, call))),
+        toAppError,
+      ),
     );
   }
 
@@ -307,6 +316,28 @@ export class FtpDriver implements StorageDriver {
   async close(): Promise<void> {
     await this.#calls.close();
     await this.#pool.close();
+  }
+
+  /** A folder loses its name, everything else goes. @returns what `remove` is to be given */
+  async #beginRemoval(session: FtpSession, path: MountPath, call: Call): Promise<string | undefined> {
+    checkReachable(path);
+    if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    if (await this.#removeFile(session, path, call)) return undefined;
+    return giveDoomedName(path, (to) => moveOrThrow(session, this.#root.place(path), this.#root.place(to)), isRefusal);
+  }
+
+  /** A link to a folder is removed as a file is: it is never followed. @returns false: it is a folder. @throws AppError ENTRY_NOT_FOUND */
+  async #removeFile(session: FtpSession, path: MountPath, call: Call): Promise<boolean> {
+    throwIfAborted(call.signal);
+    const place = this.#root.place(path);
+    this.#changes.changed(path);
+    this.#seen.clear();
+    const refusal = await session.ask('DELE', place).then(() => undefined, refusalOf);
+    if (refusal === undefined) return true;
+    const kind = await kindOf(session, place);
+    if (kind === undefined) throw storageError('ENTRY_NOT_FOUND', refusal);
+    if (kind === 'file') throw refusal;
+    return false;
   }
 
   #names(session: FtpSession, call: Call): Names {
@@ -387,6 +418,13 @@ export class FtpDriver implements StorageDriver {
     } finally {
       folder.leave();
     }
+  }
+
+  async #removeDoomed(place: string): Promise<void> {
+    await this.#onNames(undefined, async (session, { signal }) => {
+      await this.#removeContent(session, place, { signal }, { removed: 0 });
+      await session.ask('RMD', place);
+    });
   }
 
   /** Removes what ended processes left in the root. */

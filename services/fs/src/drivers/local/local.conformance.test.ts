@@ -22,11 +22,11 @@ const openWith = (around: (driver: StorageDriver) => StorageDriver) => async () 
 describeDriver({
   name: 'Local',
   documented: { driver: 'Local', server: 'a folder' },
-  lacks: ['link', 'listAll', 'thumbnail'],
+  lacks: ['beginRemoval', 'link', 'listAll', 'thumbnail'],
   open: openWith((driver) => driver),
 });
 describeDriver({
   name: 'Local with everything around it',
-  lacks: ['link', 'listAll', 'thumbnail'],
+  lacks: ['beginRemoval', 'link', 'listAll', 'thumbnail'],
   open: openWith((driver) => decorate(driver, undefined)),
 });

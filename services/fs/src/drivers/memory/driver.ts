@@ -49,12 +49,15 @@ interface MemoryFile {
   readonly version: string;
   readonly modifiedAt: Date;
   readonly createdAt: Date;
+  /** Higher for what was stored later. */
+  readonly order: number;
 }
 
 interface MemoryFolder {
   readonly children: Map<EntryName, MemoryNode>;
   readonly createdAt: Date;
   modifiedAt: Date;
+  order: number;
   /** Another one after each change of the names, and in each folder. */
   version: string;
 }
@@ -62,6 +65,8 @@ interface MemoryFolder {
 const PNG_MARK = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
 type MemoryNode = MemoryFile | MemoryFolder;
+
+let latestOrder = 0;
 
 const READ_CHUNK_BYTES = 64 * 1024;
 
@@ -71,6 +76,7 @@ export class MemoryDriver implements StorageDriver {
   readonly #profile: MemoryProfile;
   #root = newFolder();
   readonly #closing = new AbortController();
+  readonly beginRemoval?: NonNullable<StorageDriver['beginRemoval']>;
 
   constructor(profile: MemoryProfile = {}) {
     const { foldsCase = false, timeStepMs = 1, hasObjects = false } = profile;
@@ -86,6 +92,8 @@ export class MemoryDriver implements StorageDriver {
       ...(hasObjects && { removesStepwise: true }),
       ...(profile.isPicky && PICKY),
     };
+    // As stores do it that date what they have.
+    if (hasObjects) this.beginRemoval = async (paths) => paths.map(() => String(latestOrder));
   }
 
   async stat(path: MountPath, options: CallOptions = {}): Promise<Entry> {
@@ -131,6 +139,7 @@ export class MemoryDriver implements StorageDriver {
       version: randomUUID(),
       modifiedAt: this.#onGrid(options.modifiedAt, now),
       createdAt: replaced?.createdAt ?? now,
+      order: nextOrder(),
     };
     // The folder may have been moved or removed meanwhile: what counts is the path.
     const target = this.#find(parentPath(path)) === folder ? folder : this.#makeFolders(parentPath(path));
@@ -143,7 +152,9 @@ export class MemoryDriver implements StorageDriver {
     this.#begin(options);
     const existing = this.#find(path);
     if (existing !== undefined && !isFolder(existing)) throw storageError('ENTRY_EXISTS');
-    return this.#entry(path, this.#makeFolders(path));
+    const folder = this.#makeFolders(path);
+    folder.order = nextOrder();
+    return this.#entry(path, folder);
   }
 
   async remove(path: MountPath, options: RemoveOptions): Promise<void> {
@@ -152,14 +163,18 @@ export class MemoryDriver implements StorageDriver {
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     if (isFolder(node) && node.children.size > 0 && !options.recursive) throw storageError('DIRECTORY_NOT_EMPTY');
     if (isFolder(node) && this.traits.removesStepwise) await this.#empty(node, options, { removed: 0 });
+    if (!isDoomed(node, options)) throw storageError('STALE_VERSION');
     take(this.#getFolder(parentPath(path)), nameOf(path));
   }
 
   async #empty(folder: MemoryFolder, options: RemoveOptions, count: { removed: number }): Promise<void> {
     for (const [name, node] of folder.children) {
       if (isFolder(node)) await this.#empty(node, options, count);
+      if (!isDoomed(node, options)) continue;
       await options.beforeStep?.(count.removed);
       this.#begin(options);
+      // While that was asked somebody may have stored something else.
+      if (folder.children.get(name) !== node || !isDoomed(node, options)) continue;
       take(folder, name);
       count.removed += 1;
     }
@@ -302,7 +317,8 @@ export class MemoryDriver implements StorageDriver {
 
   #copyOf(node: MemoryNode): MemoryNode {
     if (isFolder(node)) return copyOf(node);
-    return { ...node, version: randomUUID(), modifiedAt: this.#onGrid(node.modifiedAt, new Date()), createdAt: new Date() };
+    const modifiedAt = this.#onGrid(node.modifiedAt, new Date());
+    return { ...node, version: randomUUID(), modifiedAt, createdAt: new Date(), order: nextOrder() };
   }
 
   #checkName(name: EntryName): void {
@@ -319,7 +335,17 @@ export class MemoryDriver implements StorageDriver {
 
 function newFolder(): MemoryFolder {
   const now = new Date();
-  return { children: new Map(), createdAt: now, modifiedAt: now, version: randomUUID() };
+  return { children: new Map(), createdAt: now, modifiedAt: now, order: nextOrder(), version: randomUUID() };
+}
+
+function nextOrder(): number {
+  latestOrder += 1;
+  return latestOrder;
+}
+
+/** Whether it was there when its removal began; a folder with something in it stays. */
+function isDoomed(node: MemoryNode, { begun }: RemoveOptions): boolean {
+  return begun === undefined || (node.order <= Number(begun) && !(isFolder(node) && node.children.size > 0));
 }
 
 function isFolder(node: MemoryNode): node is MemoryFolder {
@@ -349,7 +375,7 @@ function checkReplaceable(node: MemoryNode, replaced: MemoryNode, { overwrite }:
 }
 
 function copyOf(node: MemoryNode): MemoryNode {
-  if (!isFolder(node)) return { ...node, version: randomUUID(), createdAt: new Date() };
+  if (!isFolder(node)) return { ...node, version: randomUUID(), createdAt: new Date(), order: nextOrder() };
   const copied = newFolder();
   for (const [name, child] of node.children) copied.children.set(name, copyOf(child));
   copied.modifiedAt = node.modifiedAt;

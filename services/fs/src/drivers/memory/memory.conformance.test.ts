@@ -5,10 +5,20 @@ import type { OptionalOperation, StorageDriver } from '../../driver-contract/sto
 import { MEMORY_PROFILES, memoryDriver } from './index.ts';
 import { createExpiringLogin } from './testing/expiring-login.ts';
 
-const LACKS: readonly OptionalOperation[] = ['findOnHost', 'link', 'listAll', 'openDraft', 'readMany', 'space', 'thumbnail', 'writeMany'];
+const LACKS: readonly OptionalOperation[] = [
+  'beginRemoval',
+  'findOnHost',
+  'link',
+  'listAll',
+  'openDraft',
+  'readMany',
+  'space',
+  'thumbnail',
+  'writeMany',
+];
 const WITHOUT_STEPS: readonly OptionalOperation[] = ['listNames', 'rename', 'statMany'];
 const LACKED: Partial<Record<string, readonly OptionalOperation[]>> = {
-  'object store': [...LACKS.filter((operation) => operation !== 'listAll'), ...WITHOUT_STEPS],
+  'object store': [...LACKS.filter((operation) => operation !== 'listAll' && operation !== 'beginRemoval'), ...WITHOUT_STEPS],
   'no rename': [...LACKS, ...WITHOUT_STEPS],
   'own thumbnails': LACKS.filter((operation) => operation !== 'thumbnail'),
   'several at once': LACKS.filter((operation) => operation !== 'readMany' && operation !== 'writeMany'),

@@ -1,7 +1,9 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { createPace, unlessAborted } from '@wharf/pace';
 import { type EntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath, ROOT_NAME } from '@wharf/paths';
 import mime from 'mime-types';
+import { z } from 'zod';
 import { emptyContent, rangeContent } from '../../driver-contract/answers.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
@@ -28,7 +30,7 @@ import type {
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { tooManyFolders } from '../../driver-contract/walk-bound.ts';
-import { type ListedPage, PAGE_KEYS, payloadOf, S3Client } from './client.ts';
+import { type ListedObject, type ListedPage, PAGE_KEYS, payloadOf, S3Client } from './client.ts';
 import type { S3Settings } from './config.ts';
 import { createKeys, type Keys, longestPath } from './keys.ts';
 import { KnownFolders } from './known-folders.ts';
@@ -38,6 +40,7 @@ import { cutIntoParts, growingPartBytes, type Part, type PartHashes, type PartSo
 import { type DraftPlace, S3Draft } from './s3-draft.ts';
 import type { ObjectHead, Taken } from './store-clock.ts';
 import { type DraftStore, StoredDraft, sweepDrafts } from './stored-draft.ts';
+import { StoredKeys } from './stored-keys.ts';
 import { copyParts, uploadParts } from './upload-parts.ts';
 
 /** Folders have no date of their own in a bucket. */
@@ -51,6 +54,15 @@ interface CopyLimits {
 }
 /** Entries of one folder that may be removed at the same moment and leave it there. */
 const MOST_REMOVED_AT_ONCE = 64;
+/** Uploads under way in what is to be removed. Where there are more, it goes while the caller waits. */
+const MAX_SPARED = 100;
+/** Dates have steps of a second, and servers of one store may tell the time differently: two of them. */
+const CLOCK_STEPS_MS = 2_000;
+const CLOCK_PAUSE_MS = 300;
+const MAX_LOOKS_AT_CLOCK = 30;
+/** What is known of a removal that has begun: until when what it takes is dated, and the keys of uploads that had not ended. */
+const begunShape = z.object({ untilMs: z.number(), spared: z.array(z.string()) });
+type BegunRemoval = z.output<typeof begunShape>;
 const FOLDER_TYPE = 'application/x-directory';
 
 /** Where a new file goes. */
@@ -69,6 +81,7 @@ export class S3Driver implements StorageDriver {
   readonly #keys: Keys;
   readonly #uploads: NotedUploads;
   readonly #known = new KnownFolders();
+  readonly #stored = new StoredKeys();
   readonly #closing = new AbortController();
   /** Uploads that end and take back what they did. */
   readonly #ending = new Set<Promise<unknown>>();
@@ -236,13 +249,10 @@ export class S3Driver implements StorageDriver {
     const prefix = this.#keys.folderPrefix(path);
     const key = this.#keys.fileKey(path);
     if (prefix === undefined || key === undefined) throw storageError('INVALID_ARGUMENT');
-    const [file, isFolder] = await Promise.all([
-      this.#client.findHead(key, options),
-      this.#isFolder(path, options),
-      this.#checkAbove(path, options),
-    ]);
+    const [file] = await Promise.all([this.#client.findHead(key, options), this.#checkAbove(path, options)]);
     if (file) throw storageError('ENTRY_EXISTS');
-    if (!isFolder) await this.#keepFolder(prefix, options);
+    // Also one that is there: a removal that has begun may be about to take it away, and leaves what was made since.
+    await this.#keepFolder(prefix, options);
     this.#known.made([...this.#keys.keysAbove(path), key]);
     return folderEntry(nameAt(path));
   }
@@ -261,9 +271,15 @@ export class S3Driver implements StorageDriver {
     const prefix = this.#keys.folderPrefix(path);
     const key = this.#keys.fileKey(path);
     if (key === undefined) throw storageError('ENTRY_NOT_FOUND');
-    if (await this.#client.findHead(key, options)) {
+    const begun = options.begun === undefined ? undefined : readBegunRemoval(options.begun);
+    using watch = this.#stored.watch();
+    const file = await this.#client.findHead(key, options);
+    if (file) {
       await this.#keepParent(path, options);
-      return this.#client.delete(key, options);
+      if (!begun) return this.#client.delete(key, options);
+      const isGone = isDoomed({ ...file, key }, begun) && (await watch.remove([key], () => this.#client.delete(key, options))) > 0;
+      if (!isGone) throw storageError('STALE_VERSION');
+      return;
     }
     if (prefix === undefined || !(await this.#isFolder(path, options))) throw storageError('ENTRY_NOT_FOUND');
     const own = new Set([prefix, this.#keys.placeholderKey(prefix)]);
@@ -273,15 +289,36 @@ export class S3Driver implements StorageDriver {
     }
     await this.#keepParent(path, options);
     if (!options.recursive) return this.#client.deleteMany([...own], options);
-    let removed = 0;
-    for await (const { objects } of this.#client.pages({ prefix, signal: options.signal })) {
+    const pages = this.#client.pages({ prefix, signal: options.signal });
+    let [removed, stayed] = [0, 0];
+    for (let isMore = true; isMore; ) {
+      // Before the page is asked for: what is stored while that takes its time is seen on it.
       await options.beforeStep?.(removed);
-      await this.#client.deleteMany(
-        objects.map((object) => object.key),
-        options,
-      );
-      removed += objects.length;
+      using seen = this.#stored.watch();
+      const { value: page, done } = await pages.next();
+      if (done) break;
+      isMore = !page.isLast;
+      const doomed = page.objects.filter((object) => !begun || isDoomed(object, begun)).map((object) => object.key);
+      const remove = (keys: readonly string[]) => this.#client.deleteMany(keys, options);
+      const gone = begun ? await seen.remove(doomed, remove) : await remove(doomed).then(() => doomed.length);
+      removed += gone;
+      stayed += page.objects.length - gone;
     }
+    if (stayed > 0) throw storageError('STALE_VERSION');
+  }
+
+  async beginRemoval(paths: readonly MountPath[], options: CallOptions = {}): Promise<readonly (string | undefined | AppError)[]> {
+    this.#begin(options);
+    const untilMs = await endOfNow(this.#client, this.#keys.placeholderKey(this.#settings.keyPrefix), options);
+    // Stores may date a file by when its upload in parts began: what is under way by now is not there yet.
+    const underWay = await this.#uploads.keysUnderWay(options);
+    return paths.map((path) => {
+      if (path === MOUNT_ROOT) return storageError('INVALID_ARGUMENT');
+      const key = this.#keys.fileKey(path);
+      if (key === undefined) return storageError('ENTRY_NOT_FOUND');
+      const spared = underWay?.filter((each) => each === key || each.startsWith(`${key}/`));
+      return spared && spared.length <= MAX_SPARED ? JSON.stringify({ untilMs, spared }) : storageError('UNSUPPORTED_OPERATION');
+    });
   }
 
   async copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
@@ -480,7 +517,7 @@ export class S3Driver implements StorageDriver {
     const isNew = !options.overwrite && this.traits.exclusiveCreate;
     if (source.sizeBytes <= this.#copies.wholeBytes) {
       try {
-        return await this.#client.copy(from, source, key, isNew, options);
+        return await this.#stored.storing(key, () => this.#client.copy(from, source, key, isNew, options));
       } catch (error) {
         // The source changed, or something has the name.
         if (!isNew || !AppError.is(error, 'STALE_VERSION') || !(await this.#client.findHead(key, options))) throw error;
@@ -491,7 +528,7 @@ export class S3Driver implements StorageDriver {
     try {
       const parts = await copyParts({ client: this.#client, key, uploadId: upload.id }, from, source, this.#copies.partBytes, options);
       await this.#checkPlace(path, key, options);
-      return await exclusively(upload.complete(parts, isNew, options));
+      return await exclusively(this.#stored.storing(key, () => upload.complete(parts, isNew, options)));
     } catch (error) {
       await this.#takeBack(upload.abort());
       throw error;
@@ -522,7 +559,8 @@ export class S3Driver implements StorageDriver {
     try {
       await this.#mayPublish(place, options, exclusiveCreate);
       const isNew = !overwrite && exclusiveCreate;
-      return await exclusively(this.#client.put(key, part, { contentType: contentType(key) }, isNew, { signal, onProgress }));
+      const put = () => this.#client.put(key, part, { contentType: contentType(key) }, isNew, { signal, onProgress });
+      return await exclusively(this.#stored.storing(key, put));
     } finally {
       part.release();
     }
@@ -541,7 +579,8 @@ export class S3Driver implements StorageDriver {
       const parts = await uploadParts({ client: this.#client, key, uploadId: upload.id }, first, source, stop, options.onProgress);
       this.#lookAnew(place.path);
       await this.#mayPublish(place, options);
-      return await exclusively(upload.complete(parts, !options.overwrite && this.traits.exclusiveCreate, { signal }));
+      const isNew = !options.overwrite && this.traits.exclusiveCreate;
+      return await exclusively(this.#stored.storing(key, () => upload.complete(parts, isNew, { signal })));
     } catch (error) {
       await this.#takeBack(upload.abort());
       throw error;
@@ -557,7 +596,8 @@ export class S3Driver implements StorageDriver {
   }
 
   async #keepFolder(prefix: string, options: CallOptions): Promise<void> {
-    await this.#client.put(this.#keys.placeholderKey(prefix), payloadOf('', false), { contentType: FOLDER_TYPE }, false, options);
+    const key = this.#keys.placeholderKey(prefix);
+    await this.#stored.storing(key, () => this.#client.put(key, payloadOf('', false), { contentType: FOLDER_TYPE }, false, options));
   }
 
   /** A folder stays when its last entry goes. It is kept before that, while others may go at the same moment. */
@@ -623,6 +663,42 @@ async function createsExclusively(settings: S3Settings, client: S3Client, leaves
     if (!folds) return false;
   }
   throw foldsCase();
+}
+
+/**
+ * The date that a store gives at this moment, once it surely gives a later one. Told by the object that keeps the root, so that it is the clock by which objects
+ * are dated.
+ *
+ * @throws AppError UNSUPPORTED_OPERATION: it cannot be told
+ */
+async function endOfNow(client: S3Client, key: string, options: CallOptions): Promise<number> {
+  const date = async () => {
+    await client.put(key, payloadOf('', false), { contentType: FOLDER_TYPE }, false, options);
+    return (await client.head(key, options)).modifiedAt.getTime();
+  };
+  try {
+    const there = await client.findHead(key, options);
+    if (there && there.sizeBytes > 0) throw storageError('UNSUPPORTED_OPERATION');
+    const now = await date();
+    for (let looks = 0; looks < MAX_LOOKS_AT_CLOCK; looks += 1) {
+      await wait(CLOCK_PAUSE_MS);
+      throwIfAborted(options.signal);
+      if ((await date()) >= now + CLOCK_STEPS_MS) return now;
+    }
+  } catch (error) {
+    // Whoever may remove, and not write.
+    if (!AppError.is(error, 'PERMISSION_DENIED')) throw error;
+  }
+  throw storageError('UNSUPPORTED_OPERATION');
+}
+
+function readBegunRemoval(text: string): BegunRemoval {
+  return begunShape.parse(JSON.parse(text));
+}
+
+/** Whether an object was there when its removal began. */
+function isDoomed({ key, modifiedAt }: ListedObject, { untilMs, spared }: BegunRemoval): boolean {
+  return modifiedAt.getTime() <= untilMs && !spared.includes(key);
 }
 
 async function exclusively<Result>(publishing: Promise<Result>): Promise<Result> {

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@wharf/errors';
 import { currentOwner, newOwnedName, ownerOf } from '@wharf/owned-names';
-import { parseJson } from '@wharf/pace';
+import { createGate, parseJson } from '@wharf/pace';
 import type { CallOptions } from '../../driver-contract/storage-driver.ts';
 import { isAbandoned } from '../../driver-contract/temp-names.ts';
-import { type NewObject, payloadOf, type S3Client, type UploadedPart } from './client.ts';
+import { type NewObject, PAGE_KEYS, payloadOf, type S3Client, type UploadedPart } from './client.ts';
 import { UPLOADS_FOLDER } from './keys.ts';
 import type { Taken } from './store-clock.ts';
 
@@ -13,6 +13,8 @@ export interface NotedUploads {
   begin(key: string, object: NewObject, options: CallOptions): Promise<NotedUpload>;
   /** Ends what is under way no more: in this process, and of those that have ended; of other hosts what is two days old. Nothing without a note of ours is touched. */
   sweep(options: CallOptions): Promise<void>;
+  /** The keys of all that are under way, whoever's they are. Undefined: there are too many to tell. */
+  keysUnderWay(options: CallOptions): Promise<string[] | undefined>;
 }
 
 export interface NotedUpload {
@@ -29,6 +31,8 @@ const MAX_SWEPT_PAGES = 20;
 const CLEAN_UP_MS = 20_000;
 /** Before what the store did not hear is said again, in milliseconds; the last pause is repeated. */
 const PAUSES_MS: readonly number[] = [500, 2_000, 10_000, 60_000];
+/** So many notes are read at once. */
+const PARALLEL_NOTES = 8;
 const NOTE_TYPE = 'application/json';
 /** The names of the notes of what is under way in this process: a storage may be opened anew meanwhile. */
 const underWay = new Set<string>();
@@ -85,6 +89,13 @@ export function createNotedUploads(client: S3Client, keyPrefix: string, closing:
         },
         abort,
       };
+    },
+    async keysUnderWay(options) {
+      const { objects, isLast } = await client.firstPage({ prefix: folder, maxKeys: PAGE_KEYS, signal: options.signal });
+      if (!isLast) return undefined;
+      const gate = createGate(PARALLEL_NOTES);
+      const notes = await Promise.all(objects.map((object) => gate.run(() => readNote(client, object.key, options))));
+      return notes.flatMap((note) => (note ? [note.key] : []));
     },
     async sweep(options) {
       let pages = 0;

@@ -57,7 +57,7 @@ const store = (driver: Required<StorageDriver>, name: string, content: string | 
 const SOME = ['entries', 'content', 'making and removing', 'rename', 'abilities'];
 const on = storagesOn({ wharf, url: gateway.url, token, definition: alistDriver });
 const common = {
-  lacks: ['findOnHost', 'listAll', 'listNames', 'openDraft', 'readMany', 'space', 'statMany', 'writeMany'],
+  lacks: ['beginRemoval', 'findOnHost', 'listAll', 'listNames', 'openDraft', 'readMany', 'space', 'statMany', 'writeMany'],
   isRemote: true,
   isWeb: true,
   hasNoTrustItem: true,

@@ -19,7 +19,7 @@ async function showThumbnails(): Promise<void> {
   await admin.call('/api/admin/storage/update', { ...Object(local), addition: JSON.stringify({ ...addition, thumbnail: true }) });
 }
 
-const LACKS = ['findOnHost', 'listAll', 'listNames', 'openDraft', 'readMany', 'space', 'statMany', 'writeMany'] as const;
+const LACKS = ['beginRemoval', 'findOnHost', 'listAll', 'listNames', 'openDraft', 'readMany', 'space', 'statMany', 'writeMany'] as const;
 
 describeDriver({
   name: 'OpenList, over another Wharf',

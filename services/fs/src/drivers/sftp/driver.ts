@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import { AppError } from '@wharf/errors';
 import { createGate } from '@wharf/pace';
 import { childPath, type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
+import { beginEach, doomedPlace, giveDoomedName } from '../../driver-contract/begin-each.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
 import { type Call, Calls } from '../../driver-contract/calls.ts';
 import { isDraftId } from '../../driver-contract/draft.ts';
@@ -26,7 +27,7 @@ import type {
 } from '../../driver-contract/storage-driver.ts';
 import { Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles, type TempPlaces } from '../../driver-contract/temp-files.ts';
-import { checkReachable, checkUnreserved, draftNames, isReservedName } from '../../driver-contract/temp-names.ts';
+import { checkReachable, checkUnreserved, draftNames, isDoomedName, isReservedName } from '../../driver-contract/temp-names.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { moveLink, textElsewhere } from './carried-links.ts';
 import {
@@ -60,6 +61,8 @@ const FULL_BYTES = 1024 * 1024;
 /** What takes the place of characters in a name that is no UTF-8. */
 const REPLACEMENT = '\ufffd';
 const PARALLEL_LINKS = 16;
+/** Of several entries that begin to go. */
+const PARALLEL_REMOVALS = 8;
 const MAX_SECONDS = 0xffff_ffff;
 
 /** Everything of one storage that is shared by its calls. */
@@ -270,18 +273,25 @@ export class SftpDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, recursive, beforeStep }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, recursive, beforeStep, begun }: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    const doomed = begun === undefined ? path : doomedPlace(path, begun);
     await this.#onNames(signal, async (session, call) => {
-      const attrs = await this.#root.lookAtEntry(session, path);
+      const attrs = await this.#root.lookAtEntry(session, doomed);
       throwIfAborted(call.signal);
       if (attrs === undefined) throw storageError('ENTRY_NOT_FOUND');
-      const place = this.#root.place(path);
+      const place = this.#root.place(doomed);
       if (attrs.kind !== 'folder') await session.removeFile(place);
       else if (recursive) await removeTree(session, place, { signal: call.signal, beforeStep });
       else await removeEmptyFolder(session, place);
     });
+  }
+
+  async beginRemoval(paths: readonly MountPath[], { signal }: CallOptions = {}): Promise<readonly (string | undefined | AppError)[]> {
+    return this.#onNames(signal, (session, call) =>
+      beginEach(paths, PARALLEL_REMOVALS, (path) => this.#beginRemoval(session, path, call), toAppError),
+    );
   }
 
   async rename(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {
@@ -311,6 +321,21 @@ export class SftpDriver implements StorageDriver {
   async close(): Promise<void> {
     await this.#calls.close();
     await this.#pool.close();
+  }
+
+  /** A folder loses its name, which costs no more than to remove a file; everything else goes. @returns what `remove` is to be given */
+  async #beginRemoval(session: SftpSession, path: MountPath, { signal }: Call): Promise<string | undefined> {
+    checkReachable(path);
+    if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    const attrs = await this.#root.lookAtEntry(session, path);
+    throwIfAborted(signal);
+    if (attrs === undefined) throw storageError('ENTRY_NOT_FOUND');
+    const place = this.#root.place(path);
+    if (attrs.kind !== 'folder') {
+      await session.removeFile(place);
+      return undefined;
+    }
+    return giveDoomedName(path, (to) => session.rename(place, this.#root.place(to)), isRefusal);
   }
 
   async #copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
@@ -512,7 +537,12 @@ export class SftpDriver implements StorageDriver {
 
   #sweep(session: SftpSession, directory: MountPath, page: readonly RemoteName[]): void {
     for (const { name, attrs } of page) {
-      if (!isReservedName(name) || (attrs.kind !== 'file' && attrs.kind !== 'link')) continue;
+      if (!isReservedName(name)) continue;
+      if (attrs.kind === 'folder' && isDoomedName(name)) {
+        const removeAll = (place: string) => this.#onNames(undefined, (own, { signal }) => removeTree(own, place, { signal }));
+        this.#temps.sweep(directory, name, 0, removeAll);
+      }
+      if (attrs.kind !== 'file' && attrs.kind !== 'link') continue;
       // What is about to be named has the date of its file by then; timesOf() noted when it got that.
       const touchedAt = Math.max(attrs.modifiedAt, attrs.accessedAt);
       this.#temps.sweep(directory, name, touchedAt * 1000, (place) => session.removeFile(place));

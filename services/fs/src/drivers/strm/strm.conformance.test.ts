@@ -7,6 +7,7 @@ import { memoryDriver } from '../memory/index.ts';
 import { strmDriver } from './index.ts';
 
 const lacks = [
+  'beginRemoval',
   'copy',
   'findOnHost',
   'link',

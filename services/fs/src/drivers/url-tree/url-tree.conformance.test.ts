@@ -5,6 +5,7 @@ import { urlTreeDriver } from './index.ts';
 
 const egress = createEgress(createEgressPolicy({ audience: 'user', allow: [], forbidden: [] }));
 const lacks = [
+  'beginRemoval',
   'copy',
   'findOnHost',
   'listAll',

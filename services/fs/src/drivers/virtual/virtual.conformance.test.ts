@@ -3,6 +3,7 @@ import { decorate } from '../../driver-contract/decorate.ts';
 import { virtualDriver } from './index.ts';
 
 const lacks = [
+  'beginRemoval',
   'copy',
   'findOnHost',
   'link',

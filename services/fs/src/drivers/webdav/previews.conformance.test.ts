@@ -13,7 +13,18 @@ import { webdavDriver } from './index.ts';
 import { startNextcloudDouble } from './testing/nextcloud-double.ts';
 import { testEgress } from './testing/test-egress.ts';
 
-const LACKS = ['findOnHost', 'link', 'listAll', 'listNames', 'openDraft', 'readMany', 'space', 'statMany', 'writeMany'] as const;
+const LACKS = [
+  'beginRemoval',
+  'findOnHost',
+  'link',
+  'listAll',
+  'listNames',
+  'openDraft',
+  'readMany',
+  'space',
+  'statMany',
+  'writeMany',
+] as const;
 const PNG = Buffer.from('\x89PNG and the rest of it', 'latin1');
 const WANTED = { widthPixels: 144, maxBytes: 10_000 };
 

@@ -15,6 +15,7 @@ import { testEgress } from './testing/test-egress.ts';
 
 const [apache, digest] = await Promise.all([startApacheDav(), startApacheDav({ login: 'digest' })]);
 const LACKS: readonly OptionalOperation[] = [
+  'beginRemoval',
   'findOnHost',
   'link',
   'listAll',

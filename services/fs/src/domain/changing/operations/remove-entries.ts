@@ -17,8 +17,14 @@ export interface Doomed {
   readonly located: Located<Mount>;
 }
 
+/** An entry whose removal has begun: whatever has its name from now on is another one. */
+export interface Begun extends Doomed {
+  /** What its storage is to be given to go on. */
+  readonly begun: string;
+}
+
 /** Takes over what takes long. */
-export type QueueRemovals = (doomed: readonly Doomed[]) => Promise<void>;
+export type QueueRemovals = (begun: readonly Begun[]) => Promise<void>;
 
 /** Of one request so many entries go one by one where that is how the storage removes them: each costs some calls. */
 const MAX_SINGLE = 100;
@@ -28,7 +34,8 @@ const MAX_BELOW = 1_000;
 /**
  * Removes entries of a folder, with all they hold. One that is not there is success.
  *
- * @param queue takes over what would take long: large folders and long lists, where a storage removes entry by entry. Absent: the caller waits for that
+ * @param queue takes over what would take long: large folders and long lists, where a storage removes entry by entry and can tell later what was there
+ * now. Absent: the caller waits for that
  */
 export async function removeEntries(
   operation: Operation,
@@ -79,7 +86,7 @@ async function removeAll(operation: Operation, doomed: readonly Doomed[], queue:
   try {
     for (const one of doomed) {
       const place = await open(one.located);
-      if (!queue || !place.driver.traits.removesStepwise) {
+      if (!queue || !place.driver.traits.removesStepwise || !supports(place.driver, 'beginRemoval')) {
         await removeOne(operation, one, { recursive: true });
         continue;
       }
@@ -87,8 +94,45 @@ async function removeAll(operation: Operation, doomed: readonly Doomed[], queue:
       if (single > MAX_SINGLE || !(await removeSoon(operation, one, place))) left.push(one);
     }
   } finally {
-    if (queue && left.length > 0) await queue(left);
+    if (queue && left.length > 0) await beginRemovals(operation, left, queue);
   }
+}
+
+/** What cannot be begun is removed while the caller waits. @throws what the storage says of the first that fails; all others are done, or queued */
+async function beginRemovals(operation: Operation, left: readonly Doomed[], queue: QueueRemovals): Promise<void> {
+  const { snapshot, actor, changes, signal } = operation;
+  const queued: Begun[] = [];
+  const now: Doomed[] = [];
+  let failure: unknown;
+  try {
+    for (const group of Map.groupBy(left, ({ located }) => located.mount).values()) {
+      const answers = await begin(group, signal);
+      for (const [index, one] of group.entries()) {
+        const answer = answers[index];
+        if (typeof answer === 'string') queued.push({ ...one, begun: answer });
+        else if (AppError.is(answer, 'UNSUPPORTED_OPERATION')) now.push(one);
+        else if (answer !== undefined && !isGone(answer)) failure ??= answer;
+      }
+    }
+    if (queued.length > 0) await queue(queued);
+  } finally {
+    await snapshot.quotas.freed(actor);
+    changes.entryChanged(...left.map(({ path }) => path));
+  }
+  for (const one of now) await removeOne(operation, one, { recursive: true });
+  if (failure !== undefined) throw failure;
+}
+
+/** @param group entries of one storage */
+async function begin(group: readonly Doomed[], signal: AbortSignal): Promise<readonly (string | undefined | AppError)[]> {
+  const places = await Promise.all(group.map(({ located }) => open(located)));
+  const driver = places[0]?.driver;
+  if (!driver || !supports(driver, 'beginRemoval')) throw unsupported();
+  const paths = places.map(({ path }) => path);
+  return driver.beginRemoval(paths, { signal }).catch((error: unknown) => {
+    if (AppError.is(error, 'UNSUPPORTED_OPERATION')) return paths.map(() => error);
+    throw error;
+  });
 }
 
 /** @returns false when it takes long: it is as it was */
@@ -102,12 +146,13 @@ async function removeSoon(operation: Operation, doomed: Doomed, place: Place): P
 /**
  * Removes one entry, and tells of it. One that is not there is success.
  *
- * @returns false for a folder with something in it that was to go only if empty: it is as it was. @throws what the storage throws
+ * @returns false where something stays: in a folder that was to go only if empty, which is as it was; or that came since the removal began
+ * @throws what the storage throws
  */
 export async function removeOne(
   { snapshot, actor, changes, signal }: Operation,
   { path, located }: Doomed,
-  options: Pick<RemoveOptions, 'recursive' | 'beforeStep'>,
+  options: Pick<RemoveOptions, 'recursive' | 'beforeStep' | 'begun'>,
 ): Promise<boolean> {
   const { driver, path: place } = await open(located);
   if (!supports(driver, 'remove')) throw unsupported();
@@ -119,10 +164,17 @@ export async function removeOne(
     // Of a folder that failed something may be gone.
     await snapshot.quotas.freed(actor);
     changes.entryChanged(path);
-    if (!AppError.is(error, 'ENTRY_NOT_FOUND') && !AppError.is(error, 'NOT_A_DIRECTORY')) throw error;
+    if (options.begun !== undefined && AppError.is(error, 'STALE_VERSION')) return false;
+    if (!isGone(error)) throw error;
     return true;
   }
   await snapshot.quotas.freed(actor);
-  changes.entryBecame({ path, driver, entry: undefined, since });
+  // Something else may have the name by now.
+  if (options.begun !== undefined) changes.entryChanged(path);
+  else changes.entryBecame({ path, driver, entry: undefined, since });
   return true;
+}
+
+function isGone(error: unknown): boolean {
+  return AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY');
 }

@@ -12,6 +12,7 @@ import type { OptionalOperation, StorageDriver } from '../../../driver-contract/
 import { smbDriver } from '../index.ts';
 
 const LACKS: readonly OptionalOperation[] = [
+  'beginRemoval',
   'copy',
   'findOnHost',
   'link',

@@ -16,6 +16,7 @@ interface Address {
 }
 
 export const WITHOUT: readonly OptionalOperation[] = [
+  'beginRemoval',
   'findOnHost',
   'link',
   'listAll',

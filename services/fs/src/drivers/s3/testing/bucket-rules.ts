@@ -3,6 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { CreateMultipartUploadCommand, HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import type { Answer, Egress } from '@wharf/egress';
+import { AppError } from '@wharf/errors';
 import {
   type CephRgw,
   httpRequest,
@@ -255,6 +256,56 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
     });
   });
 
+  describe('removals that go on later', () => {
+    it('leave what is stored under the same names while they run', async () => {
+      const { driver, root } = await open();
+      const names = Array.from({ length: 500 }, (_, index) => `many/${index % 5}/${index}`);
+      await bucket.putMany(names.map((name) => `${root}/${name}`));
+      const [begun] = await driver.beginRemoval([at('/many')]);
+      if (typeof begun !== 'string') throw new Error('it was not begun');
+      const left = names.values();
+      const storeSome = async () => {
+        for (const name of left) await driver.write(at(`/${name}`), piecesOf(Buffer.from('new')), { overwrite: true });
+      };
+      const storing = Promise.all(Array.from({ length: 8 }, storeSome));
+      let isStored = false;
+      void storing.finally(() => {
+        isStored = true;
+      });
+      while (!isStored) await driver.remove(at('/many'), { recursive: true, begun }).catch(staleOrGone);
+      await storing;
+      await driver.remove(at('/many'), { recursive: true, begun }).catch(staleOrGone);
+      const there = await Array.fromAsync(driver.listAll(at('/many')));
+      expect(there.filter(({ entry }) => !entry.isDirectory)).toHaveLength(names.length);
+      for (const name of [names[0], names[250], names[499]]) expect(await bucket.text(`${root}/${name}`)).toBe('new');
+    }, 60_000);
+
+    it('leave a file that was under way when they began', async () => {
+      const { driver, root } = await open();
+      await bucket.put(`${root}/d/old`);
+      const [isUnderWay, pause] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const writing = driver.write(at('/d/big'), pausedPieces(17 * MIB, isUnderWay.resolve, pause.promise), { overwrite: false });
+      await isUnderWay.promise;
+      await waitFor('the upload', async () => (await bucket.uploads(`${root}/d`)).length === 1);
+      const [begun, beside] = await driver.beginRemoval([at('/d'), at('/e')]);
+      expect([begun, beside].map((text) => JSON.parse(String(text)).spared)).toEqual([[`${root}/d/big`], []]);
+      pause.resolve();
+      await writing;
+      // As a store has it that dates such a file by the begin of its upload.
+      const untilMs = Date.now() + 3_600_000;
+      const dated = JSON.stringify({ ...JSON.parse(String(begun)), untilMs });
+      await expect(driver.remove(at('/d'), { recursive: true, begun: dated })).rejects.toMatchObject({ code: 'STALE_VERSION' });
+      expect(await namesIn(driver, '/d')).toEqual(['big']);
+    }, 30_000);
+
+    it('cannot begin where the store tells no time', async () => {
+      const { driver, root } = await open();
+      await bucket.put(`${root}/.wharf`, 'somebody else’s');
+      await expect(driver.beginRemoval([at('/d')])).rejects.toMatchObject({ code: 'UNSUPPORTED_OPERATION' });
+      expect(await bucket.text(`${root}/.wharf`)).toBe('somebody else’s');
+    });
+  });
+
   it('a storage that is only tried leaves nothing, one that is kept an object that is not shown', async () => {
     const { driver, root } = await open();
     expect([driver.traits.exclusiveCreate, await bucket.keys(`${root}/`)]).toEqual([true, []]);
@@ -444,4 +495,8 @@ export function bucketRules(server: CephRgw, bucket: Bucket): void {
     const { Uploads = [] } = await bucket.sdk.send(new ListMultipartUploadsCommand({ Bucket: bucket.name }));
     expect(Uploads.filter(({ Key }) => Key?.startsWith('own-'))).toEqual([]);
   });
+}
+
+function staleOrGone(error: unknown): void {
+  if (!AppError.is(error, 'STALE_VERSION') && !AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
 }

@@ -1,0 +1,97 @@
+import { AppError } from '@wharf/errors';
+import type { MountPath } from '@wharf/paths';
+import { z } from 'zod';
+import { type CallOptions, type RemoveOptions, supports } from '../../driver-contract/storage-driver.ts';
+import { type Found, isMissing, operationOf, type Place } from './place.ts';
+
+/** What each of the folders said, by its number among those of its name. */
+const begunShape = z.array(z.tuple([z.number().int(), z.string()]));
+type Begun = z.output<typeof begunShape>;
+
+/** An entry that is to go, and the folders that it goes from. */
+interface Doomed {
+  readonly where: { readonly path: MountPath; readonly group: { readonly places: readonly Place[] } };
+  readonly targets: readonly Found[];
+}
+
+/**
+ * Begins removals in each of the folders that are concerned, all of one folder together. What a folder cannot begin goes at once.
+ *
+ * @param looks where each entry was found, or why it was not. @returns as `beginRemoval`
+ */
+export async function beginIn(
+  looks: readonly PromiseSettledResult<Doomed>[],
+  options: CallOptions,
+): Promise<(string | undefined | AppError)[]> {
+  const failures = looks.map((look) => (look.status === 'rejected' ? AppError.from(look.reason) : undefined));
+  const begun: Begun[] = looks.map(() => []);
+  const doomed = looks.flatMap((look, index) => (look.status === 'fulfilled' ? [{ ...look.value, index }] : []));
+  const parts = doomed.flatMap(({ where, targets, index }) => targets.map((target) => ({ where, target, index })));
+  for (const own of Map.groupBy(parts, ({ target }) => target.place).values()) {
+    const [first] = own;
+    if (!first) continue;
+    const { driver, place } = first.target;
+    const answers = supports(driver, 'beginRemoval')
+      ? await driver.beginRemoval(
+          own.map(({ where }) => where.path),
+          options,
+        )
+      : await removeNow(own, options);
+    for (const [at, { where, index }] of own.entries()) {
+      const answer = answers[at];
+      if (AppError.is(answer)) failures[index] ??= isMissing(answer) ? undefined : answer;
+      else if (answer !== undefined) begun[index]?.push([where.group.places.indexOf(place), answer]);
+    }
+  }
+  return begun.map((own, index) => failures[index] ?? (own.length === 0 ? undefined : JSON.stringify(own)));
+}
+
+/** Goes on with a removal in each folder in which it has begun. @throws AppError STALE_VERSION; what the first says that fails */
+export async function goOnRemoving(places: readonly Place[], path: MountPath, options: RemoveOptions, noted: string): Promise<void> {
+  let stale: unknown;
+  const nextSteps = countOn(options.beforeStep);
+  for (const [number, begun] of begunShape.parse(JSON.parse(noted))) {
+    const driver = await places[number]?.driver();
+    if (driver === undefined || !supports(driver, 'beginRemoval')) continue;
+    try {
+      await operationOf(driver, 'remove')(path, { ...options, begun, beforeStep: nextSteps() });
+    } catch (error) {
+      if (AppError.is(error, 'STALE_VERSION')) stale = error;
+      else if (!isMissing(error)) throw error;
+    }
+  }
+  if (stale !== undefined) throw stale;
+}
+
+/** For each of several removals that are one: the steps of each are counted on from those before. */
+export function countOn(beforeStep: RemoveOptions['beforeStep']): () => RemoveOptions['beforeStep'] {
+  let [before, latest] = [0, 0];
+  return () => {
+    before += latest;
+    latest = 0;
+    return (
+      beforeStep &&
+      ((removed) => {
+        latest = removed;
+        return beforeStep(before + removed);
+      })
+    );
+  };
+}
+
+async function removeNow(
+  own: readonly { readonly where: Doomed['where']; readonly target: Found }[],
+  { signal }: CallOptions,
+): Promise<(undefined | AppError)[]> {
+  const answers: (undefined | AppError)[] = [];
+  for (const { where, target } of own) {
+    const removal = operationOf(target.driver, 'remove')(where.path, { recursive: true, signal });
+    answers.push(
+      await removal.then(
+        () => undefined,
+        (error: unknown) => AppError.from(error),
+      ),
+    );
+  }
+  return answers;
+}
