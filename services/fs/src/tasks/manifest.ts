@@ -14,6 +14,8 @@ const entryShape = z.object({
   created: z.number().optional(),
   /** It was not copied, and so is not removed either. */
   left: z.literal(true).optional(),
+  /** Something was at its target before: whether that is another file is asked once more before this one is removed. */
+  replaces: z.literal(true).optional(),
 });
 export const entriesShape = z.array(entryShape);
 export const manifestChunk = z.object({ entries: entriesShape });

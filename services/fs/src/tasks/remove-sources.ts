@@ -1,7 +1,8 @@
 import { AppError } from '@wharf/errors';
 import { looksLikeCopy } from '../domain/changing/copy-file.ts';
+import { createFolderPairs, type FolderPairs } from '../domain/changing/one-file.ts';
+import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import { supports } from '../driver-contract/storage-driver.ts';
-import { statIfThere } from './compare-files.ts';
 import { isVersion, type ManifestEntry, type Position } from './manifest.ts';
 import { placesOf } from './placement.ts';
 import type { PlacementRun } from './placement-run.ts';
@@ -20,6 +21,8 @@ export async function removeSources(placement: PlacementRun): Promise<void> {
   const { state, manifest, run } = placement;
   run.progress({ phase: 'removing' });
   const stayed: Position[] = [];
+  // Asked anew: since a file was copied its folders may have become one.
+  const folderPairs = createFolderPairs(run.signal);
   for (;;) {
     const entries = await manifest.read(state.next.chunk);
     if (!entries) break;
@@ -27,7 +30,7 @@ export async function removeSources(placement: PlacementRun): Promise<void> {
       run.signal.throwIfAborted();
       await Promise.all(
         entries.slice(start, start + PARALLEL).map(async (entry, offset) => {
-          if (entry.kind === 'file' && !entry.left && !(await removeFile(placement, entry)))
+          if (entry.kind === 'file' && !entry.left && !(await removeFile(placement, folderPairs, entry)))
             stayed.push({ chunk: state.next.chunk, index: start + offset });
         }),
       );
@@ -52,7 +55,7 @@ export async function removeSources(placement: PlacementRun): Promise<void> {
 }
 
 /** @returns false when it stays, because it or its copy is not what was copied */
-async function removeFile(placement: PlacementRun, entry: ManifestEntry): Promise<boolean> {
+async function removeFile(placement: PlacementRun, folderPairs: FolderPairs, entry: ManifestEntry): Promise<boolean> {
   const { run } = placement;
   const ends = await placement.ends();
   const { source, sourcePlace, targetPlace } = placesOf(ends, run.input, entry.path);
@@ -64,6 +67,8 @@ async function removeFile(placement: PlacementRun, entry: ManifestEntry): Promis
   ]);
   if (!now) return true;
   if (!copy || !isVersion(entry, now) || looksLikeCopy(now, copy, ends.to.driver) === false) return false;
+  if (entry.replaces && (await folderPairs.areOne({ driver, path: sourcePlace }, { driver: ends.to.driver, path: targetPlace })))
+    return false;
   await placement.assertLease();
   await placement.changing(driver, source, async () => {
     await driver.remove(sourcePlace, { recursive: false, signal: run.signal });

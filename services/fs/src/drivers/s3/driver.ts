@@ -580,7 +580,12 @@ export class S3Driver implements StorageDriver {
 
   /** Entries that go together need one look at their folder. */
   async #keepSmall(prefix: string, options: CallOptions): Promise<void> {
-    const { objects, prefixes, isLast } = await this.#client.firstPage({ prefix, delimiter: '/', maxKeys: MOST_REMOVED_AT_ONCE, ...options });
+    const { objects, prefixes, isLast } = await this.#client.firstPage({
+      prefix,
+      delimiter: '/',
+      maxKeys: MOST_REMOVED_AT_ONCE,
+      ...options,
+    });
     const own = this.#keys.placeholderKey(prefix);
     // A store may answer with fewer than there are.
     const isSmall = isLast || objects.length + prefixes.length < 2;
