@@ -71,6 +71,11 @@ export interface RemoveOptions extends CallOptions {
    * gone by then. Rejecting ends the removal there, with that error. Other storages pass it over.
    */
   readonly beforeStep?: ((removedEntries: number) => Promise<void>) | undefined;
+  /**
+   * A file as it was. It goes only if it is still that, and else stays, with STALE_VERSION: decided by the storage in one step where it can, by a look right
+   * before where it cannot.
+   */
+  readonly onlyIf?: Entry | undefined;
 }
 
 export interface StatManyOptions extends CallOptions {
@@ -304,7 +309,7 @@ export interface StorageDriver {
   write?(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry>;
   /** With missing parents. An existing folder is success. @throws ENTRY_EXISTS (a file has the name) | NOT_A_DIRECTORY (a parent is one) */
   makeDirectory?(directory: MountPath, options?: CallOptions): Promise<Entry>;
-  /** The entry itself, never what a link points to. @throws ENTRY_NOT_FOUND | DIRECTORY_NOT_EMPTY | INVALID_ARGUMENT (the root) */
+  /** The entry itself, never what a link points to. @throws ENTRY_NOT_FOUND | DIRECTORY_NOT_EMPTY | INVALID_ARGUMENT (the root) | STALE_VERSION (`onlyIf`) */
   remove?(path: MountPath, options: RemoveOptions): Promise<void>;
   /**
    * Gives an entry another place in one step. Onto itself it changes nothing. The parent of `to` must exist.

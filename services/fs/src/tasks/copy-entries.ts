@@ -22,6 +22,9 @@ const SMALL_AT_ONCE = 4;
 /** So many entries may fail before the attempt is given up. */
 const MAX_FAILED = 100;
 
+/** So young a file may be changed within the second that its storage tells, though its clock is ahead of ours or behind it, in milliseconds. */
+const RECENT_MS = 60_000;
+
 /** Where an entry that could not be copied stands, and why. */
 interface Failure {
   readonly position: Position;
@@ -184,9 +187,13 @@ async function copyEntry(placement: PlacementRun, position: Position, entry: Man
     placement.manifest.changed(position.chunk);
     return;
   }
-  if (entry.left || !isVersion(entry, outcome)) {
+  if (entry.left || entry.version !== outcome.version || !isVersion(entry, outcome)) {
     delete entry.left;
     Object.assign(entry, versionOf(outcome));
+    placement.manifest.changed(position.chunk);
+  }
+  if (ends.verb === 'move' && !entry.recent && isRecent(outcome, ends.from.driver)) {
+    entry.recent = true;
     placement.manifest.changed(position.chunk);
   }
 }
@@ -263,6 +270,11 @@ async function copyFile(
 /** Whether it may be copied together with others. */
 function isSmall(entry: ManifestEntry | undefined): boolean {
   return entry?.kind === 'file' && entry.size !== undefined && entry.size <= TOGETHER_BYTES;
+}
+
+/** Whether a file may change without that its size and time show it. */
+function isRecent({ modifiedAt, version }: Entry, { traits }: StorageDriver): boolean {
+  return version === undefined && traits.modTimeStepMs !== 1 && Date.now() - modifiedAt.getTime() < RECENT_MS;
 }
 
 /** Whether a file is a copy of what was noted of its source. */

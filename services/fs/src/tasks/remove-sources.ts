@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 import { looksLikeCopy } from '../domain/changing/copy-file.ts';
 import { createFolderPairs, type FolderPairs } from '../domain/changing/one-file.ts';
+import { haveSameContent } from '../domain/changing/same-content.ts';
 import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import { supports } from '../driver-contract/storage-driver.ts';
 import { isVersion, type ManifestEntry, type Position } from './manifest.ts';
@@ -67,13 +68,22 @@ async function removeFile(placement: PlacementRun, folderPairs: FolderPairs, ent
   ]);
   if (!now) return true;
   if (!copy || !isVersion(entry, now) || looksLikeCopy(now, copy, ends.to.driver) === false) return false;
-  if (entry.replaces && (await folderPairs.areOne({ driver, path: sourcePlace }, { driver: ends.to.driver, path: targetPlace })))
-    return false;
+  const [from, to] = [
+    { driver, path: sourcePlace },
+    { driver: ends.to.driver, path: targetPlace },
+  ];
+  if (entry.replaces && (await folderPairs.areOne(from, to))) return false;
+  if (entry.recent && !(await haveSameContent(from, to, run.signal))) return false;
   await placement.assertLease();
-  await placement.changing(driver, source, async () => {
-    await driver.remove(sourcePlace, { recursive: false, signal: run.signal });
-    return undefined;
-  });
+  try {
+    await placement.changing(driver, source, async () => {
+      await driver.remove(sourcePlace, { recursive: false, signal: run.signal, onlyIf: now });
+      return undefined;
+    });
+  } catch (error) {
+    if (AppError.is(error, 'STALE_VERSION')) return false;
+    throw error;
+  }
   return true;
 }
 

@@ -2,6 +2,7 @@ import { AppError } from '@wharf/errors';
 import { childPath, type MountPath } from '@wharf/paths';
 import { EntryMap, takeEntries } from '../../driver-contract/entry-map.ts';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { isUnchanged } from '../../driver-contract/unchanged.ts';
 import { copyFile, hasOtherSize } from './copy-file.ts';
 import { createFolderPairs, looksLikeOneFile, mayBeOneFile } from './one-file.ts';
 import type { Place } from './operations/operation.ts';
@@ -48,10 +49,11 @@ export async function moveTree(
   for (const { path, entry, replaces } of copied) {
     const target = (to.path + path.slice(from.path.length)) as MountPath;
     const [now, copy] = await Promise.all([driver.stat(path, { signal }), to.driver.stat(target, { signal })]);
-    if (!isSameFile(entry, now) || hasOtherSize(now, copy))
-      throw new AppError('CONTENT_CORRUPT', 'a file changed while it was moved; it stays in both places');
+    if (!isUnchanged(entry, now) || hasOtherSize(now, copy)) throw hasChanged();
     if (replaces && (await folderPairs.areOne({ driver, path }, { driver: to.driver, path: target }))) throw mayBeOneFile();
-    await driver.remove(path, { recursive: false, signal });
+    await driver.remove(path, { recursive: false, signal, onlyIf: now }).catch((error: unknown) => {
+      throw AppError.is(error, 'STALE_VERSION') ? hasChanged(error) : error;
+    });
   }
   // Of a link to a folder nothing was copied, and what it leads to is no part of what is moved.
   if (source.isLink && source.isDirectory) await driver.remove(from.path, { recursive: false, signal });
@@ -59,13 +61,8 @@ export async function moveTree(
   return source.isDirectory ? undefined : copied[0]?.target;
 }
 
-function isSameFile(before: Entry, now: Entry): boolean {
-  return (
-    before.sizeBytes === now.sizeBytes &&
-    before.modifiedAt.getTime() === now.modifiedAt.getTime() &&
-    before.createdAt?.getTime() === now.createdAt?.getTime()
-  );
-}
+const hasChanged = (cause?: unknown) =>
+  new AppError('CONTENT_CORRUPT', 'a file changed while it was moved; it stays in both places', { cause });
 
 /** @param note told of each file that was written */
 async function copyInto(

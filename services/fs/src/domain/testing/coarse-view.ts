@@ -1,5 +1,6 @@
 import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
 import type { Entry, StorageDriver } from '../../driver-contract/storage-driver.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 
 /**
  * A driver as a server shows it that tells and keeps times on a grid, and no times of creation.
@@ -11,7 +12,7 @@ export function coarseView(driver: StorageDriver, stepMs: number | undefined): S
   const rounded = (date: Date) => new Date(Math.floor(date.getTime() / gridMs) * gridMs);
   const shown = ({ createdAt: _, ...entry }: Entry): Entry => ({ ...entry, modifiedAt: rounded(entry.modifiedAt) });
   const operations = operationsOf(driver);
-  const { write } = operations;
+  const { write, remove } = operations;
   return decorated({
     ...operations,
     traits: { ...driver.traits, modTimeStepMs: stepMs },
@@ -28,6 +29,13 @@ export function coarseView(driver: StorageDriver, stepMs: number | undefined): S
       (async (path, content, options) => {
         const { modifiedAt = new Date() } = options;
         return shown(await write(path, content, { ...options, modifiedAt: rounded(modifiedAt) }));
+      }),
+    remove:
+      remove &&
+      (async (path, { onlyIf, ...options }) => {
+        const stored = await driver.stat(path);
+        requireUnchanged(onlyIf, shown(stored));
+        await remove(path, { ...options, onlyIf: onlyIf && stored });
       }),
     close: async () => {},
     rename: undefined,

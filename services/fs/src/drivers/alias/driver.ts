@@ -24,6 +24,7 @@ import {
   type WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { openOrLeave, whileOpen } from '../../driver-contract/while-open.ts';
 import type { AliasSettings, ChangePolicy } from './config.ts';
 import { mergedTraits } from './merged-traits.ts';
@@ -212,10 +213,14 @@ class AliasDriver implements StorageDriver {
     const [first] = there;
     if (first === undefined) throw storageError('ENTRY_NOT_FOUND');
     const targets = chooseAmong(this.#settings.write, there, where.group.places.length);
+    requireUnchanged(options.onlyIf, first.entry);
     if (first.entry.isDirectory && !options.recursive) {
       for await (const _ of this.list(path, options)) throw storageError('DIRECTORY_NOT_EMPTY');
     }
-    await onEach(targets, ({ driver }) => operationOf(driver, 'remove')(where.path, options));
+    // Each folder has a file of its own.
+    await onEach(targets, ({ driver, entry }) =>
+      operationOf(driver, 'remove')(where.path, { ...options, onlyIf: options.onlyIf && entry }),
+    );
   }
 
   async rename(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {

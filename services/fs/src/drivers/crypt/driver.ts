@@ -28,6 +28,7 @@ import type {
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { openOrLeave } from '../../driver-contract/while-open.ts';
 import type { CryptSettings } from './config.ts';
@@ -40,6 +41,8 @@ import { type CryptNames, createNames } from './names.ts';
 interface Known {
   readonly path: MountPath;
   readonly entry: Entry;
+  /** As the folder below has it. */
+  readonly stored: Entry;
 }
 
 /** Names that are decrypted in one go: a few milliseconds. */
@@ -156,7 +159,8 @@ class CryptDriver implements StorageDriver {
     this.#begin(options);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     const known = await this.#get(path, options);
-    await this.#operation('remove')(known.path, options);
+    requireUnchanged(options.onlyIf, known.entry);
+    await this.#operation('remove')(known.path, { ...options, onlyIf: options.onlyIf && known.stored });
   }
 
   async rename(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {
@@ -206,7 +210,10 @@ class CryptDriver implements StorageDriver {
 
   /** @throws AppError ENTRY_NOT_FOUND */
   async #get(path: MountPath, options: CallOptions): Promise<Known> {
-    if (path === MOUNT_ROOT) return { path, entry: { ...(await this.#inner.stat(path, options)), name: ROOT_NAME } };
+    if (path === MOUNT_ROOT) {
+      const stored = await this.#inner.stat(path, options);
+      return { path, entry: { ...stored, name: ROOT_NAME }, stored };
+    }
     const known = (await this.#find(path, 'file', options)) ?? (await this.#find(path, 'folder', options));
     if (known === undefined) throw storageError('ENTRY_NOT_FOUND');
     return known;
@@ -224,7 +231,7 @@ class CryptDriver implements StorageDriver {
     try {
       const entry = await this.#inner.stat(below, options);
       if (entry.isDirectory !== (kind === 'folder')) return undefined;
-      return { path: below, entry: this.#named(path, entry) };
+      return { path: below, entry: this.#named(path, entry), stored: entry };
     } catch (error) {
       if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return undefined;
       throw error;

@@ -22,6 +22,7 @@ import type {
 import { Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { isWorthAsking } from '../../driver-contract/worth-asking.ts';
 import { type Features, FtpSession, LEAVE_MS } from './client.ts';
@@ -257,13 +258,14 @@ export class FtpDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, recursive, beforeStep }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, recursive, beforeStep, onlyIf }: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     await this.#onNames(signal, (session, call) =>
       this.#changes.alone(path, async () => {
         throwIfAborted(call.signal);
         const place = this.#root.place(path);
+        if (onlyIf) requireUnchanged(onlyIf, this.#entry(path, await this.#look(session, path, call.signal)));
         this.#changes.changed(path);
         this.#seen.clear();
         // A link to a folder is removed as a file is: it is never followed.
