@@ -10,7 +10,7 @@ import { hostKeyRules } from './conformance/host-key-rules.suite.ts';
 import { lifeRules } from './conformance/life-rules.suite.ts';
 import { longListingRules } from './conformance/long-folders.suite.ts';
 import { nameRules } from './conformance/name-rules.suite.ts';
-import { copyRules, folderRules, renameRules } from './conformance/placement-rules.suite.ts';
+import { conditionRules, copyRules, folderRules, renameRules } from './conformance/placement-rules.suite.ts';
 import type { Rule, StorageUnderTest } from './conformance/rule.suite.ts';
 import { atEnd, runToEnd } from './conformance/rule-end.suite.ts';
 import { thumbnailRules } from './conformance/thumbnail-rules.suite.ts';
@@ -92,6 +92,7 @@ export function describeDriver(tested: DriverUnderTest): void {
     group('content', contentRules);
     group('names', nameRules);
     group('making and removing', folderRules);
+    group('removing what was looked at', conditionRules);
     group('rename', renameRules);
     group('copy', copyRules);
     group('drafts', draftRules);

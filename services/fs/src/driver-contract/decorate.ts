@@ -3,6 +3,7 @@ import type { StorageDriver } from './storage-driver.ts';
 import { withBoundedListings } from './with-bounded-listings.ts';
 import { withDeadline } from './with-deadline.ts';
 import { type StorageLimits, withLimits } from './with-limits.ts';
+import { withLoneRemovals } from './with-lone-removals.ts';
 import { withResumedReads } from './with-resumed-reads.ts';
 import { withRetry } from './with-retry.ts';
 import { withTraits } from './with-traits.ts';
@@ -26,9 +27,10 @@ export function decorate(
   room = createListingRoom(),
   spoolFolder?: string,
 ): StorageDriver {
-  if (!limits) return withTraits(withDeadline(withRetry(driver), DEADLINES), spoolFolder);
+  if (!limits) return withTraits(withLoneRemovals(withDeadline(withRetry(driver), DEADLINES)), spoolFolder);
   const listing = withBoundedListings(driver, { room, maxMs: MAX_LISTING_MS });
   const bounded = withDeadline(withResumedReads(withRetry(listing)), REMOTE_DEADLINES);
   // The lanes are around it: a turn that does not come is no failure of the storage. What is refused, or not whole yet, takes no turn.
-  return withTraits(withLimits(bounded, limits), spoolFolder);
+  // What gets a name waits for a removal around the deadlines, which are the storage's, and within the lanes, so that the removal has its turn by then.
+  return withTraits(withLimits(withLoneRemovals(bounded), limits), spoolFolder);
 }

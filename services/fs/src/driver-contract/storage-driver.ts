@@ -76,6 +76,11 @@ export interface RemoveOptions extends CallOptions {
    * STALE_VERSION in the end. Storages without `beginRemoval` are not given it.
    */
   readonly begun?: string | undefined;
+  /**
+   * A file as it was. It goes only if it is still that, and else stays, with STALE_VERSION: decided by the storage in one step where it can, by a look right
+   * before where it cannot.
+   */
+  readonly onlyIf?: Entry | undefined;
 }
 
 export interface StatManyOptions extends CallOptions {
@@ -309,7 +314,7 @@ export interface StorageDriver {
   write?(file: MountPath, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry>;
   /** With missing parents. An existing folder is success. @throws ENTRY_EXISTS (a file has the name) | NOT_A_DIRECTORY (a parent is one) */
   makeDirectory?(directory: MountPath, options?: CallOptions): Promise<Entry>;
-  /** The entry itself, never what a link points to. @throws ENTRY_NOT_FOUND | DIRECTORY_NOT_EMPTY | INVALID_ARGUMENT (the root) */
+  /** The entry itself, never what a link points to. @throws ENTRY_NOT_FOUND | DIRECTORY_NOT_EMPTY | INVALID_ARGUMENT (the root) | STALE_VERSION (`onlyIf`) */
   remove?(path: MountPath, options: RemoveOptions): Promise<void>;
   /**
    * Begins to remove entries with all they hold, where that takes long: what comes under their names afterwards is not theirs. `remove` goes on

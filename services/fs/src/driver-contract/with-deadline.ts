@@ -56,7 +56,9 @@ export function withDeadline(driver: StorageDriver, limits: Deadlines): StorageD
       write &&
       ((file, content, options) => writeWithin(limits, content, options, (chunks, call) => write(file, chunks, { ...options, ...call }))),
     makeDirectory: makeDirectory && ((path, options) => within(callMs, options, (call) => makeDirectory(path, call))),
-    remove: remove && ((path, options) => removeWithin(treeMs, options, (call) => remove(path, { ...options, ...call }))),
+    remove:
+      remove &&
+      ((path, options) => removeWithin(options.onlyIf ? callMs : treeMs, options, (call) => remove(path, { ...options, ...call }))),
     beginRemoval: beginRemoval && ((paths, options) => within(treeMs, options, (call) => beginRemoval(paths, call))),
     rename: rename && ((from, to, options) => within(limits.commitMs, options, (call) => rename(from, to, { ...options, ...call }))),
     copy: copy && ((from, to, options) => within(treeMs, options, (call) => copy(from, to, { ...options, ...call }))),
@@ -110,17 +112,17 @@ async function within<Result>(
 
 /** What is asked before a step takes its own time. */
 async function removeWithin(
-  treeMs: number,
+  limitMs: number,
   options: RemoveOptions,
   run: (call: Pick<RemoveOptions, 'signal' | 'beforeStep'>) => Promise<void>,
 ): Promise<void> {
   const { beforeStep } = options;
   const watchdog = new Watchdog(options.signal);
-  watchdog.arm(treeMs);
+  watchdog.arm(limitMs);
   const ask = async (removedEntries: number) => {
     watchdog.disarm();
     await beforeStep?.(removedEntries);
-    watchdog.arm(treeMs);
+    watchdog.arm(limitMs);
   };
   try {
     await watchdog.guard(inTurn(watchdog, ({ signal }) => run({ signal, beforeStep: ask })));

@@ -3,11 +3,12 @@ import { baseName, parentPath } from '@wharf/paths';
 import { denied } from '../domain/access/permissions.ts';
 import { areCopiedTogether, TOGETHER_BYTES } from '../domain/changing/copies-together.ts';
 import { copiesItself, copyFile as copyOneFile, looksLikeCopy } from '../domain/changing/copy-file.ts';
+import { looksLikeOneFile, mayBeOneFile } from '../domain/changing/one-file.ts';
 import { nameTaken } from '../domain/changing/operations/operation.ts';
 import { type Conflict, conflictAt } from '../domain/changing/operations/plan-placement.ts';
 import { haveSameContent } from '../domain/changing/same-content.ts';
+import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
-import { statIfThere } from './compare-files.ts';
 import { isVersion, type ManifestEntry, type Position, versionOf } from './manifest.ts';
 import { type PlacementEnds, placesOf } from './placement.ts';
 import type { PlacementRun } from './placement-run.ts';
@@ -20,6 +21,9 @@ const PARALLEL = 8;
 const SMALL_AT_ONCE = 4;
 /** So many entries may fail before the attempt is given up. */
 const MAX_FAILED = 100;
+
+/** So young a file may be changed within the second that its storage tells, though its clock is ahead of ours or behind it, in milliseconds. */
+const RECENT_MS = 60_000;
 
 /** Where an entry that could not be copied stands, and why. */
 interface Failure {
@@ -177,15 +181,19 @@ async function copyEntry(placement: PlacementRun, position: Position, entry: Man
     await placement.changing(driver, places.target, () => driver.makeDirectory(places.targetPlace, { signal: run.signal }));
     return;
   }
-  const outcome = await copyFile(placement, ends, entry, places, isInDoubt);
+  const outcome = await copyFile(placement, ends, position, entry, places, isInDoubt);
   if (outcome === 'left') {
     entry.left = true;
     placement.manifest.changed(position.chunk);
     return;
   }
-  if (entry.left || !isVersion(entry, outcome)) {
+  if (entry.left || entry.version !== outcome.version || !isVersion(entry, outcome)) {
     delete entry.left;
     Object.assign(entry, versionOf(outcome));
+    placement.manifest.changed(position.chunk);
+  }
+  if (ends.verb === 'move' && !entry.recent && isRecent(outcome, ends.from.driver)) {
+    entry.recent = true;
     placement.manifest.changed(position.chunk);
   }
 }
@@ -194,6 +202,7 @@ async function copyEntry(placement: PlacementRun, position: Position, entry: Man
 async function copyFile(
   placement: PlacementRun,
   ends: PlacementEnds,
+  position: Position,
   entry: ManifestEntry,
   places: ReturnType<typeof placesOf>,
   isInDoubt: boolean,
@@ -209,8 +218,13 @@ async function copyFile(
     const there = await statIfThere(to.driver, to.path, run.signal);
     if (there) {
       const source = await from.driver.stat(from.path, { signal: run.signal });
-      if (isMoved && conflict === 'replace' && mayBeOneFile(source, there))
-        throw new AppError('FAILED_PRECONDITION', 'the source and the target may be one file; it stays');
+      if (isMoved && (isInDoubt || conflict === 'replace')) {
+        // What an earlier attempt copied looks like its source, and the folders alone can tell.
+        const isAlike = !isInDoubt && looksLikeOneFile(source, from.driver, there, to.driver);
+        if (isAlike || (await placement.folderPairs.areOne(from, to))) throw mayBeOneFile();
+        entry.replaces = true;
+        placement.manifest.changed(position.chunk);
+      }
       if (isInDoubt) {
         const isAlike = looksLikeCopy(source, there, to.driver);
         // What was to be replaced may be as long and as old as what is to replace it.
@@ -258,19 +272,17 @@ function isSmall(entry: ManifestEntry | undefined): boolean {
   return entry?.kind === 'file' && entry.size !== undefined && entry.size <= TOGETHER_BYTES;
 }
 
+/** Whether a file may change without that its size and time show it. */
+function isRecent({ modifiedAt, version }: Entry, { traits }: StorageDriver): boolean {
+  return version === undefined && traits.modTimeStepMs !== 1 && Date.now() - modifiedAt.getTime() < RECENT_MS;
+}
+
 /** Whether a file is a copy of what was noted of its source. */
 function isCopyOf({ size, modified }: ManifestEntry, { sizeBytes, modifiedAt }: Entry, { traits }: StorageDriver): boolean {
   const stepMs = traits.modTimeStepMs;
   return (
     stepMs !== undefined && size !== undefined && size === sizeBytes && Math.abs(modifiedAt.getTime() - modified) <= Math.max(1, stepMs)
   );
-}
-
-/** Two storages can show one folder. A copy is made later than its source, and on most storages can tell. */
-function mayBeOneFile(source: Entry, target: Entry): boolean {
-  const isAlike = source.sizeBytes === target.sizeBytes && source.modifiedAt.getTime() === target.modifiedAt.getTime();
-  const areOfOneTime = source.createdAt?.getTime() === target.createdAt?.getTime();
-  return isAlike && (!source.createdAt || !target.createdAt || areOfOneTime);
 }
 
 /** The rules as they are now, for this very entry. @throws AppError PERMISSION_DENIED */

@@ -1,6 +1,7 @@
 import type { TaskChunks } from '@wharf/task-engine';
 import { z } from 'zod';
 import type { Entry } from '../driver-contract/storage-driver.ts';
+import { isSameVersion } from '../driver-contract/unchanged.ts';
 
 const entryShape = z.object({
   /** Below the source; empty for the source itself. */
@@ -12,8 +13,14 @@ const entryShape = z.object({
   modified: z.number(),
   /** Absent where the storage does not tell. */
   created: z.number().optional(),
+  /** Absent where the storage has none. */
+  version: z.string().optional(),
+  /** It was so new when it was copied that its storage may tell no change since then: before it is removed its content is compared. */
+  recent: z.literal(true).optional(),
   /** It was not copied, and so is not removed either. */
   left: z.literal(true).optional(),
+  /** Something was at its target before: whether that is another file is asked once more before this one is removed. */
+  replaces: z.literal(true).optional(),
 });
 export const entriesShape = z.array(entryShape);
 export const manifestChunk = z.object({ entries: entriesShape });
@@ -125,18 +132,22 @@ export function manifestEntry(path: string, entry: Entry): ManifestEntry {
 }
 
 /** What tells one content of a file from another. */
-export function versionOf(entry: Entry): Pick<ManifestEntry, 'size' | 'modified' | 'created'> {
-  const { isDirectory, sizeBytes, modifiedAt, createdAt } = entry;
+export function versionOf(entry: Entry): Pick<ManifestEntry, 'size' | 'modified' | 'created' | 'version'> {
+  const { isDirectory, sizeBytes, modifiedAt, createdAt, version } = entry;
   const size = isDirectory ? 0 : sizeBytes;
-  const version = { ...(size !== undefined && { size }), modified: modifiedAt.getTime() };
-  return createdAt ? { ...version, created: createdAt.getTime() } : version;
+  return {
+    ...(size !== undefined && { size }),
+    modified: modifiedAt.getTime(),
+    ...(createdAt && { created: createdAt.getTime() }),
+    ...(version !== undefined && { version }),
+  };
 }
 
 export function isVersion(noted: ManifestEntry, entry: Entry): boolean {
-  const { size, modified, created } = versionOf(entry);
-  return noted.size === size && noted.modified === modified && noted.created === created;
+  const { size, modified, created, version } = versionOf(entry);
+  return noted.size === size && noted.modified === modified && noted.created === created && isSameVersion(noted.version, version);
 }
 
-function bytesOf({ path }: ManifestEntry): number {
-  return Buffer.byteLength(JSON.stringify(path)) + ENTRY_BYTES;
+function bytesOf({ path, version = '' }: ManifestEntry): number {
+  return Buffer.byteLength(JSON.stringify(path)) + version.length + ENTRY_BYTES;
 }

@@ -2,6 +2,7 @@ import { parentPath, type VirtualPath } from '@wharf/paths';
 import type { TaskRun } from '@wharf/task-engine';
 import { z } from 'zod';
 import { type CopiesTogether, createCopiesTogether } from '../domain/changing/copies-together.ts';
+import { createFolderPairs, type FolderPairs } from '../domain/changing/one-file.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
 import { ANY_ROOM, type CopyRoom } from './copy-room.ts';
@@ -58,6 +59,8 @@ export interface PlacementRun {
   assertLease(): Promise<void>;
   /** Copies small files together where their storages can; one for the whole attempt. */
   readonly together: CopiesTogether;
+  /** Which folders are one, as long as this attempt copies. */
+  readonly folderPairs: FolderPairs;
   /** Writes a checkpoint if the last one is old enough, or in any case. */
   save(isForced?: boolean): Promise<void>;
   /** Bytes that were copied, also of files that are not settled. */
@@ -134,6 +137,7 @@ export async function beginPlacement(
     ends,
     assertLease: () => run.assertLease(),
     together: createCopiesTogether({ signal: run.signal, mayPublishUntil: () => run.heldUntil() }),
+    folderPairs: createFolderPairs(run.signal),
     save(isForced = false) {
       if (!isForced && performance.now() - savedAtMs < SAVE_MS) return Promise.resolve();
       savedAtMs = performance.now();

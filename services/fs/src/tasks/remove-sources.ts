@@ -1,7 +1,9 @@
 import { AppError } from '@wharf/errors';
 import { looksLikeCopy } from '../domain/changing/copy-file.ts';
+import { createFolderPairs, type FolderPairs } from '../domain/changing/one-file.ts';
+import { haveSameContent } from '../domain/changing/same-content.ts';
+import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import { supports } from '../driver-contract/storage-driver.ts';
-import { statIfThere } from './compare-files.ts';
 import { isVersion, type ManifestEntry, type Position } from './manifest.ts';
 import { placesOf } from './placement.ts';
 import type { PlacementRun } from './placement-run.ts';
@@ -20,6 +22,8 @@ export async function removeSources(placement: PlacementRun): Promise<void> {
   const { state, manifest, run } = placement;
   run.progress({ phase: 'removing' });
   const stayed: Position[] = [];
+  // Asked anew: since a file was copied its folders may have become one.
+  const folderPairs = createFolderPairs(run.signal);
   for (;;) {
     const entries = await manifest.read(state.next.chunk);
     if (!entries) break;
@@ -27,7 +31,7 @@ export async function removeSources(placement: PlacementRun): Promise<void> {
       run.signal.throwIfAborted();
       await Promise.all(
         entries.slice(start, start + PARALLEL).map(async (entry, offset) => {
-          if (entry.kind === 'file' && !entry.left && !(await removeFile(placement, entry)))
+          if (entry.kind === 'file' && !entry.left && !(await removeFile(placement, folderPairs, entry)))
             stayed.push({ chunk: state.next.chunk, index: start + offset });
         }),
       );
@@ -52,7 +56,7 @@ export async function removeSources(placement: PlacementRun): Promise<void> {
 }
 
 /** @returns false when it stays, because it or its copy is not what was copied */
-async function removeFile(placement: PlacementRun, entry: ManifestEntry): Promise<boolean> {
+async function removeFile(placement: PlacementRun, folderPairs: FolderPairs, entry: ManifestEntry): Promise<boolean> {
   const { run } = placement;
   const ends = await placement.ends();
   const { source, sourcePlace, targetPlace } = placesOf(ends, run.input, entry.path);
@@ -64,11 +68,22 @@ async function removeFile(placement: PlacementRun, entry: ManifestEntry): Promis
   ]);
   if (!now) return true;
   if (!copy || !isVersion(entry, now) || looksLikeCopy(now, copy, ends.to.driver) === false) return false;
+  const [from, to] = [
+    { driver, path: sourcePlace },
+    { driver: ends.to.driver, path: targetPlace },
+  ];
+  if (entry.replaces && (await folderPairs.areOne(from, to))) return false;
+  if (entry.recent && !(await haveSameContent(from, to, run.signal))) return false;
   await placement.assertLease();
-  await placement.changing(driver, source, async () => {
-    await driver.remove(sourcePlace, { recursive: false, signal: run.signal });
-    return undefined;
-  });
+  try {
+    await placement.changing(driver, source, async () => {
+      await driver.remove(sourcePlace, { recursive: false, signal: run.signal, onlyIf: now });
+      return undefined;
+    });
+  } catch (error) {
+    if (AppError.is(error, 'STALE_VERSION')) return false;
+    throw error;
+  }
   return true;
 }
 

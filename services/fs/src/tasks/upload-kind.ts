@@ -6,9 +6,9 @@ import { denied } from '../domain/access/permissions.ts';
 import { looksLikeCopy } from '../domain/changing/copy-file.ts';
 import type { Operation } from '../domain/changing/operations/operation.ts';
 import { hasContent } from '../domain/changing/same-content.ts';
+import { statIfThere } from '../domain/changing/stat-if-there.ts';
 import { beginUpload, type Upload } from '../domain/changing/upload.ts';
 import { locateIn } from '../domain/snapshot/snapshot.ts';
-import { statIfThere } from './compare-files.ts';
 import type { UploadArea } from './upload-area.ts';
 
 export const uploadShape = z.object({

@@ -3,6 +3,7 @@ import { makeTempDir } from '@wharf/harness';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { localDriver } from '../../drivers/local/index.ts';
 import { MemoryDriver } from '../../drivers/memory/driver.ts';
+import { coarseView } from '../testing/coarse-view.ts';
 import { bytesOf, mpath, textOf } from '../testing/memory-tree.ts';
 import { refusalOf } from '../testing/refusal.ts';
 import type { Place } from './operations/operation.ts';
@@ -99,5 +100,19 @@ describe('a move', () => {
       '/e/f',
     );
     expect([await names(driver, '/d'), await names(driver, '/e')]).toEqual([[], ['f']]);
+  });
+
+  it.each([
+    [1_000, 1],
+    [1, 1_000],
+    [undefined, 1],
+  ] as const)('over the very same file, as two storages show it with times of %s and %s ms, leaves it', async (fromMs, toMs) => {
+    const disk = new MemoryDriver();
+    await put(disk, '/d/f', 'text', new Date(1_000_123));
+    const [from, to] = [coarseView(disk, fromMs), coarseView(disk, toMs)];
+    const moving = moveTree(place(from, '/d/f'), await from.stat(mpath('/d/f')), place(to, '/d/f'), 'replace', signal);
+    expect((await refusalOf(moving))[0]).toBe('FAILED_PRECONDITION');
+    expect(await names(disk, '/d')).toEqual(['f']);
+    expect(await textOf(await disk.read(mpath('/d/f')))).toBe('text');
   });
 });

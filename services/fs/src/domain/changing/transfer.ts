@@ -2,9 +2,12 @@ import { AppError } from '@wharf/errors';
 import { childPath, type MountPath } from '@wharf/paths';
 import { EntryMap, takeEntries } from '../../driver-contract/entry-map.ts';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { isUnchanged } from '../../driver-contract/unchanged.ts';
 import { copyFile, hasOtherSize } from './copy-file.ts';
+import { createFolderPairs, looksLikeOneFile, mayBeOneFile } from './one-file.ts';
 import type { Place } from './operations/operation.ts';
 import type { Conflict } from './operations/plan-placement.ts';
+import { statIfThere } from './stat-if-there.ts';
 
 /** A file that was copied, as it was then. */
 interface Copied {
@@ -12,6 +15,8 @@ interface Copied {
   readonly path: MountPath;
   readonly entry: Entry;
   readonly target: Entry;
+  /** Something was at the target before. */
+  readonly replaces: boolean;
 }
 
 /**
@@ -40,12 +45,15 @@ export async function moveTree(
     onCopied(one.target.sizeBytes ?? one.entry.sizeBytes ?? 0);
   };
   await copyInto(note, from, source, to, conflict, signal);
-  for (const { path, entry } of copied) {
+  const folderPairs = createFolderPairs(signal);
+  for (const { path, entry, replaces } of copied) {
     const target = (to.path + path.slice(from.path.length)) as MountPath;
     const [now, copy] = await Promise.all([driver.stat(path, { signal }), to.driver.stat(target, { signal })]);
-    if (!isSameFile(entry, now) || hasOtherSize(now, copy))
-      throw new AppError('CONTENT_CORRUPT', 'a file changed while it was moved; it stays in both places');
-    await driver.remove(path, { recursive: false, signal });
+    if (!isUnchanged(entry, now) || hasOtherSize(now, copy)) throw hasChanged();
+    if (replaces && (await folderPairs.areOne({ driver, path }, { driver: to.driver, path: target }))) throw mayBeOneFile();
+    await driver.remove(path, { recursive: false, signal, onlyIf: now }).catch((error: unknown) => {
+      throw AppError.is(error, 'STALE_VERSION') ? hasChanged(error) : error;
+    });
   }
   // Of a link to a folder nothing was copied, and what it leads to is no part of what is moved.
   if (source.isLink && source.isDirectory) await driver.remove(from.path, { recursive: false, signal });
@@ -53,14 +61,8 @@ export async function moveTree(
   return source.isDirectory ? undefined : copied[0]?.target;
 }
 
-/** Also tells two storages over one folder: there the copy has taken the place of its source, which must not be removed then. */
-function isSameFile(before: Entry, now: Entry): boolean {
-  return (
-    before.sizeBytes === now.sizeBytes &&
-    before.modifiedAt.getTime() === now.modifiedAt.getTime() &&
-    before.createdAt?.getTime() === now.createdAt?.getTime()
-  );
-}
+const hasChanged = (cause?: unknown) =>
+  new AppError('CONTENT_CORRUPT', 'a file changed while it was moved; it stays in both places', { cause });
 
 /** @param note told of each file that was written */
 async function copyInto(
@@ -75,8 +77,9 @@ async function copyInto(
   if (!supports(driver, 'write') || !supports(driver, 'makeDirectory')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   if (!source.isDirectory) {
     try {
+      const replaces = conflict === 'replace' && (await isOther(from, source, to, signal));
       const { source: entry, target } = await copyFile({ from, to: { ...to, driver }, overwrite: conflict === 'replace', signal });
-      note({ path: from.path, entry, target });
+      note({ path: from.path, entry, target, replaces });
     } catch (error) {
       if (conflict !== 'keep' || !AppError.is(error, 'ENTRY_EXISTS')) throw error;
     }
@@ -89,6 +92,15 @@ async function copyInto(
     const inner = { ...from, path: childPath(from.path, entry.name) };
     await copyInto(note, inner, entry, { ...to, path: childPath(to.path, entry.name) }, conflict, signal);
   }
+}
+
+/** Whether another file is at the target. @throws AppError FAILED_PRECONDITION: it may be the source */
+async function isOther(from: Place, source: Entry, to: Place, signal: AbortSignal): Promise<boolean> {
+  const there = await statIfThere(to.driver, to.path, signal);
+  if (!there) return false;
+  const isAlike = from.driver !== to.driver && looksLikeOneFile(source, from.driver, there, to.driver);
+  if (isAlike || (await createFolderPairs(signal).areOne(from, to))) throw mayBeOneFile();
+  return true;
 }
 
 /** @returns true when the folder is gone */

@@ -252,3 +252,32 @@ export function copyRules(rule: Rule): void {
 function isStale(error: unknown): void {
   if (!AppError.is(error, 'STALE_VERSION') && !AppError.is(error, 'ENTRY_NOT_FOUND')) throw error;
 }
+
+export function conditionRules(rule: Rule): void {
+  rule('a file that is removed as it was goes', ['write', 'remove'], async (driver) => {
+    await put(driver, '/d/file', 'text');
+    await driver.remove(at('/d/file'), { recursive: false, onlyIf: await driver.stat(at('/d/file')) });
+    await refuses('ENTRY_NOT_FOUND', driver.stat(at('/d/file')));
+    if (driver.traits.keepsEmptyDirectories) expect(await namesIn(driver, '/d')).toEqual([]);
+  });
+  rule('a file that is another one by now stays, whatever it was removed as', ['write', 'remove'], async (driver) => {
+    await put(driver, '/d/file', 'before');
+    const before = await driver.stat(at('/d/file'));
+    await put(driver, '/d/file', 'after that', { modifiedAt: new Date(Date.UTC(2020, 0, 1)) });
+    await refuses('STALE_VERSION', driver.remove(at('/d/file'), { recursive: false, onlyIf: before }));
+    expect(await textOf(driver, '/d/file')).toBe('after that');
+    expect(await namesIn(driver, '/d')).toEqual(['file']);
+  });
+  rule('so does one of a long name, and a folder that has the name by now', ['write', 'makeDirectory', 'remove'], async (driver) => {
+    const name = 'x'.repeat(Math.min(driver.traits.maxNameBytes, 120));
+    await put(driver, `/d/${name}`, 'before');
+    const before = await driver.stat(at(`/d/${name}`));
+    await put(driver, `/d/${name}`, 'after that', { modifiedAt: new Date(Date.UTC(2020, 0, 1)) });
+    await refuses('STALE_VERSION', driver.remove(at(`/d/${name}`), { recursive: false, onlyIf: before }));
+    await driver.remove(at(`/d/${name}`), { recursive: false, onlyIf: await driver.stat(at(`/d/${name}`)) });
+    await refuses('ENTRY_NOT_FOUND', driver.stat(at(`/d/${name}`)));
+    await driver.makeDirectory(at(`/d/${name}`));
+    await refuses('STALE_VERSION', driver.remove(at(`/d/${name}`), { recursive: true, onlyIf: before }));
+    expect(await namesIn(driver, '/d')).toEqual([name]);
+  });
+}

@@ -24,6 +24,7 @@ import {
   type WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { openOrLeave, whileOpen } from '../../driver-contract/while-open.ts';
 import { beginIn, countOn, goOnRemoving } from './begun-removals.ts';
 import type { AliasSettings, ChangePolicy } from './config.ts';
@@ -216,11 +217,15 @@ class AliasDriver implements StorageDriver {
     const [first] = there;
     if (first === undefined) throw storageError('ENTRY_NOT_FOUND');
     const targets = chooseAmong(this.#settings.write, there, where.group.places.length);
+    requireUnchanged(options.onlyIf, first.entry);
     if (first.entry.isDirectory && !options.recursive) {
       for await (const _ of this.list(path, options)) throw storageError('DIRECTORY_NOT_EMPTY');
     }
     const nextSteps = countOn(options.beforeStep);
-    await onEach(targets, ({ driver }) => operationOf(driver, 'remove')(where.path, { ...options, beforeStep: nextSteps() }));
+    // Each folder has a file of its own.
+    await onEach(targets, ({ driver, entry }) =>
+      operationOf(driver, 'remove')(where.path, { ...options, beforeStep: nextSteps(), onlyIf: options.onlyIf && entry }),
+    );
   }
 
   async beginRemoval(paths: readonly MountPath[], options: CallOptions = {}): Promise<readonly (string | undefined | AppError)[]> {

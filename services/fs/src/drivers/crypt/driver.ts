@@ -29,6 +29,7 @@ import type {
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { openOrLeave } from '../../driver-contract/while-open.ts';
 import type { CryptSettings } from './config.ts';
@@ -41,6 +42,8 @@ import { type CryptNames, createNames } from './names.ts';
 interface Known {
   readonly path: MountPath;
   readonly entry: Entry;
+  /** As the folder below has it. */
+  readonly stored: Entry;
 }
 
 /** Names that are decrypted in one go: a few milliseconds. */
@@ -162,7 +165,11 @@ class CryptDriver implements StorageDriver {
     this.#begin(options);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     const remove = this.#operation('remove');
-    if (options.begun === undefined) return remove((await this.#get(path, options)).path, options);
+    if (options.begun === undefined) {
+      const known = await this.#get(path, options);
+      requireUnchanged(options.onlyIf, known.entry);
+      return remove(known.path, { ...options, onlyIf: options.onlyIf && known.stored });
+    }
     const [kind, begun] = [options.begun.slice(0, 1), options.begun.slice(1)];
     await remove(kind === BEGUN_FOLDER ? this.#folderPath(path) : this.#filePath(path), { ...options, begun });
   }
@@ -228,7 +235,10 @@ class CryptDriver implements StorageDriver {
 
   /** @throws AppError ENTRY_NOT_FOUND */
   async #get(path: MountPath, options: CallOptions): Promise<Known> {
-    if (path === MOUNT_ROOT) return { path, entry: { ...(await this.#inner.stat(path, options)), name: ROOT_NAME } };
+    if (path === MOUNT_ROOT) {
+      const stored = await this.#inner.stat(path, options);
+      return { path, entry: { ...stored, name: ROOT_NAME }, stored };
+    }
     const known = (await this.#find(path, 'file', options)) ?? (await this.#find(path, 'folder', options));
     if (known === undefined) throw storageError('ENTRY_NOT_FOUND');
     return known;
@@ -246,7 +256,7 @@ class CryptDriver implements StorageDriver {
     try {
       const entry = await this.#inner.stat(below, options);
       if (entry.isDirectory !== (kind === 'folder')) return undefined;
-      return { path: below, entry: this.#named(path, entry) };
+      return { path: below, entry: this.#named(path, entry), stored: entry };
     } catch (error) {
       if (AppError.is(error, 'ENTRY_NOT_FOUND') || AppError.is(error, 'NOT_A_DIRECTORY')) return undefined;
       throw error;

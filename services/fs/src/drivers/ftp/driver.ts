@@ -23,6 +23,7 @@ import type {
 import { Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isDoomedName, isReservedName } from '../../driver-contract/temp-names.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { isWorthAsking } from '../../driver-contract/worth-asking.ts';
 import { type Features, FtpSession, LEAVE_MS } from './client.ts';
@@ -262,12 +263,13 @@ export class FtpDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, recursive, beforeStep, begun }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, recursive, beforeStep, begun, onlyIf }: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     const doomed = begun === undefined ? path : doomedPlace(path, begun);
     await this.#onNames(signal, (session, call) =>
       this.#changes.alone(doomed, async () => {
+        if (onlyIf) requireUnchanged(onlyIf, this.#entry(doomed, await this.#look(session, doomed, call.signal)));
         if (await this.#removeFile(session, doomed, call)) return;
         const place = this.#root.place(doomed);
         if (recursive) await this.#removeContent(session, place, { signal: call.signal, beforeStep }, { removed: 0 });

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
 import type { NameTraits } from '../../driver-contract/folding.ts';
-import type { ByteRange } from '../../driver-contract/storage-driver.ts';
+import type { ByteRange, Entry } from '../../driver-contract/storage-driver.ts';
 import type { LocalSettings } from './config.ts';
 import { ConfinedRoot } from './confined-root.ts';
 import { DiskCopies } from './disk-copies.ts';
@@ -67,7 +67,7 @@ export function createDiskOperations(settings: LocalSettings & Partial<DiskFacts
       writes.publishSealed(ref, fd, path, overwrite, seen),
     discard: (_signal: AbortSignal, ref: TempRef) => temp.discard(ref),
     makeDirectory: (_signal: AbortSignal, path: MountPath) => writes.makeDirectory(path),
-    remove: (signal: AbortSignal, path: MountPath, recursive: boolean) => writes.remove(path, recursive, signal),
+    remove: (signal: AbortSignal, path: MountPath, recursive: boolean, onlyIf?: Entry) => writes.remove(path, recursive, signal, onlyIf),
     rename: (signal: AbortSignal, from: MountPath, to: MountPath, overwrite: boolean) => writes.rename(from, to, overwrite, signal),
     copy: (signal: AbortSignal, from: MountPath, to: MountPath, overwrite: boolean) => copies.copy(from, to, overwrite, signal),
   };

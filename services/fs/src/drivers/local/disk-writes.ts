@@ -2,16 +2,19 @@ import fs from 'node:fs';
 import { systemCodeOf } from '@wharf/errors';
 import { createGate } from '@wharf/pace';
 import { baseName, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
+import type { Entry } from '../../driver-contract/storage-driver.ts';
 import { storageError } from '../../driver-contract/storage-error.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
 import { carriedLink, hasLinkOut } from './disk-links.ts';
 import { type DiskFailure, diskFailure, toAppError } from './errors.ts';
 import { FolderSyncs } from './folder-syncs.ts';
 import { monotonicMs } from './monotonic.ts';
-import { type PackedEntry, packOne } from './packed-entries.ts';
+import { type PackedEntry, packOne, unpackOne } from './packed-entries.ts';
 import { placeExclusively, placeFolderExclusively } from './place-entry.ts';
 import { isKeptName } from './probe-names.ts';
 import type { RecycleBin } from './recycle-bin.ts';
+import { removeAside } from './remove-aside.ts';
 import { removeTree } from './remove-tree.ts';
 import { syncHandle } from './sync-folder.ts';
 import type { TempArea, TempRef } from './temp-area.ts';
@@ -225,16 +228,21 @@ export class DiskWrites {
     return packOne(stats, isLink);
   }
 
-  async remove(path: MountPath, recursive: boolean, signal: AbortSignal): Promise<void> {
+  async remove(path: MountPath, recursive: boolean, signal: AbortSignal, onlyIf?: Entry): Promise<void> {
     const { folder, name } = this.#root.holdParent(path);
     try {
       const place = folder.prefix + name;
       const stats = fs.lstatSync(place);
       if (this.#root.isOtherSpelling(folder, name)) throw storageError('ENTRY_NOT_FOUND');
       folder.recheck();
-      if (this.#bin?.takes(folder.realPath, name)) {
+      const isForBin = this.#bin?.takes(folder.realPath, name) === true;
+      if (onlyIf) {
+        const isLink = stats.isSymbolicLink();
+        requireUnchanged(onlyIf, unpackOne(path, packOne(isLink ? (this.#root.statTarget(place) ?? stats) : stats, isLink)));
+        removeAside(this.#root, folder, { name, seen: stats }, (aside) => (isForBin ? this.#bin?.take(aside, name) : fs.unlinkSync(aside)));
+      } else if (isForBin) {
         if (stats.isDirectory() && !recursive && fs.readdirSync(place).length > 0) throw storageError('DIRECTORY_NOT_EMPTY');
-        this.#bin.take(place, name);
+        this.#bin?.take(place, name);
       } else if (!stats.isDirectory()) fs.unlinkSync(place);
       else if (recursive) await removeTree(place, signal);
       else fs.rmdirSync(place);

@@ -192,9 +192,9 @@ export class LocalDriver implements StorageDriver {
     return this.#finish(directory, await this.#disk.call('makeDirectory', [directory], signal), signal);
   }
 
-  async remove(path: MountPath, { signal, recursive }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, recursive, onlyIf }: RemoveOptions): Promise<void> {
     checkReachable(path);
-    await this.#disk.call('remove', [path, recursive], signal);
+    await this.#disk.call('remove', [path, recursive, onlyIf], signal);
   }
 
   async rename(from: MountPath, to: MountPath, { signal, overwrite }: PlaceOptions): Promise<Entry> {

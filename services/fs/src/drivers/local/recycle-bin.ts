@@ -58,7 +58,7 @@ function timestamp(now: Date): string {
 }
 
 /** A long name gives way to its suffix: 255 bytes are all there is. */
-function shortened(name: string, suffix: string): string {
+export function shortened(name: string, suffix: string): string {
   let kept = name;
   while (Buffer.byteLength(kept + suffix) > 255) kept = [...kept].slice(0, -1).join('');
   return kept + suffix;

@@ -13,6 +13,7 @@ import {
   TEMP_FOLDER,
 } from '../../driver-contract/temp-names.ts';
 import type { ConfinedRoot, HeldFolder } from './confined-root.ts';
+import { bringBack } from './remove-aside.ts';
 import { removeTree } from './remove-tree.ts';
 
 /** Names a temporary entry across threads. */
@@ -144,6 +145,7 @@ export class TempArea {
   /** Removes one temporary entry of a folder if its owner has ended. @returns as {@link sweep} */
   async sweepOne(folder: HeldFolder, name: string): Promise<boolean> {
     try {
+      if (bringBack(this.#root, folder, name, this.#owner)) return true;
       const { mtimeMs, ctimeMs } = fs.lstatSync(folder.prefix + name);
       // What is about to be named has the date of its file by then: when it got that tells that somebody works on it.
       if (!isAbandoned(name, Math.max(mtimeMs, ctimeMs), this.#owner, Date.now())) return !isOfAnotherProcess(name, this.#owner);

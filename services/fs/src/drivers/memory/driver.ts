@@ -17,6 +17,7 @@ import type {
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 
 /** What a memory storage cannot do, so that the domain can be tried on storages of all kinds. */
@@ -161,6 +162,7 @@ export class MemoryDriver implements StorageDriver {
     this.#begin(options);
     const node = this.#get(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
+    requireUnchanged(options.onlyIf, this.#entry(path, node));
     if (isFolder(node) && node.children.size > 0 && !options.recursive) throw storageError('DIRECTORY_NOT_EMPTY');
     if (isFolder(node) && this.traits.removesStepwise) await this.#empty(node, options, { removed: 0 });
     if (!isDoomed(node, options)) throw storageError('STALE_VERSION');

@@ -31,6 +31,7 @@ import type {
 import { isAway, Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { sentContent } from '../../driver-contract/verified-content.ts';
 import { isWorthAsking } from '../../driver-contract/worth-asking.ts';
 import { BucketFolders, PLACEHOLDER } from './bucket-folders.ts';
@@ -336,11 +337,12 @@ export class RcloneDriver implements StorageDriver {
     });
   }
 
-  async #remove(path: MountPath, { signal, recursive }: RemoveOptions): Promise<void> {
+  async #remove(path: MountPath, { signal, recursive, onlyIf }: RemoveOptions): Promise<void> {
     this.#checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     await this.#calls.run(signal, async (call) => {
       const there = await this.#get(path, call);
+      requireUnchanged(onlyIf, this.#toEntry(nameAt(path), there));
       throwIfAborted(call.signal);
       this.#root.forget();
       const place = this.#root.place(path);

@@ -236,6 +236,18 @@ export class S3Client {
     await drain(await this.#ask({ method: 'DELETE', key, signal }), signal);
   }
 
+  /** Only while it is this version, where the store knows the condition. @throws AppError STALE_VERSION */
+  async deleteVersion(key: string, version: string, options: CallOptions): Promise<void> {
+    const { signal } = options;
+    try {
+      await drain(await this.#ask({ method: 'DELETE', key, headers: { 'If-Match': `"${version}"` }, signal }), signal);
+    } catch (error) {
+      // Some stores refuse what others pass over.
+      if (!AppError.is(error, 'UNSUPPORTED_OPERATION') && !AppError.is(error, 'INVALID_ARGUMENT')) throw error;
+      await this.delete(key, options);
+    }
+  }
+
   /** @param keys 1,000 at most */
   async deleteMany(keys: readonly string[], options: CallOptions): Promise<void> {
     const plain = keys.filter((key) => !NOT_IN_XML.test(key));

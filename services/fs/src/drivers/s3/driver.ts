@@ -28,6 +28,7 @@ import type {
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { tooManyFolders } from '../../driver-contract/walk-bound.ts';
 import { type ListedObject, type ListedPage, PAGE_KEYS, payloadOf, S3Client } from './client.ts';
@@ -271,6 +272,7 @@ export class S3Driver implements StorageDriver {
     const prefix = this.#keys.folderPrefix(path);
     const key = this.#keys.fileKey(path);
     if (key === undefined) throw storageError('ENTRY_NOT_FOUND');
+    if (options.onlyIf) return this.#removeIf(path, key, options.onlyIf, options);
     const begun = options.begun === undefined ? undefined : readBegunRemoval(options.begun);
     using watch = this.#stored.watch();
     const file = await this.#client.findHead(key, options);
@@ -319,6 +321,15 @@ export class S3Driver implements StorageDriver {
       const spared = underWay?.filter((each) => each === key || each.startsWith(`${key}/`));
       return spared && spared.length <= MAX_SPARED ? JSON.stringify({ untilMs, spared }) : storageError('UNSUPPORTED_OPERATION');
     });
+  }
+
+  /** The look comes last, for stores that pass over the condition. */
+  async #removeIf(path: MountPath, key: string, before: Entry, options: RemoveOptions): Promise<void> {
+    await this.#keepParent(path, options);
+    const head = await this.#client.findHead(key, options);
+    if (!head) throw storageError((await this.#isFolder(path, options)) ? 'STALE_VERSION' : 'ENTRY_NOT_FOUND');
+    requireUnchanged(before, fileEntry(nameAt(path), head));
+    await this.#client.deleteVersion(key, head.version, options);
   }
 
   async copy(from: MountPath, to: MountPath, options: PlaceOptions): Promise<Entry> {

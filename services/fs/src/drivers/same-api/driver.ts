@@ -25,6 +25,7 @@ import type {
   WriteOptions,
 } from '../../driver-contract/storage-driver.ts';
 import { badAnswer, isAway, Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { sentContent } from '../../driver-contract/verified-content.ts';
 import { GatewayClient, type Self } from './client.ts';
 import type { SameApiSettings } from './config.ts';
@@ -233,12 +234,14 @@ export class SameApiDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, recursive }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, recursive, onlyIf }: RemoveOptions): Promise<void> {
     checkReachable(path);
     const name = baseName(path);
     if (name === undefined) throw storageError('INVALID_ARGUMENT');
     await this.#calls.run(signal, async (call) => {
-      const { isDirectory } = await this.#get(path, call);
+      const there = await this.#get(path, call);
+      requireUnchanged(onlyIf, toEntry(name, there));
+      const { isDirectory } = there;
       if (isDirectory && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
       throwIfAborted(call.signal);
       await this.#client.remove(parentPath(path), name, call);

@@ -28,6 +28,7 @@ import type {
 import { Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles, type TempPlaces } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, draftNames, isDoomedName, isReservedName } from '../../driver-contract/temp-names.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { verifiedContent } from '../../driver-contract/verified-content.ts';
 import { moveLink, textElsewhere } from './carried-links.ts';
 import {
@@ -273,13 +274,15 @@ export class SftpDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, recursive, beforeStep, begun }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, recursive, beforeStep, begun, onlyIf }: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     const doomed = begun === undefined ? path : doomedPlace(path, begun);
     await this.#onNames(signal, async (session, call) => {
-      const attrs = await this.#root.lookAtEntry(session, doomed);
+      // What a link leads to is what was looked at; it is the link that goes.
+      const [attrs, seen] = await Promise.all([this.#root.lookAtEntry(session, doomed), onlyIf && this.#root.look(session, path)]);
       throwIfAborted(call.signal);
+      if (onlyIf) requireUnchanged(onlyIf, this.#entry(path, seen));
       if (attrs === undefined) throw storageError('ENTRY_NOT_FOUND');
       const place = this.#root.place(doomed);
       if (attrs.kind !== 'folder') await session.removeFile(place);

@@ -25,6 +25,7 @@ import type {
 import { badAnswer, isAway, Lost, storageError, throwIfAborted } from '../../driver-contract/storage-error.ts';
 import { TempFiles } from '../../driver-contract/temp-files.ts';
 import { checkReachable, checkUnreserved, isReservedName } from '../../driver-contract/temp-names.ts';
+import { requireUnchanged } from '../../driver-contract/unchanged.ts';
 import { sentContent } from '../../driver-contract/verified-content.ts';
 import { type ChunkedUploads, findChunkedUploads } from './chunked-uploads.ts';
 import { type Place, type Quota, WebdavClient } from './client.ts';
@@ -221,11 +222,13 @@ export class WebdavDriver implements StorageDriver {
     });
   }
 
-  async remove(path: MountPath, { signal, recursive }: RemoveOptions): Promise<void> {
+  async remove(path: MountPath, { signal, recursive, onlyIf }: RemoveOptions): Promise<void> {
     checkReachable(path);
     if (path === MOUNT_ROOT) throw storageError('INVALID_ARGUMENT');
     await this.#calls.run(signal, async (call) => {
-      const { isFolder } = await this.#get(path, call);
+      const there = await this.#get(path, call);
+      requireUnchanged(onlyIf, toEntry(nameAt(path), there));
+      const { isFolder } = there;
       if (isFolder && !recursive && !(await this.#isEmpty(path, call))) throw storageError('DIRECTORY_NOT_EMPTY');
       throwIfAborted(call.signal);
       this.#seen.clear();

@@ -1,6 +1,6 @@
 import { AppError } from '@wharf/errors';
 import type { MountPath } from '@wharf/paths';
-import type { Entry, StorageDriver } from '../driver-contract/storage-driver.ts';
+import type { Entry, StorageDriver } from '../../driver-contract/storage-driver.ts';
 
 /** What is at a path, undefined when nothing is. */
 export async function statIfThere(driver: StorageDriver, path: MountPath, signal: AbortSignal): Promise<Entry | undefined> {

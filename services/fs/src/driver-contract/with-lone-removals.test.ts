@@ -1,0 +1,145 @@
+import { setImmediate } from 'node:timers/promises';
+import { AppError } from '@wharf/errors';
+import { describe, expect, it } from 'vitest';
+import { memoryDriver } from '../drivers/memory/index.ts';
+import { at, codeOf, put, refuses, textOf } from './conformance/driver-calls.ts';
+import { decorate } from './decorate.ts';
+import type { RemoveOptions, StorageDriver } from './storage-driver.ts';
+import { withLoneRemovals } from './with-lone-removals.ts';
+
+type Whole = Required<StorageDriver>;
+
+/** A storage that looks and removes in two steps, with time in between; what it is asked is in `asked`. */
+async function openSlow(around: (driver: StorageDriver) => StorageDriver = withLoneRemovals) {
+  const store = (await memoryDriver.open('')) as Whole;
+  const { promise: hold, resolve: go } = Promise.withResolvers<void>();
+  const asked: RemoveOptions[] = [];
+  const slow: StorageDriver = Object.assign(Object.create(store) as Whole, {
+    ...bound(store),
+    remove: async (path: Parameters<Whole['remove']>[0], options: RemoveOptions) => {
+      asked.push(options);
+      await hold;
+      await store.remove(path, { recursive: options.recursive });
+    },
+  });
+  const driver = around(slow) as Whole;
+  await put(driver, '/d/file', 'before');
+  const before = await driver.stat(at('/d/file'));
+  return { store, driver, before, go, asked, removing: () => driver.remove(at('/d/file'), { recursive: false, onlyIf: before }) };
+}
+
+/** Its methods as own ones. */
+function bound(driver: Whole): Partial<Whole> {
+  const names = ['stat', 'list', 'read', 'write', 'makeDirectory', 'rename', 'copy', 'listNames', 'statMany', 'close'] as const;
+  return Object.fromEntries(names.flatMap((name) => (driver[name] ? [[name, (driver[name] as () => unknown).bind(driver)]] : [])));
+}
+
+/** Time enough for a storage in memory. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 50; turn += 1) await setImmediate();
+}
+
+/** A content that ends when it is told. */
+function held(text: string) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const content = (async function* () {
+    yield Buffer.from(text);
+    await promise;
+  })();
+  return { content, end: resolve };
+}
+
+const NAMINGS: readonly [string, (driver: Whole) => Promise<unknown>][] = [
+  ['a write', (driver) => put(driver, '/d/file', 'new')],
+  ['a rename to its name', (driver) => driver.rename(at('/other'), at('/d/file'), { overwrite: true })],
+  ['a copy to its name', (driver) => driver.copy(at('/other'), at('/d/file'), { overwrite: true })],
+];
+
+describe('a removal that holds for one state of a file', () => {
+  it.each(NAMINGS)('is waited for by %s, which is there afterwards', async (_what, name) => {
+    const { driver, store, go, removing } = await openSlow();
+    await put(store, '/other', 'new');
+    const removal = removing();
+    const named = name(driver);
+    await Promise.race([named, turns()]);
+    go();
+    await Promise.all([removal, named]);
+    expect(await textOf(store, '/d/file')).toBe('new');
+  });
+
+  it('is waited for by a folder that gets the name of the one that the file is in', async () => {
+    const { driver, store, go, removing } = await openSlow();
+    await put(store, '/e/file', 'new');
+    const removal = removing();
+    const renamed = driver.rename(at('/e'), at('/d'), { overwrite: true });
+    go();
+    await Promise.all([removal, renamed]);
+    expect(await textOf(store, '/d/file')).toBe('new');
+  });
+
+  it('is refused while something gets the name, from the end of its content on', async () => {
+    const { driver, store, go, asked, removing } = await openSlow();
+    const { promise: asking, resolve: answer } = Promise.withResolvers<void>();
+    const { promise: publishing, resolve: isPublishing } = Promise.withResolvers<void>();
+    const beforePublish = async () => {
+      isPublishing();
+      await asking;
+    };
+    const { content, end } = held('new');
+    const written = driver.write(at('/d/file'), content, { overwrite: true, beforePublish });
+    end();
+    await publishing;
+    expect(await codeOf(removing())).toBe('STALE_VERSION');
+    expect(asked).toEqual([]);
+    answer();
+    await written;
+    expect(await textOf(store, '/d/file')).toBe('new');
+    go();
+  });
+
+  it('does not wait for a content that has not ended', async () => {
+    const { driver, store, go, removing } = await openSlow();
+    const { content, end } = held('new');
+    const written = driver.write(at('/d/file'), content, { overwrite: true });
+    go();
+    await removing();
+    await refuses('ENTRY_NOT_FOUND', store.stat(at('/d/file')));
+    end();
+    await written;
+    expect(await textOf(store, '/d/file')).toBe('new');
+  });
+
+  it('goes on after writes that failed, before and after their content ended', async () => {
+    const { driver, store, go } = await openSlow();
+    const refusal = new AppError('FAILED_PRECONDITION', 'no');
+    const failing = (async function* () {
+      yield Buffer.from('new');
+      throw refusal;
+    })();
+    await expect(driver.write(at('/d/file'), failing, { overwrite: true })).rejects.toBe(refusal);
+    const { content, end } = held('new');
+    end();
+    const beforePublish = () => Promise.reject(refusal);
+    await expect(driver.write(at('/d/file'), content, { overwrite: true, beforePublish })).rejects.toBe(refusal);
+    go();
+    await driver.remove(at('/d/file'), { recursive: false, onlyIf: await driver.stat(at('/d/file')) });
+    await refuses('ENTRY_NOT_FOUND', store.stat(at('/d/file')));
+  });
+
+  it.each([
+    ['this machine', undefined],
+    ['a network', { names: 2, reads: 2, writes: 2 }],
+  ] as const)('comes to the driver with all that is around one of %s', async (_where, limits) => {
+    const { go, asked, before, removing } = await openSlow((driver) => decorate(driver, limits));
+    go();
+    await removing();
+    expect(asked).toMatchObject([{ recursive: false, onlyIf: before }]);
+  });
+});
+
+it('a removal of what got its name since the look is refused, though it looks the same', async () => {
+  const { driver, store, before, removing } = await openSlow();
+  await put(driver, '/d/file', 'beforf', { modifiedAt: before.modifiedAt });
+  expect(await codeOf(removing())).toBe('STALE_VERSION');
+  expect(await textOf(store, '/d/file')).toBe('beforf');
+});

@@ -1,0 +1,173 @@
+import { isWithin, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
+import { decorated, operationsOf } from './complete-driver.ts';
+import type { Draft, Entry, StorageDriver } from './storage-driver.ts';
+import { storageError } from './storage-error.ts';
+
+/**
+ * Keeps removals that hold for one state of a file (`onlyIf`) from what gets its name, or the name of a folder above it, through this process: what is being
+ * named makes the removal a late one, which is refused with STALE_VERSION, and what comes during the removal waits for its end. So what is acknowledged
+ * is never what such a removal takes, also where a storage looks and removes in two steps. What has got its name since the look (`stat`) that the removal goes
+ * by counts too, also where the storage tells times so coarsely that it looks the same.
+ */
+export function withLoneRemovals(driver: StorageDriver): StorageDriver {
+  const operations = operationsOf(driver);
+  const { write, remove, rename, copy, openDraft, writeMany } = operations;
+  if (!remove) return driver;
+  const names = new Names();
+  /** How many had got their name at each look. */
+  const looks = new WeakMap<Entry, number>();
+  const naming = async <Result>(paths: readonly MountPath[], run: () => Promise<Result>): Promise<Result> => {
+    const leave = await names.enter(paths);
+    try {
+      return await run();
+    } finally {
+      leave();
+    }
+  };
+  return decorated({
+    ...operations,
+    stat: async (path, options) => {
+      const count = names.count;
+      const entry = await driver.stat(path, options);
+      looks.set(entry, count);
+      return entry;
+    },
+    write:
+      write &&
+      (async (file, content, options) => {
+        // A file gets its name when its content has ended, and may come for hours before that.
+        const naming = names.later(file);
+        try {
+          return await write(file, ending(content, naming.enter), options);
+        } finally {
+          naming.leave();
+        }
+      }),
+    remove:
+      remove &&
+      (async (path, options) =>
+        options.onlyIf ? names.removing(path, looks.get(options.onlyIf), () => remove(path, options)) : remove(path, options)),
+    rename: rename && ((from, to, options) => naming([to], () => rename(from, to, options))),
+    copy: copy && ((from, to, options) => naming([to], () => copy(from, to, options))),
+    openDraft:
+      openDraft && (async (file, id, options) => publishing(await openDraft(file, id, options), (publish) => naming([file], publish))),
+    writeMany:
+      writeMany &&
+      ((files, options) =>
+        naming(
+          files.map(({ file }) => file),
+          () => writeMany(files, options),
+        )),
+  });
+}
+
+/** So many paths that got a name are remembered: more than there can be between a look and a removal. */
+const MAX_NAMED = 10_000;
+
+/** What gets a name, and what is being removed. */
+class Names {
+  /** How many are about to have a name. */
+  readonly #entered = new Map<MountPath, number>();
+  /** Which one it was that had a name last, by paths; the latest comes last. */
+  readonly #named = new Map<MountPath, number>();
+  #count = 0;
+  #forgotten = 0;
+  readonly #removals = new Set<{ readonly path: MountPath; readonly end: Promise<unknown> }>();
+
+  /** How many have got their name. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Waits until nothing is being removed at these paths and below. @returns to be called once what gets a name has it */
+  async enter(paths: readonly MountPath[]): Promise<() => void> {
+    for (let running = this.#removalsAt(paths); running.length > 0; running = this.#removalsAt(paths)) await Promise.allSettled(running);
+    for (const path of paths) this.#entered.set(path, (this.#entered.get(path) ?? 0) + 1);
+    return () => {
+      for (const path of paths) {
+        this.#note(path);
+        const left = (this.#entered.get(path) ?? 1) - 1;
+        if (left === 0) this.#entered.delete(path);
+        else this.#entered.set(path, left);
+      }
+    };
+  }
+
+  /** The same for one that enters at some time, or never, and leaves in any case. */
+  later(path: MountPath): { enter(): Promise<void>; leave(): void } {
+    let hasLeft = false;
+    let leave = () => {};
+    return {
+      enter: async () => {
+        leave = await this.enter([path]);
+        if (hasLeft) leave();
+      },
+      leave() {
+        hasLeft = true;
+        leave();
+      },
+    };
+  }
+
+  /**
+   * @param since what was counted at the look; undefined: nobody knows
+   * @throws AppError STALE_VERSION: something has got the name since then, or is about to
+   */
+  async removing(path: MountPath, since: number | undefined, remove: () => Promise<void>): Promise<void> {
+    if (this.#isAbove(this.#entered, path) || (since !== undefined && this.#isNamedSince(path, since))) throw storageError('STALE_VERSION');
+    const removal = { path, end: remove() };
+    this.#removals.add(removal);
+    try {
+      await removal.end;
+    } finally {
+      this.#removals.delete(removal);
+    }
+  }
+
+  #removalsAt(paths: readonly MountPath[]): Promise<unknown>[] {
+    if (this.#removals.size === 0) return [];
+    return [...this.#removals].flatMap(({ path, end }) => (paths.some((named) => isWithin(named, path)) ? [end] : []));
+  }
+
+  #isNamedSince(path: MountPath, since: number): boolean {
+    return since < this.#count && (since < this.#forgotten || this.#isAbove(this.#named, path, since));
+  }
+
+  /** Whether there is a number above a limit at a path, or at one above it. */
+  #isAbove(numbers: ReadonlyMap<MountPath, number>, path: MountPath, limit = 0): boolean {
+    if (numbers.size === 0) return false;
+    for (let at = path; at !== MOUNT_ROOT; at = parentPath(at)) if ((numbers.get(at) ?? 0) > limit) return true;
+    return false;
+  }
+
+  #note(path: MountPath): void {
+    this.#count += 1;
+    this.#named.delete(path);
+    this.#named.set(path, this.#count);
+    if (this.#named.size <= MAX_NAMED) return;
+    const [oldest] = this.#named;
+    if (!oldest) return;
+    this.#named.delete(oldest[0]);
+    this.#forgotten = oldest[1];
+  }
+}
+
+async function* ending(content: AsyncIterable<Uint8Array>, onEnd: () => Promise<void>): AsyncGenerator<Uint8Array, void> {
+  yield* content;
+  await onEnd();
+}
+
+type Publish = Draft['publish'];
+
+function publishing(draft: Draft, naming: (publish: () => ReturnType<Publish>) => ReturnType<Publish>): Draft {
+  return {
+    partBytes: draft.partBytes,
+    write: (offsetBytes, content, options) => draft.write(offsetBytes, content, options),
+    sync: () => draft.sync(),
+    sizeBytes: () => draft.sizeBytes(),
+    read: (options) => draft.read(options),
+    publish: (options) => naming(() => draft.publish(options)),
+    discard: () => draft.discard(),
+    close: () => draft.close(),
+  };
+}
