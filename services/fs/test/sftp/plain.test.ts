@@ -1,5 +1,7 @@
+import { chmod, chown, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { isAvailable, isMissing, startSshServer } from '@wharf/harness';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { bytesOf, mpath, textOf } from '../../src/domain/testing/memory-tree.ts';
 import { refusalOf } from '../../src/domain/testing/refusal.ts';
 import { itemsOf, openSftp } from './open-sftp.ts';
@@ -65,4 +67,32 @@ describe.runIf(isAvailable('sshd', server))('OpenSSH without its extensions for 
     await driver.rename(mpath('/file'), mpath(long), { overwrite: false });
     expect((await Array.fromAsync(driver.list(mpath('/')))).map(({ name }) => name)).toEqual([long.slice(1)]);
   });
+
+  it('lets a folder whose removal begins lie beside where it was, where nobody may write to the root', async () => {
+    const driver = await openSftp(itemsOf(server));
+    for (const path of ['/own/d/e/f', '/own/g']) await driver.write(mpath(path), bytesOf('old'), { overwrite: false });
+    await closeToOthers(server.folder);
+    const own = join(server.folder, 'own');
+    const [begun] = await driver.beginRemoval([mpath('/own/d')]);
+    expect(begun).toMatch(/^\.wharf-tmp-doomed-/);
+    expect((await Array.fromAsync(driver.list(mpath('/own')))).map(({ name }) => name)).toEqual(['g']);
+    await driver.write(mpath('/own/d/new'), bytesOf('new'), { overwrite: false });
+    await driver.remove(mpath('/own/d'), { recursive: true, begun: String(begun) });
+    expect((await readdir(own, { recursive: true })).sort()).toEqual(['d', 'd/new', 'g']);
+    // Where it may lie nowhere it is as it was.
+    await closeToOthers(own);
+    expect((await driver.beginRemoval([mpath('/own/d')]))[0]).toMatchObject({ code: 'UNSUPPORTED_OPERATION' });
+    expect((await readdir(own, { recursive: true })).sort()).toEqual(['d', 'd/new', 'g']);
+  });
 });
+
+/** Until the test ends. */
+async function closeToOthers(folder: string): Promise<void> {
+  const { uid, gid, mode } = await stat(folder);
+  onTestFinished(async () => {
+    await chown(folder, uid, gid);
+    await chmod(folder, mode);
+  });
+  await chown(folder, 0, 0);
+  await chmod(folder, 0o755);
+}
