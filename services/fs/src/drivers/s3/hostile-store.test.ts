@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { startHttpServer, waitFor } from '@wharf/harness';
 import { parseVirtualPath, relativeTo, VIRTUAL_ROOT } from '@wharf/paths';
 import { expect, it, onTestFinished } from 'vitest';
-import { failureWithout, sizeRead } from '../../driver-contract/conformance/driver-calls.ts';
+import { codeOf, failureWithout, sizeRead } from '../../driver-contract/conformance/driver-calls.ts';
 import type { ByteRange, StorageDriver } from '../../driver-contract/storage-driver.ts';
 import { s3Driver } from './index.ts';
 import { testEgress } from './testing/bucket.ts';
@@ -387,4 +387,21 @@ it('what is above a folder or a file is looked for in few requests, however deep
   const [few, more, many] = await Promise.all([requestsFor(100), requestsFor(200), requestsFor(400)]);
   expect([more - few, many - more]).toEqual([2, 2]);
   expect(many).toBeLessThan(30);
+});
+
+it.each([
+  ['knows it', 412, 'STALE_VERSION', ['"v1"']],
+  ['passes over it', 204, 'done', ['"v1"']],
+  ['refuses it', 501, 'done', ['"v1"', undefined]],
+] as const)('a removal of an object as it was asks for it by its ETag, of a store that %s', async (_what, status, code, conditions) => {
+  const asked: (string | undefined)[] = [];
+  const { driver } = await openOn((request, response) => {
+    if (request.method === 'HEAD') return void response.writeHead(200, { ...HEAD, 'Content-Length': 1 }).end();
+    if (request.method !== 'DELETE') return void response.end(EMPTY);
+    const condition = request.headers['if-match'];
+    asked.push(condition);
+    response.writeHead(condition === undefined ? 204 : status).end();
+  });
+  const onlyIf = await driver.stat(at('/file'));
+  expect([await codeOf(driver.remove(at('/file'), { recursive: false, onlyIf })), asked]).toEqual([code, conditions]);
 });
