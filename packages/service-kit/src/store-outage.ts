@@ -1,6 +1,7 @@
 import { AppError } from '@wharf/errors';
 
 export const STORE_AWAY = 'the store does not answer, try again in a moment';
+/** @internal for its test */
 export const STORE_FULL = 'the store has no room: whoever runs Wharf has to free some on its disk';
 /** OutOfDiskSpace: https://www.mongodb.com/docs/manual/reference/error-codes/ */
 const OUT_OF_DISK_SPACE = 14031;

@@ -72,7 +72,7 @@ export async function openRelay(
   };
 }
 
-/** Passes on all that comes. @param idleMs after which both ends are closed; another one is for tests */
+/** Passes on all that comes. @param idleMs after which both ends are closed. @internal for its test */
 export function joinPlainly(idleMs = IDLE_MS): (inner: Socket, outer: Socket) => void {
   return (inner, outer) => {
     inner.setTimeout(idleMs, () => inner.destroy());
