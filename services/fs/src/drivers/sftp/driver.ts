@@ -463,6 +463,8 @@ export class SftpDriver implements StorageDriver {
   async #openNames(directory: MountPath): Promise<RemoteNames> {
     const file = await this.#open('names', async (session) => {
       const opening = this.#openFolder(session, directory);
+      // Its failure may come before that of the look, and is met after it.
+      opening.catch(() => undefined);
       const seen = await this.#root.look(session, directory).catch(async (error: unknown) => {
         // What was opened meanwhile would stay open at the server.
         const opened = await opening.catch(() => undefined);
