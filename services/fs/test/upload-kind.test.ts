@@ -97,35 +97,6 @@ it('an upload whose storage is away waits for it, half an hour at most', async (
   expect([await tree.textOf('/f'), await kept()]).toEqual(['text', []]);
 });
 
-it('an upload that waited for its storage does not replace what was stored since it was accepted', async () => {
-  const away = createTestDriver('Away');
-  const { operation, put, textOf } = await openTree({ drivers: [away.definition], storages: [{ driver: 'Away' }] });
-  let isAway = true;
-  away.beforeCalls(async () => {
-    if (isAway) throw new AppError('STORAGE_UNAVAILABLE', 'the server is away');
-  });
-  const area = openUploadArea(join(dir.path, 'uploads'), 1_000);
-  const { signal } = new AbortController();
-  const kind = uploadKind(area, async () => operation());
-  const accept = async (path: string) => {
-    const { file, sizeBytes } = await area.receive(bytesOf('mine'), { sizeBytes: 4, expectedHashes: {}, signal });
-    const input = { path, storage: 1, file, sizeBytes, modified: 0, overwrite: true, acceptedAt: Date.now(), hashes: {} };
-    const attempts = createTestRun({ signal });
-    const attempt = () => kind.run(attempts.begin(kind.encodeInput(input)));
-    expect(await attempt().catch(postponedMs)).toBe(1_000);
-    return attempt;
-  };
-  await away.storeOf().write(mpath('/older'), bytesOf('old'), { overwrite: true });
-  await expect.poll(() => Date.now()).toBeGreaterThan((await away.storeOf().stat(mpath('/older'))).modifiedAt.getTime());
-  const [newer, older] = [await accept('/newer'), await accept('/older')];
-  isAway = false;
-  await put('/newer', 'theirs');
-  expect(await refusalOf(newer())).toEqual(['STALE_VERSION', expect.stringContaining('newer file')]);
-  expect(await textOf('/newer')).toBe('theirs');
-  await older();
-  expect([await textOf('/older'), await kept()]).toEqual(['mine', [expect.any(String)]]);
-});
-
 it('a body that went because there was no room was not stored, also where a file of its size and time has the name', async () => {
   const { run, storage } = await openWaiting(true);
   expect((await refusalOf(run()))[0]).toBe('QUOTA_EXCEEDED');

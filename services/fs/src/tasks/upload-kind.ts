@@ -21,8 +21,6 @@ export const uploadShape = z.object({
   sizeBytes: z.number(),
   modified: z.number(),
   overwrite: z.boolean(),
-  /** Milliseconds since 1970; absent in tasks of former versions. */
-  acceptedAt: z.number().optional(),
   hashes: z.partialRecord(z.enum(['md5', 'sha1', 'sha256']), z.string()),
   /** Of the quota, made when the body came. */
   claim: z.string().optional(),
@@ -74,18 +72,10 @@ async function storeBody(run: UploadRun, area: UploadArea, operationOf: (run: Up
   const operation = await operationOf(run);
   if (run.checkpoint?.isStored || (run.attempt > 1 && (await isStored(operation, input, area)))) return area.remove(input.file);
   const upload = await beginStoring(operation, input);
-  // Whoever waited for its storage, or took over, comes behind others who have stored theirs meanwhile.
-  const requireOlder = async () => {
-    if (run.attempt > 1) await requireNothingNewer(upload, input, operation);
-  };
-  await requireOlder();
   const content = await area.read(input.file);
   if (!content) throw new AppError('FAILED_PRECONDITION', 'what was uploaded is not kept any more; upload it again');
   try {
-    await upload.store(watched(run, content), async () => {
-      await requireOlder();
-      await run.assertLease();
-    });
+    await upload.store(watched(run, content), () => run.assertLease());
   } catch (error) {
     if (!AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
     // A retry would need as much room: the body is not kept for one. Whoever has the task now still needs it.
@@ -115,15 +105,6 @@ async function beginStoring(operation: Operation, input: UploadInput): Promise<U
     storage: input.storage,
     claim: input.claim,
   });
-}
-
-/** @throws AppError STALE_VERSION: a file has the name that came after this one was accepted, as far as its dates tell */
-async function requireNothingNewer({ located }: Upload, { acceptedAt }: UploadInput, { signal }: Operation): Promise<void> {
-  if (acceptedAt === undefined) return;
-  const there = await statIfThere(await located.mount.driver(), located.path, signal);
-  const dates = there && !there.isDirectory ? [there.modifiedAt, there.createdAt] : [];
-  if (dates.some((date) => date !== undefined && date.getTime() > acceptedAt))
-    throw new AppError('STALE_VERSION', 'a newer file has the name since this upload was accepted, and was not replaced');
 }
 
 /** Whether an earlier attempt got as far as giving the file its name: size and time alone may be those of the file that it was to replace. */

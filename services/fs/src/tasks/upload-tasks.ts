@@ -50,7 +50,6 @@ export function createUploadTasks(engine: TaskEngine, area: UploadArea, kind: Re
           sizeBytes: body.sizeBytes,
           modified: modifiedAt.getTime(),
           overwrite,
-          acceptedAt: Date.now(),
           hashes: expectedHashes,
           claim,
         },
