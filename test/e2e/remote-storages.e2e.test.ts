@@ -11,7 +11,7 @@ import { openWorld } from './support/world.ts';
 /** More of them, and of what is cancelled, is for a long run: `WHARF_E2E_FILES=500 WHARF_E2E_CANCELLED=1000`. */
 const FILES = Number(process.env.WHARF_E2E_FILES ?? 40);
 /** What a driver keeps to be used again: by HTTP for four seconds, SFTP and FTP for a minute, rclone as many as were in use: names 16, reads 32, writes 16. */
-const KEPT_CONNECTIONS = { s3: 0, sftp: 4, ftp: 16, webdav: 0, smb: 64 };
+const KEPT_CONNECTIONS = { s3: 0, sftp: 4, ftp: 25, webdav: 0, smb: 64 };
 /** Transfers that are cancelled in each direction. */
 const CANCELLED = Number(process.env.WHARF_E2E_CANCELLED ?? 40);
 /** After very many all are idle at once: FTP sessions wait a minute for the next call, those of rclone some five. */

@@ -121,8 +121,14 @@ async function create(asked: TusRequest): Promise<TusAnswer> {
     return created(request, await uploads.concatenate(operation, partials, said));
   }
   const { session } = await uploads.begin(operation, { ...said, sizeBytes: readBytes(request.headers, 'upload-length'), kind: 'stream' });
-  const now = request.headers['content-type'] === BODY_TYPE ? await appendBody(asked, session, 0) : session;
-  return created(request, await whole(asked, now));
+  try {
+    const now = request.headers['content-type'] === BODY_TYPE ? await appendBody(asked, session, 0) : session;
+    return created(request, await whole(asked, now));
+  } catch (error) {
+    // A refusal says no place at which the client could go on.
+    if (AppError.is(error) && error.code !== 'CANCELLED') await uploads.abort(session.id).catch(() => undefined);
+    throw error;
+  }
 }
 
 function created(request: IncomingMessage, session: UploadSession): TusAnswer {

@@ -49,3 +49,12 @@ it('the memory of what a message hands out is freed when all of it was taken', a
   expect(Buffer.concat(pieces)).toEqual(Buffer.alloc(1_000_000, 'x'));
   expect(whole.byteLength).toBe(0);
 });
+
+it('a message that has all come and is left before its end lets go of its connection', async () => {
+  const message = new IncomingMessage(new Socket());
+  for (let piece = 0; piece < 5; piece += 1) message.push(Buffer.alloc(10, 'x'));
+  message.push(null);
+  message.complete = true;
+  for await (const _ of boundedBody(message, undefined)) break;
+  expect(message.destroyed).toBe(true);
+});

@@ -108,8 +108,13 @@ export async function* boundedBody(
 async function* piecesOf(answer: Answer): AsyncGenerator<Uint8Array, void> {
   if (!(answer instanceof IncomingMessage) || answer.destroyed) return yield* answer;
   const pieces = on(answer, 'data', { close: ['end', 'close'], highWaterMark: 1, lowWaterMark: 1 });
-  for await (const [piece] of pieces as AsyncIterable<[Buffer]>) yield piece;
-  if (!answer.readableEnded) throw badAnswer('an answer that breaks off');
+  try {
+    for await (const [piece] of pieces as AsyncIterable<[Buffer]>) yield piece;
+    if (!answer.readableEnded) throw badAnswer('an answer that breaks off');
+  } finally {
+    // One that is left before its end would wait, and keep its connection.
+    if (!answer.readableEnded) answer.destroy();
+  }
 }
 
 /** All of a small picture. @throws AppError CONTENT_CORRUPT: it is larger */

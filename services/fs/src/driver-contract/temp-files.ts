@@ -36,6 +36,8 @@ export class TempFiles {
   readonly #discarded = new Set<string>();
   /** Others' files with an old date, and when they were first seen so. */
   readonly #old = new Map<string, number>();
+  /** What is being removed behind a listing: the next one sees it too. */
+  readonly #swept = new Set<string>();
   readonly #removals = createGate(PARALLEL_REMOVALS, { max: MAX_LEFT, refusal: 'too much to remove' });
 
   /** @param backAfterMs as `Asides` has it */
@@ -78,8 +80,9 @@ export class TempFiles {
   /** Behind a listing: removes what a process that has ended left there, and what came back of ours after it was removed. @param name of any entry, @param touchedMs when it was written to, or given a date, as far as the storage tells */
   sweep(folder: MountPath, name: string, touchedMs: number, remove = (place: string) => this.#places.remove(place)): void {
     const place = this.placeOf(folder, name);
-    if (!this.#discarded.has(place) && !this.#isAbandoned(place, name, touchedMs)) return;
-    this.#calls.track(this.#removals.run(() => remove(place)));
+    if (this.#swept.has(place) || (!this.#discarded.has(place) && !this.#isAbandoned(place, name, touchedMs))) return;
+    this.#swept.add(place);
+    this.#calls.track(this.#removals.run(() => remove(place)).finally(() => this.#swept.delete(place)));
   }
 
   #isAbandoned(place: string, name: string, touchedMs: number): boolean {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { newOwnedName, OWNED_NAME, type OwnerState, ownerOf, type ProcessOwner } from '@wharf/owned-names';
 import type { MountPath } from '@wharf/paths';
 import { storageError } from './storage-error.ts';
@@ -136,4 +136,15 @@ function inHex(ms: number): string {
   return Math.floor(ms / 1000)
     .toString(16)
     .padStart(8, '0');
+}
+
+const PROBE_NAME = /^wharf-probe-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Of an empty file by which it is found out whether two folders are one: other storages show it, so it is no hidden name of ours. */
+export function newProbeName(): string {
+  return `wharf-probe-${randomUUID()}`;
+}
+
+export function isProbeName(name: string): boolean {
+  return PROBE_NAME.test(name);
 }

@@ -79,15 +79,15 @@ export function removalTasks(doomed: readonly Begun[], creator: TaskCreator): Ne
     if (!first) return [];
     const { mount, path } = first.located;
     const folder = { mount, path: parentPath(path) };
-    const pairs = group.map((one) => [baseName(one.path) ?? '', one.begun] as const);
-    return portions(pairs).map((portion) => {
-      const names = portion.map(([name]) => name);
-      return {
-        name: removalName(folder, names),
-        creator,
-        input: { folder: parentPath(first.path), storage: mount.storage._id, names, begun: portion.map(([, begun]) => begun) },
-      };
-    });
+    const pairs = group.map((one) => [baseName(one.path) ?? '', one.begun] satisfies [string, string]);
+    return portions(pairs).map((begun) => ({
+      name: removalName(
+        folder,
+        begun.map(([name]) => name),
+      ),
+      creator,
+      input: { folder: parentPath(first.path), storage: mount.storage._id, begun },
+    }));
   });
 }
 

@@ -12,13 +12,16 @@ import { sharedFor } from './shared-for.ts';
 export const removalShape = z.union([
   z.object({
     folder: z.string(),
-    /** What goes of it, with all it holds. */
-    names: z.array(z.string()),
-    /** What the storage is to be given for each, so that only what was there when it was asked for goes. Absent in tasks of earlier versions: all goes. */
-    begun: z.array(z.string()).optional(),
+    /**
+     * What goes of it, with all it holds: the name, and what the storage is to be given for it, so that only what was there when it was asked for goes. Another
+     * form than before, so that a replica of an earlier version, which would remove whatever has the name, does not take it.
+     */
+    begun: z.array(z.tuple([z.string(), z.string()])),
     /** Id of the storage that was chosen when the task was made. */
     storage: z.number().int(),
   }),
+  /** The same of an earlier version: all that has these names goes. */
+  z.object({ folder: z.string(), names: z.array(z.string()), storage: z.number().int() }),
   /** All folders below this one that are empty, or become so. */
   z.object({ emptyBelow: z.string() }),
 ]);
@@ -32,7 +35,7 @@ const removalCheckpoint = z.object({
   staying: z.string().optional(),
 });
 export type RemovalTaskRun = TaskRun<RemovalInput, z.output<typeof removalCheckpoint>, never>;
-type EntriesInput = Extract<RemovalInput, { readonly names: unknown }>;
+type EntriesInput = Extract<RemovalInput, { readonly folder: unknown }>;
 
 /** As of copies and moves (docs/api-family.md#attempts). */
 const MAX_RETRIES = 2;
@@ -88,15 +91,15 @@ async function removeEmpty({ run, operation }: Frame, folder: VirtualPath): Prom
 
 async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
   const { run } = frame;
-  const { names } = input;
+  const doomedNames = 'begun' in input ? input.begun : input.names.map((name) => [name, undefined] as const);
   const folder = parseVirtualPath(input.folder);
   let removed = 0;
   let { stayed = 0, staying } = run.checkpoint ?? {};
-  for (let next = run.checkpoint?.next ?? 0; next < names.length; next += 1) {
+  for (let next = run.checkpoint?.next ?? 0; next < doomedNames.length; next += 1) {
     run.signal.throwIfAborted();
-    const name = parseEntryName(names[next] ?? '');
+    const [text = '', begun] = doomedNames[next] ?? [];
+    const name = parseEntryName(text);
     const path = childPath(folder, name);
-    const begun = input.begun?.[next];
     const operation = await frame.operation();
     // What is there by now is not what goes: that was looked through when its removal began.
     const doomed = await checked(operation, input, folder, path, begun === undefined);
@@ -108,7 +111,7 @@ async function removeNames(frame: Frame, input: EntriesInput): Promise<void> {
       staying ??= name;
     }
     removed += 1;
-    run.progress({ percent: (100 * (next + 1)) / names.length });
+    run.progress({ percent: (100 * (next + 1)) / doomedNames.length });
     // At once: whoever goes on must not remove what has been stored anew under the name of something that is gone.
     await run.saveCheckpoint({ next: next + 1, ...(stayed > 0 && { stayed, staying }) });
   }

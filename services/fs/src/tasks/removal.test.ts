@@ -33,7 +33,7 @@ describe('a removal in a store of objects', () => {
     await memory.put('/o/file');
     await memory.makeFolder('/o/empty');
     const tasks = await request(memory, '/o', ['file', 'large', 'empty', 'none', 'small']);
-    expect(tasks).toEqual([{ folder: '/o', storage: 1, names: ['large'], begun: [expect.any(String)] }]);
+    expect(tasks).toEqual([{ folder: '/o', storage: 1, begun: [['large', expect.any(String)]] }]);
     expect(await memory.everything('/o')).toHaveLength(1_001);
     for (const input of tasks) await runRemoval(memory.operation(), input);
     expect(await memory.everything('/o')).toEqual([]);
@@ -48,7 +48,7 @@ describe('a removal in a store of objects', () => {
     expect(await memory.everything('/a')).toEqual([]);
     const tasks = await request(memory, '/o', names);
     expect(tasks).toEqual([
-      { folder: '/o', storage: 1, names: names.slice(100), begun: [expect.any(String), expect.any(String), expect.any(String)] },
+      { folder: '/o', storage: 1, begun: names.slice(100).map((name) => [name, expect.any(String)]) },
     ]);
     for (const input of tasks) await runRemoval(memory.operation(), input);
     expect(await memory.everything('/o')).toEqual([]);
@@ -115,10 +115,10 @@ describe('a removal in a store of objects', () => {
     const doomed = Array.from({ length: 4_500 }, (_, index) => ({ path: vpath(`/o/d/${index}`), located, begun: `${index}` }));
     const tasks = removalTasks(doomed, CREATOR);
     expect(tasks.map(({ name }) => name)).toEqual([2_000, 2_000, 500].map((count) => `remove ${count} entries of [/o](/)`));
-    expect(tasks.flatMap(({ input }) => ('names' in input ? input.names : []))).toEqual(
+    expect(tasks.flatMap(({ input }) => ('begun' in input ? input.begun.map(([name]) => name) : []))).toEqual(
       doomed.map(({ path }) => path.slice('/o/d/'.length)),
     );
-    expect(tasks[1]?.input).toMatchObject({ begun: doomed.slice(2_000, 4_000).map(({ begun }) => begun) });
+    expect(tasks[1]?.input).toMatchObject({ begun: doomed.slice(2_000, 4_000).map(({ begun }) => [begun, begun]) });
     expect(removalTasks([{ path: vpath('/o/d'), located, begun: '' }], CREATOR)[0]?.name).toBe('remove [/o](/d)');
   });
 

@@ -144,6 +144,17 @@ describe.runIf(mounts)('a disk of its own', () => {
     expect(await namesIn(driver, '/')).toHaveLength(files);
     expect(await freeMib()).toBeGreaterThan(2);
     await driver.remove(at('/file-0'), { recursive: false });
+    await driver.remove(at('/file-1'), { recursive: false });
+    // What was announced counts as it comes, however many announce as much as there is.
+    const slow = Array.from({ length: 6 }, (_, index) => {
+      const content = (async function* () {
+        for (let piece = 0; piece < 15; piece += 1) yield big.subarray(0, 100_000);
+      })();
+      return codeOf(driver.write(at(`/slow-${index}`), content, { overwrite: false, sizeBytes: big.byteLength }));
+    });
+    expect(await Promise.all(slow)).toContain('QUOTA_EXCEEDED');
+    expect(await freeMib()).toBeGreaterThan(1.5);
+    for (let index = 0; index < 6; index += 1) await driver.remove(at(`/slow-${index}`), { recursive: false }).catch(() => undefined);
     await vi.waitFor(async () => expect(await codeOf(put(driver, '/again', big))).toBe('done'), { timeout: 10_000 });
     const elsewhere = await openLocal(root);
     while ((await codeOf(put(elsewhere, `/file-${files}`, big))) === 'done') files += 1;

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { AppError } from '@wharf/errors';
 import { childPath, parentPath, parseEntryName } from '@wharf/paths';
 import { LRUCache } from 'lru-cache';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
+import { newProbeName } from '../../driver-contract/temp-names.ts';
 import { hasOtherSize } from './copy-file.ts';
 import type { Place } from './operations/operation.ts';
 import { statIfThere } from './stat-if-there.ts';
@@ -73,7 +73,7 @@ async function showsWhatIsMade(made: Place, shown: Place, signal: AbortSignal): 
   const { driver } = made;
   // It cannot be found out, so they may be one.
   if (!supports(driver, 'write') || !supports(driver, 'remove')) return true;
-  const name = parseEntryName(`wharf-probe-${randomUUID()}`);
+  const name = parseEntryName(newProbeName());
   const probe = childPath(made.path, name);
   try {
     await driver.write(probe, NOTHING, { overwrite: false, sizeBytes: 0, signal });

@@ -15,6 +15,8 @@ interface Copied {
   readonly path: MountPath;
   readonly entry: Entry;
   readonly target: Entry;
+  /** As its storage told it before it was copied. */
+  readonly looked: Entry;
   /** Something was at the target before. */
   readonly replaces: boolean;
 }
@@ -46,12 +48,12 @@ export async function moveTree(
   };
   await copyInto(note, from, source, to, conflict, signal);
   const folderPairs = createFolderPairs(signal);
-  for (const { path, entry, replaces } of copied) {
+  for (const { path, entry, looked, replaces } of copied) {
     const target = (to.path + path.slice(from.path.length)) as MountPath;
     const [now, copy] = await Promise.all([driver.stat(path, { signal }), to.driver.stat(target, { signal })]);
     if (!isUnchanged(entry, now) || hasOtherSize(now, copy)) throw hasChanged();
     if (replaces && (await folderPairs.areOne({ driver, path }, { driver: to.driver, path: target }))) throw mayBeOneFile();
-    await driver.remove(path, { recursive: false, signal, onlyIf: now }).catch((error: unknown) => {
+    await driver.remove(path, { recursive: false, signal, onlyIf: looked }).catch((error: unknown) => {
       throw AppError.is(error, 'STALE_VERSION') ? hasChanged(error) : error;
     });
   }
@@ -78,8 +80,9 @@ async function copyInto(
   if (!source.isDirectory) {
     try {
       const replaces = conflict === 'replace' && (await isOther(from, source, to, signal));
+      const looked = await from.driver.stat(from.path, { signal });
       const { source: entry, target } = await copyFile({ from, to: { ...to, driver }, overwrite: conflict === 'replace', signal });
-      note({ path: from.path, entry, target, replaces });
+      note({ path: from.path, entry, looked, target, replaces });
     } catch (error) {
       if (conflict !== 'keep' || !AppError.is(error, 'ENTRY_EXISTS')) throw error;
     }

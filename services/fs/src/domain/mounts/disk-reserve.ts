@@ -14,7 +14,9 @@ const LOOK_MS = 1_000;
 export interface DiskRoom {
   /** Whether a folder is on this disk. */
   holds(folder: string): Promise<boolean>;
-  /** Counts bytes that are about to be written. @throws AppError QUOTA_EXCEEDED: none of them are to be */
+  /** @throws AppError QUOTA_EXCEEDED: there is no room for so many bytes | STORAGE_UNAVAILABLE: the disk does not say */
+  require(bytes: number): Promise<void>;
+  /** The same for bytes that are about to be written, which count from now on. */
   take(bytes: number): Promise<void>;
 }
 
@@ -22,18 +24,25 @@ export function createDiskRoom(folder: string): DiskRoom {
   let left = 0;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
   const look = async () => {
+    const { bavail, blocks, bsize } = await statfs(folder).catch((cause: unknown) => {
+      throw new AppError('STORAGE_UNAVAILABLE', 'the disk of the data folder does not say how much room it has', { cause });
+    });
     lookedAtMs = performance.now();
-    const { bavail, blocks, bsize } = await statfs(folder);
     left = bavail * bsize - Math.min(RESERVE_BYTES, (blocks * bsize) / RESERVE_PART);
+  };
+  const require = async (bytes: number) => {
+    if (bytes === 0) return;
+    if (bytes > left || performance.now() - lookedAtMs > LOOK_MS) await look();
+    if (bytes > left) throw new AppError('QUOTA_EXCEEDED', 'the disk has no room beside what Wharf itself needs on it');
   };
   return {
     async holds(other) {
       const [own, its] = await Promise.all([stat(folder), stat(other)]).catch(() => [undefined, undefined]);
       return own !== undefined && own.dev === its?.dev;
     },
+    require,
     async take(bytes) {
-      if (bytes > left || performance.now() - lookedAtMs > LOOK_MS) await look();
-      if (bytes > left) throw new AppError('QUOTA_EXCEEDED', 'the disk has no room beside what Wharf itself needs on it');
+      await require(bytes);
       left -= bytes;
     },
   };
@@ -43,14 +52,16 @@ export function createDiskRoom(folder: string): DiskRoom {
 export function withDiskReserve(driver: StorageDriver, room: DiskRoom): StorageDriver {
   const operations = operationsOf(driver);
   const { write, copy, openDraft, writeMany } = operations;
+  /** Copies are written behind one call: what those under way may still take is looked for beside each new one. */
+  let copiedBytes = 0;
   return decorated({
     ...operations,
     write:
       write &&
       (async (file, content, options) => {
-        if (options.sizeBytes === undefined) return write(file, counted(content, room), options);
-        await room.take(options.sizeBytes);
-        return write(file, content, options);
+        // Early, where it can be told; what was announced may come for hours, so it counts as it comes.
+        await room.require(options.sizeBytes ?? 0);
+        return write(file, counted(content, room), options);
       }),
     writeMany:
       writeMany &&
@@ -61,9 +72,15 @@ export function withDiskReserve(driver: StorageDriver, room: DiskRoom): StorageD
     copy:
       copy &&
       (async (from, to, options) => {
-        const { isDirectory, sizeBytes = 0 } = await driver.stat(from, options);
-        if (!isDirectory) await room.take(sizeBytes);
-        return copy(from, to, options);
+        const { isDirectory, sizeBytes } = await driver.stat(from, options);
+        const bytes = isDirectory ? 0 : (sizeBytes ?? 0);
+        await room.require(bytes === 0 ? 0 : copiedBytes + bytes);
+        copiedBytes += bytes;
+        try {
+          return await copy(from, to, options);
+        } finally {
+          copiedBytes -= bytes;
+        }
       }),
     openDraft: openDraft && (async (file, id, options) => draftIn(room, await openDraft(file, id, options))),
   });

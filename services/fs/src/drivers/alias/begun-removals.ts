@@ -43,7 +43,8 @@ export async function beginIn(
       else if (answer !== undefined) begun[index]?.push([where.group.places.indexOf(place), answer]);
     }
   }
-  return begun.map((own, index) => failures[index] ?? (own.length === 0 ? undefined : JSON.stringify(own)));
+  // What has lost its name somewhere is to go, whatever another folder says: what stays there is still shown.
+  return begun.map((own, index) => (own.length > 0 ? JSON.stringify(own) : failures[index]));
 }
 
 /** Goes on with a removal in each folder in which it has begun. @throws AppError STALE_VERSION; what the first says that fails */

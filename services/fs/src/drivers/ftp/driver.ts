@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { AppError } from '@wharf/errors';
+import { createGate } from '@wharf/pace';
 import { type EntryName, isEntryName, isWithin, MOUNT_ROOT, type MountPath, nameAt, parentPath } from '@wharf/paths';
 import { beginEach, doomedPlace, giveDoomedName } from '../../driver-contract/begin-each.ts';
 import { resolveRange } from '../../driver-contract/byte-range.ts';
@@ -63,6 +64,7 @@ export class FtpDriver implements StorageDriver {
   readonly #temps: TempFiles;
   readonly #changes: OwnChanges;
   readonly #seen = createSeenFolders<MountPath>();
+  readonly #dooming = createGate(1);
   readonly #room: ListingRoom;
 
   private constructor({ settings, calls, pool, changes, temps, root, room }: Parts, features: Features) {
@@ -422,11 +424,14 @@ export class FtpDriver implements StorageDriver {
     }
   }
 
+  /** One after the other: each has a session for as long as it takes. */
   async #removeDoomed(place: string): Promise<void> {
-    await this.#onNames(undefined, async (session, { signal }) => {
-      await this.#removeContent(session, place, { signal }, { removed: 0 });
-      await session.ask('RMD', place);
-    });
+    await this.#dooming.run(() =>
+      this.#onNames(undefined, async (session, { signal }) => {
+        await this.#removeContent(session, place, { signal }, { removed: 0 });
+        await session.ask('RMD', place);
+      }),
+    );
   }
 
   /** Removes what ended processes left in the root. */

@@ -1,13 +1,14 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { AppError, systemCodeOf } from '@wharf/errors';
+import { isProbeName } from '../../driver-contract/temp-names.ts';
 import { placeExclusively, placeFolderExclusively } from './place-entry.ts';
 
 const MAX_SUFFIX = 1000;
 
 /** A folder that removed entries are moved to instead of being deleted. It may lie inside the root or outside. */
 export interface RecycleBin {
-  /** Whether an entry goes to the bin; what is in it already, and the bin itself, is deleted. @throws for a folder that holds the bin */
+  /** Whether an entry goes to the bin; what is in it already, the bin itself, and probes of ours, are deleted. @throws for a folder that holds the bin */
   takes(folder: string, name: string): boolean;
   /** Moves an entry there; a name that is taken gets `_YYYYMMDDhhmmss` behind it. @throws UNSUPPORTED_OPERATION on another file system */
   take(place: string, name: string): void;
@@ -21,7 +22,7 @@ export function openRecycleBin(configuredPath: string): RecycleBin {
     takes(folder, name) {
       const entry = path.join(folder, name);
       if (binPath.startsWith(`${entry}/`)) throw new AppError('FAILED_PRECONDITION', 'the recycle bin is in this folder');
-      return entry !== binPath && !entry.startsWith(`${binPath}/`);
+      return entry !== binPath && !entry.startsWith(`${binPath}/`) && !isProbeName(name);
     },
     take(place, name) {
       for (const candidate of candidates(name, new Date())) {

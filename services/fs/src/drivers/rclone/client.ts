@@ -82,6 +82,8 @@ const OWN_CALL_MS = 60_000;
 const SLOW_MS = 600_000;
 /** What is given up after so long may wait for an rclone that answers nobody. */
 const SUSPECT_AFTER_MS = 10_000;
+/** A remote is made anew at most so often because connections of it had broken, in milliseconds: each has its own, and logs in anew. */
+const RENEWED_EVERY_MS = 5_000;
 /** How long a remote stays that is no longer used. */
 const FORGET_MS = 60_000;
 /** How long the end of an upload that was broken off is waited for: rclone removes what came of it. */
@@ -112,6 +114,7 @@ export class RcloneClient {
   readonly #closing = new AbortController();
   readonly #ownCallMs: number;
   #remote: MadeRemote | undefined;
+  #renewedAtMs = Number.NEGATIVE_INFINITY;
   #asksBeforeMove = true;
   #sink: Promise<DownloadSink> | undefined;
   #hashes: readonly HashName[] = [];
@@ -426,13 +429,15 @@ export class RcloneClient {
     } catch (error) {
       const failure = AppError.is(error, 'STORAGE_UNAVAILABLE') ? this.#way.failure : undefined;
       const isRefused = AppError.is(error, 'STORAGE_LOGIN_FAILED') && !isAgain && ((await this.#way.onRefused?.()) ?? false);
-      const isBroken = !failure && isBrokenConnection(error);
+      const now = performance.now();
+      const isBroken = !failure && !isAgain && now - this.#renewedAtMs > RENEWED_EVERY_MS && isBrokenConnection(error);
+      if (isBroken) this.#renewedAtMs = now;
       // rclone waits longer with each connection that fails, and keeps those that have broken: a new remote knows nothing of them.
       if ((failure || isRefused || isBroken) && this.#remote === remote) {
         this.#remote = undefined;
         this.#forgetLater(remote);
       }
-      if (isRefused || (isBroken && isRepeated && !isAgain)) return this.#withRemote(signal, work, isRepeated, true);
+      if (isRefused || (isBroken && isRepeated)) return this.#withRemote(signal, work, isRepeated, true);
       throw failure ?? error;
     }
   }

@@ -45,10 +45,10 @@ export function toAppError(status: number, body: string, isOurs = true): AppErro
   return storageError(code ?? 'STORAGE_UNAVAILABLE', cause);
 }
 
-/** What rclone says of a connection that it had kept, and that is none any more. */
-const BROKEN = /broken pipe|connection reset|connection error|use of closed network connection|\bEOF\b/i;
+/** How what rclone says of a connection ends that it had kept, and that is none any more. Before it stand names of files. */
+const BROKEN = /(?:broken pipe|connection reset by peer|use of closed network connection|\bEOF)$/i;
 
 /** Whether a call failed for a connection that had broken, and may find another one. */
 export function isBrokenConnection(error: unknown): boolean {
-  return AppError.is(error, 'STORAGE_UNAVAILABLE') && error.cause instanceof Error && BROKEN.test(error.cause.message);
+  return AppError.is(error, 'STORAGE_UNAVAILABLE') && error.cause instanceof Error && BROKEN.test(error.cause.message.trimEnd());
 }

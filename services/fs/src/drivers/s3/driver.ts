@@ -64,6 +64,8 @@ const MAX_LOOKS_AT_CLOCK = 30;
 /** What is known of a removal that has begun: until when what it takes is dated, and the keys of uploads that had not ended. */
 const begunShape = z.object({ untilMs: z.number(), spared: z.array(z.string()) });
 type BegunRemoval = z.output<typeof begunShape>;
+/** A look at a folder that others wait for takes so long at most, in milliseconds. */
+const LOOK_MS = 30_000;
 const FOLDER_TYPE = 'application/x-directory';
 
 /** Where a new file goes. */
@@ -359,7 +361,7 @@ export class S3Driver implements StorageDriver {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
+    this.#closing.abort(storageError('STORAGE_UNAVAILABLE'));
     await Promise.allSettled(this.#ending);
     this.#client.close();
   }
@@ -618,7 +620,8 @@ export class S3Driver implements StorageDriver {
     if (prefix === undefined) return;
     let kept = this.#keeping.get(prefix);
     if (kept === undefined) {
-      kept = this.#keepSmall(prefix, { signal: this.#closing.signal }).finally(() => this.#keeping.delete(prefix));
+      const within = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LOOK_MS)]);
+      kept = this.#keepSmall(prefix, { signal: within }).finally(() => this.#keeping.delete(prefix));
       this.#keeping.set(prefix, kept);
     }
     try {
@@ -697,8 +700,8 @@ async function endOfNow(client: S3Client, key: string, options: CallOptions): Pr
       if ((await date()) >= now + CLOCK_STEPS_MS) return now;
     }
   } catch (error) {
-    // Whoever may remove, and not write.
-    if (!AppError.is(error, 'PERMISSION_DENIED')) throw error;
+    // Whoever may remove, and not write; a bucket that is full.
+    if (!AppError.is(error, 'PERMISSION_DENIED') && !AppError.is(error, 'QUOTA_EXCEEDED')) throw error;
   }
   throw storageError('UNSUPPORTED_OPERATION');
 }

@@ -106,7 +106,10 @@ async function beginRemovals(operation: Operation, left: readonly Doomed[], queu
   let failure: unknown;
   try {
     for (const group of Map.groupBy(left, ({ located }) => located.mount).values()) {
-      const answers = await begin(group, signal);
+      const answers = await begin(group, signal).catch((error: unknown) => {
+        failure ??= error;
+        return [];
+      });
       for (const [index, one] of group.entries()) {
         const answer = answers[index];
         if (typeof answer === 'string') queued.push({ ...one, begun: answer });
