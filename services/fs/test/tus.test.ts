@@ -226,6 +226,15 @@ describe('tus', () => {
     expect(await readFile(`${folder}/again`, 'utf8')).toBe('halffull');
   });
 
+  it('that is begun with bytes which its storage does not take leaves nothing, for its client knows no place to go on', async () => {
+    saysOfBytes = 'QUOTA_EXCEEDED';
+    const headers = { 'File-Path': '/f/refused', 'Upload-Length': '8', ...BODY };
+    const answer = await send('POST', '/api/fs/tus', headers, 'half');
+    saysOfBytes = undefined;
+    expect([answer.status, answer.headers['location']]).toEqual([413, undefined]);
+    expect((await readdir(folder, { recursive: true })).filter((name) => name.includes('draft-'))).toEqual([]);
+  });
+
   it('stays while its storage is switched off', async () => {
     await mkdir(`${installation.dir}/switched`);
     const addition = JSON.stringify({ root_folder_path: `${installation.dir}/switched` });
