@@ -47,9 +47,7 @@ describe('a removal in a store of objects', () => {
     expect(await request(memory, '/a', [...names, 'large'])).toEqual([]);
     expect(await memory.everything('/a')).toEqual([]);
     const tasks = await request(memory, '/o', names);
-    expect(tasks).toEqual([
-      { folder: '/o', storage: 1, begun: names.slice(100).map((name) => [name, expect.any(String)]) },
-    ]);
+    expect(tasks).toEqual([{ folder: '/o', storage: 1, begun: names.slice(100).map((name) => [name, expect.any(String)]) }]);
     for (const input of tasks) await runRemoval(memory.operation(), input);
     expect(await memory.everything('/o')).toEqual([]);
   });
