@@ -22,6 +22,7 @@ describe('options that are kept in one text', () => {
     expect(JSON.parse(withValue(three, option('user'), ''))).toEqual({ url: 'https://a.example.org/?a=b', vendor: 'other' });
     expect(withValue('', URL_OPTION, '')).toBe('');
     expect(withValue(withValue('', URL_OPTION, 'a'), URL_OPTION, '')).toBe('');
+    for (const unfinished of ['{"url": ', 'no line of ours']) expect(withValue(unfinished, URL_OPTION, 'a')).toBe(unfinished);
   });
 
   it('have values that are texts, whatever an object has', () => {

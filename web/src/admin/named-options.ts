@@ -36,10 +36,16 @@ export function valueIn(text: string, { name, type }: Pick<Option, 'name' | 'typ
   return type === 'text' ? value.replaceAll('\\n', '\n') : value;
 }
 
-/** The text, as an object, with another value for an option, in its place. @param value empty: the option goes */
+/**
+ * The text, as an object, with another value for an option, in its place. One that nobody can read stays as it is: it is still being written.
+ *
+ * @param value empty: the option goes
+ */
 export function withValue(text: string, { name, type }: Pick<Option, 'name' | 'type'>, value: string): string {
-  const { [name]: _, ...others } = namedIn(text) ?? {};
-  const next = value === '' ? others : { ...namedIn(text), [name]: type === 'text' ? value.replaceAll('\n', '\\n') : value };
+  const named = namedIn(text);
+  if (named === undefined) return text;
+  const { [name]: _, ...others } = named;
+  const next = value === '' ? others : { ...named, [name]: type === 'text' ? value.replaceAll('\n', '\\n') : value };
   return Object.keys(next).length === 0 ? '' : JSON.stringify(next, undefined, 2);
 }
 
