@@ -1,5 +1,5 @@
 import { currentOwner } from '@wharf/owned-names';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { newAsideName, newDoomedName } from '../temp-names.ts';
 import { at, namesIn, put, textOf } from './driver-calls.ts';
 import type { Rule } from './rule.suite.ts';
@@ -26,7 +26,7 @@ export function asideRules(rule: Rule): void {
       const young = newDoomedName(Date.now() - 3_600_000);
       await seed?.([`/d/${old}/e/f`, `/d/${old}/g`, `/d/${young}/h`, '/d/stays']);
       expect(await namesIn(driver, '/d')).toEqual(['stays']);
-      await expect.poll(async () => (await leftovers?.())?.filter((name) => name.includes(old)), PATIENCE).toEqual([]);
+      await vi.waitFor(async () => expect((await leftovers?.())?.filter((name) => name.includes(old))).toEqual([]), PATIENCE);
       expect((await leftovers?.())?.some((name) => name.includes(young))).toBe(true);
       await driver.remove?.(at('/d'), { recursive: true });
     },
