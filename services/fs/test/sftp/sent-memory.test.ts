@@ -29,8 +29,9 @@ describe.runIf(isAvailable('sshd', server))('what is written to an SSH server', 
         for (let from = 0; from < content.byteLength; from += 10 * REQUEST_BYTES) yield content.subarray(from, from + 10 * REQUEST_BYTES);
       };
       await driver.write(mpath('/sent'), pieces(), { overwrite: true, sizeBytes: content.byteLength });
-      // Of each request one piece of memory, and none twice.
-      expect(freed).toBe(requests);
+      // Of each request one piece of memory; what is gathered of small ones may fill one too.
+      expect(freed).toBeGreaterThanOrEqual(requests);
+      expect(freed).toBeLessThan(1.1 * requests);
       const got: Buffer[] = [];
       for await (const piece of await driver.read(mpath('/sent'))) got.push(Buffer.from(piece));
       expect(Buffer.concat(got).equals(content)).toBe(true);
