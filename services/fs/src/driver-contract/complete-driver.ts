@@ -1,4 +1,4 @@
-import type { OptionalOperation, StorageDriver } from './storage-driver.ts';
+import type { Draft, OptionalOperation, StorageDriver } from './storage-driver.ts';
 
 /** Every operation of a driver by name, undefined where it has none: who writes one down cannot forget an operation, or the compiler tells. */
 export type CompleteDriver = { readonly [Operation in keyof Required<StorageDriver>]: StorageDriver[Operation] | undefined };
@@ -27,6 +27,20 @@ export function operationsOf(driver: StorageDriver): CompleteDriver {
     listAll: driver.listAll?.bind(driver),
     readMany: driver.readMany?.bind(driver),
     writeMany: driver.writeMany?.bind(driver),
+  };
+}
+
+/** The same of a draft. */
+export function operationsOfDraft(draft: Draft): Draft {
+  return {
+    partBytes: draft.partBytes,
+    write: draft.write.bind(draft),
+    sync: draft.sync.bind(draft),
+    sizeBytes: draft.sizeBytes.bind(draft),
+    read: draft.read.bind(draft),
+    publish: draft.publish.bind(draft),
+    discard: draft.discard.bind(draft),
+    close: draft.close.bind(draft),
   };
 }
 

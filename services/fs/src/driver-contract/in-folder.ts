@@ -1,6 +1,6 @@
 import { MOUNT_ROOT, type MountPath, ROOT_NAME } from '@wharf/paths';
 import { untilClosed } from './calls.ts';
-import { decorated, operationsOf } from './complete-driver.ts';
+import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
 import type { Draft, Entry, StorageDriver } from './storage-driver.ts';
 import { storageError, throwIfAborted } from './storage-error.ts';
 
@@ -107,14 +107,5 @@ function notRoot(path: MountPath): MountPath {
 }
 
 function tellingDraft(draft: Draft, changing: (publish: () => Promise<Entry>) => Promise<Entry>): Draft {
-  return {
-    partBytes: draft.partBytes,
-    write: (offsetBytes, content, options) => draft.write(offsetBytes, content, options),
-    sync: () => draft.sync(),
-    sizeBytes: () => draft.sizeBytes(),
-    read: (options) => draft.read(options),
-    publish: (options) => changing(() => draft.publish(options)),
-    discard: () => draft.discard(),
-    close: () => draft.close(),
-  };
+  return { ...operationsOfDraft(draft), publish: (options) => changing(() => draft.publish(options)) };
 }

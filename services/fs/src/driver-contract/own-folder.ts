@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { systemCodeOf } from '@wharf/errors';
 
 /** What is left free for everybody else on the disk, in bytes. */
-const RESERVE_BYTES = 256 * 1024 * 1024;
+export const RESERVE_BYTES = 256 * 1024 * 1024;
 /** The file that names a folder. */
 const ID_FILE = 'id';
 /** What is being made in a folder. */

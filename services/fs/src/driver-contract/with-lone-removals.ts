@@ -1,5 +1,5 @@
 import { isWithin, MOUNT_ROOT, type MountPath, parentPath } from '@wharf/paths';
-import { decorated, operationsOf } from './complete-driver.ts';
+import { decorated, operationsOf, operationsOfDraft } from './complete-driver.ts';
 import type { Draft, Entry, StorageDriver } from './storage-driver.ts';
 import { storageError } from './storage-error.ts';
 
@@ -160,14 +160,5 @@ async function* ending(content: AsyncIterable<Uint8Array>, onEnd: () => Promise<
 type Publish = Draft['publish'];
 
 function publishing(draft: Draft, naming: (publish: () => ReturnType<Publish>) => ReturnType<Publish>): Draft {
-  return {
-    partBytes: draft.partBytes,
-    write: (offsetBytes, content, options) => draft.write(offsetBytes, content, options),
-    sync: () => draft.sync(),
-    sizeBytes: () => draft.sizeBytes(),
-    read: (options) => draft.read(options),
-    publish: (options) => naming(() => draft.publish(options)),
-    discard: () => draft.discard(),
-    close: () => draft.close(),
-  };
+  return { ...operationsOfDraft(draft), publish: (options) => naming(() => draft.publish(options)) };
 }

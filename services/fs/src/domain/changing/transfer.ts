@@ -4,7 +4,7 @@ import { EntryMap, takeEntries } from '../../driver-contract/entry-map.ts';
 import { type Entry, type StorageDriver, supports } from '../../driver-contract/storage-driver.ts';
 import { isUnchanged } from '../../driver-contract/unchanged.ts';
 import { copyFile, hasOtherSize } from './copy-file.ts';
-import { createFolderPairs, looksLikeOneFile, mayBeOneFile } from './one-file.ts';
+import { createFolderPairs, type FolderPairs, looksLikeOneFile, mayBeOneFile } from './one-file.ts';
 import type { Place } from './operations/operation.ts';
 import type { Conflict } from './operations/plan-placement.ts';
 import { statIfThere } from './stat-if-there.ts';
@@ -46,7 +46,8 @@ export async function moveTree(
     copied.push(one);
     onCopied(one.target.sizeBytes ?? one.entry.sizeBytes ?? 0);
   };
-  await copyInto(note, from, source, to, conflict, signal);
+  await copyInto({ note, conflict, folderPairs: createFolderPairs(signal), signal }, from, source, to);
+  // Asked anew: since a file was copied its folders may have become one.
   const folderPairs = createFolderPairs(signal);
   for (const { path, entry, looked, replaces } of copied) {
     const target = (to.path + path.slice(from.path.length)) as MountPath;
@@ -66,20 +67,22 @@ export async function moveTree(
 const hasChanged = (cause?: unknown) =>
   new AppError('CONTENT_CORRUPT', 'a file changed while it was moved; it stays in both places', { cause });
 
-/** @param note told of each file that was written */
-async function copyInto(
-  note: (copied: Copied) => void,
-  from: Place,
-  source: Entry,
-  to: Place,
-  conflict: Conflict,
-  signal: AbortSignal,
-): Promise<void> {
+/** What all files of one move share while they are copied. */
+interface Copying {
+  /** Told of each file that was written. */
+  readonly note: (copied: Copied) => void;
+  readonly conflict: Conflict;
+  readonly folderPairs: FolderPairs;
+  readonly signal: AbortSignal;
+}
+
+async function copyInto(copying: Copying, from: Place, source: Entry, to: Place): Promise<void> {
+  const { note, conflict, signal } = copying;
   const { driver } = to;
   if (!supports(driver, 'write') || !supports(driver, 'makeDirectory')) throw new AppError('UNSUPPORTED_OPERATION', 'not support');
   if (!source.isDirectory) {
     try {
-      const replaces = conflict === 'replace' && (await isOther(from, source, to, signal));
+      const replaces = conflict === 'replace' && (await isOther(copying, from, source, to));
       const looked = await from.driver.stat(from.path, { signal });
       const { source: entry, target } = await copyFile({ from, to: { ...to, driver }, overwrite: conflict === 'replace', signal });
       note({ path: from.path, entry, looked, target, replaces });
@@ -93,16 +96,16 @@ async function copyInto(
   await driver.makeDirectory(to.path, { signal });
   for (const entry of entries.values()) {
     const inner = { ...from, path: childPath(from.path, entry.name) };
-    await copyInto(note, inner, entry, { ...to, path: childPath(to.path, entry.name) }, conflict, signal);
+    await copyInto(copying, inner, entry, { ...to, path: childPath(to.path, entry.name) });
   }
 }
 
 /** Whether another file is at the target. @throws AppError FAILED_PRECONDITION: it may be the source */
-async function isOther(from: Place, source: Entry, to: Place, signal: AbortSignal): Promise<boolean> {
+async function isOther({ folderPairs, signal }: Copying, from: Place, source: Entry, to: Place): Promise<boolean> {
   const there = await statIfThere(to.driver, to.path, signal);
   if (!there) return false;
   const isAlike = from.driver !== to.driver && looksLikeOneFile(source, from.driver, there, to.driver);
-  if (isAlike || (await createFolderPairs(signal).areOne(from, to))) throw mayBeOneFile();
+  if (isAlike || (await folderPairs.areOne(from, to))) throw mayBeOneFile();
   return true;
 }
 

@@ -1,11 +1,10 @@
 import { stat, statfs } from 'node:fs/promises';
 import { AppError } from '@wharf/errors';
-import { decorated, operationsOf } from '../../driver-contract/complete-driver.ts';
+import { decorated, operationsOf, operationsOfDraft } from '../../driver-contract/complete-driver.ts';
+import { RESERVE_BYTES } from '../../driver-contract/own-folder.ts';
 import type { Draft, StorageDriver } from '../../driver-contract/storage-driver.ts';
 
-/** What users leave free on the disk of the data folder, in bytes: a store without room can neither log anybody in nor note what they did. */
-const RESERVE_BYTES = 256 * 1024 * 1024;
-/** Of a small disk it is a part of it. */
+/** Of a small disk users leave only a part of it free: so much of the whole. A store without any room can neither log anybody in nor note what they did. */
 const RESERVE_PART = 20;
 /** A look at the disk counts for so long, in milliseconds, less what was written since. */
 const LOOK_MS = 1_000;
@@ -88,14 +87,8 @@ export function withDiskReserve(driver: StorageDriver, room: DiskRoom): StorageD
 
 function draftIn(room: DiskRoom, draft: Draft): Draft {
   return {
-    partBytes: draft.partBytes,
+    ...operationsOfDraft(draft),
     write: (offsetBytes, content, options) => draft.write(offsetBytes, counted(content, room), options),
-    sync: () => draft.sync(),
-    sizeBytes: () => draft.sizeBytes(),
-    read: (options) => draft.read(options),
-    publish: (options) => draft.publish(options),
-    discard: () => draft.discard(),
-    close: () => draft.close(),
   };
 }
 
